@@ -1,0 +1,18 @@
+#!/bin/sh
+# Everything that can be said of the code without running it. Every part runs, so that one run shows every complaint.
+set -u
+cd "$(dirname "$0")/.."
+sh scripts/ensure-modules.sh || exit 1
+PATH="$PWD/node_modules/.bin:$PATH"
+failed=0
+part() {
+  echo "==> $1"
+  shift
+  "$@" || failed=1
+}
+part 'types' tsc -p tsconfig.json
+part 'lint, with the import rule' oxlint --type-aware
+part 'import rule between workers' node scripts/check-imports.ts
+part 'format' oxfmt --check .
+part 'generated code' node scripts/generate-protocols.ts --check
+exit $failed
