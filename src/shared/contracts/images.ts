@@ -1,0 +1,64 @@
+/** The images thread: pulls, the image list, image and container garbage collection. It never touches a running pod. */
+import type { Failure } from '../errors/kubelet-error.ts';
+import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
+import type { ThreadBirth } from './thread.ts';
+
+export interface ImagesBirth extends ThreadBirth {
+  readonly runtimeEndpoint: string;
+  readonly imageEndpoint: string;
+  readonly runtimeRequestTimeoutMs: number;
+  readonly serializeImagePulls: boolean;
+  /** Null: as many as ask. */
+  readonly maxParallelImagePulls: number | null;
+  /** Pulls a second, and how many may come at once; 0: no limit. */
+  readonly registryPullQPS: number;
+  readonly registryBurst: number;
+  readonly podLogsDir: string;
+  readonly containerLogsDir: string;
+  readonly snapshot: SharedArrayBuffer;
+}
+
+export interface EnsureImageRequest {
+  readonly podUID: PodUID;
+  readonly podName: string;
+  readonly podNamespace: string;
+  readonly containerName: string;
+  readonly image: string;
+  readonly imagePullPolicy: string;
+  readonly runtimeHandler: string;
+  readonly podAnnotations: Readonly<Record<string, string>>;
+}
+
+/** An event on the pod that asked; the caller adds who it is about. */
+export interface ImageEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export type EnsureImageResult =
+  | { readonly outcome: 'present'; readonly imageRef: string; readonly events: readonly ImageEvent[] }
+  /** Reasons: ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName, ImageInspectError, RegistryUnavailable, SignatureValidationFailed. */
+  | { readonly outcome: 'failed'; readonly failure: Failure; readonly events: readonly ImageEvent[] };
+
+export interface ContainerGcRequest {
+  /** No pod is known to be gone before every source has reported. */
+  readonly allSourcesReady: boolean;
+  /** Pods whose containers may all go: deleted, or evicted; and pods that main still knows at all. */
+  readonly knownPodUIDs: readonly PodUID[];
+  readonly removablePodUIDs: readonly PodUID[];
+  readonly minAgeMs: number;
+  /** Dead containers kept for each (pod, container); −1: no limit. */
+  readonly maxPerPodContainer: number;
+  /** Dead containers kept in all; −1: no limit. */
+  readonly maxContainers: number;
+}
+
+export interface ImagesApi {
+  /** Waits for a pull that is under way for the same image. Settles always: a failure is a result. */
+  ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult>;
+  collectContainers(request: ContainerGcRequest): Promise<{ readonly removedContainers: number; readonly removedSandboxes: number }>;
+  /** Removes dead containers by name of the pod's worker; one still running is left. */
+  removeContainers(ids: readonly ContainerID[]): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,48 @@
+/** The pleg thread: the only one that lists the runtime, and the pod cache's only writer. */
+import type { MessagePort } from 'node:worker_threads';
+import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
+import type { RuntimePodStatus } from './runtime-status.ts';
+import type { ThreadBirth } from './thread.ts';
+
+export interface PlegBirth extends ThreadBirth {
+  readonly runtimeEndpoint: string;
+  /** 1 s upstream (genericPlegRelistPeriod). */
+  readonly relistPeriodMs: number;
+  /** Deadline of one CRI call (runtimeRequestTimeout). */
+  readonly runtimeRequestTimeoutMs: number;
+  /** Use GetContainerEvents where the runtime has it. */
+  readonly useEventStream: boolean;
+  /** The runtime snapshot (shared/state/runtime-snapshot.ts): one writer, this thread. */
+  readonly snapshot: SharedArrayBuffer;
+  /** PlegMessage: one message per relist, look or runtime event that saw a change. */
+  readonly events: MessagePort;
+}
+
+/** Served over Comlink. */
+export interface PlegApi {
+  /**
+   * Looks at one pod now and answers with what it saw, begun after this call: never an older look that was already under way.
+   * Null when the runtime has nothing of the pod. Rejects with the runtime's error. Posts what changed as well.
+   */
+  look(podUID: PodUID): Promise<RuntimePodStatus | null>;
+  /** Relists now; resolves when its events are posted. */
+  relist(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type PodLifecycleEvent =
+  | { readonly type: 'ContainerStarted'; readonly podUID: PodUID; readonly containerID: ContainerID }
+  | { readonly type: 'ContainerDied'; readonly podUID: PodUID; readonly containerID: ContainerID; readonly exitCode: number }
+  | { readonly type: 'ContainerRemoved'; readonly podUID: PodUID; readonly containerID: ContainerID }
+  | { readonly type: 'ContainerChanged'; readonly podUID: PodUID; readonly containerID: ContainerID }
+  | { readonly type: 'PodSync'; readonly podUID: PodUID };
+
+/** Statuses come before the events that they explain, in one message. */
+export interface PlegMessage {
+  /** Monotonic ms: a relist that began then is complete in main's cache with this message. Absent for single looks. */
+  readonly relistedAtMs?: number;
+  readonly statuses: readonly RuntimePodStatus[];
+  /** The runtime has nothing left of these. */
+  readonly gone: readonly PodUID[];
+  readonly events: readonly PodLifecycleEvent[];
+}

@@ -1,0 +1,155 @@
+/**
+ * The sync pool: the steps of one pod. A task is a message in and a result out; the same task run twice does no harm. Its line
+ * (a MessagePort) is how it asks for what only others may do, and how it hears that it should stop.
+ */
+import type { MessagePort } from 'node:worker_threads';
+import type { Failure } from '../errors/kubelet-error.ts';
+import type { ObjectReference, Pod, PodStatus } from '../kubernetes/api.ts';
+import type { PodUID } from '../kubernetes/ids.ts';
+import type { EnsureImageRequest, EnsureImageResult } from './images.ts';
+import type { NodeFacts } from './node-facts.ts';
+import type { RuntimePodStatus } from './runtime-status.ts';
+import type { ThreadBirth } from './thread.ts';
+
+/** Births of the pool's threads: those that live at once, and a few for those that replace one that is still ending. */
+export interface PodSyncBirth extends Omit<ThreadBirth, 'metrics' | 'heartbeatRow'> {
+  /** A thread claims the first that is free (shared/state/claims.ts): it counts metrics and beats there. */
+  readonly metricsSegments: readonly SharedArrayBuffer[];
+  readonly heartbeatRows: readonly number[];
+  readonly claims: SharedArrayBuffer;
+  readonly settings: PodSyncSettings;
+}
+
+/** The part of the configuration that a sync needs. */
+export interface PodSyncSettings {
+  readonly runtimeEndpoint: string;
+  readonly runtimeRequestTimeoutMs: number;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly containerLogsDir: string;
+  readonly seccompDefault: boolean;
+  readonly seccompProfileRoot: string;
+  readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  readonly cgroupVersion: 1 | 2;
+  /** Where the hierarchy is mounted: /sys/fs/cgroup. */
+  readonly cgroupFsRoot: string;
+  readonly cgroupRoot: string;
+  readonly cgroupsPerQOS: boolean;
+  readonly cpuCFSQuota: boolean;
+  readonly cpuCFSQuotaPeriodUs: number;
+  readonly podPidsLimit: number;
+  readonly memorySwapBehavior: string;
+  readonly clusterDNS: readonly string[];
+  readonly clusterDomain: string;
+  readonly resolvConf: string;
+  readonly allowedUnsafeSysctls: readonly string[];
+  readonly maxContainerBackOffMs: number;
+  readonly initialContainerBackOffMs: number;
+  readonly singleProcessOOMKill: boolean;
+  readonly featureGates: Readonly<Record<string, boolean>>;
+}
+
+export type PodSyncTask = SyncPodTask | SyncTerminatingPodTask | SyncTerminatedPodTask | CleanUpPodTask;
+
+interface TaskBase {
+  readonly podUID: PodUID;
+  readonly node: NodeFacts;
+  /** PodSyncRequest out, PodSyncReply in. Transferred with the task. */
+  readonly line: MessagePort;
+}
+
+/** Make the runtime run the pod. */
+export interface SyncPodTask extends TaskBase {
+  readonly kind: 'sync';
+  readonly pod: Pod;
+  readonly status: RuntimePodStatus | null;
+  /** What main made of `status`: its pod IPs are what the downward API shows. */
+  readonly apiStatus: PodStatus;
+  readonly backoffs: readonly ContainerBackoff[];
+}
+
+/** End every container, then the sandboxes. The pod is null for one that only the runtime knows. */
+export interface SyncTerminatingPodTask extends TaskBase {
+  readonly kind: 'terminating';
+  readonly pod: Pod | null;
+  readonly status: RuntimePodStatus;
+  /** Overrides the pod's own; may only shrink, also while the task runs (`shrinkGracePeriod`). */
+  readonly gracePeriodSeconds: number | null;
+}
+
+/** Nothing runs any more: unmount volumes, remove the pod's cgroup. */
+export interface SyncTerminatedPodTask extends TaskBase {
+  readonly kind: 'terminated';
+  readonly pod: Pod;
+  readonly status: RuntimePodStatus | null;
+}
+
+/** The pod is forgotten: what is left on disk of this UID goes (volumes unmounted first; never follows a mount), its cgroup too. */
+export interface CleanUpPodTask extends TaskBase {
+  readonly kind: 'cleanUp';
+}
+
+/** CrashLoopBackOff of one container. Main keeps it between tasks; a task gets the pod's and answers with the changed. */
+export interface ContainerBackoff {
+  /** Container name and spec hash: a changed spec starts afresh. */
+  readonly key: string;
+  readonly backoffMs: number;
+  /** Wall-clock ms of the last step. */
+  readonly lastUpdateMs: number;
+}
+
+export type PodSyncResult =
+  | ({ readonly outcome: 'synced' } & PodSyncReport)
+  | ({ readonly outcome: 'failed'; readonly failure: Failure } & PodSyncReport)
+  /** It was told to stop, and did. */
+  | ({ readonly outcome: 'stopped' } & PodSyncReport);
+
+export interface PodSyncReport {
+  /** Why a container does not run, by name: what the API shows as its waiting reason (CrashLoopBackOff, ErrImagePull, CreateContainerConfigError, …). Complete: a name that is absent has none. */
+  readonly waiting: Readonly<Record<string, { readonly reason: string; readonly message: string }>>;
+  readonly backoffs: readonly ContainerBackoff[];
+  /** The soonest time, as wall-clock ms, at which a back-off of this pod ends: main syncs it again then. */
+  readonly retryAtMs?: number;
+  /** Main should look at the pod now: the task changed something in the runtime. */
+  readonly changedRuntime: boolean;
+}
+
+/** Task to main, over the line. Those with an `id` are answered by a reply with the same one. */
+export type PodSyncRequest =
+  | { readonly type: 'ensureImage'; readonly id: number; readonly image: EnsureImageRequest }
+  /** Before a sandbox or a container is started; given back when that call ended. */
+  | { readonly type: 'startPermit'; readonly id: number; readonly kind: 'sandbox' | 'container' }
+  | { readonly type: 'returnPermit'; readonly id: number; readonly succeeded: boolean }
+  | { readonly type: 'event'; readonly event: RecordedEvent };
+
+/** Main to task. */
+export type PodSyncReply =
+  | { readonly type: 'image'; readonly id: number; readonly result: EnsureImageResult }
+  | { readonly type: 'permit'; readonly id: number }
+  /** Stop as soon as nothing is left half done; answer `stopped`. */
+  | { readonly type: 'stop' }
+  | { readonly type: 'shrinkGracePeriod'; readonly gracePeriodSeconds: number };
+
+export interface RecordedEvent {
+  readonly object: ObjectReference;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The pool's second job: manifests are parsed, defaulted and validated away from main, since a file may be 10 MB. */
+export interface DecodeManifestTask {
+  readonly source: 'file' | 'http';
+  /** The path or URL: part of the UID, and of every error. */
+  readonly origin: string;
+  readonly nodeName: string;
+  readonly content: Uint8Array;
+}
+
+export interface DecodeManifestResult {
+  readonly pods: readonly Pod[];
+  /** One clear line each, with the field's path. A manifest with errors yields no pods but for a list's good ones. */
+  readonly errors: readonly string[];
+  /** The manifest was read as a whole: a list that is empty means no pods, not a broken document. */
+  readonly readable: boolean;
+}

@@ -1,0 +1,21 @@
+/** The probes thread: will run liveness, readiness and startup probes; it never acts on their results. */
+import type { MessagePort } from 'node:worker_threads';
+import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
+import type { ThreadBirth } from './thread.ts';
+
+export interface ProbesBirth extends ThreadBirth {
+  readonly runtimeEndpoint: string;
+  /** ProbeResult[] */
+  readonly results: MessagePort;
+}
+
+export interface ProbeResult {
+  readonly podUID: PodUID;
+  readonly containerID: ContainerID;
+  readonly probe: 'liveness' | 'readiness' | 'startup';
+  readonly result: 'success' | 'failure' | 'unknown';
+}
+
+export interface ProbesApi {
+  close(): Promise<void>;
+}

@@ -1,0 +1,83 @@
+/**
+ * A pod as the runtime has it: made by the pleg thread (its only writer), kept by main, read by pure decisions (the actions that a
+ * pod needs, its API status, what can be collected). Plain data: it is structured-cloned. Times are ms since the epoch with fractions;
+ * 0 is "never".
+ */
+import type { Failure } from '../errors/kubelet-error.ts';
+import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
+
+export interface RuntimePodStatus {
+  readonly podUID: PodUID;
+  readonly name: string;
+  readonly namespace: string;
+  /** Of the newest ready sandbox; for a hostNetwork pod the runtime knows none. */
+  readonly podIPs: readonly string[];
+  /** Newest first. */
+  readonly sandboxes: readonly RuntimeSandboxStatus[];
+  /** All of the pod's containers that the runtime still has, newest first. */
+  readonly containers: readonly RuntimeContainerStatus[];
+  /** Monotonic ms at which the look that made this began: all that happened before is in it. */
+  readonly observedAtMs: number;
+  /** Set when the runtime did not answer about part of this pod (a wedged container): what is above is then the last that was known. */
+  readonly failure?: Failure;
+}
+
+export interface RuntimeSandboxStatus {
+  readonly id: SandboxID;
+  readonly state: 'ready' | 'notReady';
+  readonly attempt: number;
+  readonly createdAtMs: number;
+  readonly podIPs: readonly string[];
+  readonly hostNetwork: boolean;
+  readonly runtimeHandler: string;
+}
+
+export interface RuntimeContainerStatus {
+  readonly id: ContainerID;
+  readonly sandboxID: SandboxID;
+  readonly name: string;
+  readonly state: 'created' | 'running' | 'exited' | 'unknown';
+  readonly createdAtMs: number;
+  readonly startedAtMs: number;
+  readonly finishedAtMs: number;
+  readonly exitCode: number;
+  /** As in the pod's spec. */
+  readonly image: string;
+  /** What the API shows as `imageID`. */
+  readonly imageID: string;
+  readonly imageRef: string;
+  /** Hex, from the container's annotation. */
+  readonly hash: string;
+  /** The attempt that this container is: 0 for the first. */
+  readonly restartCount: number;
+  /** The runtime's reason (`Completed`, `Error`, `OOMKilled`, …). */
+  readonly reason: string;
+  /** The runtime's message, or the termination message once it has exited. */
+  readonly message: string;
+  readonly logPath: string;
+  readonly user?: { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] };
+  readonly resources?: RuntimeContainerResources;
+  readonly mounts: readonly {
+    readonly containerPath: string;
+    readonly hostPath: string;
+    readonly readonly: boolean;
+    readonly recursiveReadOnly: boolean;
+  }[];
+  /** What a kubelet that no longer has the pod's spec needs in order to end it properly; from the annotations. */
+  readonly orphan: {
+    readonly podTerminationGracePeriodSeconds?: number;
+    readonly podDeletionGracePeriodSeconds?: number;
+    /** JSON of the API's LifecycleHandler. */
+    readonly preStopHandler?: string;
+    /** JSON of the API's ContainerPort[]. */
+    readonly ports?: string;
+  };
+  readonly stopSignal?: string;
+}
+
+export interface RuntimeContainerResources {
+  readonly cpuShares: number;
+  readonly cpuQuota: number;
+  readonly cpuPeriod: number;
+  readonly memoryLimitBytes: number;
+}

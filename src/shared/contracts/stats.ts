@@ -1,0 +1,34 @@
+/** The stats thread: machine facts, and the usage of every pod's cgroup. It decides nothing. */
+import type { ThreadBirth } from './thread.ts';
+
+export interface StatsBirth extends ThreadBirth {
+  readonly rootDir: string;
+  readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  readonly cgroupVersion: 1 | 2;
+  readonly cgroupFsRoot: string;
+  readonly cgroupRoot: string;
+  /** 10 s upstream (cadvisorHousekeepingInterval). */
+  readonly housekeepingPeriodMs: number;
+  readonly snapshot: SharedArrayBuffer;
+  /** The usage table (shared/state/usage-table.ts): one writer, this thread. */
+  readonly usage: SharedArrayBuffer;
+}
+
+export interface MachineInfo {
+  readonly numCores: number;
+  readonly memoryBytes: number;
+  readonly swapBytes: number;
+  readonly hugePages: readonly { readonly pageSizeKiB: number; readonly pages: number }[];
+  readonly rootFsCapacityBytes: number;
+  readonly rootFsInodes: number;
+  readonly machineID: string;
+  readonly systemUUID: string;
+  readonly bootID: string;
+  readonly kernelVersion: string;
+  readonly osImage: string;
+}
+
+export interface StatsApi {
+  machineInfo(): Promise<MachineInfo>;
+  close(): Promise<void>;
+}

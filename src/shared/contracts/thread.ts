@@ -1,0 +1,13 @@
+/** What every thread is born with, beside what its own contract adds. Plain data, shared memory and ports only. */
+import type { LoggingOptions } from '../log/logger.ts';
+
+export interface ThreadBirth {
+  /** `pleg`, `images`, … : the thread's name in logs, metrics and `/healthz`. */
+  readonly thread: string;
+  readonly logging: LoggingOptions;
+  /** The heartbeat table (shared/state/heartbeats.ts) and this thread's row in it. */
+  readonly heartbeats: SharedArrayBuffer;
+  readonly heartbeatRow: number;
+  /** This thread's own segment of the metrics (shared/metrics/): it outlives the thread, so counters survive a restart. */
+  readonly metrics: SharedArrayBuffer;
+}
