@@ -1,0 +1,71 @@
+/**
+ * The images that the examples and the end-to-end tests run: built here from the distribution's packages, since no registry is
+ * needed for a first look. `pause` is catatonit in its pause mode; `busybox` is the static busybox with its applets.
+ */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface LocalImage {
+  /** Without a tag; every local image is tagged `latest`-free, as `:1`. */
+  readonly name: string;
+  readonly entrypoint: readonly string[];
+  readonly fill: (rootfs: string) => void;
+}
+
+export const pauseImage = 'local.example/pause:1';
+export const busyboxImage = 'local.example/busybox:1';
+
+const images: readonly LocalImage[] = [
+  {
+    name: 'local.example/pause',
+    entrypoint: ['/catatonit', '-P'],
+    fill: (rootfs) => copyFileSync('/usr/bin/catatonit', join(rootfs, 'catatonit')),
+  },
+  {
+    name: 'local.example/busybox',
+    entrypoint: ['/bin/sh'],
+    fill: (rootfs) => {
+      for (const folder of ['bin', 'etc', 'tmp', 'var', 'root', 'proc', 'sys', 'dev', 'www']) mkdirSync(join(rootfs, folder));
+      copyFileSync('/bin/busybox', join(rootfs, 'bin/busybox'));
+      const applets = execFileSync('/bin/busybox', ['--list'], { encoding: 'utf8' }).trim().split('\n');
+      for (const applet of applets) if (applet !== 'busybox') symlinkSync('busybox', join(rootfs, 'bin', applet));
+      writeFileSync(join(rootfs, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n');
+      writeFileSync(join(rootfs, 'etc/group'), 'root:x:0:\nnobody:x:65534:\n');
+    },
+  },
+];
+
+/**
+ * Makes what is missing in `cache` and answers with an OCI archive for each image and the name to import it under.
+ * Needs root (the layers' owners) and umoci.
+ */
+export function localImageArchives(cache: string): readonly { readonly archive: string; readonly name: string }[] {
+  mkdirSync(cache, { recursive: true });
+  return images.map((image) => {
+    const archive = join(cache, `${image.name.replaceAll('/', '_')}.tar`);
+    if (!existsSync(archive)) build(image, archive);
+    return { archive, name: image.name };
+  });
+}
+
+function build(image: LocalImage, archive: string): void {
+  const work = mkdtempSync(join(tmpdir(), 'local-image-'));
+  const umoci = (...args: string[]) => execFileSync('umoci', args, { cwd: work, stdio: ['ignore', 'ignore', 'inherit'] });
+  try {
+    umoci('init', '--layout', 'layout');
+    umoci('new', '--image', 'layout:1');
+    umoci('unpack', '--image', 'layout:1', 'bundle');
+    image.fill(join(work, 'bundle/rootfs'));
+    umoci('repack', '--image', 'layout:1', 'bundle');
+    umoci('config', '--image', 'layout:1', '--clear=config.entrypoint', ...image.entrypoint.map((word) => `--config.entrypoint=${word}`));
+    execFileSync('tar', ['-C', join(work, 'layout'), '-cf', join(work, 'image.tar'), '.']);
+    renameSync(join(work, 'image.tar'), `${archive}.part`);
+    renameSync(`${archive}.part`, archive);
+  } catch (err) {
+    throw new Error(`building the image ${image.name}`, { cause: err });
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,48 @@
+#!/bin/sh
+# Installs the Debian packages that a real runtime needs, those that are missing, and says so before it does.
+# With --modules-only: just what Node needs.
+set -eu
+missing=''
+need() { # need PACKAGE FILE: the package counts as there when the file is
+  [ -e "$2" ] || missing="$missing $1"
+}
+case "$(uname -m)" in
+  x86_64) need libatomic1 /usr/lib/x86_64-linux-gnu/libatomic.so.1 ;;
+  aarch64) need libatomic1 /usr/lib/aarch64-linux-gnu/libatomic.so.1 ;;
+esac
+if [ "${1:-}" != '--modules-only' ]; then
+  need containerd /usr/bin/containerd
+  need runc /usr/sbin/runc
+  need containernetworking-plugins /usr/lib/cni/bridge
+  need iptables /usr/sbin/iptables
+  need iproute2 /usr/sbin/ip
+  need busybox-static /bin/busybox
+  need catatonit /usr/bin/catatonit
+  need umoci /usr/bin/umoci
+fi
+[ -n "$missing" ] || exit 0
+if [ "$(id -u)" != 0 ]; then
+  echo "missing Debian packages:$missing. Install them, or run this as root" >&2
+  exit 1
+fi
+echo "==> installing Debian packages:$missing"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+# The distribution's containerd and others start services when they are installed; ours is a private one.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' > "$policy"
+  chmod 755 "$policy"
+  trap 'rm -f "$policy" "$log"' EXIT
+else
+  trap 'rm -f "$log"' EXIT
+fi
+install() {
+  # shellcheck disable=SC2086
+  apt-get install -y -q --no-install-recommends $missing > "$log" 2>&1
+}
+if ! install; then
+  echo "==> refreshing the package lists (apt-get update)"
+  apt-get update -q > "$log" 2>&1 || { cat "$log" >&2; exit 1; }
+  install || { cat "$log" >&2; exit 1; }
+fi

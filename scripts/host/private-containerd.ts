@@ -1,0 +1,214 @@
+/**
+ * A containerd of our own: its root, state, socket and networks in one folder, nothing shared with another one on the host.
+ * Used by `npm run up`, the end-to-end tests and the benchmarks.
+ */
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CriClient } from '../../src/shared/cri/client.ts';
+import { localImageArchives, pauseImage } from './local-images.ts';
+
+export interface PrivateContainerdOptions {
+  /** Everything of it lives here. Short: a socket's path has 108 bytes. */
+  readonly folder: string;
+  /** The first three bytes of its pods' /16 network are unique to it: `10.87` makes 10.87.0.0/16. */
+  readonly network?: string;
+  /** Another containerd's files, as newer-containerd.sh unpacks them; default: the host's. */
+  readonly installation?: string;
+  /** Goes on living when this process ends. */
+  readonly detached?: boolean;
+  /** Where built images are kept between runs. */
+  readonly imageCache: string;
+}
+
+export class PrivateContainerd {
+  readonly endpoint: string;
+  readonly pid: number;
+  readonly #options: PrivateContainerdOptions;
+  readonly #child: ChildProcess;
+
+  private constructor(options: PrivateContainerdOptions, child: ChildProcess) {
+    this.#options = options;
+    this.#child = child;
+    this.endpoint = endpointOf(options.folder);
+    this.pid = child.pid ?? 0;
+  }
+
+  /** Starts it, waits until its CRI answers, and imports the local images. Throws with the end of its log when it does not come up. */
+  static async start(options: PrivateContainerdOptions): Promise<PrivateContainerd> {
+    const { folder, installation = '', detached = false } = options;
+    for (const sub of ['root', 'state', 'cni']) mkdirSync(join(folder, sub), { recursive: true });
+    writeFileSync(join(folder, 'config.toml'), configText(folder));
+    writeFileSync(join(folder, 'cni/10-bridge.conflist'), networkText(options.network ?? '10.87', folder));
+    const log = openSync(join(folder, 'containerd.log'), 'a');
+    const binary = join(installation, '/usr/bin/containerd');
+    const path = `${join(installation, '/usr/bin')}:${process.env.PATH}`;
+    const child = spawn(binary, ['--config', join(folder, 'config.toml')], {
+      stdio: ['ignore', log, log],
+      detached,
+      env: { ...process.env, PATH: path },
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    const containerd = new PrivateContainerd(options, child);
+    await containerd.#ready();
+    containerd.#importImages();
+    writeFileSync(join(folder, 'containerd.pid'), String(child.pid));
+    if (detached) child.unref();
+    return containerd;
+  }
+
+  /** `ctr` against it, in the namespace that CRI uses. */
+  ctr(...args: string[]): string {
+    return execFileSync('ctr', ['--address', join(this.#options.folder, 'c.sock'), '-n', 'k8s.io', ...args], { encoding: 'utf8' });
+  }
+
+  /** Removes every pod, ends it, and removes what it left. */
+  destroy(): Promise<void> {
+    return destroyPrivateContainerd(this.#options.folder);
+  }
+
+  /** Ends the daemon only; its pods keep running under their shims, and `start` on the same folder finds them again. */
+  async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.#child.once('exit', resolve));
+    this.#child.kill(signal);
+    await ended;
+  }
+
+  async #ready(): Promise<void> {
+    const client = new CriClient({ endpoint: this.endpoint });
+    try {
+      for (let attempt = 0; attempt < 300; attempt += 1) {
+        if (this.#child.exitCode !== null) break;
+        try {
+          const { status } = await client.runtime.call('status', {}, { deadlineMs: 2000 });
+          if (status?.conditions.every((condition) => condition.status)) return;
+        } catch {
+          // not yet
+        }
+        await sleep(50);
+      }
+    } finally {
+      client.close();
+    }
+    const log = readFileSync(join(this.#options.folder, 'containerd.log'), 'utf8').split('\n').slice(-15).join('\n');
+    throw new Error(`containerd in ${this.#options.folder} does not answer; the end of its log:\n${log}`);
+  }
+
+  #importImages(): void {
+    const present = this.ctr('images', 'list', '-q').split('\n');
+    for (const { archive, name } of localImageArchives(this.#options.imageCache)) {
+      if (!present.includes(`${name}:1`)) this.ctr('images', 'import', '--base-name', name, archive);
+    }
+  }
+}
+
+/** The pid of the containerd that runs in this folder, if one does. Proved by its command line: a pid is used again. */
+export function runningContainerd(folder: string): number | undefined {
+  try {
+    const pid = Number(readFileSync(join(folder, 'containerd.pid'), 'utf8'));
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(join(folder, 'config.toml')) ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Removes the pods, ends the daemon, and removes the folder, its mounts and its bridge; each where there is one. */
+export async function destroyPrivateContainerd(folder: string): Promise<void> {
+  const pid = runningContainerd(folder);
+  if (pid !== undefined) {
+    await removeAllPods(endpointOf(folder));
+    process.kill(pid, 'SIGTERM');
+    while (runningContainerd(folder) !== undefined) await sleep(20);
+  }
+  const bridge = bridgeOf(folder);
+  if (bridge !== undefined) execFileSync('ip', ['link', 'delete', bridge], { stdio: 'ignore' });
+  removeFolder(folder);
+}
+
+function bridgeOf(folder: string): string | undefined {
+  try {
+    const { plugins } = JSON.parse(readFileSync(join(folder, 'cni/10-bridge.conflist'), 'utf8')) as { plugins: { bridge?: string }[] };
+    const bridge = plugins[0]?.bridge;
+    return bridge !== undefined && existsSync(`/sys/class/net/${bridge}`) ? bridge : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function endpointOf(folder: string): string {
+  return `unix://${join(folder, 'c.sock')}`;
+}
+
+/** Stops and removes every pod of a runtime, and waits for it. */
+export async function removeAllPods(endpoint: string): Promise<void> {
+  const client = new CriClient({ endpoint });
+  try {
+    const { items } = await client.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
+    await Promise.all(
+      items.map(async ({ id }) => {
+        await client.runtime.call('stopPodSandbox', { podSandboxId: id }, { deadlineMs: 60_000 });
+        await client.runtime.call('removePodSandbox', { podSandboxId: id }, { deadlineMs: 60_000 });
+      }),
+    );
+  } finally {
+    client.close();
+  }
+}
+
+/** Unmounts what is mounted below a folder, deepest first, and removes the folder. */
+export function removeFolder(folder: string): void {
+  const mounts = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '');
+  for (const mount of mounts.filter((point) => point.startsWith(`${folder}/`)).reverse()) {
+    execFileSync('umount', ['-l', mount]);
+  }
+  if (existsSync(folder)) rmSync(folder, { recursive: true, force: true });
+}
+
+function configText(folder: string): string {
+  return `version = 2
+root = "${folder}/root"
+state = "${folder}/state"
+[grpc]
+  address = "${folder}/c.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${pauseImage}"
+  # without CAP_SYS_RESOURCE no sandbox would start
+  restrict_oom_score_adj = true
+  netns_mounts_under_state_dir = true
+  stream_server_address = "127.0.0.1"
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "${folder}/cni"
+`;
+}
+
+/** The bridge's name is made of the network, so that two of them never meet. */
+function networkText(network: string, folder: string): string {
+  return JSON.stringify({
+    cniVersion: '0.4.0',
+    name: 'pods',
+    plugins: [
+      {
+        type: 'bridge',
+        bridge: `kl${network.replace('.', '-')}`,
+        isGateway: true,
+        ipMasq: true,
+        hairpinMode: true,
+        ipam: {
+          type: 'host-local',
+          dataDir: `${folder}/ipam`,
+          ranges: [[{ subnet: `${network}.0.0/16` }]],
+          routes: [{ dst: '0.0.0.0/0' }],
+        },
+      },
+      { type: 'portmap', capabilities: { portMappings: true } },
+    ],
+  });
+}
