@@ -27,7 +27,20 @@ export interface PlegApi {
   look(podUID: PodUID): Promise<RuntimePodStatus | null>;
   /** Relists now; resolves when its events are posted. */
   relist(): Promise<void>;
+  /** Asks the runtime for its version, its conditions and its cgroup driver. Rejects with the runtime's error: main asks again. */
+  runtimeStatus(): Promise<RuntimeFacts>;
   close(): Promise<void>;
+}
+
+/** What main must know of the runtime itself: Version, Status and RuntimeConfig in one answer. */
+export interface RuntimeFacts {
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+  readonly runtimeApiVersion: string;
+  /** `RuntimeReady`, `NetworkReady` and whatever else the runtime reports; the status is true for "good". */
+  readonly conditions: readonly { readonly type: string; readonly status: boolean; readonly reason: string; readonly message: string }[];
+  /** Null where the runtime does not answer RuntimeConfig (containerd before 2.0): the configuration's own driver holds. */
+  readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
 }
 
 export type PodLifecycleEvent =
@@ -39,7 +52,10 @@ export type PodLifecycleEvent =
 
 /** Statuses come before the events that they explain, in one message. */
 export interface PlegMessage {
-  /** Monotonic ms: a relist that began then is complete in main's cache with this message. Absent for single looks. */
+  /**
+   * Monotonic ms: a relist that began then is complete in main's cache with this message. Absent for single looks. The first
+   * relist of a thread always posts a message, even when the runtime has nothing: main starts no pod before it came.
+   */
   readonly relistedAtMs?: number;
   readonly statuses: readonly RuntimePodStatus[];
   /** The runtime has nothing left of these. */
