@@ -1,0 +1,20 @@
+/**
+ * What the runtime is asked to make of a pod: its sandbox's config and each container's. Pure: every input is an argument; what the
+ * host must be asked (resolv.conf, huge page sizes, …) is read beforehand by `HostFactsReader`. Called by the steps of a sync.
+ * After upstream's pkg/kubelet/kuberuntime and pkg/kubelet/kubelet_pods.go.
+ */
+export type {
+  ConfigWarning,
+  ContainerConfigInput,
+  EnvironmentInput,
+  EnvValue,
+  HostFacts,
+  ImageUser,
+  PodConfigInput,
+  SandboxConfigInput,
+} from './types.ts';
+export { HostFactsReader } from './host-facts.ts';
+export { makeSandboxConfig, type SandboxConfig } from './sandbox-config.ts';
+export { makeEnvironment } from './environment.ts';
+export { makeContainerConfig } from './container-config.ts';
+export { checkSysctls } from './sysctls.ts';
