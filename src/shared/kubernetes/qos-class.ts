@@ -1,0 +1,52 @@
+/** The quality-of-service class of a pod (upstream pkg/apis/core/v1/helper/qos): decides its cgroup's place and its OOM score. */
+import type { Pod, PodSpec, ResourceRequirements } from './api.ts';
+import { parseQuantity } from './quantity.ts';
+
+export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
+
+/** The class in the pod's status, which never changes once the API server has set it, else the computed one. */
+export function qosClass(pod: Pick<Pod, 'spec' | 'status'>): QosClass {
+  const persisted = pod.status?.qosClass;
+  return persisted ? (persisted as QosClass) : computeQosClass(pod.spec);
+}
+
+/** Only these count: a pod that asks for a GPU and nothing else is BestEffort. */
+const computeResources = ['cpu', 'memory'] as const;
+
+/**
+ * BestEffort asks for nothing; Guaranteed has limits for both resources everywhere, and requests equal to them in sum; all else
+ * is Burstable. Pod-level resources, where given, stand for the containers' own.
+ */
+export function computeQosClass(spec: PodSpec): QosClass {
+  const holders: readonly (ResourceRequirements | undefined)[] = spec.resources
+    ? [spec.resources]
+    : [...spec.containers, ...(spec.initContainers ?? [])].map((container) => container.resources);
+  const requests = sumOfPositive(holders.map((resources) => resources?.requests));
+  const limits = sumOfPositive(holders.map((resources) => resources?.limits));
+  if (requests.size === 0 && limits.size === 0) return 'BestEffort';
+  const limitedEverywhere = holders.every((resources) => hasBothLimits(resources));
+  const sameEverywhere = requests.size === limits.size && [...requests].every(([name, nanos]) => limits.get(name) === nanos);
+  return limitedEverywhere && sameEverywhere ? 'Guaranteed' : 'Burstable';
+}
+
+function hasBothLimits(resources: ResourceRequirements | undefined): boolean {
+  return computeResources.every((name) => isPositive(resources?.limits?.[name]));
+}
+
+function isPositive(quantity: string | undefined): boolean {
+  return quantity !== undefined && parseQuantity(quantity).nanos > 0n;
+}
+
+type ResourceMap = ResourceRequirements['requests'];
+
+function sumOfPositive(lists: readonly ResourceMap[]): Map<string, bigint> {
+  const sum = new Map<string, bigint>();
+  for (const list of lists) {
+    for (const name of computeResources) {
+      const quantity = list?.[name];
+      if (quantity === undefined || !isPositive(quantity)) continue;
+      sum.set(name, (sum.get(name) ?? 0n) + parseQuantity(quantity).nanos);
+    }
+  }
+  return sum;
+}
