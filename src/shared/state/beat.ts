@@ -1,0 +1,43 @@
+/** A thread's heartbeat: each second it says that it lives, and how late it was to say so. */
+import { systemClock, type Clock } from '../time/clock.ts';
+import { BeatWriter } from './heartbeats.ts';
+
+export const beatPeriodMs = 1000;
+
+export interface Heart {
+  /** The thread's own loop came round: what `/healthz` watches beside the beat. */
+  loop(): void;
+  stop(): void;
+}
+
+export interface HeartOptions {
+  readonly heartbeats: SharedArrayBuffer;
+  readonly heartbeatRow: number;
+  readonly clock?: Clock;
+  /** Told of each beat's delay in seconds: for the thread's metric. */
+  readonly onBeat?: (eventLoopDelaySeconds: number) => void;
+}
+
+/** Beats at once, then each second until stopped. */
+export function startBeating({ heartbeats, heartbeatRow, clock = systemClock, onBeat }: HeartOptions): Heart {
+  const writer = new BeatWriter(heartbeats, heartbeatRow);
+  let stopped = false;
+  let cancel: () => void = () => {};
+  const beat = (dueAtMs: number) => {
+    if (stopped) return;
+    const now = clock.monotonic();
+    const delayMs = Math.max(0, now - dueAtMs);
+    writer.beat(now, delayMs);
+    onBeat?.(delayMs / 1000);
+    const next = now + beatPeriodMs;
+    cancel = clock.after(beatPeriodMs, () => beat(next));
+  };
+  beat(clock.monotonic());
+  return {
+    loop: () => writer.loop(clock.monotonic()),
+    stop: () => {
+      stopped = true;
+      cancel();
+    },
+  };
+}

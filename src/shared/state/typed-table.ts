@@ -1,0 +1,292 @@
+/**
+ * Rows of typed fields over a SharedArrayBuffer: what many threads read and one writes, without a message. Each row has a version
+ * (a seqlock): odd while it is being written, so that a reader takes a row whole or takes it again.
+ *
+ *  - One writer per row; most tables have one writer in all, some (heartbeats) one for each row.
+ *  - The number of rows is fixed at birth; a full table is an error that names it.
+ *  - A writer that dies in the middle of a row leaves its version odd; its successor empties that row when it opens the table.
+ */
+import { layoutOf, type Field, type Fields, type Layout, type Row, type ValueOf } from './table-layout.ts';
+
+const headerCells = 4;
+const headerBytes = headerCells * 4;
+const [fingerprintCell, capacityCell, highWaterCell, usedCell] = [0, 1, 2, 3];
+/** A write takes about a microsecond: a version still odd after this many looks belongs to a writer that was preempted, or died. */
+const spins = 1000;
+/** Then the reader sleeps, at most so often, a millisecond each: a preempted writer is back by then. */
+const naps = 20;
+
+export class TableFullError extends Error {
+  override readonly name = 'TableFullError';
+  constructor(table: string, capacity: number) {
+    super(`the table ${table} is full: all of its ${capacity} rows are in use`);
+  }
+}
+
+export interface TableDefinition<S extends Fields> {
+  readonly layout: Layout<S>;
+  /** Bytes for so many rows; for who puts several tables into one buffer. */
+  bytes(capacity: number): number;
+  /** A new, empty table. With a buffer given, at an offset in it (a multiple of 8). */
+  create(capacity: number, buffer?: SharedArrayBuffer, byteOffset?: number): SharedArrayBuffer;
+  /** Throws when the buffer holds another table. */
+  reader(buffer: SharedArrayBuffer, byteOffset?: number): TableReader<S>;
+  /** For the one writer of all rows; or, with `ownRows`, of those rows only. Rows that a dead predecessor left half written are emptied. */
+  writer(buffer: SharedArrayBuffer, byteOffset?: number, ownRows?: readonly number[]): TableWriter<S>;
+}
+
+export function defineTable<S extends Fields>(name: string, fields: S): TableDefinition<S> {
+  const layout = layoutOf(name, fields);
+  const bytes = (capacity: number) => headerBytes + capacity * layout.rowBytes;
+  return {
+    layout,
+    bytes,
+    create(capacity, buffer = new SharedArrayBuffer(bytes(capacity)), byteOffset = 0) {
+      const header = new Int32Array(buffer, byteOffset, headerCells);
+      header[capacityCell] = capacity;
+      Atomics.store(header, fingerprintCell, layout.fingerprint);
+      return buffer;
+    },
+    reader: (buffer, byteOffset = 0) => new TableReader(layout, buffer, byteOffset),
+    writer: (buffer, byteOffset = 0, ownRows) => new TableWriter(layout, buffer, byteOffset, ownRows),
+  };
+}
+
+export class TableReader<S extends Fields> {
+  readonly layout: Layout<S>;
+  readonly capacity: number;
+  protected readonly header: Int32Array;
+  protected readonly view: DataView;
+  /** The whole buffer: for comparisons of bytes in place (`fieldOffset`). */
+  readonly bytes: Buffer;
+  protected readonly cells: Int32Array;
+  readonly #base: number;
+
+  constructor(layout: Layout<S>, buffer: SharedArrayBuffer, byteOffset: number) {
+    this.layout = layout;
+    this.header = new Int32Array(buffer, byteOffset, headerCells);
+    if (Atomics.load(this.header, fingerprintCell) !== layout.fingerprint) {
+      throw new Error(`the shared buffer of ${buffer.byteLength} bytes does not hold the table ${layout.name} at ${byteOffset}`);
+    }
+    this.capacity = this.header[capacityCell]!;
+    this.#base = byteOffset + headerBytes;
+    this.view = new DataView(buffer);
+    this.bytes = Buffer.from(buffer);
+    this.cells = new Int32Array(buffer, 0, Math.floor(buffer.byteLength / 4));
+  }
+
+  /** Rows in use. */
+  get used(): number {
+    return Atomics.load(this.header, usedCell);
+  }
+
+  /** Rows at or above this were never in use: where a loop over the table may end. */
+  get highWater(): number {
+    return Atomics.load(this.header, highWaterCell);
+  }
+
+  /** Changes with each write of the row, in steps of two; odd while one is under way. */
+  version(row: number): number {
+    return Atomics.load(this.cells, this.versionCell(row));
+  }
+
+  /** The row as a whole; undefined when it is free, or left half written by a writer that died and has no successor yet. */
+  read(row: number): Row<S> | undefined {
+    return this.consistently(row, () => {
+      if (!this.inUse(row)) return undefined;
+      const values: Record<string, unknown> = {};
+      for (const field of Object.keys(this.layout.fields)) values[field] = this.peek(row, field);
+      return values as Row<S>;
+    });
+  }
+
+  /** One field; undefined as in `read`. Makes no object for a number. */
+  get<K extends keyof S & string>(row: number, field: K): ValueOf<S[K]> | undefined {
+    return this.consistently(row, () => (this.inUse(row) ? this.peek(row, field) : undefined));
+  }
+
+  /** Every row in use, as [index, row]. */
+  *rows(): Generator<[number, Row<S>]> {
+    const end = this.highWater;
+    for (let row = 0; row < end; row += 1) {
+      const values = this.read(row);
+      if (values) yield [row, values];
+    }
+  }
+
+  /** Whether the row is in use, without its version: for the row's own writer, or inside `consistently`. */
+  inUse(row: number): boolean {
+    return this.cells[this.versionCell(row) + 1] === 1;
+  }
+
+  /** A field without the version check: for the row's own writer, or inside `consistently`. */
+  peek<K extends keyof S & string>(row: number, field: K): ValueOf<S[K]> {
+    return this.#load(this.fieldOffset(row, field), this.layout.fields[field]!) as ValueOf<S[K]>;
+  }
+
+  /** Where a field starts in `bytes`. Text: two bytes of length (little endian), then the bytes. */
+  fieldOffset(row: number, field: keyof S & string): number {
+    return this.rowOffset(row) + this.layout.offsets[field];
+  }
+
+  /** Whether a text field holds exactly these bytes. Allocates nothing; no version check (the row's own writer, or `consistently`). */
+  textEquals(row: number, field: keyof S & string, other: Uint8Array, start: number, end: number): boolean {
+    const offset = this.fieldOffset(row, field);
+    const length = this.view.getUint16(offset, true);
+    return length === end - start && this.bytes.compare(other, start, end, offset + 2, offset + 2 + length) === 0;
+  }
+
+  /** Runs `look` until the row did not change meanwhile; undefined when it stays half written. `look` must only read this row. */
+  consistently<T>(row: number, look: () => T): T | undefined {
+    const cell = this.versionCell(row);
+    for (let nap = 0; nap <= naps; nap += 1) {
+      let before = 0;
+      for (let spin = 0; spin < spins; spin += 1) {
+        before = Atomics.load(this.cells, cell);
+        if ((before & 1) === 1) continue;
+        const seen = look();
+        // An atomic read-modify-write, not a load: on arm64 the reads above could otherwise happen after the check.
+        if (Atomics.or(this.cells, cell, 0) === before) return seen;
+      }
+      if (nap < naps) Atomics.wait(this.cells, cell, before, 1);
+    }
+    return undefined;
+  }
+
+  protected versionCell(row: number): number {
+    return this.rowOffset(row) / 4;
+  }
+
+  protected rowOffset(row: number): number {
+    if (!(row >= 0 && row < this.capacity))
+      throw new RangeError(`row ${row} is not in the table ${this.layout.name} of ${this.capacity} rows`);
+    return this.#base + row * this.layout.rowBytes;
+  }
+
+  #load(offset: number, { kind }: Field): number | bigint | string {
+    switch (kind) {
+      case 'u8':
+        return this.view.getUint8(offset);
+      case 'u32':
+        return this.view.getUint32(offset, true);
+      case 'i32':
+        return this.view.getInt32(offset, true);
+      case 'f64':
+        return this.view.getFloat64(offset, true);
+      case 'i64':
+        return this.view.getBigInt64(offset, true);
+      case 'text':
+      default:
+        return this.bytes.toString('utf8', offset + 2, offset + 2 + this.view.getUint16(offset, true));
+    }
+  }
+}
+
+export class TableWriter<S extends Fields> extends TableReader<S> {
+  readonly #free: number[] = [];
+
+  constructor(layout: Layout<S>, buffer: SharedArrayBuffer, byteOffset: number, ownRows?: readonly number[]) {
+    super(layout, buffer, byteOffset);
+    for (const row of ownRows ?? Array(this.highWater).keys()) {
+      if ((this.version(row) & 1) === 1) this.#empty(row);
+      if (!ownRows && !this.inUse(row)) this.#free.push(row);
+    }
+    this.#free.reverse();
+    if (!ownRows) Atomics.store(this.header, usedCell, this.highWater - this.#free.length);
+  }
+
+  /** Takes a free row and fills it. Throws TableFullError; RangeError for a text that is too long (the row stays free). */
+  insert(values: Row<S>): number {
+    this.#checkTexts(values);
+    const row = this.#free.at(-1) ?? this.highWater;
+    if (row >= this.capacity) throw new TableFullError(this.layout.name, this.capacity);
+    this.put(row, values);
+    if (this.#free.length > 0) this.#free.pop();
+    return row;
+  }
+
+  /** Writes the whole of a row at a place that the caller chose, free or not. For tables whose rows are assigned beforehand. */
+  put(row: number, values: Row<S>): void {
+    this.#checkTexts(values);
+    this.#write(row, () => {
+      for (const field of Object.keys(this.layout.fields)) this.#store(row, field, values[field]);
+      this.#setInUse(row, true);
+    });
+  }
+
+  /** Changes some fields of a row in use. */
+  update(row: number, values: Partial<Row<S>>): void {
+    this.#checkTexts(values);
+    if (!this.inUse(row)) throw new RangeError(`row ${row} of the table ${this.layout.name} is free: it cannot be updated`);
+    this.#write(row, () => {
+      for (const field of Object.keys(values)) this.#store(row, field, values[field]);
+    });
+  }
+
+  /** Gives a row back. Freeing a free row does nothing. */
+  free(row: number): void {
+    if (!this.inUse(row)) return;
+    this.#write(row, () => this.#setInUse(row, false));
+    this.#free.push(row);
+  }
+
+  #write(row: number, change: () => void): void {
+    const cell = this.versionCell(row);
+    Atomics.add(this.cells, cell, 1);
+    change();
+    Atomics.add(this.cells, cell, 1);
+  }
+
+  /** After a predecessor's death: frees the row and makes its version even again. */
+  #empty(row: number): void {
+    this.#setInUse(row, false);
+    Atomics.add(this.cells, this.versionCell(row), 1);
+  }
+
+  #setInUse(row: number, inUse: boolean): void {
+    const cell = this.versionCell(row) + 1;
+    const was = this.cells[cell] === 1;
+    this.cells[cell] = inUse ? 1 : 0;
+    if (was !== inUse) Atomics.add(this.header, usedCell, inUse ? 1 : -1);
+    // Rows with a writer of their own come to this at once: the larger must stay.
+    let high = this.highWater;
+    while (row >= high) {
+      Atomics.compareExchange(this.header, highWaterCell, high, row + 1);
+      high = this.highWater;
+    }
+  }
+
+  #checkTexts(values: Partial<Row<S>>): void {
+    for (const field of Object.keys(values)) {
+      const { kind, width } = this.layout.fields[field] ?? missing(this.layout.name, field);
+      if (kind !== 'text') continue;
+      const length = Buffer.byteLength(values[field] as string);
+      if (length > width) {
+        const shown = (values[field] as string).slice(0, 40);
+        throw new RangeError(`${this.layout.name}.${field}: "${shown}…" has ${length} bytes, more than the ${width} that a row holds`);
+      }
+    }
+  }
+
+  #store(row: number, field: string, value: unknown): void {
+    const offset = this.fieldOffset(row, field);
+    switch (this.layout.fields[field]!.kind) {
+      case 'u8':
+        return this.view.setUint8(offset, value as number);
+      case 'u32':
+        return this.view.setUint32(offset, value as number, true);
+      case 'i32':
+        return this.view.setInt32(offset, value as number, true);
+      case 'f64':
+        return this.view.setFloat64(offset, value as number, true);
+      case 'i64':
+        return this.view.setBigInt64(offset, value as bigint, true);
+      case 'text':
+        return this.view.setUint16(offset, this.bytes.write(value as string, offset + 2, 'utf8'), true);
+    }
+  }
+}
+
+function missing(table: string, field: string): never {
+  throw new RangeError(`the table ${table} has no field ${field}`);
+}
