@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deepestFirst, isWithin, mountsBelow, parseMountInfo } from '../../../../src/shared/linux/mountinfo.ts';
+
+const table = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+36 22 0:33 / /var/lib/kubelet/pods/u1/volumes/kubernetes.io~empty-dir/mem rw,relatime shared:9 - tmpfs tmpfs rw,size=1024k,noswap
+37 22 8:1 /data/a\\040b /var/lib/kubelet/pods/u1/volume-subpaths/v/c/0 rw - ext4 /dev/sda1 rw
+38 22 0:40 / /var/lib/kubelet/pods/u10/volumes/kubernetes.io~empty-dir/mem rw - tmpfs tmpfs rw
+39 22 0:41 / /mnt/with\\040blank\\134slash rw - hugetlbfs nodev rw,pagesize=2M
+40 36 0:42 / /var/lib/kubelet/pods/u1/volumes/kubernetes.io~empty-dir/mem/deeper rw master:3 propagate_from:2 - tmpfs tmpfs rw
+41 22 8:1 /var/lib/kubelet/pods/u1 /srv/elsewhere rw - ext4 /dev/sda1 rw
+not a line
+`;
+
+test('a line gives mount point, filesystem and options, with the escapes undone', () => {
+  const mounts = parseMountInfo(table);
+  assert.equal(mounts.length, 7);
+  assert.equal(mounts[2]?.root, '/data/a b');
+  assert.equal(mounts[4]?.mountPoint, '/mnt/with blank\\slash');
+  assert.deepEqual(mounts[4]?.superOptions, ['rw', 'pagesize=2M']);
+  assert.equal(mounts[1]?.fsType, 'tmpfs');
+});
+
+test('the mounts of one pod are its own: not those of a UID that begins alike, nor those that only come from it', () => {
+  const ids = (dir: string) => mountsBelow(table, dir).map(({ id }) => id);
+  assert.deepEqual(ids('/var/lib/kubelet/pods/u1'), [36, 37, 40]);
+  assert.deepEqual(ids('/var/lib/kubelet/pods/u10'), [38]);
+  assert.deepEqual(ids('/mnt/with blank\\slash'), [39]);
+  assert.deepEqual(ids('/nowhere'), []);
+});
+
+test('what is deeper, or was mounted later in the same place, is unmounted first', () => {
+  const order = deepestFirst(mountsBelow(table, '/var/lib/kubelet/pods/u1')).map(({ id }) => id);
+  assert.ok(order.indexOf(40) < order.indexOf(36));
+  const stacked = parseMountInfo('50 1 0:50 / /m rw - tmpfs a rw\n51 50 0:51 / /m rw - tmpfs b rw\n');
+  assert.deepEqual(
+    deepestFirst(stacked).map(({ id }) => id),
+    [51, 50],
+  );
+});
+
+test('a path is within a folder by whole names', () => {
+  assert.ok(isWithin('/a/b', '/a/b'));
+  assert.ok(isWithin('/a/b/c', '/a/b'));
+  assert.ok(isWithin('/a', '/'));
+  assert.ok(!isWithin('/a/bc', '/a/b'));
+});
