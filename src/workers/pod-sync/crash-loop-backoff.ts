@@ -1,0 +1,62 @@
+/**
+ * CrashLoopBackOff: whether a container that exited must wait before it runs again (upstream kuberuntime doBackOff, kubelet.go
+ * newCrashLoopBackOff). Pure: main keeps the back-offs between tasks.
+ */
+import type { ContainerBackoff } from '../../shared/contracts/pod-sync.ts';
+import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
+import type { Container, Pod } from '../../shared/kubernetes/api.ts';
+import { fnv32a } from '../../shared/kubernetes/container-hash.ts';
+import { podUID } from '../../shared/kubernetes/ids.ts';
+import { backoffUntilMs, stepBackoff } from '../../shared/time/backoff.ts';
+
+/** 10 min since the last step, whatever the maximum is (upstream crashLoopBackOff.HasExpiredFunc). */
+export const resetAfterMs = 600_000;
+
+export interface CrashLoopLimits {
+  /** 10 s upstream. */
+  readonly initialMs: number;
+  /** 5 min upstream; `crashLoopBackOff.maxContainerRestartPeriod` lowers it. */
+  readonly maxMs: number;
+}
+
+/** A new image or new resources make a new key: the back-off starts afresh. */
+export function backoffKey(pod: Pod, container: Container): string {
+  const parts = [podUID(pod), container.name, container.image ?? '', JSON.stringify(container.resources ?? {})];
+  return `${container.name}/${fnv32a(Buffer.from(parts.join('/'))).toString(16)}`;
+}
+
+export type BackoffDecision =
+  | { readonly wait: false; readonly backoff?: ContainerBackoff }
+  /** `untilMs`: wall-clock ms at which it may run. */
+  | { readonly wait: true; readonly untilMs: number; readonly backoffMs: number };
+
+/**
+ * Asked right before a container is started. When it may start after an exit, the answer has the back-off that the next exit
+ * will meet; a container that never exited has none.
+ */
+export function decideBackoff(input: {
+  readonly key: string;
+  /** The newest instance that has exited, if any. */
+  readonly exited: RuntimeContainerStatus | undefined;
+  readonly backoffs: readonly ContainerBackoff[];
+  readonly nowMs: number;
+  readonly limits: CrashLoopLimits;
+}): BackoffDecision {
+  const { key, exited, backoffs, nowMs } = input;
+  if (!exited) return { wait: false };
+  const limits = { ...input.limits, resetAfterMs };
+  const entry = backoffs.find((backoff) => backoff.key === key);
+  const untilMs = backoffUntilMs(entry, exited.finishedAtMs, nowMs, limits);
+  if (entry && untilMs !== undefined) return { wait: true, untilMs, backoffMs: entry.backoffMs };
+  return { wait: false, backoff: { key, ...stepBackoff(entry, exited.finishedAtMs, nowMs, limits) } };
+}
+
+/** A duration as Go prints it: `10s`, `1m20s`, `5m0s`, `500ms`. */
+export function goDuration(ms: number): string {
+  if (ms > 0 && ms < 1000) return `${ms}ms`;
+  const hours = Math.floor(ms / 3_600_000);
+  const minutes = Math.floor((ms % 3_600_000) / 60_000);
+  const seconds = `${(ms % 60_000) / 1000}s`;
+  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
+  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
+}

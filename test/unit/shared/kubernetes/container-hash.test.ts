@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { containerHash, fnv32a } from '../../../../src/shared/kubernetes/container-hash.ts';
+
+test('a container has the hash that the Go kubelet gives it since v1.31', () => {
+  // upstream's own golden value (pkg/kubelet/container/container_hash_test.go)
+  assert.equal(containerHash({ name: 'test_container', image: 'foo/image:v1' }), '8e45cbd0');
+});
+
+test('FNV-1a gives the published values', () => {
+  assert.equal(fnv32a(Buffer.from('')), 0x811c9dc5);
+  assert.equal(fnv32a(Buffer.from('foobar')), 0xbf9cf968);
+});
+
+test('the hash changes with the image and with the name, and with nothing else', () => {
+  const hash = containerHash({ name: 'app', image: 'web:1' });
+  assert.notEqual(containerHash({ name: 'app', image: 'web:2' }), hash);
+  assert.notEqual(containerHash({ name: 'app2', image: 'web:1' }), hash);
+  const more = { name: 'app', image: 'web:1', env: [{ name: 'A', value: 'b' }] };
+  assert.equal(containerHash(more), hash);
+});
+
+test('a container without an image has a hash too', () => {
+  assert.match(containerHash({ name: 'app' }), /^[0-9a-f]{1,8}$/);
+});
