@@ -1,4 +1,4 @@
-/** The logger that every part gets: pino's, as a type. Made once a thread by `createLogger`. */
+/** The logger that every part gets: pino's, as a type. Made once a thread by `createLogger` (create-logger.ts). */
 import type { Logger as PinoLogger } from 'pino';
 
 export type Logger = PinoLogger;
@@ -10,4 +10,6 @@ export interface LoggingOptions {
   readonly verbosity: number;
   /** klog's --vmodule: a verbosity of its own for the components whose name matches the pattern (`*` and `?`). */
   readonly vmodule: readonly { readonly pattern: string; readonly verbosity: number }[];
+  /** Alpha upstream: errors go to stderr and everything else to stdout, instead of all to stderr. */
+  readonly splitStream?: boolean;
 }

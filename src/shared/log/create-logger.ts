@@ -1,0 +1,58 @@
+/**
+ * Makes a thread's logger: pino in front (levels, children, serializing what can't be serialized), a renderer of Kubernetes'
+ * formats behind it, and no thread of its own: a line is written when it is logged.
+ */
+import { pino } from 'pino';
+import { messageOf } from '../errors/kubelet-error.ts';
+import type { Logger, LoggingOptions } from './logger.ts';
+import { isError, renderJSON, renderText, type LogRecord } from './render.ts';
+import { levelFor } from './verbosity.ts';
+import { LineWriter } from './write-line.ts';
+
+const stdout = 1;
+const stderr = 2;
+
+/** Strings are cut here already, before pino copies them. Twice what a line shows, so that the line can say how much is missing. */
+const maxFieldLength = 64 * 1024;
+
+/** A logger for this thread. Children with a `component` of their own follow `--vmodule`. */
+export function createLogger(options: LoggingOptions, bindings: { readonly component?: string } = {}, writer = new LineWriter()): Logger {
+  const component = bindings.component ?? 'kubelet';
+  const write = (line: string): void => {
+    const record = JSON.parse(line) as LogRecord;
+    const fd = options.splitStream === true && !isError(record) ? stdout : stderr;
+    writer.writeLine(fd, options.format === 'json' ? renderJSON(record) : renderText(record, process.pid));
+  };
+  const logger = pino(
+    {
+      base: { component },
+      level: levelFor(options, component),
+      messageKey: '$msg',
+      timestamp: () => `,"$time":${Date.now()}`,
+      formatters: { level: (_label, level) => ({ $level: level }), log: toPlainFields },
+      serializers: { err: errorText },
+      ...(options.vmodule.length > 0 && {
+        onChild: (child: Logger) => {
+          child.level = levelFor(options, String(child.bindings()['component'] ?? component));
+        },
+      }),
+    },
+    { write },
+  );
+  return logger;
+}
+
+/** Errors say what they say under whatever name they are logged. */
+function toPlainFields(fields: Record<string, unknown>): Record<string, unknown> {
+  const plain: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(fields)) {
+    if (value instanceof Error) plain[key] = errorText(value);
+    else if (typeof value === 'string') plain[key] = value.slice(0, maxFieldLength);
+    else plain[key] = value;
+  }
+  return plain;
+}
+
+function errorText(err: unknown): string {
+  return messageOf(err).slice(0, maxFieldLength);
+}

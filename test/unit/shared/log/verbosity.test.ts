@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { levelFor } from '../../../../src/shared/log/verbosity.ts';
+
+const cases: { name: string; verbosity?: number; vmodule?: [string, number][]; component?: string; want: string }[] = [
+  { name: 'the kubelet logs what changed at -v=0', want: 'info' },
+  { name: 'the kubelet logs what changed at -v=3', verbosity: 3, want: 'info' },
+  { name: 'the kubelet logs each call at -v=4', verbosity: 4, want: 'debug' },
+  { name: 'the kubelet logs everything from -v=6', verbosity: 6, want: 'trace' },
+  { name: 'a pattern raises the verbosity of its component', vmodule: [['pl*', 4]], want: 'debug' },
+  { name: 'a pattern that does not match changes nothing', vmodule: [['pl', 4]], want: 'info' },
+  { name: 'a question mark stands for one character', vmodule: [['ple?', 6]], want: 'trace' },
+  {
+    name: 'the first pattern that matches counts',
+    vmodule: [
+      ['pleg', 4],
+      ['*', 6],
+    ],
+    want: 'debug',
+  },
+  { name: 'a pattern never lowers the verbosity', verbosity: 6, vmodule: [['pleg', 0]], want: 'trace' },
+  {
+    name: 'other characters of a pattern mean themselves',
+    vmodule: [
+      ['p.*g', 6],
+      ['p(l|x)eg', 6],
+    ],
+    want: 'info',
+  },
+];
+for (const { name, verbosity = 0, vmodule = [], component = 'pleg', want } of cases) {
+  test(name, () => {
+    const items = vmodule.map(([pattern, of]) => ({ pattern, verbosity: of }));
+    assert.equal(levelFor({ verbosity, vmodule: items }, component), want);
+  });
+}
