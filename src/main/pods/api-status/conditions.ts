@@ -1,0 +1,110 @@
+/**
+ * The conditions that the kubelet owns, beside those of others, which stay (upstream status/generate.go). A condition's transition time
+ * moves only with its status.
+ */
+import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../../shared/kubernetes/api.ts';
+import { podSandboxChanged } from '../../../shared/kubernetes/pod-sandbox.ts';
+import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
+
+/** Upstream types.PodConditionsByKubelet, with those behind gates that are on by default. */
+const ownedTypes = new Set([
+  'PodScheduled',
+  'Ready',
+  'Initialized',
+  'ContainersReady',
+  'PodReadyToStartContainers',
+  'PodResizeInProgress',
+  'PodResizePending',
+  'AllContainersRestarting',
+]);
+
+export interface ConditionsInput {
+  readonly pod: Pod;
+  readonly status: RuntimePodStatus | null;
+  readonly before: PodStatus | undefined;
+  readonly statuses: readonly ContainerStatus[];
+  readonly phase: string;
+  readonly now: string;
+}
+
+type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
+
+export function generateConditions(input: ConditionsInput): PodCondition[] {
+  const { pod, before } = input;
+  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !ownedTypes.has(type));
+  const disruption = before?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  const others = disruption ? [...foreign.filter(({ type }) => type !== 'DisruptionTarget'), disruption] : foreign;
+  const containersReady = containersReadyVerdict(input);
+  const own: readonly (readonly [string, Verdict])[] = [
+    ['PodReadyToStartContainers', { status: podSandboxChanged(pod, input.status).changed ? 'False' : 'True' }],
+    ['Initialized', initializedVerdict(input)],
+    ['Ready', containersReady.status === 'True' ? readinessGatesVerdict(pod, others) : containersReady],
+    ['ContainersReady', containersReady],
+    ['PodScheduled', { status: 'True' }],
+  ];
+  return [...others, ...own.map(([type, verdict]) => toCondition(type, verdict, input))];
+}
+
+function toCondition(type: string, verdict: Verdict, { pod, before, now }: ConditionsInput): PodCondition {
+  const old = before?.conditions?.find((condition) => condition.type === type);
+  const lastTransitionTime = old?.status === verdict.status ? (old.lastTransitionTime ?? now) : now;
+  const { generation } = pod.metadata;
+  return { type, ...(generation ? { observedGeneration: generation } : {}), lastTransitionTime, ...verdict };
+}
+
+function containersReadyVerdict({ pod, statuses, phase }: ConditionsInput): Verdict {
+  const sidecars = (pod.spec.initContainers ?? []).filter(isRestartableInitContainer);
+  const { unknown, short } = sortOut([...sidecars, ...pod.spec.containers], statuses, (_, status) => status.ready);
+  if (phase === 'Succeeded' && unknown.length === 0) return { status: 'False', reason: 'PodCompleted' };
+  if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
+  const message = describe(unknown, short, 'unready');
+  return message === '' ? { status: 'True' } : { status: 'False', reason: 'ContainersNotReady', message };
+}
+
+function initializedVerdict({ pod, statuses, phase }: ConditionsInput): Verdict {
+  const { unknown, short } = sortOut(pod.spec.initContainers ?? [], statuses, (container, status) =>
+    isRestartableInitContainer(container) ? status.started === true : status.ready,
+  );
+  if (phase === 'Succeeded' && unknown.length === 0) return { status: 'True', reason: 'PodCompleted' };
+  const regular = new Set(pod.spec.containers.map(({ name }) => name));
+  if (statuses.some(({ name, state }) => regular.has(name) && (state?.running ?? state?.terminated))) return { status: 'True' };
+  const message = describe(unknown, short, 'incomplete');
+  return message === '' ? { status: 'True' } : { status: 'False', reason: 'ContainersNotInitialized', message };
+}
+
+function readinessGatesVerdict(pod: Pod, conditions: readonly PodCondition[]): Verdict {
+  const complaints = (pod.spec.readinessGates ?? []).flatMap(({ conditionType }) => {
+    const condition = conditions.find(({ type }) => type === conditionType);
+    if (!condition) return [`corresponding condition of pod readiness gate "${conditionType}" does not exist.`];
+    return condition.status === 'True'
+      ? []
+      : [`the status of pod readiness gate "${conditionType}" is not "True", but ${condition.status}`];
+  });
+  return complaints.length === 0
+    ? { status: 'True' }
+    : { status: 'False', reason: 'ReadinessGatesNotReady', message: complaints.join(', ') };
+}
+
+function sortOut(
+  containers: readonly Container[],
+  statuses: readonly ContainerStatus[],
+  isFine: (container: Container, status: ContainerStatus) => boolean,
+) {
+  const unknown: string[] = [];
+  const short: string[] = [];
+  for (const container of containers) {
+    const status = statuses.find(({ name }) => name === container.name);
+    if (!status) unknown.push(container.name);
+    else if (!isFine(container, status)) short.push(container.name);
+  }
+  return { unknown, short };
+}
+
+/** Lists as Go prints them: `[a b]`. */
+function describe(unknown: readonly string[], short: readonly string[], word: string): string {
+  return [
+    ...(unknown.length > 0 ? [`containers with unknown status: [${unknown.join(' ')}]`] : []),
+    ...(short.length > 0 ? [`containers with ${word} status: [${short.join(' ')}]`] : []),
+  ].join(', ');
+}

@@ -1,0 +1,112 @@
+/** One container as the API shows it, from the runtime's view of one instance of it. */
+import type { RuntimeContainerResources, RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { Container, ContainerState, ContainerStatus, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
+import { formatQuantity, milliValue, quantityOf } from '../../../shared/kubernetes/quantity.ts';
+import { toOptionalApiTime } from './time.ts';
+
+export interface ContainerContext {
+  readonly container: Container;
+  readonly before: ContainerStatus | undefined;
+  readonly runtimeName: string;
+}
+
+export function toContainerStatus(seen: RuntimeContainerStatus, { container, before, runtimeName }: ContainerContext): ContainerStatus {
+  const containerID = `${runtimeName}://${seen.id}`;
+  const lost = seen.state === 'unknown' && before?.state?.running !== undefined;
+  return {
+    name: seen.name,
+    state: lost ? lostState : toState(seen, containerID),
+    lastState: {},
+    ready: false,
+    restartCount: lost ? before.restartCount + 1 : Math.max(seen.restartCount, before?.restartCount ?? 0),
+    image: seen.image,
+    imageID: seen.imageID,
+    containerID,
+    ...(container.resources?.requests ? { allocatedResources: container.resources.requests } : {}),
+    resources: shownResources(container, seen),
+    ...(container.volumeMounts?.length ? { volumeMounts: before?.volumeMounts ?? container.volumeMounts.map(toMountStatus) } : {}),
+    ...(seen.user ? { user: { linux: { ...seen.user } } } : {}),
+  };
+}
+
+/** It ran when it was last seen, and the runtime cannot say what became of it: that is an end, not a wait (upstream). */
+const lostState: ContainerState = {
+  terminated: {
+    exitCode: 137,
+    reason: 'ContainerStatusUnknown',
+    message: 'The container could not be located when the pod was terminated',
+  },
+};
+
+function toState(seen: RuntimeContainerStatus, containerID: string): ContainerState {
+  switch (seen.state) {
+    case 'running':
+      return { running: optional({ startedAt: toOptionalApiTime(seen.startedAtMs) }) };
+    case 'exited':
+      return {
+        terminated: {
+          exitCode: seen.exitCode,
+          containerID,
+          ...optional({
+            reason: seen.reason || undefined,
+            message: seen.message || undefined,
+            startedAt: toOptionalApiTime(seen.startedAtMs),
+            finishedAt: toOptionalApiTime(seen.finishedAtMs),
+          }),
+        },
+      };
+    case 'created':
+    case 'unknown':
+      return { waiting: {} };
+    default:
+      return seen.state satisfies never;
+  }
+}
+
+function optional<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
+
+type VolumeMount = NonNullable<Container['volumeMounts']>[number];
+
+function toMountStatus({ name, mountPath, readOnly }: VolumeMount): NonNullable<ContainerStatus['volumeMounts']>[number] {
+  return { name, mountPath, ...(readOnly ? { readOnly, recursiveReadOnly: 'Disabled' } : {}) };
+}
+
+/** Below these, what the runtime has says less than what was asked for (upstream cm.MinMilliCPULimit, cm.MinShares). */
+const minMilliCPULimit = 10;
+const minShares = 2;
+
+/** What was asked for, corrected by what the runtime really gave a running container (upstream convertContainerStatusResources). */
+function shownResources({ resources = {} }: Container, seen: RuntimeContainerStatus): ResourceRequirements {
+  if (seen.state !== 'running' || !seen.resources) return resources;
+  return {
+    ...resources,
+    ...(resources.limits ? { limits: { ...resources.limits, ...actualLimits(resources.limits, seen.resources) } } : {}),
+    ...(resources.requests ? { requests: { ...resources.requests, ...actualRequests(resources.requests, seen.resources) } } : {}),
+  };
+}
+
+type Amounts = Readonly<Record<string, string>>;
+
+function actualLimits(asked: Amounts, { cpuQuota, cpuPeriod, memoryLimitBytes }: RuntimeContainerResources): Amounts {
+  const milliCPU = cpuPeriod > 0 ? Math.floor((cpuQuota * 1000) / cpuPeriod) : 0;
+  const askedMilliCPU = milliValue(asked.cpu);
+  return {
+    ...(milliCPU > 0 && milliCPU !== askedMilliCPU && Math.max(milliCPU, askedMilliCPU) > minMilliCPULimit
+      ? { cpu: formatMilliCPU(milliCPU) }
+      : {}),
+    ...(memoryLimitBytes > 0 && 'memory' in asked ? { memory: formatQuantity(quantityOf(memoryLimitBytes, 'BinarySI')) } : {}),
+  };
+}
+
+function actualRequests(asked: Amounts, { cpuShares }: RuntimeContainerResources): Amounts {
+  // Shares are coarser than milli-CPUs: only a value that the asked one does not make is news.
+  const askedShares = Math.max(minShares, Math.floor((milliValue(asked.cpu) * 1024) / 1000));
+  if (cpuShares <= minShares || cpuShares === askedShares || !('cpu' in asked)) return {};
+  return { cpu: formatMilliCPU(Math.ceil((cpuShares * 1000) / 1024)) };
+}
+
+function formatMilliCPU(milli: number): string {
+  return milli % 1000 === 0 ? String(milli / 1000) : `${milli}m`;
+}

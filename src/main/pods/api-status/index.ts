@@ -1,0 +1,107 @@
+/**
+ * What the API says of a pod, made from what the runtime says: `generateApiPodStatus`. Pure; asked whenever a fresh runtime status
+ * arrives and before each sync. Upstream: kubelet_pods.go generateAPIPodStatus, status/generate.go.
+ *
+ * Beyond upstream: a pod of which the runtime does not answer (a wedged container) says so in its `reason` and `message`.
+ */
+import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
+import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
+import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
+import { generateConditions } from './conditions.ts';
+import { generateContainerStatuses, type WaitingReasons } from './container-statuses.ts';
+import { computePhase, isTerminalPhase } from './phase.ts';
+import { podAddresses } from './pod-addresses.ts';
+import { toTerminatedStatuses } from './terminated-pod.ts';
+import { toApiTime } from './time.ts';
+
+export interface ApiStatusInput {
+  readonly pod: Pod;
+  /** Null: the runtime has nothing of it. */
+  readonly status: RuntimePodStatus | null;
+  /** What this function said last; absent for a pod that is new to this kubelet. */
+  readonly previous: PodStatus | undefined;
+  /** Why containers do not run, from the last sync. */
+  readonly waiting: WaitingReasons;
+  readonly node: Pick<NodeFacts, 'hostIPs' | 'runtimeName'>;
+  readonly lifecycle: {
+    /** None of its containers will be started again. */
+    readonly terminating: boolean;
+    /** And none of them runs any more. */
+    readonly terminated: boolean;
+    /** It is to end as Failed for this reason (an eviction, a deadline). */
+    readonly failed?: { readonly reason: string; readonly message: string };
+  };
+  readonly nowMs: number;
+}
+
+export function generateApiPodStatus(input: ApiStatusInput): PodStatus {
+  const { pod, previous, lifecycle } = input;
+  const before = previous ?? pod.status;
+  const containers = containerStatuses(input, before);
+  const all = [...containers.containerStatuses, ...containers.initContainerStatuses];
+  const computed = computePhase(pod, all, lifecycle.terminating, hasStartedRegularContainer(input));
+  const phase = lifecycle.failed ? 'Failed' : keepTerminal(computed, before?.phase, pod.status?.phase);
+  const now = toApiTime(input.nowMs);
+  return {
+    ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
+    phase,
+    conditions: generateConditions({ ...input, before, statuses: all, phase, now }),
+    ...reasonOf(input, phase, before),
+    ...podAddresses(pod, input.status, input.node.hostIPs),
+    startTime: before?.startTime ?? now,
+    ...(containers.initContainerStatuses.length > 0 ? { initContainerStatuses: containers.initContainerStatuses } : {}),
+    containerStatuses: containers.containerStatuses,
+    ...(containers.ephemeralContainerStatuses.length > 0 ? { ephemeralContainerStatuses: containers.ephemeralContainerStatuses } : {}),
+    qosClass: before?.qosClass ?? qosClass(pod),
+  };
+}
+
+type ContainerStatuses = Record<'initContainerStatuses' | 'containerStatuses' | 'ephemeralContainerStatuses', readonly ContainerStatus[]>;
+
+function containerStatuses(input: ApiStatusInput, before: PodStatus | undefined): ContainerStatuses {
+  const { spec } = input.pod;
+  const statuses = {
+    initContainerStatuses: generateContainerStatuses(input, spec.initContainers ?? [], before?.initContainerStatuses ?? [], 'init'),
+    containerStatuses: generateContainerStatuses(input, spec.containers, before?.containerStatuses ?? [], 'regular'),
+    ephemeralContainerStatuses: generateContainerStatuses(
+      input,
+      spec.ephemeralContainers ?? [],
+      before?.ephemeralContainerStatuses ?? [],
+      'ephemeral',
+    ),
+  };
+  return input.lifecycle.terminated ? { ...statuses, ...toTerminatedStatuses(input.pod, statuses) } : statuses;
+}
+
+/** A pod never leaves a terminal phase, whoever said it. */
+function keepTerminal(computed: string, before: string | undefined, api: string | undefined): string {
+  if (isTerminalPhase(api)) return api;
+  return isTerminalPhase(before) && !isTerminalPhase(computed) ? before : computed;
+}
+
+function reasonOf(
+  { pod, status, lifecycle }: ApiStatusInput,
+  phase: string,
+  before: PodStatus | undefined,
+): Pick<PodStatus, 'reason' | 'message'> {
+  const terminal = isTerminalPhase(phase);
+  const source =
+    lifecycle.failed ??
+    (terminal && before?.phase === phase ? before : undefined) ??
+    (terminal ? undefined : status?.failure) ??
+    withPhase(pod.status, phase);
+  return { ...(source?.reason ? { reason: source.reason } : {}), ...(source?.message ? { message: source.message } : {}) };
+}
+
+function withPhase(api: PodStatus | undefined, phase: string): PodStatus | undefined {
+  return api?.phase === phase ? api : undefined;
+}
+
+/** One of the pod's regular containers was started in its present sandbox: then all that had to be initialized has been. */
+function hasStartedRegularContainer({ pod, status }: ApiStatusInput): boolean {
+  const sandbox = status?.sandboxes[0];
+  if (!status || !sandbox) return false;
+  const names = new Set(pod.spec.containers.map(({ name }) => name));
+  return status.containers.some((container) => container.sandboxID === sandbox.id && names.has(container.name));
+}

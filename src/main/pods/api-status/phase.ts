@@ -1,0 +1,99 @@
+/** The pod's phase from its containers' statuses (upstream kubelet_pods.go getPhase). */
+import type { Container, ContainerStatus, Pod, PodSpec } from '../../../shared/kubernetes/api.ts';
+import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import { configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
+
+export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
+
+export function isTerminalPhase(phase: string | undefined): phase is 'Succeeded' | 'Failed' {
+  return phase === 'Succeeded' || phase === 'Failed';
+}
+
+/**
+ * `terminating`: nothing of the pod will be started again. `hasInitialized`: a regular container was started in the present sandbox,
+ * so that a sidecar which starts again does not make the pod pending.
+ */
+export function computePhase(pod: Pod, statuses: readonly ContainerStatus[], terminating: boolean, hasInitialized: boolean): PodPhase {
+  const byName = new Map(statuses.map((status) => [status.name, status]));
+  const initContainers = pod.spec.initContainers ?? [];
+  const init = countInit(
+    pod.spec,
+    initContainers.filter((container) => !isRestartableInitContainer(container)),
+    byName,
+  );
+  const sidecars = countSidecars(initContainers.filter(isRestartableInitContainer), byName);
+  const regular = countRegular(pod.spec, byName);
+  const running = sidecars.running + regular.running;
+  const unknown = sidecars.unknown + regular.unknown;
+
+  if (init.failedForGood > 0) return 'Failed';
+  if (init.pending > 0 || (sidecars.pending > 0 && !hasInitialized)) return 'Pending';
+  if (sidecars.waiting + regular.waiting > 0) return 'Pending';
+  if (unknown > 0) return 'Pending';
+  if (running > 0) return 'Running';
+  if (regular.stopped === 0) return 'Pending';
+  const ended = regular.stopped === regular.succeeded ? 'Succeeded' : 'Failed';
+  if (terminating && !isStatic(pod)) return ended;
+  return regular.stopped === regular.stoppedForGood ? ended : 'Running';
+}
+
+type ByName = ReadonlyMap<string, ContainerStatus>;
+
+/** How a container that does not run ended last, if it ever ran. */
+function lastExitCode(status: ContainerStatus): number | undefined {
+  return (status.state?.terminated ?? status.lastState?.terminated)?.exitCode;
+}
+
+function countInit(spec: PodSpec, containers: readonly Container[], byName: ByName) {
+  const count = { pending: 0, failedForGood: 0 };
+  for (const container of containers) {
+    const status = byName.get(container.name);
+    const exitCode = status && !status.state?.running ? lastExitCode(status) : undefined;
+    if (exitCode === undefined) count.pending += 1;
+    else if (exitCode !== 0 && !shouldRestartContainer(container, spec, exitCode)) count.failedForGood += 1;
+  }
+  return count;
+}
+
+/** A sidecar that has ended does not count: it says nothing about the pod's end. */
+function countSidecars(containers: readonly Container[], byName: ByName) {
+  const count = { pending: 0, running: 0, waiting: 0, unknown: 0 };
+  for (const { name } of containers) {
+    const status = byName.get(name);
+    if (!status) count.unknown += 1;
+    else if (status.state?.running) {
+      count.running += 1;
+      if (!status.started) count.pending += 1;
+    } else if (lastExitCode(status) === undefined) {
+      count.pending += 1;
+      if (status.state?.waiting) count.waiting += 1;
+      else count.unknown += 1;
+    }
+  }
+  return count;
+}
+
+function countRegular(spec: PodSpec, byName: ByName) {
+  const count = { running: 0, waiting: 0, stopped: 0, stoppedForGood: 0, succeeded: 0, unknown: 0 };
+  for (const container of spec.containers) {
+    const status = byName.get(container.name);
+    if (status?.state?.running) {
+      count.running += 1;
+      continue;
+    }
+    const exitCode = status ? lastExitCode(status) : undefined;
+    if (exitCode !== undefined) {
+      count.stopped += 1;
+      if (!shouldRestartContainer(container, spec, exitCode)) count.stoppedForGood += 1;
+      // A container that waits to run again has not succeeded, however it ended before.
+      if (status?.state?.terminated && exitCode === 0) count.succeeded += 1;
+    } else if (status?.state?.waiting) count.waiting += 1;
+    else count.unknown += 1;
+  }
+  return count;
+}
+
+function isStatic(pod: Pod): boolean {
+  const source = pod.metadata.annotations?.[configSourceAnnotation];
+  return source !== undefined && source !== 'api';
+}

@@ -1,0 +1,42 @@
+/**
+ * The last word on a pod of which nothing runs any more: no container of it may still be shown as running or waiting, since nobody will
+ * look again (upstream status_manager.go TerminatePod).
+ */
+import type { ContainerStatus, Pod } from '../../../shared/kubernetes/api.ts';
+
+interface Statuses {
+  readonly initContainerStatuses: readonly ContainerStatus[];
+  readonly containerStatuses: readonly ContainerStatus[];
+}
+
+export function toTerminatedStatuses(pod: Pod, statuses: Statuses): Statuses {
+  const evidence = lastWithEvidence(statuses.initContainerStatuses);
+  return {
+    initContainerStatuses: statuses.initContainerStatuses.map((status, index) => (index <= evidence ? toTerminated(status) : status)),
+    containerStatuses: hasInitialized(pod, statuses) ? statuses.containerStatuses.map(toTerminated) : statuses.containerStatuses,
+  };
+}
+
+/** 137: an error, since nobody knows how it ended. */
+function toTerminated(status: ContainerStatus): ContainerStatus {
+  if (status.state?.terminated) return status;
+  const message = 'The container could not be located when the pod was terminated';
+  return { ...status, ready: false, started: false, state: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown', message } } };
+}
+
+/** The index of the last init container of which there is a sign that it ran; the first counts always. */
+function lastWithEvidence(statuses: readonly ContainerStatus[]): number {
+  return Math.max(
+    0,
+    statuses.findLastIndex(({ state, lastState }) => state?.waiting === undefined || lastState?.terminated !== undefined),
+  );
+}
+
+function hasInitialized(pod: Pod, { initContainerStatuses, containerStatuses }: Statuses): boolean {
+  const lastInit = pod.spec.initContainers?.at(-1);
+  if (!lastInit) return true;
+  if (containerStatuses.some(({ state, lastState }) => lastState?.terminated !== undefined || state?.waiting === undefined)) return true;
+  const status = initContainerStatuses.find(({ name }) => name === lastInit.name);
+  if (lastInit.restartPolicy === 'Always') return status?.state?.running !== undefined && status.started === true;
+  return [status?.state, status?.lastState].some((state) => state?.terminated?.exitCode === 0);
+}

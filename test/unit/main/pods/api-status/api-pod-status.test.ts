@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { generateApiPodStatus, type ApiStatusInput } from '../../../../../src/main/pods/api-status/index.ts';
+import type { PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
+import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../../support/pods.ts';
+
+const nowMs = Date.UTC(2026, 0, 1);
+
+function statusOf(fields: Partial<ApiStatusInput> = {}): PodStatus {
+  return generateApiPodStatus({
+    pod: aPod(),
+    status: aRuntimePodStatus({ containers: [aRuntimeContainer()] }),
+    previous: undefined,
+    waiting: {},
+    node: { hostIPs: ['192.0.2.1'], runtimeName: 'containerd' },
+    lifecycle: { terminating: false, terminated: false },
+    nowMs,
+    ...fields,
+  });
+}
+
+/** `Ready=False ContainersNotReady` */
+function conditionsOf(status: PodStatus): string[] {
+  return (status.conditions ?? []).map(({ type, status: value, reason }) => `${type}=${value}${reason ? ` ${reason}` : ''}`);
+}
+
+test('a running pod is ready, with its addresses, class and container IDs', () => {
+  const status = statusOf();
+  assert.equal(status.phase, 'Running');
+  assert.deepEqual(conditionsOf(status), [
+    'PodReadyToStartContainers=True',
+    'Initialized=True',
+    'Ready=True',
+    'ContainersReady=True',
+    'PodScheduled=True',
+  ]);
+  assert.deepEqual([status.podIP, status.podIPs, status.hostIP], ['10.0.0.7', [{ ip: '10.0.0.7' }], '192.0.2.1']);
+  assert.equal(status.qosClass, 'BestEffort');
+  assert.equal(status.startTime, '2026-01-01T00:00:00Z');
+  assert.equal(status.containerStatuses?.[0]?.containerID, 'containerd://container-0');
+});
+
+test('a new pod of which the runtime has nothing is pending and says which containers are not ready', () => {
+  const status = statusOf({ status: null, pod: aPod({ spec: { initContainers: [aContainer({ name: 'prepare' })] } }) });
+  assert.equal(status.phase, 'Pending');
+  assert.deepEqual(conditionsOf(status), [
+    'PodReadyToStartContainers=False',
+    'Initialized=False ContainersNotInitialized',
+    'Ready=False ContainersNotReady',
+    'ContainersReady=False ContainersNotReady',
+    'PodScheduled=True',
+  ]);
+  assert.equal(status.conditions?.[1]?.message, 'containers with incomplete status: [prepare]');
+  assert.equal(status.conditions?.[3]?.message, 'containers with unready status: [app]');
+});
+
+test('a condition’s transition time moves only with its status', () => {
+  const first = statusOf();
+  const later = statusOf({ previous: first, nowMs: nowMs + 60_000 });
+  assert.deepEqual(later.conditions, first.conditions);
+  const down = statusOf({ previous: first, nowMs: nowMs + 60_000, status: aRuntimePodStatus({ containers: [anExitedContainer(1)] }) });
+  const times = Object.fromEntries((down.conditions ?? []).map(({ type, lastTransitionTime }) => [type, lastTransitionTime]));
+  assert.equal(times.Ready, '2026-01-01T00:01:00Z');
+  assert.equal(times.PodScheduled, '2026-01-01T00:00:00Z');
+  assert.equal(down.startTime, first.startTime);
+});
+
+test('a pod never leaves a terminal phase', () => {
+  const previous = { ...statusOf(), phase: 'Failed', reason: 'Evicted', message: 'too much memory' };
+  const status = statusOf({ previous });
+  assert.deepEqual([status.phase, status.reason, status.message], ['Failed', 'Evicted', 'too much memory']);
+  assert.equal(statusOf({ pod: aPod({ status: { phase: 'Succeeded' } }) }).phase, 'Succeeded');
+});
+
+test('a pod that is to fail shows why', () => {
+  const failed = { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
+  const status = statusOf({ lifecycle: { terminating: true, terminated: false, failed } });
+  assert.deepEqual([status.phase, status.reason], ['Failed', 'DeadlineExceeded']);
+  assert.ok(conditionsOf(status).includes('Ready=False PodFailed'));
+});
+
+test('a pod of which the runtime does not answer says so, and no more when it answers again', () => {
+  const failure = { reason: 'ContainerStatusTimeout', message: 'ContainerStatus of container "app": no answer in 2s' };
+  const wedged = statusOf({ status: aRuntimePodStatus({ containers: [aRuntimeContainer()], failure }) });
+  assert.deepEqual([wedged.phase, wedged.reason, wedged.message], ['Running', failure.reason, failure.message]);
+  assert.equal(statusOf({ previous: wedged }).reason, undefined);
+});
+
+test('a terminated pod shows no container as running or waiting', () => {
+  const previous = statusOf();
+  const status = statusOf({ status: null, previous, lifecycle: { terminating: true, terminated: true } });
+  assert.deepEqual(status.containerStatuses?.[0]?.state?.terminated?.reason, 'ContainerStatusUnknown');
+  assert.equal(status.containerStatuses?.[0]?.ready, false);
+});
+
+test('conditions of others stay, and readiness gates wait for them', () => {
+  const foreign = { type: 'example.com/switched', status: 'False' };
+  const pod = aPod({
+    spec: { readinessGates: [{ conditionType: 'example.com/switched' }] },
+    status: { conditions: [foreign, { type: 'Ready', status: 'True' }] },
+  });
+  const status = statusOf({ pod });
+  assert.deepEqual(status.conditions?.[0], foreign);
+  assert.ok(conditionsOf(status).includes('Ready=False ReadinessGatesNotReady'));
+  assert.ok(conditionsOf(status).includes('ContainersReady=True'));
+});
+
+const addressCases = [
+  {
+    name: 'one of each family, the node’s first',
+    hostIPs: ['2001:db8::1'],
+    podIPs: ['10.0.0.7', 'fd00::7', '10.0.0.8'],
+    want: 'fd00::7,10.0.0.7',
+  },
+  {
+    name: 'the node’s for a hostNetwork pod',
+    hostIPs: ['192.0.2.1', '2001:db8::1'],
+    podIPs: [],
+    hostNetwork: true,
+    want: '192.0.2.1,2001:db8::1',
+  },
+  { name: 'none before the sandbox has one', hostIPs: ['192.0.2.1'], podIPs: [], want: '' },
+];
+for (const { name, hostIPs, podIPs, hostNetwork = false, want } of addressCases) {
+  test(`a pod’s addresses: ${name}`, () => {
+    const status = aRuntimePodStatus({ podIPs, sandboxes: [aSandbox({ podIPs, hostNetwork })] });
+    const got = statusOf({ pod: aPod({ spec: { hostNetwork } }), status, node: { hostIPs, runtimeName: 'containerd' } });
+    assert.equal((got.podIPs ?? []).map(({ ip }) => ip).join(','), want);
+  });
+}
