@@ -84,6 +84,8 @@ function stepOfInitContainer(container: Container, current: RuntimeContainerStat
       return mayRunAgain(container, current, input)
         ? { restart: true, kill: killBeforeRestart(current, 'Init container') }
         : { fatal: true };
+    default:
+      return current.state satisfies never;
   }
 }
 
@@ -104,6 +106,8 @@ function stepOfSidecar(container: Container, current: RuntimeContainerStatus, in
       return { restart: true, kill: killBeforeRestart(current, 'Init container') };
     case 'running':
       return stepOfRunningSidecar(container, current, input);
+    default:
+      return current.state satisfies never;
   }
 }
 

@@ -1,0 +1,47 @@
+/** Runs a table of rows: a pod, what the runtime has of it, and in a few words what is to be done. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
+import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
+import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
+import {
+  computePodActions,
+  type PodActions,
+  type PodActionsInput,
+  type ProbeVerdict,
+} from '../../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
+
+export interface Row {
+  readonly name: string;
+  readonly pod: Pod;
+  readonly status: RuntimePodStatus | null;
+  readonly want: readonly string[];
+  readonly more?: Partial<PodActionsInput>;
+}
+
+export function testRows(rows: readonly Row[]): void {
+  for (const { name, pod, status, want, more } of rows) {
+    test(name, () => assert.deepEqual(inWords(computePodActions({ pod, status, containerRestartRules: true, ...more })), want));
+  }
+}
+
+/** Verdicts of probes by container id, for `more.probes`. */
+export function probes(verdicts: {
+  startup?: Record<string, ProbeVerdict>;
+  liveness?: Record<string, ProbeVerdict>;
+}): NonNullable<PodActionsInput['probes']> {
+  const toMap = (of: Record<string, ProbeVerdict> = {}) => new Map(Object.entries(of) as [ContainerID, ProbeVerdict][]);
+  return { startup: toMap(verdicts.startup), liveness: toMap(verdicts.liveness) };
+}
+
+function inWords(actions: PodActions): string[] {
+  return [
+    ...(actions.killPod ? ['kill pod'] : []),
+    ...(actions.createSandbox ? [`create sandbox ${actions.attempt}`] : []),
+    ...actions.containersToKill.map(({ id, reason }) => `kill ${id}${reason === '' ? '' : `: ${reason}`}`),
+    ...actions.containersToReset.map(({ id, kill }) => `${kill ? 'kill and remove' : 'remove'} ${id}`),
+    ...actions.ephemeralContainersToStart.map((container) => `start ephemeral ${container}`),
+    ...actions.initContainersToStart.map((container) => `start init ${container}`),
+    ...actions.containersToStart.map((container) => `start ${container}`),
+  ];
+}

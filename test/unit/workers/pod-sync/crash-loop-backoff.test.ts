@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ContainerBackoff } from '../../../../src/shared/contracts/pod-sync.ts';
+import { backoffKey, decideBackoff, goDuration } from '../../../../src/workers/pod-sync/crash-loop-backoff.ts';
+import { aContainer, aPod, exited } from '../../../support/pod-sync-samples.ts';
+
+const limits = { initialMs: 10_000, maxMs: 300_000 };
+const key = backoffKey(aPod(), aContainer('app'));
+const decide = (finishedAtMs: number, nowMs: number, backoffs: readonly ContainerBackoff[]) =>
+  decideBackoff({ key, exited: exited('app', 1, { finishedAtMs }), backoffs, nowMs, limits });
+
+test('a container that never exited starts at once and leaves no back-off', () => {
+  assert.deepEqual(decideBackoff({ key, exited: undefined, backoffs: [], nowMs: 0, limits }), { wait: false });
+});
+
+test('the first restart comes at once, and the second waits 10 s from the exit', () => {
+  assert.deepEqual(decide(1000, 1500, []), { wait: false, backoff: { key, backoffMs: 10_000, lastUpdateMs: 1500 } });
+  assert.deepEqual(decide(3000, 4000, [{ key, backoffMs: 10_000, lastUpdateMs: 1500 }]), {
+    wait: true,
+    untilMs: 13_000,
+    backoffMs: 10_000,
+  });
+});
+
+test('a container that keeps crashing waits twice as long each time, up to five minutes', () => {
+  let backoffs: ContainerBackoff[] = [];
+  let now = 0;
+  const waited: number[] = [];
+  for (let crash = 0; crash < 8; crash += 1) {
+    const finishedAt = now;
+    let decision = decide(finishedAt, now, backoffs);
+    if (decision.wait) {
+      waited.push(decision.untilMs - finishedAt);
+      now = decision.untilMs;
+      decision = decide(finishedAt, now, backoffs);
+    }
+    assert.equal(decision.wait, false);
+    backoffs = decision.wait || !decision.backoff ? [] : [decision.backoff];
+  }
+  assert.deepEqual(waited, [10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+});
+
+test('a container that ran well for more than ten minutes starts afresh', () => {
+  const backoffs = [{ key, backoffMs: 300_000, lastUpdateMs: 0 }];
+  assert.deepEqual(decide(600_001, 600_002, backoffs), { wait: false, backoff: { key, backoffMs: 10_000, lastUpdateMs: 600_002 } });
+});
+
+test('a new image or new resources start afresh', () => {
+  assert.notEqual(backoffKey(aPod(), aContainer('app', { image: 'other:1' })), key);
+  assert.notEqual(backoffKey(aPod(), aContainer('app', { resources: { limits: { cpu: '1' } } })), key);
+  assert.notEqual(backoffKey(aPod({}, { uid: 'uid-2' }), aContainer('app')), key);
+  assert.equal(backoffKey(aPod(), aContainer('app', { command: ['x'] })), key);
+});
+
+test('durations are written as Go writes them', () => {
+  assert.deepEqual([0, 500, 10_000, 80_000, 300_000, 3_600_000].map(goDuration), ['0s', '500ms', '10s', '1m20s', '5m0s', '1h0m0s']);
+});
