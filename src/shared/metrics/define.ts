@@ -1,0 +1,139 @@
+/**
+ * How a metric is declared: `counter`, `gauge`, `histogram` as module constants, in `definitions/`. They do nothing until the
+ * thread that they run in is bound to its segment (`bindMetrics`), so that pure code may count without knowing where.
+ */
+import type { Counter, Gauge, Histogram, Labels, MetricDefinition, Stability } from './metrics.ts';
+import { SegmentWriter } from './segment.ts';
+
+let bound: SegmentWriter | null = null;
+
+/** Every metric of this thread counts into `segment` from now on; with null, nowhere. One segment has one thread at a time. */
+export function bindMetrics(segment: SharedArrayBuffer | null): void {
+  bound = segment && new SegmentWriter(segment);
+}
+
+/** What of a metric is the same for all kinds: its definition, and where each of its series counts. */
+class Metric<L extends string> implements MetricDefinition {
+  readonly name: string;
+  readonly help: string;
+  readonly type: MetricDefinition['type'];
+  readonly labelNames: readonly L[];
+  readonly stability: Stability;
+  readonly buckets: readonly number[];
+  readonly combine: MetricDefinition['combine'];
+  #segment: SegmentWriter | null = null;
+  #cells = new Map<string, number>();
+
+  constructor(definition: Omit<MetricDefinition, 'labelNames'> & { readonly labelNames: readonly L[] }) {
+    this.name = definition.name;
+    this.help = definition.help;
+    this.type = definition.type;
+    this.labelNames = definition.labelNames;
+    this.stability = definition.stability;
+    this.buckets = definition.buckets;
+    this.combine = definition.combine;
+  }
+
+  /** The cells of this thread's segment and where the series starts in them; undefined when nothing is to be counted. */
+  protected cells(labels: Labels<L> | undefined): { readonly cells: Float64Array; readonly at: number } | undefined {
+    if (!bound) return undefined;
+    if (this.#segment !== bound) {
+      this.#segment = bound;
+      this.#cells.clear();
+    }
+    const values = this.labelNames.map((name) => labels?.[name] ?? '');
+    const key = values.join('\u0000');
+    let at = this.#cells.get(key);
+    if (at === undefined) {
+      at = bound.open(this, values);
+      // What found no room is asked for again, and counted as dropped again; nothing is kept for it.
+      if (at < 0) return undefined;
+      this.#cells.set(key, at);
+    }
+    return { cells: bound.cells, at };
+  }
+}
+
+class CounterMetric<L extends string> extends Metric<L> implements Counter<L> {
+  inc(labels?: Labels<L>, by = 1): void {
+    const found = this.cells(labels);
+    if (found && by > 0) found.cells[found.at]! += by;
+  }
+}
+
+class GaugeMetric<L extends string> extends Metric<L> implements Gauge<L> {
+  set(value: number, labels?: Labels<L>): void {
+    const found = this.cells(labels);
+    if (found) found.cells[found.at] = value;
+  }
+  add(by: number, labels?: Labels<L>): void {
+    const found = this.cells(labels);
+    if (found) found.cells[found.at] = (found.cells[found.at] || 0) + by;
+  }
+  remove(labels?: Labels<L>): void {
+    this.set(NaN, labels);
+  }
+}
+
+/** Its cells: the sum, then one count for each bucket and for what is above them all. */
+class HistogramMetric<L extends string> extends Metric<L> implements Histogram<L> {
+  observe(value: number, labels?: Labels<L>): void {
+    const found = this.cells(labels);
+    if (!found) return;
+    const bucket = this.buckets.findIndex((bound) => value <= bound);
+    found.cells[found.at]! += value;
+    found.cells[found.at + 1 + (bucket < 0 ? this.buckets.length : bucket)]! += 1;
+  }
+}
+
+export function counter<const L extends string = never>(
+  name: string,
+  help: string,
+  labelNames: readonly L[] = [],
+  stability: Stability = 'ALPHA',
+): Counter<L> & MetricDefinition {
+  return new CounterMetric({ name, help, type: 'counter', labelNames, stability, buckets: [], combine: 'sum' });
+}
+
+/** Where several threads set the same series, it shows their sum; with `max`, the largest (times, versions). */
+export function gauge<const L extends string = never>(
+  name: string,
+  help: string,
+  labelNames: readonly L[] = [],
+  stability: Stability = 'ALPHA',
+  combine: MetricDefinition['combine'] = 'sum',
+): Gauge<L> & MetricDefinition {
+  return new GaugeMetric({ name, help, type: 'gauge', labelNames, stability, buckets: [], combine });
+}
+
+/** A counter whose total is kept elsewhere (by the kernel, or in a table) and only shown: it is set, by one thread. */
+export function total<const L extends string = never>(
+  name: string,
+  help: string,
+  labelNames: readonly L[] = [],
+  stability: Stability = 'ALPHA',
+): Gauge<L> & MetricDefinition {
+  return new GaugeMetric({ name, help, type: 'counter', labelNames, stability, buckets: [], combine: 'max' });
+}
+
+export function histogram<const L extends string = never>(
+  name: string,
+  help: string,
+  labelNames: readonly L[] = [],
+  buckets: readonly number[] = defaultBuckets,
+  stability: Stability = 'ALPHA',
+): Histogram<L> & MetricDefinition {
+  return new HistogramMetric({ name, help, type: 'histogram', labelNames, stability, buckets, combine: 'sum' });
+}
+
+/** Prometheus' own (client_golang DefBuckets), for seconds. */
+export const defaultBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** `count` bounds from `start`, each `factor` times the one before. */
+export function exponentialBuckets(start: number, factor: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => start * factor ** i);
+}
+/** `count` bounds from `start`, each `width` above the one before. */
+export function linearBuckets(start: number, width: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => start + width * i);
+}

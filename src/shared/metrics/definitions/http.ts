@@ -1,0 +1,12 @@
+/** The server's own requests (upstream pkg/kubelet/server/metrics). */
+import { counter, gauge, histogram } from '../define.ts';
+
+const labels = ['method', 'path', 'server_type', 'long_running'] as const;
+
+export const httpRequests = counter('kubelet_http_requests_total', 'Number of the http requests received since the server started', labels);
+export const httpRequestsDuration = histogram(
+  'kubelet_http_requests_duration_seconds',
+  'Duration in seconds to serve http requests',
+  labels,
+);
+export const httpInflightRequests = gauge('kubelet_http_inflight_requests', 'Number of the inflight http requests', labels);

@@ -1,0 +1,10 @@
+/** Every metric that the kubelet declares: what the server thread renders. A new file of definitions is added here. */
+import type { MetricDefinition } from '../metrics.ts';
+import * as http from './http.ts';
+import * as kubernetes from './kubernetes.ts';
+import * as process from './process.ts';
+import * as threads from './threads.ts';
+
+const files: readonly Readonly<Record<string, MetricDefinition>>[] = [http, kubernetes, process, threads];
+
+export const definitions: readonly MetricDefinition[] = files.flatMap((file) => Object.values(file));

@@ -1,0 +1,19 @@
+/** What every Kubernetes component says of itself (upstream component-base), and what the kubelet says of its node. */
+import { gauge } from '../define.ts';
+
+export const buildInfo = gauge(
+  'kubernetes_build_info',
+  "A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.",
+  ['major', 'minor', 'git_version', 'git_commit', 'git_tree_state', 'build_date', 'go_version', 'compiler', 'platform'],
+  'BETA',
+  'max',
+);
+export const featureEnabled = gauge(
+  'kubernetes_feature_enabled',
+  'This metric records the data about the stage and enablement of a k8s feature.',
+  ['name', 'stage'],
+  'BETA',
+  'max',
+);
+export const nodeName = gauge('kubelet_node_name', "The node's name. The count is always 1.", ['node'], 'ALPHA', 'max');
+export const cgroupVersion = gauge('kubelet_cgroup_version', 'cgroup version on the hosts.', [], 'ALPHA', 'max');

@@ -1,0 +1,15 @@
+/** The process as a whole, under the names that every Prometheus client uses; set by the server thread when it is asked. */
+import { gauge, total } from '../define.ts';
+
+export const processCpuSeconds = total('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [], 'none');
+export const processResidentMemory = gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', [], 'none', 'max');
+export const processVirtualMemory = gauge('process_virtual_memory_bytes', 'Virtual memory size in bytes.', [], 'none', 'max');
+export const processOpenFds = gauge('process_open_fds', 'Number of open file descriptors.', [], 'none', 'max');
+export const processMaxFds = gauge('process_max_fds', 'Maximum number of open file descriptors.', [], 'none', 'max');
+export const processStartTime = gauge(
+  'process_start_time_seconds',
+  'Start time of the process since unix epoch in seconds.',
+  [],
+  'none',
+  'max',
+);
