@@ -1,0 +1,76 @@
+/**
+ * Image names in full: `[domain/]repository[:tag][@digest]`, with the rules of the distribution project's reference grammar (what
+ * upstream's parsers.ParseImageName accepts), since a name that is wrong must be told apart from an image that cannot be pulled.
+ */
+export interface ImageName {
+  /** With its domain: `docker.io/library/busybox`. */
+  readonly repository: string;
+  /** `latest` when the name has neither tag nor digest; empty when it has a digest only. */
+  readonly tag: string;
+  readonly digest: string;
+}
+
+export class ImageNameError extends Error {
+  override readonly name = 'ImageNameError';
+  constructor(image: string, why: string) {
+    super(`couldn't parse image name ${JSON.stringify(image)}: ${why}`);
+  }
+}
+
+const label = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
+const domain = `(?:${label}(?:\\.${label})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
+const component = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
+const tag = '[\\w][\\w.-]{0,127}';
+const digest = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}';
+const reference = new RegExp(`^(${domain}/${component}(?:/${component})*)(?::(${tag}))?(?:@(${digest}))?$`);
+const digestLengths: Readonly<Record<string, number>> = { sha256: 64, sha384: 96, sha512: 128 };
+const maxRepositoryLength = 255;
+/** No valid name is longer; a hostile one is not matched at all. */
+const maxLength = maxRepositoryLength + 1 + 128 + 1 + 512;
+
+/** Throws ImageNameError saying what is wrong. */
+export function parseImageName(image: string): ImageName {
+  if (/^[a-f0-9]{64}$/.test(image))
+    throw new ImageNameError(image, `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`);
+  if (image.length > maxLength) throw new ImageNameError(image.slice(0, 100), 'repository name must not be more than 255 characters');
+  const { domain: host, remainder } = splitDomain(image);
+  const path = remainder.split(':', 1)[0] ?? '';
+  if (path.toLowerCase() !== path && !path.includes('@')) {
+    throw new ImageNameError(image, `invalid reference format: repository name (${path}) must be lowercase`);
+  }
+  const match = reference.exec(`${host}/${remainder}`);
+  if (!match) throw new ImageNameError(image, 'invalid reference format');
+  const [, repository = '', foundTag = '', foundDigest = ''] = match;
+  if (repository.length - host.length - 1 > maxRepositoryLength) {
+    throw new ImageNameError(image, 'repository name must not be more than 255 characters');
+  }
+  if (foundDigest !== '') checkDigest(image, foundDigest);
+  return { repository, tag: foundTag === '' && foundDigest === '' ? 'latest' : foundTag, digest: foundDigest };
+}
+
+/** The first part is a host only when it cannot be a folder of the default registry. */
+function splitDomain(image: string): { domain: string; remainder: string } {
+  const slash = image.indexOf('/');
+  const first = image.slice(0, Math.max(slash, 0));
+  const isHost = slash >= 0 && (/[.:]/.test(first) || first === 'localhost' || first.toLowerCase() !== first);
+  const host = !isHost || first === 'index.docker.io' ? 'docker.io' : first;
+  const remainder = isHost ? image.slice(slash + 1) : image;
+  return { domain: host, remainder: host === 'docker.io' && !remainder.includes('/') ? `library/${remainder}` : remainder };
+}
+
+function checkDigest(image: string, value: string): void {
+  const [algorithm = '', hex = ''] = value.split(':');
+  const length = digestLengths[algorithm];
+  if (length === undefined) throw new ImageNameError(image, 'unsupported digest algorithm');
+  if (hex.length !== length) throw new ImageNameError(image, 'invalid checksum digest length');
+  if (hex.toLowerCase() !== hex) throw new ImageNameError(image, 'invalid checksum digest format');
+}
+
+/**
+ * The name that the runtime is given: with the default tag where it has neither tag nor digest, and otherwise as it was written (a
+ * short name stays short: which registry it means is the runtime's to say). Throws ImageNameError.
+ */
+export function withDefaultTag(image: string): string {
+  const parsed = parseImageName(image);
+  return parsed.digest === '' && !image.endsWith(`:${parsed.tag}`) ? `${image}:${parsed.tag}` : image;
+}
