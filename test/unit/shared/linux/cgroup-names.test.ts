@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  cgroupPath,
+  childCgroup,
+  podCgroup,
+  podsCgroup,
+  podUIDOfCgroup,
+  qosCgroup,
+  type CgroupDriver,
+} from '../../../../src/shared/linux/cgroup-names.ts';
+import type { QosClass } from '../../../../src/shared/kubernetes/qos-class.ts';
+
+const uid = '0d9-44-ab';
+const layout = { cgroupRoot: '/', cgroupsPerQOS: true };
+
+const cases: { driver: CgroupDriver; qos: QosClass; path: string }[] = [
+  { driver: 'cgroupfs', qos: 'Guaranteed', path: '/kubepods/pod0d9-44-ab' },
+  { driver: 'cgroupfs', qos: 'Burstable', path: '/kubepods/burstable/pod0d9-44-ab' },
+  { driver: 'cgroupfs', qos: 'BestEffort', path: '/kubepods/besteffort/pod0d9-44-ab' },
+  {
+    driver: 'systemd',
+    qos: 'Guaranteed',
+    path: '/kubepods.slice/kubepods-pod0d9_44_ab.slice',
+  },
+  {
+    driver: 'systemd',
+    qos: 'Burstable',
+    path: '/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0d9_44_ab.slice',
+  },
+];
+for (const { driver, qos, path } of cases) {
+  test(`a ${qos} pod's cgroup has its ${driver} name`, () => {
+    const name = podCgroup(layout, qos, uid);
+    assert.equal(cgroupPath(name, driver), path);
+    assert.equal(podUIDOfCgroup(path.split('/').at(-1)!, driver), uid);
+  });
+}
+
+test('pods are below the cgroup root that the node was given', () => {
+  const name = qosCgroup({ cgroupRoot: '/test/node', cgroupsPerQOS: true }, 'Burstable');
+  assert.equal(cgroupPath(name, 'cgroupfs'), '/test/node/kubepods/burstable');
+  assert.equal(cgroupPath(name, 'systemd'), '/test.slice/test-node.slice/test-node-kubepods.slice/test-node-kubepods-burstable.slice');
+});
+
+test('without cgroups per QoS the root itself holds all', () => {
+  assert.deepEqual(podsCgroup({ cgroupRoot: '/', cgroupsPerQOS: false }), []);
+  assert.equal(cgroupPath([], 'cgroupfs'), '/');
+  assert.equal(cgroupPath([], 'systemd'), '/');
+});
+
+test('a cgroup that is not of a pod has no UID', () => {
+  assert.equal(podUIDOfCgroup('burstable', 'cgroupfs'), undefined);
+  assert.equal(podUIDOfCgroup('pod', 'cgroupfs'), undefined);
+  assert.equal(podUIDOfCgroup('kubepods-burstable.slice', 'systemd'), undefined);
+});
+
+for (const bad of ['../../etc', 'a/b', 'a_b', '', '..']) {
+  test(`a UID ${JSON.stringify(bad)} does not become a cgroup`, () => {
+    assert.throws(() => childCgroup(['kubepods'], bad), /cannot be part of a cgroup's name/);
+  });
+}
