@@ -1,0 +1,205 @@
+/** The helper process for real, as root on folders of its own: what it does, and what a request that hangs costs. */
+import assert from 'node:assert/strict';
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
+import { HelperClient } from '../../../src/workers/pod-sync/helper-client.ts';
+import { aLogger } from '../../support/logger.ts';
+
+const { logger } = aLogger();
+const helper = new HelperClient({ logger });
+let root: string;
+
+before(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'helper-')));
+});
+after(async () => {
+  for (const { mountPoint } of await readMountsBelow(root)) await helper.call('unmount', { target: mountPoint, force: false });
+  await helper.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+test('each hostPath type is checked, and made where it may be', async () => {
+  const check = async (name: string, type: string) => (await helper.call('checkHostPath', { path: join(root, name), type })).failure;
+  assert.equal(await check('made/deep', 'DirectoryOrCreate'), null);
+  assert.equal(await check('made/deep', 'Directory'), null);
+  assert.equal(await check('made/file', 'FileOrCreate'), null);
+  assert.equal(await check('made/file', 'File'), null);
+  assert.equal(await check('made/file', 'Directory'), `hostPath type check failed: ${root}/made/file is not a directory`);
+  assert.equal(await check('made/file', 'DirectoryOrCreate'), `hostPath type check failed: ${root}/made/file is not a directory`);
+  assert.equal(await check('nothing', 'File'), `hostPath type check failed: ${root}/nothing is not a file`);
+  assert.equal(await check('nothing', 'Socket'), `hostPath type check failed: ${root}/nothing is not a socket file`);
+  assert.equal(await check('nothing', 'CharDevice'), `hostPath type check failed: ${root}/nothing is not a character device`);
+  assert.equal(await check('nothing', 'BlockDevice'), `hostPath type check failed: ${root}/nothing is not a block device`);
+  assert.equal((await helper.call('checkHostPath', { path: '/dev/null', type: 'CharDevice' })).failure, null);
+  assert.equal(await check('nothing', 'constructor'), 'constructor is an invalid volume type');
+  await assert.rejects(check('no/parent', 'FileOrCreate'), { code: 'ENOENT' });
+});
+
+test('a filesystem is mounted once and unmounted once, however often it is asked', async () => {
+  const target = join(root, 'memory');
+  await mkdir(target);
+  const request = { target, fsType: 'tmpfs', source: 'tmpfs', options: 'size=1048576' } as const;
+  await helper.call('mountFilesystem', request);
+  await helper.call('mountFilesystem', request);
+  const mounts = await readMountsBelow(target);
+  assert.equal(mounts.length, 1);
+  assert.ok(mounts[0]?.superOptions.includes('size=1024k'));
+  assert.equal((await helper.call('statfs', { path: target })).capacityBytes, 1048576);
+  await helper.call('unmount', { target, force: false });
+  await helper.call('unmount', { target, force: false });
+  assert.deepEqual(await readMountsBelow(target), []);
+  await assert.rejects(helper.call('mountFilesystem', { ...request, options: 'size=nonsense' }), { code: 'EINVAL' });
+});
+
+test('a subPath is made with the mode of the volume and bound once', async () => {
+  const volumePath = join(root, 'volume');
+  const target = join(root, 'subpaths/volume/app/0');
+  await mkdir(volumePath);
+  await chmod(volumePath, 0o2775);
+  for (let times = 0; times < 2; times += 1) await helper.call('bindSubpath', { volumePath, subPath: 'a/b', target });
+  assert.equal((await stat(join(volumePath, 'a'))).mode & 0o7777, 0o2775);
+  await writeFile(join(volumePath, 'a/b/seen'), 'yes');
+  assert.deepEqual(await readdir(target), ['seen']);
+  assert.equal((await readMountsBelow(target)).length, 1);
+});
+
+test('a subPath that became another folder is bound anew, and one that is a file is bound as a file', async () => {
+  const volumePath = join(root, 'changing');
+  const target = join(root, 'subpaths/changing/app/0');
+  await mkdir(join(volumePath, 'x'), { recursive: true });
+  await helper.call('bindSubpath', { volumePath, subPath: 'x', target });
+  await rename(join(volumePath, 'x'), join(volumePath, 'old'));
+  await writeFile(join(volumePath, 'x'), 'a file now');
+  await helper.call('bindSubpath', { volumePath, subPath: 'x', target });
+  assert.equal(await readFile(target, 'utf8'), 'a file now');
+  assert.equal((await readMountsBelow(target)).length, 1);
+});
+
+test('a link within the volume is followed, one that leads out of it is not', async () => {
+  const volumePath = join(root, 'linked');
+  await mkdir(join(volumePath, 'real'), { recursive: true });
+  await symlink('real', join(volumePath, 'inside'));
+  await symlink('/etc', join(volumePath, 'outside'));
+  await symlink('../..', join(volumePath, 'real/above'));
+  await helper.call('bindSubpath', { volumePath, subPath: 'inside', target: join(root, 'subpaths/linked/app/0') });
+  for (const subPath of ['outside', 'outside/made', 'inside/above']) {
+    const target = join(root, 'subpaths/linked/app/9');
+    await assert.rejects(
+      helper.call('bindSubpath', { volumePath, subPath, target }),
+      /not within volume path|outside of allowed base|resolving symlinks/,
+    );
+    assert.deepEqual(await readMountsBelow(target), []);
+  }
+  await assert.rejects(lstat('/etc/made'));
+});
+
+test('a folder that is exchanged for a link while it is bound never leads out of the volume', async () => {
+  const volumePath = join(root, 'raced');
+  await mkdir(join(volumePath, 'a/b'), { recursive: true });
+  await symlink('/etc', join(volumePath, 'evil'));
+  const race = { on: true };
+  const attacker = (async () => {
+    while (race.on) {
+      try {
+        await rename(join(volumePath, 'a'), join(volumePath, 'aside'));
+        await rename(join(volumePath, 'evil'), join(volumePath, 'a'));
+        await rename(join(volumePath, 'a'), join(volumePath, 'evil'));
+        await rename(join(volumePath, 'aside'), join(volumePath, 'a'));
+      } catch {
+        // The helper made the folder while it was away.
+        await rm(join(volumePath, 'a'), { recursive: true, force: true });
+        await rm(join(volumePath, 'aside'), { recursive: true, force: true });
+        await mkdir(join(volumePath, 'a/b'), { recursive: true });
+        await symlink('/etc', join(volumePath, 'evil')).catch(() => {});
+      }
+    }
+  })();
+  for (let round = 0; round < 60; round += 1) {
+    const target = join(root, `subpaths/raced/app/${round}`);
+    // /etc has no `b`: to follow the link would make one there.
+    await helper.call('bindSubpath', { volumePath, subPath: 'a/b', target }).catch(() => {});
+    const [mount] = await readMountsBelow(target);
+    if (!mount) continue;
+    assert.doesNotMatch(mount.root, /\/etc/);
+    await helper.call('unmount', { target, force: false });
+  }
+  race.on = false;
+  await attacker;
+  await assert.rejects(lstat('/etc/b'));
+});
+
+test("the group of a volume's tree is changed, links are not followed", async () => {
+  const path = join(root, 'owned');
+  await mkdir(join(path, 'sub'), { recursive: true });
+  await writeFile(join(path, 'sub/file'), '');
+  await chmod(join(path, 'sub/file'), 0o600);
+  const outside = join(root, 'not-owned');
+  await writeFile(outside, '');
+  await chmod(outside, 0o600);
+  await symlink(outside, join(path, 'link'));
+  assert.deepEqual(await helper.call('changeOwnership', { path, fsGroup: 4242, readOnly: false, onlyOnRootMismatch: false }), {
+    failures: 0,
+    firstFailure: null,
+  });
+  const file = await stat(join(path, 'sub/file'));
+  assert.deepEqual([file.gid, file.mode & 0o7777], [4242, 0o660]);
+  assert.deepEqual([(await stat(path)).gid, (await stat(path)).mode & 0o2070], [4242, 0o2070]);
+  assert.deepEqual([(await stat(outside)).gid, (await stat(outside)).mode & 0o777], [0, 0o600]);
+  assert.equal((await lstat(join(path, 'link'))).gid, 4242);
+});
+
+test('a file is read only within its volume, and only when it is a file of a sane size', async () => {
+  const volumePath = join(root, 'files');
+  await mkdir(volumePath);
+  await writeFile(join(volumePath, 'env'), "A='1'");
+  await symlink('/etc/passwd', join(volumePath, 'passwd'));
+  const read = (path: string, maxBytes = 100) => helper.call('readFile', { volumePath, path, maxBytes });
+  assert.equal((await read('env')).content, "A='1'");
+  await assert.rejects(read('env', 2), /more than 2/);
+  await assert.rejects(read('passwd'), /not within volume path/);
+  await assert.rejects(read('.'), /is not a file/);
+});
+
+test('a helper that hangs costs the request that hung: it is named, replaced and killed', async () => {
+  const { logger, lines } = aLogger();
+  const client = new HelperClient({ logger });
+  await client.call('statfs', { path: root });
+  const hung = client.pid as number;
+  process.kill(hung, 'SIGSTOP');
+  await assert.rejects(client.call('checkHostPath', { path: '/mnt/dead-nfs', type: 'Directory' }, { deadlineMs: 200 }), {
+    code: 'ETIMEDOUT',
+    message: 'checkHostPath of /mnt/dead-nfs: no answer within 200 ms, the filesystem may hang',
+  });
+  assert.equal((await client.call('checkHostPath', { path: root, type: 'Directory' })).failure, null);
+  assert.notEqual(client.pid, hung);
+  await client.close();
+  assert.throws(() => process.kill(hung, 0), { code: 'ESRCH' });
+  assert.ok(lines.some(({ path }) => path === '/mnt/dead-nfs'));
+});
+
+test('a helper that is killed in the middle fails what was under way, and the next request has a new one', async () => {
+  const client = new HelperClient({ logger });
+  await client.call('statfs', { path: root });
+  const first = client.pid as number;
+  process.kill(first, 'SIGSTOP');
+  const underWay = assert.rejects(client.call('statfs', { path: root }), { code: 'EPIPE' });
+  process.kill(first, 'SIGKILL');
+  await underWay;
+  assert.ok((await client.call('statfs', { path: root })).capacityBytes > 0);
+  await client.close();
+});
+
+test('who stops waiting hears so at once, and a client that was closed refuses', async () => {
+  const client = new HelperClient({ logger });
+  await client.call('statfs', { path: root });
+  process.kill(client.pid as number, 'SIGSTOP');
+  const stop = new AbortController();
+  const stopped = assert.rejects(client.call('statfs', { path: root }, { signal: stop.signal }), /told to stop/);
+  stop.abort(new Error('told to stop'));
+  await stopped;
+  await client.close();
+  await assert.rejects(client.call('statfs', { path: root }), /closed/);
+});
