@@ -153,8 +153,10 @@ function formatBinary(units: bigint): string {
 }
 
 function formatDecimal(nanos: bigint, asExponent: boolean): string {
+  // There is no suffix above E; an exponent has no end.
+  const greatest = asExponent ? Infinity : 18;
   let [rest, exponent] = [nanos, -9];
-  while (rest % 1000n === 0n && (asExponent || exponent < 18)) {
+  while (rest % 1000n === 0n && exponent < greatest) {
     rest /= 1000n;
     exponent += 3;
   }

@@ -1,0 +1,90 @@
+/**
+ * One GET of the manifest URL, as Go's HTTP client would do it for upstream: ten redirects, credentials only for the host that they
+ * were given for, proxies from the environment, ten seconds in all.
+ */
+import { EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
+import { maxManifestBytes } from './manifest-source.ts';
+
+export type Headers = Readonly<Record<string, readonly string[]>>;
+/** Rejects on anything but a 200 whose body is below 10 MB. */
+export type FetchManifest = (url: string, headers: Headers, signal: AbortSignal) => Promise<Uint8Array>;
+
+const deadlineMs = 10_000;
+const maxRedirects = 10;
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Not sent to another host than the first, nor its subdomains. */
+const sensitiveHeaders: ReadonlySet<string> = new Set(['authorization', 'www-authenticate', 'cookie', 'cookie2']);
+
+/** Holds the connections; one for the life of the source. */
+export function manifestFetcher(): { readonly fetchManifest: FetchManifest; readonly close: () => Promise<void> } {
+  const local = ['localhost', '127.0.0.1', '::1'];
+  const agent = new EnvHttpProxyAgent({
+    noProxy: [process.env['no_proxy'] ?? process.env['NO_PROXY'], ...local].filter(Boolean).join(','),
+  });
+  return {
+    fetchManifest: (url, headers, signal) =>
+      fetchFollowing(agent, new URL(url), headers, AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])),
+    close: () => agent.destroy(),
+  };
+}
+
+async function fetchFollowing(dispatcher: Dispatcher, first: URL, headers: Headers, signal: AbortSignal): Promise<Uint8Array> {
+  let url = first;
+  for (let hops = 0; hops < maxRedirects; hops += 1) {
+    if (url.protocol !== 'http:' && url.protocol !== 'https:')
+      throw new Error(`unsupported protocol scheme "${url.protocol.slice(0, -1)}"`);
+    const {
+      statusCode,
+      headers: answered,
+      body,
+    } = await request(withoutCredentials(url), {
+      headers: headersFor(url, first, headers),
+      dispatcher,
+      signal,
+    });
+    const location = answered['location'];
+    if (redirects.has(statusCode) && typeof location === 'string') {
+      body.destroy();
+      url = new URL(location, url);
+      continue;
+    }
+    if (statusCode !== 200) {
+      body.destroy();
+      throw new Error(`${withoutCredentials(url)}: ${statusCode}`);
+    }
+    return readBounded(body);
+  }
+  throw new Error(`stopped after ${maxRedirects} redirects`);
+}
+
+/** Without user and password, so that it may be logged. */
+export function withoutCredentials(url: URL): string {
+  const bare = new URL(url);
+  bare.username = '';
+  bare.password = '';
+  return bare.href;
+}
+
+function headersFor(url: URL, first: URL, headers: Headers): Record<string, string[]> {
+  const isTrusted = url.hostname === first.hostname || url.hostname.endsWith(`.${first.hostname}`);
+  const sent = Object.entries(headers)
+    .filter(([name]) => name.toLowerCase() !== 'host' && (isTrusted || !sensitiveHeaders.has(name.toLowerCase())))
+    .map(([name, values]): [string, string[]] => [name, [...values]]);
+  const hasOwn = sent.some(([name]) => name.toLowerCase() === 'authorization');
+  if (url.username !== '' && !hasOwn) {
+    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    sent.push(['authorization', [`Basic ${Buffer.from(credentials).toString('base64')}`]]);
+  }
+  return Object.fromEntries(sent);
+}
+
+async function readBounded(body: AsyncIterable<Buffer>): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  for await (const chunk of body) {
+    total += chunk.length;
+    if (total >= maxManifestBytes) throw new Error(`too large for a manifest: more than ${maxManifestBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, total);
+}

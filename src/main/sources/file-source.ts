@@ -1,0 +1,156 @@
+/**
+ * Static pods from a folder of manifests, or from one file (upstream pkg/kubelet/config/file.go). A scan at the start, then whenever
+ * inotify wakes it and at each `checkFrequencyMs`. Differs from upstream where that would stop a running pod for a mistake: while a
+ * file is bad, or cannot be read, its last good pod stands.
+ */
+import { basename, dirname, join } from 'node:path';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { choosePods } from './choose-pods.ts';
+import { FileAccess, type FileInfo } from './file-access.ts';
+import { FolderWatch } from './folder-watch.ts';
+import { readManifestFile, type ManifestFile, type ReadManifestOptions } from './manifest-file.ts';
+import type { DecodeManifest, SourceError } from './manifest-source.ts';
+import { Wakeup } from './wakeup.ts';
+
+export interface FileSourceOptions {
+  /** A folder, or one manifest. */
+  readonly path: string;
+  readonly nodeName: string;
+  readonly checkFrequencyMs: number;
+  readonly decode: DecodeManifest;
+  /** All pods there are, after a scan that changed them; the first complete scan always tells. */
+  readonly onPods: (pods: readonly Pod[]) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A path that does not exist cannot be watched: upstream looks each second whether it has come. */
+const missingPathPeriodMs = 1000;
+/** Manifests in the pool at a time: at 10 MB each, what main holds of them is bounded. */
+const parallelDecodes = 4;
+
+export class FileSource {
+  readonly #options: FileSourceOptions;
+  readonly #path: string;
+  readonly #files: FileAccess;
+  readonly #watch: FolderWatch;
+  readonly #wakeup: Wakeup;
+  readonly #stop = new AbortController();
+  #manifests: ReadonlyMap<string, ManifestFile> = new Map();
+  #errors: ReadonlyMap<string, string> = new Map();
+  #reported: readonly Pod[] | null = null;
+  #running: Promise<void> = Promise.resolve();
+
+  private constructor(options: FileSourceOptions) {
+    this.#options = options;
+    this.#path = options.path.length > 1 ? options.path.replace(/\/+$/, '') : options.path;
+    this.#files = new FileAccess(options.clock, this.#stop.signal);
+    this.#wakeup = new Wakeup(options.clock);
+    this.#watch = new FolderWatch(() => this.#wakeup.wake(), options.logger);
+  }
+
+  static start(options: FileSourceOptions): FileSource {
+    const source = new FileSource(options);
+    options.logger.info({ path: source.#path }, 'Watching path');
+    source.#running = source.#run();
+    return source;
+  }
+
+  /** What is wrong now, one entry a path. */
+  errors(): SourceError[] {
+    return [...this.#errors].map(([origin, message]) => ({ source: 'file', origin, message }));
+  }
+
+  /** Scans now rather than at the next tick. */
+  rescan(): void {
+    this.#wakeup.wake();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#watch.close();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { checkFrequencyMs } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      const exists = await this.#scan();
+      await this.#wakeup.next(exists ? checkFrequencyMs : Math.min(checkFrequencyMs, missingPathPeriodMs), this.#stop.signal);
+    }
+  }
+
+  /** False when the path does not exist. Never rejects. */
+  async #scan(): Promise<boolean> {
+    try {
+      const info = await this.#files.info(this.#path);
+      if (this.#stop.signal.aborted) return false;
+      await this.#ensureWatch(info);
+      const paths = await this.#list(info);
+      const manifests = await this.#readAll(paths);
+      if (this.#stop.signal.aborted) return false;
+      this.#apply(manifests, info ? [] : [[this.#path, 'path does not exist, ignoring']]);
+      return info !== null;
+    } catch (err) {
+      // Nothing is known of the manifests, so nothing changes.
+      this.#setErrors(new Map([...this.#errors, [this.#path, messageOf(err)]]));
+      return true;
+    }
+  }
+
+  /** The folder is watched, or the folder of the one file: that one's own watch would not outlive an atomic rename. */
+  async #ensureWatch(info: FileInfo | null): Promise<void> {
+    if (!info) return this.#watch.close();
+    const folder = info.kind === 'folder' ? this.#path : dirname(this.#path);
+    const found = info.kind === 'folder' ? info : await this.#files.info(folder);
+    if (found && !this.#stop.signal.aborted) this.#watch.ensure(folder, found.identity);
+  }
+
+  async #list(info: FileInfo | null): Promise<string[]> {
+    if (!info) return [];
+    if (info.kind === 'folder') return (await this.#files.list(this.#path)).map((name) => join(this.#path, name));
+    if (info.kind === 'file') return [this.#path];
+    throw new Error(`${basename(this.#path)} is neither a folder nor a file`);
+  }
+
+  async #readAll(paths: readonly string[]): Promise<Map<string, ManifestFile>> {
+    const options: ReadManifestOptions = { ...this.#options, files: this.#files, signal: this.#stop.signal };
+    const manifests = new Map<string, ManifestFile>();
+    const rest = paths.values();
+    const readNext = async () => {
+      for (const path of rest) {
+        const manifest = await readManifestFile(path, this.#manifests.get(path) ?? null, options);
+        if (manifest) manifests.set(path, manifest);
+        if (this.#stop.signal.aborted) return;
+      }
+    };
+    await Promise.all(Array.from({ length: parallelDecodes }, readNext));
+    return manifests;
+  }
+
+  #apply(manifests: ReadonlyMap<string, ManifestFile>, more: readonly [string, string][]): void {
+    this.#manifests = manifests;
+    const { pods, errors } = choosePods(manifests);
+    this.#setErrors(new Map([...errors, ...more]));
+    const before = this.#reported;
+    if (before?.length === pods.length && pods.every((pod, index) => pod === before[index])) return;
+    this.#reported = pods;
+    this.#options.onPods(pods);
+  }
+
+  /** Each error is logged when it comes and when it goes, not at every scan. */
+  #setErrors(errors: ReadonlyMap<string, string>): void {
+    const { logger } = this.#options;
+    for (const [path, error] of errors) {
+      if (this.#errors.get(path) === error) continue;
+      const keepsRunning = this.#manifests.get(path)?.pod;
+      const pod = keepsRunning ? { keeps: `${keepsRunning.metadata.namespace}/${keepsRunning.metadata.name}` } : {};
+      logger.error({ path, err: error, ...pod }, path === this.#path ? 'Unable to read config path' : 'Could not process manifest file');
+    }
+    for (const path of this.#errors.keys()) if (!errors.has(path)) logger.info({ path }, 'Manifest is right again, or gone');
+    this.#errors = errors;
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * Static pods from a URL: one Pod or a PodList, asked for again and again (upstream pkg/kubelet/config/http.go). While the answer is bad
+ * nothing that runs is removed; a list's good pods count even when others of it are bad.
+ */
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { podFullName } from '../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { withoutCredentials, type FetchManifest, type Headers } from './fetch-manifest.ts';
+import { decodeInTime, type DecodeManifest, type SourceError } from './manifest-source.ts';
+
+export interface HttpSourceOptions {
+  readonly url: string;
+  readonly headers: Headers;
+  readonly nodeName: string;
+  readonly checkFrequencyMs: number;
+  readonly fetchManifest: FetchManifest;
+  readonly decode: DecodeManifest;
+  readonly onPods: (pods: readonly Pod[]) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** So many failures in a row are logged as such; later ones at debug, since they say nothing new. */
+const loggedFailures = 3;
+
+export class HttpSource {
+  readonly #options: HttpSourceOptions;
+  readonly #shownURL: string;
+  readonly #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #body: Uint8Array | null = null;
+  #pods: readonly Pod[] = [];
+  /** Of the body that `#body` is: an unchanged bad answer stays bad. */
+  #decodeError: string | null = null;
+  #error: string | null = null;
+  #failures = 0;
+
+  private constructor(options: HttpSourceOptions) {
+    this.#options = options;
+    this.#shownURL = URL.canParse(options.url) ? withoutCredentials(new URL(options.url)) : options.url;
+  }
+
+  static start(options: HttpSourceOptions): HttpSource {
+    const source = new HttpSource(options);
+    options.logger.info({ url: source.#shownURL }, 'Watching URL');
+    source.#running = source.#run();
+    return source;
+  }
+
+  errors(): SourceError[] {
+    return this.#error === null ? [] : [{ source: 'http', origin: this.#shownURL, message: this.#error }];
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await this.#poll(signal);
+      await this.#options.clock.sleep(this.#options.checkFrequencyMs, signal).catch(() => {});
+    }
+  }
+
+  async #poll(signal: AbortSignal): Promise<void> {
+    try {
+      const { fetchManifest, url, headers } = this.#options;
+      const body = await fetchManifest(url, headers, signal);
+      if (signal.aborted) return;
+      if (body.length === 0) {
+        this.#body = null;
+        this.#report([]);
+        throw new Error(`zero-length data received from ${this.#shownURL}`);
+      }
+      if (!this.#body || Buffer.compare(body, this.#body) !== 0) await this.#take(body, signal);
+      if (this.#decodeError !== null) throw new Error(this.#decodeError);
+      this.#succeed();
+    } catch (err) {
+      if (!signal.aborted) this.#fail(err);
+    }
+  }
+
+  async #take(body: Uint8Array, signal: AbortSignal): Promise<void> {
+    const { decode, url, nodeName, clock } = this.#options;
+    // The pool gets its own copy: this one is compared with the next answer.
+    const task = { source: 'http', origin: url, nodeName, content: new Uint8Array(body) } as const;
+    const { pods, errors, readable } = await decodeInTime(decode, task, clock, signal);
+    if (signal.aborted) return;
+    this.#body = body;
+    this.#decodeError = errors.length === 0 ? null : errors.join('; ');
+    if (readable && errors.length === 0) this.#report(pods);
+    else if (pods.length > 0) this.#report([...pods, ...this.#others(pods)]);
+  }
+
+  /** What ran before and is not in a list that is partly bad: it may be one of the bad ones, so it stays. */
+  #others(pods: readonly Pod[]): Pod[] {
+    const names = new Set(pods.map(podFullName));
+    return this.#pods.filter((pod) => !names.has(podFullName(pod)));
+  }
+
+  #report(pods: readonly Pod[]): void {
+    this.#pods = pods;
+    this.#options.onPods(pods);
+  }
+
+  #succeed(): void {
+    if (this.#failures > 0) this.#options.logger.info({ url: this.#shownURL }, 'Successfully read pods from URL');
+    this.#failures = 0;
+    this.#error = null;
+  }
+
+  #fail(err: unknown): void {
+    const { logger } = this.#options;
+    this.#error = messageOf(err);
+    const fields = { url: this.#shownURL, err: this.#error };
+    if (this.#failures < loggedFailures) logger.warn(fields, 'Failed to read pods from URL');
+    else if (this.#failures === loggedFailures)
+      logger.warn(fields, 'Failed to read pods from URL. Dropping verbosity of this message to V(4)');
+    else logger.debug(fields, 'Failed to read pods from URL');
+    this.#failures += 1;
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Joins the sources of pods into one ordered stream of changes (upstream pkg/kubelet/config). It holds what each source said last;
+ * what that means is decided in merge-pods.ts.
+ */
+import type { Clock } from '../../shared/time/clock.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
+import { mergePods, type PodSource, type PodsByUID, type PodUpdate } from './merge-pods.ts';
+
+export interface PodConfigOptions {
+  /** Every source there is: until each has reported once, no pod is known to be gone. */
+  readonly sources: readonly PodSource[];
+  /** Called in order. A source's first report is told even when it is empty, as an ADD of no pods. */
+  readonly onUpdate: (update: PodUpdate) => void;
+  readonly onEvent: (event: RecordedEvent) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class PodConfig {
+  readonly #options: PodConfigOptions;
+  readonly #pods = new Map<PodSource, PodsByUID>();
+
+  constructor(options: PodConfigOptions) {
+    this.#options = options;
+  }
+
+  /** All pods that the source has now; what it had before and not any more is removed. */
+  set(source: PodSource, snapshot: readonly Pod[]): void {
+    const { clock, onUpdate } = this.#options;
+    const known = this.#pods.get(source);
+    const { pods, updates, duplicates } = mergePods(known ?? new Map(), source, snapshot, new Date(clock.now()).toISOString());
+    for (const pod of duplicates) this.#refuse(pod, source);
+    this.#pods.set(source, pods);
+    for (const update of updates) onUpdate(update);
+    if (!known && updates.length === 0) onUpdate({ op: 'ADD', source, pods: [] });
+  }
+
+  /** True from the moment at which the last of all sources has reported once. */
+  seenAllSources(): boolean {
+    return this.#options.sources.every((source) => this.#pods.has(source));
+  }
+
+  #refuse(pod: Pod, source: PodSource): void {
+    const { name, namespace, uid } = pod.metadata;
+    this.#options.logger.warn({ pod: `${namespace}/${name}`, podUID: uid, source }, 'Pod ignored, its source has another pod of that name');
+    this.#options.onEvent({
+      object: { kind: 'Pod', name, namespace, uid },
+      type: 'Warning',
+      reason: 'FailedValidation',
+      message: `Error validating pod ${name}_${namespace}(${uid}) from ${source} due to duplicate pod name ${JSON.stringify(name)}, ignoring`,
+    });
+  }
+}
+
+/**
+ * All sources are ready once each has reported *and* the sync loop has handled that report (upstream SourcesReady): the loop adds a
+ * source as it handles an update of it. Only then may what is not configured be cleaned up.
+ */
+export class SourcesReady {
+  readonly #handled = new Set<PodSource>();
+  readonly #sources: readonly PodSource[];
+
+  constructor(sources: readonly PodSource[]) {
+    this.#sources = sources;
+  }
+
+  addSource(source: PodSource): void {
+    this.#handled.add(source);
+  }
+
+  allReady(): boolean {
+    return this.#sources.every((source) => this.#handled.has(source));
+  }
+}

@@ -1,0 +1,99 @@
+/** Starts the sources that the configuration names and joins them: what the composition root wires. */
+import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { manifestFetcher, type Headers } from './fetch-manifest.ts';
+import { FileSource } from './file-source.ts';
+import { HttpSource } from './http-source.ts';
+import type { DecodeManifest, SourceError } from './manifest-source.ts';
+import type { PodSource, PodUpdate } from './merge-pods.ts';
+import { PodConfig } from './pod-config.ts';
+
+export interface PodSourcesOptions {
+  readonly nodeName: string;
+  /** Empty: no such source. The same for the URL. */
+  readonly staticPodPath: string;
+  readonly fileCheckFrequencyMs: number;
+  readonly staticPodURL: string;
+  readonly staticPodURLHeader: Headers;
+  readonly httpCheckFrequencyMs: number;
+  /** There is an API server, whose pods come through `config.set('api', …)`. */
+  readonly api: boolean;
+  /** The sync pool's. */
+  readonly decode: DecodeManifest;
+  /** In order; the first may come before `start` has returned to its caller's next turn, never before it returns. */
+  readonly onUpdate: (update: PodUpdate) => void;
+  readonly onEvent: (event: RecordedEvent) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class PodSources {
+  /** Which sources there are: for SourcesReady. */
+  readonly sources: readonly PodSource[];
+  readonly config: PodConfig;
+  readonly #file: FileSource | null;
+  readonly #http: HttpSource | null;
+  readonly #closeFetcher: () => Promise<void>;
+
+  private constructor(sources: readonly PodSource[], config: PodConfig, parts: Parts) {
+    this.sources = sources;
+    this.config = config;
+    this.#file = parts.file;
+    this.#http = parts.http;
+    this.#closeFetcher = parts.closeFetcher;
+  }
+
+  static start(options: PodSourcesOptions): PodSources {
+    const { staticPodPath, staticPodURL, api, fileCheckFrequencyMs, httpCheckFrequencyMs, staticPodURLHeader } = options;
+    const used: readonly [PodSource, boolean][] = [
+      ['file', staticPodPath !== ''],
+      ['http', staticPodURL !== ''],
+      ['api', api],
+    ];
+    const sources = used.filter(([, isUsed]) => isUsed).map(([source]) => source);
+    const config = new PodConfig({ ...options, sources });
+    const file =
+      staticPodPath === ''
+        ? null
+        : FileSource.start({
+            ...options,
+            path: staticPodPath,
+            checkFrequencyMs: fileCheckFrequencyMs,
+            onPods: (pods) => config.set('file', pods),
+          });
+    if (staticPodURL === '') return new PodSources(sources, config, { file, http: null, closeFetcher: async () => {} });
+    const { fetchManifest, close } = manifestFetcher();
+    const http = HttpSource.start({
+      ...options,
+      url: staticPodURL,
+      headers: staticPodURLHeader,
+      checkFrequencyMs: httpCheckFrequencyMs,
+      fetchManifest,
+      onPods: (pods) => config.set('http', pods),
+    });
+    return new PodSources(sources, config, { file, http, closeFetcher: close });
+  }
+
+  /** Every source has reported once. */
+  seenAllSources(): boolean {
+    return this.config.seenAllSources();
+  }
+
+  /** What is wrong with the manifests now. */
+  errors(): SourceError[] {
+    return [...(this.#file?.errors() ?? []), ...(this.#http?.errors() ?? [])];
+  }
+
+  /** Stops watching; pods are left as they are. */
+  async close(): Promise<void> {
+    await Promise.all([this.#file?.close(), this.#http?.close()]);
+    await this.#closeFetcher();
+  }
+}
+
+interface Parts {
+  readonly file: FileSource | null;
+  readonly http: HttpSource | null;
+  readonly closeFetcher: () => Promise<void>;
+}
