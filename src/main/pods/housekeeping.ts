@@ -1,0 +1,127 @@
+/**
+ * Brings together what is wanted, what is known and what is there: pods that nobody wants are ended, pods that ended are forgotten,
+ * pods that only the runtime knows are ended too, folders of pods that nobody knows are removed, dead containers are collected. Runs only
+ * when every source has reported. Upstream: HandlePodCleanups in pkg/kubelet/kubelet_pods.go and StartGarbageCollection in kubelet.go.
+ *
+ * Nothing here waits: what takes time is begun, once at a time, and its end is not waited for.
+ */
+import type { ContainerGcRequest } from '../../shared/contracts/images.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { PodManager } from './pod-manager.ts';
+import type { PodStatusCache } from './pod-status-cache.ts';
+import type { PodStatuses } from './pod-statuses.ts';
+import { runsSomething, type PodWorkers } from './pod-workers.ts';
+
+export interface ContainerGcPolicy {
+  readonly minAgeMs: number;
+  readonly maxPerPodContainer: number;
+  readonly maxContainers: number;
+}
+
+export interface HousekeepingDependencies {
+  readonly podManager: PodManager;
+  readonly podWorkers: PodWorkers;
+  readonly cache: PodStatusCache;
+  readonly statuses: PodStatuses;
+  /** Starts a wanted pod that no worker knows. */
+  readonly start: (pod: Pod) => void;
+  readonly activePods: () => readonly Pod[];
+  /** The UIDs that have a folder below the pods' folder. Must settle. */
+  readonly listPodDirectories: () => Promise<readonly PodUID[]>;
+  /** Must settle. */
+  readonly collectContainers: (request: ContainerGcRequest) => Promise<unknown>;
+  readonly gcPolicy: ContainerGcPolicy;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Upstream's ContainerGCPeriod. */
+const containerGcPeriodMs = 60_000;
+/** After a pod was forgotten: those that end together are collected together. */
+const containerGcSoonMs = 1000;
+/**
+ * Folders are looked through at start and now and then: a pod's own folder goes with the pod, only what an earlier kubelet left is found
+ * here. Upstream lists them every two seconds.
+ */
+const directoriesPeriodMs = 60_000;
+/** Removals that one round begins: a node full of leftovers must not hold up the pods that start. */
+const removalsPerRound = 16;
+
+export class Housekeeping {
+  readonly #deps: HousekeepingDependencies;
+  #collectAtMs = -Infinity;
+  #collecting = false;
+  #directoriesAtMs = -Infinity;
+  #listing = false;
+
+  constructor(dependencies: HousekeepingDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** One round. */
+  run(): void {
+    const { podManager, podWorkers, cache, statuses, activePods, start, clock, logger } = this.#deps;
+    const desired = podManager.uids();
+    podWorkers.syncKnownPods(desired);
+    for (const pod of activePods()) {
+      if (!podWorkers.isKnown(podUID(pod))) start(pod);
+    }
+    for (const status of cache.all()) {
+      if (podWorkers.isKnown(status.podUID) || !runsSomething(status)) continue;
+      logger.info({ pod: `${status.namespace}/${status.name}`, podUID: status.podUID }, 'Terminating a pod that only the runtime knows');
+      podWorkers.terminateRuntimePod(status);
+    }
+    for (const uid of statuses.uids()) {
+      if (!desired.has(uid) && !podWorkers.isKnown(uid)) statuses.forget(uid);
+    }
+    const nowMs = clock.monotonic();
+    if (nowMs >= this.#directoriesAtMs) this.#cleanUpDirectories(nowMs);
+    if (nowMs >= this.#collectAtMs) this.#collect(nowMs);
+  }
+
+  /** Dead containers are collected in a moment: a pod was forgotten. */
+  collectSoon(): void {
+    this.#collectAtMs = Math.min(this.#collectAtMs, this.#deps.clock.monotonic() + containerGcSoonMs);
+  }
+
+  #collect(nowMs: number): void {
+    if (this.#collecting) return;
+    const { podManager, podWorkers, collectContainers, gcPolicy, logger } = this.#deps;
+    const knownPodUIDs = [...new Set([...podManager.uids(), ...podWorkers.uids()])];
+    const removablePodUIDs = knownPodUIDs.filter((uid) => podWorkers.isKnown(uid) && podWorkers.shouldContentBeRemoved(uid));
+    this.#collecting = true;
+    this.#collectAtMs = nowMs + containerGcPeriodMs;
+    collectContainers({ allSourcesReady: true, knownPodUIDs, removablePodUIDs, ...gcPolicy })
+      .catch((err: unknown) => logger.error({ err }, 'Container garbage collection failed'))
+      .finally(() => {
+        this.#collecting = false;
+      });
+  }
+
+  #cleanUpDirectories(nowMs: number): void {
+    if (this.#listing) return;
+    const { listPodDirectories, logger } = this.#deps;
+    this.#listing = true;
+    this.#directoriesAtMs = nowMs + directoriesPeriodMs;
+    listPodDirectories()
+      .then((uids) => this.#cleanUpUnknown(uids))
+      .catch((err: unknown) => logger.error({ err }, "Could not list the pods' folders"))
+      .finally(() => {
+        this.#listing = false;
+      });
+  }
+
+  #cleanUpUnknown(uids: readonly PodUID[]): void {
+    const { podManager, podWorkers, cache, clock, logger } = this.#deps;
+    // Looked at now, not when the listing began: a pod may have come meanwhile.
+    const unknown = uids.filter((uid) => !podManager.get(uid) && !podWorkers.isKnown(uid) && !runsSomething(cache.get(uid)));
+    for (const uid of unknown.slice(0, removalsPerRound)) {
+      logger.info({ podUID: uid }, 'Removing the folder of a pod that nobody knows');
+      podWorkers.cleanUpUnknown(uid);
+    }
+    if (unknown.length > removalsPerRound) this.#directoriesAtMs = clock.monotonic();
+  }
+}

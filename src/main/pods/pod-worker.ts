@@ -1,0 +1,343 @@
+/**
+ * One pod's worker: it takes the pod through its life (pod-lifecycle.ts) with one task in flight at a time. What arrives during a task
+ * is merged into the next: the worker keeps the newest spec and the state, never a list of updates. Every result, good or bad, becomes
+ * log line, event and next look in one place, `#settle`. Upstream: podWorkerLoop in pkg/kubelet/pod_workers.go, and main's part of
+ * SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
+ */
+import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
+import type {
+  CleanUpPodTask,
+  ContainerBackoff,
+  PodSyncResult,
+  SyncPodTask,
+  SyncTerminatedPodTask,
+  SyncTerminatingPodTask,
+} from '../../shared/contracts/pod-sync.ts';
+import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import { KubeletError, toFailure } from '../../shared/errors/kubelet-error.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { isTerminalPhase } from './api-status/phase.ts';
+import { podReference, type EventSink } from './events.ts';
+import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
+import type { PodStatusCache } from './pod-status-cache.ts';
+import type { PodStatuses } from './pod-statuses.ts';
+import { requeueDelayMs, type RequeuePolicy } from './sync-outcome.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+type WithoutLine<T> = Omit<T, 'line'>;
+/** A task as main states it: the pool adds the line. */
+export type PodTask =
+  | WithoutLine<SyncPodTask>
+  | WithoutLine<SyncTerminatingPodTask>
+  | WithoutLine<SyncTerminatedPodTask>
+  | WithoutLine<CleanUpPodTask>;
+
+/** A task under way. The result never rejects for what the task did; a pool that is closed rejects it. */
+export interface PodTaskRun {
+  readonly result: Promise<PodSyncResult>;
+  stop(): void;
+  shrinkGracePeriod(gracePeriodSeconds: number): void;
+}
+
+export interface PodWorkerDependencies {
+  readonly pool: { run(task: PodTask): PodTaskRun };
+  /** The pleg thread's look at one pod, begun after the call. Must settle. */
+  readonly look: (uid: PodUID) => Promise<RuntimePodStatus | null>;
+  readonly cache: PodStatusCache;
+  readonly statuses: PodStatuses;
+  readonly workQueue: WorkQueue;
+  readonly events: EventSink;
+  readonly node: () => NodeFacts;
+  readonly policy: RequeuePolicy;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** 0 to 1, for jitter. */
+  readonly random: () => number;
+}
+
+/** What a worker tells the one who keeps all of them. */
+export interface PodWorkerOwner {
+  /** Whether a pod that has not started may do so now; if not, it is woken when its turn comes. */
+  mayStart(worker: PodWorker): boolean;
+  onTerminated(worker: PodWorker): void;
+  onFinished(worker: PodWorker): void;
+  onCleanedUp(worker: PodWorker): void;
+}
+
+export class PodWorker {
+  readonly uid: PodUID;
+  readonly fullName: string;
+  readonly isStatic: boolean;
+  /** The newest spec; null: only the runtime knows the pod. */
+  pod: Pod | null;
+  #lifecycle: PodLifecycle;
+  #forgetRequested = false;
+  #closed = false;
+  /** A loop of steps is under way; `#dirty`: and something arrived since its last step began. */
+  #working: Promise<void> | null = null;
+  #dirty = false;
+  #run: PodTaskRun | null = null;
+  /** Monotonic ms: only what was seen of the pod after this counts, since a task changed the runtime then. */
+  #freshAfterMs = -Infinity;
+  #backoffs: readonly ContainerBackoff[] = [];
+  readonly #deps: PodWorkerDependencies;
+  readonly #owner: PodWorkerOwner;
+  readonly #log: Logger;
+
+  constructor(
+    identity: {
+      readonly uid: PodUID;
+      readonly name: string;
+      readonly namespace: string;
+      readonly isStatic: boolean;
+      readonly pod: Pod | null;
+    },
+    lifecycle: PodLifecycle,
+    owner: PodWorkerOwner,
+    dependencies: PodWorkerDependencies,
+  ) {
+    this.uid = identity.uid;
+    this.fullName = `${identity.name}_${identity.namespace}`;
+    this.isStatic = identity.isStatic;
+    this.pod = identity.pod;
+    this.#lifecycle = lifecycle;
+    this.#owner = owner;
+    this.#deps = dependencies;
+    this.#log = dependencies.logger.child({ pod: `${identity.namespace}/${identity.name}`, podUID: identity.uid });
+  }
+
+  get lifecycle(): PodLifecycle {
+    return this.#lifecycle;
+  }
+
+  /** Takes the event in; what is under way hears of it when it must stop or hurry. */
+  apply(event: LifecycleEvent): void {
+    const before = this.#lifecycle;
+    const after = advance(before, event);
+    if (after === before) return;
+    this.#lifecycle = after;
+    if (before.state !== after.state) this.#log.debug({ from: before.state, to: after.state, event: event.type }, 'Pod lifecycle moved on');
+    if (after.state !== 'terminating' || !this.#run) return;
+    if (before.state === 'syncing') this.#run.stop();
+    else if (after.gracePeriodSeconds !== null) this.#run.shrinkGracePeriod(after.gracePeriodSeconds);
+  }
+
+  /** Looks at the pod now, or once more after the task that is in flight. */
+  wake(): void {
+    this.#dirty = true;
+    if (this.#closed) return;
+    this.#working ??= this.#work().finally(() => {
+      this.#working = null;
+    });
+  }
+
+  /** Its history may go, once it is finished and its remains are removed. */
+  forget(): void {
+    if (this.#forgetRequested) return;
+    this.#forgetRequested = true;
+    this.wake();
+  }
+
+  /** Makes the API status anew after the pleg thread has seen something. */
+  refreshStatus(): void {
+    if (this.pod && this.#lifecycle.state !== 'terminated') {
+      this.#deps.statuses.refresh(this.pod, this.#deps.cache.get(this.uid), this.#lifecycle);
+    }
+  }
+
+  /** Starts nothing more and stops what is under way; resolves when nothing is. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#run?.stop();
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    let again = true;
+    while ((again || this.#dirty) && !this.#closed) {
+      this.#dirty = false;
+      again = await this.#step();
+    }
+  }
+
+  /** One step of the pod's life. True: the next one follows at once. */
+  async #step(): Promise<boolean> {
+    const pod = this.#lifecycle;
+    try {
+      if (pod.state === 'syncing') return await this.#sync();
+      if (pod.state === 'terminating') return await this.#terminate(pod);
+      if (!pod.finished) return await this.#finish();
+      if (this.#forgetRequested) await this.#cleanUp();
+    } catch (err) {
+      this.#settle(pod.state === 'syncing' ? 'sync' : 'terminating', {
+        outcome: 'failed',
+        failure: toFailure(err, 'FailedSync'),
+        ...nothing,
+        backoffs: this.#backoffs,
+      });
+    }
+    return false;
+  }
+
+  async #sync(): Promise<boolean> {
+    const { pod, uid } = this;
+    if (!pod) return false;
+    if (!this.#owner.mayStart(this)) return false;
+    this.apply({ type: 'started' });
+    const status = await this.#freshStatus();
+    if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
+    if (this.#lifecycle.state !== 'syncing') return true;
+    const apiStatus = this.#deps.statuses.refresh(pod, status, this.#lifecycle);
+    if (isTerminalPhase(apiStatus.phase)) {
+      this.apply({ type: 'completed' });
+      return true;
+    }
+    const result = await this.#runTask({
+      kind: 'sync',
+      podUID: uid,
+      node: this.#deps.node(),
+      pod,
+      status,
+      apiStatus,
+      backoffs: this.#backoffs,
+    });
+    this.#backoffs = result.backoffs;
+    this.#deps.statuses.setWaiting(uid, result.waiting);
+    this.#settle('sync', result);
+    if (result.changedRuntime) await this.#look();
+    this.refreshStatus();
+    return this.#lifecycle.state !== 'syncing' || isTerminalPhase(this.#deps.statuses.get(uid)?.phase);
+  }
+
+  async #terminate(lifecycle: PodLifecycle & { state: 'terminating' }): Promise<boolean> {
+    const { pod, uid } = this;
+    let status = await this.#freshStatus();
+    if (!lifecycle.started && status === null) {
+      this.apply({ type: 'neverStarted' });
+      this.#owner.onTerminated(this);
+      this.#owner.onFinished(this);
+      return false;
+    }
+    this.refreshStatus();
+    // Read again: it may have shrunk since the step began.
+    const { gracePeriodSeconds } = this.#lifecycle as typeof lifecycle;
+    if (status) {
+      const result = await this.#runTask({ kind: 'terminating', podUID: uid, node: this.#deps.node(), pod, status, gracePeriodSeconds });
+      if (result.outcome !== 'synced') {
+        this.#settle('terminating', result);
+        return false;
+      }
+      this.#freshAfterMs = this.#deps.clock.monotonic();
+      status = await this.#freshStatus();
+      if (status?.failure)
+        throw new KubeletError('FailedKillPod', `error killing pod: unable to read its final status: ${status.failure.message}`);
+      const running = status?.containers.filter(({ state }) => state === 'running') ?? [];
+      if (running.length > 0) {
+        const ids = running.map(({ name, id }) => `${name} (${id})`).join(', ');
+        throw new KubeletError('FailedKillPod', `error killing pod: containers still run after the runtime stopped them: ${ids}`);
+      }
+    }
+    this.apply({ type: 'containersStopped' });
+    if (pod) this.#deps.statuses.refresh(pod, status, this.#lifecycle);
+    this.#log.info('Pod has terminated: none of its containers runs any more');
+    this.#owner.onTerminated(this);
+    return true;
+  }
+
+  async #finish(): Promise<boolean> {
+    const { pod, uid } = this;
+    if (pod) {
+      const result = await this.#runTask({
+        kind: 'terminated',
+        podUID: uid,
+        node: this.#deps.node(),
+        pod,
+        status: this.#deps.cache.get(uid),
+      });
+      if (result.outcome !== 'synced') {
+        this.#settle('terminated', result);
+        return false;
+      }
+    }
+    this.apply({ type: 'cleanedUp' });
+    this.#owner.onFinished(this);
+    return false;
+  }
+
+  async #cleanUp(): Promise<void> {
+    const result = await this.#runTask({ kind: 'cleanUp', podUID: this.uid, node: this.#deps.node() });
+    if (result.outcome === 'synced') {
+      this.#closed = true;
+      this.#owner.onCleanedUp(this);
+    } else {
+      this.#settle('cleanUp', result);
+    }
+  }
+
+  async #runTask(task: PodTask): Promise<PodSyncResult> {
+    const run = this.#deps.pool.run(task);
+    this.#run = run;
+    try {
+      return await run.result;
+    } catch (err) {
+      return { outcome: 'failed', failure: toFailure(err, 'FailedSync'), ...nothing, backoffs: this.#backoffs };
+    } finally {
+      this.#run = null;
+    }
+  }
+
+  /** The one place where a result becomes log line, event and next look. */
+  #settle(kind: PodTask['kind'], result: PodSyncResult): void {
+    const { policy, clock, random, workQueue, events } = this.#deps;
+    if (result.changedRuntime) this.#freshAfterMs = clock.monotonic();
+    if (this.#closed) return;
+    const delayMs = requeueDelayMs(kind, result, policy, clock.now(), random());
+    workQueue.enqueue(this.uid, delayMs);
+    if (result.outcome !== 'failed') return;
+    const { reason, message } = result.failure;
+    this.#log.warn({ task: kind, reason, err: message, retryAfterMs: Math.round(delayMs) }, 'Error syncing pod, will try again');
+    // A task records the events of what it did itself; these are main's own.
+    const isMains = reason === 'FailedSync' || kind === 'terminating';
+    if (isMains && this.pod) {
+      events.record({
+        object: podReference(this.pod),
+        type: 'Warning',
+        reason: kind === 'terminating' ? 'FailedKillPod' : reason,
+        message,
+      });
+    }
+  }
+
+  /** What the runtime has of the pod, seen after the last task changed it. Rejects with the runtime's error. */
+  async #freshStatus(): Promise<RuntimePodStatus | null> {
+    const { cache } = this.#deps;
+    return cache.isNewerThan(this.uid, this.#freshAfterMs) ? cache.get(this.uid) : this.#lookNow();
+  }
+
+  async #lookNow(): Promise<RuntimePodStatus | null> {
+    const { cache, clock, look } = this.#deps;
+    const beganAtMs = clock.monotonic();
+    try {
+      const status = await look(this.uid);
+      cache.applyLook(this.uid, status, beganAtMs);
+      return status;
+    } catch (err) {
+      throw new KubeletError('FailedSync', 'error determining status', { cause: err });
+    }
+  }
+
+  /** A look for the status' sake: when it fails, the next step asks again. */
+  async #look(): Promise<void> {
+    try {
+      await this.#lookNow();
+    } catch (err) {
+      this.#log.debug({ err }, 'Could not look at the pod after its sync');
+    }
+  }
+}
+
+/** What a result says when there was no task to say more. */
+const nothing = { waiting: {}, changedRuntime: true } as const;

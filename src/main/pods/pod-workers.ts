@@ -1,0 +1,242 @@
+/**
+ * The workers of all pods, one for each UID: what runs, is ending or has ended on this node, whatever the sources say. The sync loop
+ * tells it what is wanted (`update`, `remove`, `kill`), housekeeping compares the two (`syncKnownPods`). Upstream:
+ * pkg/kubelet/pod_workers.go.
+ */
+import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import { configSourceAnnotation } from '../../shared/kubernetes/annotations.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { firstSeen, type PodFacts, type PodLifecycle } from './pod-lifecycle.ts';
+import type { FailedPod } from './pod-statuses.ts';
+import { PodWorker, type PodWorkerDependencies, type PodWorkerOwner } from './pod-worker.ts';
+import { StaticPodOrder } from './static-pod-order.ts';
+
+export interface KillPodOptions {
+  readonly evicted: boolean;
+  readonly gracePeriodOverrideSeconds: number | null;
+  /** The pod ends as Failed for this reason. */
+  readonly failed?: FailedPod;
+}
+
+export interface KnownPod {
+  readonly state: PodLifecycle['state'];
+  /** No source wants it. */
+  readonly orphan: boolean;
+}
+
+export interface PodWorkersDependencies extends PodWorkerDependencies {
+  /** A pod has finished: housekeeping need not wait for its next round. */
+  readonly onFinished: (uid: PodUID) => void;
+  /** Nothing is left of this UID: from now on it may start anew. */
+  readonly onForgotten: (uid: PodUID) => void;
+}
+
+/** Upstream's killPodNow waits for the grace period and half of it again, and never less than this. */
+const minimumKillTimeoutMs = 10_000;
+
+export class PodWorkers implements PodWorkerOwner {
+  readonly #workers = new Map<PodUID, PodWorker>();
+  readonly #order = new StaticPodOrder();
+  readonly #terminationWaiters = new Map<PodUID, Set<() => void>>();
+  readonly #deps: PodWorkersDependencies;
+  #closed = false;
+
+  constructor(dependencies: PodWorkersDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** A source has the pod, new or changed. */
+  update(pod: Pod, update: 'create' | 'update'): void {
+    if (this.#closed) return;
+    const uid = podUID(pod);
+    const facts = podFacts(pod);
+    let worker = this.#workers.get(uid);
+    if (worker) {
+      // A create on a UID that is ending is a new pod of the same UID: the old one ends with the spec that it had.
+      if (worker.lifecycle.state === 'syncing' || update !== 'create') worker.pod = pod;
+      worker.apply({ type: 'updated', update, pod: facts });
+    } else {
+      worker = this.#add(pod, firstSeen(facts, runsSomething(this.#deps.cache.get(uid))));
+      worker.apply({ type: 'updated', update, pod: facts });
+    }
+    worker.wake();
+  }
+
+  /** No source has the pod any more. */
+  remove(pod: Pod): void {
+    const worker = this.#workers.get(podUID(pod));
+    worker?.apply({ type: 'removed', pod: podFacts(pod) });
+    worker?.wake();
+  }
+
+  /**
+   * Ends the pod (an eviction, a node shutdown) and waits until none of its containers runs. Rejects with ExceededGracePeriod when
+   * that takes half as long again as the grace period, and at least 10 s; the pod's end goes on all the same.
+   */
+  async kill(uid: PodUID, { evicted, gracePeriodOverrideSeconds, failed }: KillPodOptions): Promise<void> {
+    const worker = this.#workers.get(uid);
+    if (!worker?.pod || worker.lifecycle.state === 'terminated') return;
+    if (failed) this.#deps.statuses.setFailed(uid, failed);
+    worker.apply({ type: 'killRequested', pod: podFacts(worker.pod), evicted, gracePeriodOverrideSeconds });
+    worker.wake();
+    const graceSeconds = gracePeriodOverrideSeconds ?? worker.pod.spec.terminationGracePeriodSeconds ?? 0;
+    await this.#terminated(uid, Math.max(minimumKillTimeoutMs, graceSeconds * 1500));
+  }
+
+  /** A pod that only the runtime knows: it is ended as its own annotations say, and its remains are removed. */
+  terminateRuntimePod(status: RuntimePodStatus): void {
+    if (this.#closed || this.#workers.has(status.podUID)) return;
+    const { podUID: uid, name, namespace } = status;
+    const worker = this.#addWorker({ uid, name, namespace, isStatic: false, pod: null }, { state: 'syncing', started: false });
+    worker.apply({ type: 'foundInRuntime' });
+    worker.wake();
+  }
+
+  /** Something of this UID is on disk, and nobody knows it: it is removed, and the UID does not start meanwhile. */
+  cleanUpUnknown(uid: PodUID): void {
+    if (this.#closed || this.#workers.has(uid)) return;
+    const ended = { state: 'terminated', finished: true, deleted: true, evicted: false, restartRequested: false } as const;
+    this.#addWorker({ uid, name: '', namespace: '', isStatic: false, pod: null }, ended).forget();
+  }
+
+  /** Wakes the workers whose time has come. */
+  wake(uids: Iterable<PodUID>): void {
+    for (const uid of uids) this.#workers.get(uid)?.wake();
+  }
+
+  refreshStatuses(uids: Iterable<PodUID>): void {
+    for (const uid of uids) this.#workers.get(uid)?.refreshStatus();
+  }
+
+  /**
+   * Compares with the pods that the sources want: those that are not wanted are ended, and forgotten once they have; so are those
+   * that were created again meanwhile. Answers with every pod that is still known. Upstream: SyncKnownPods.
+   */
+  syncKnownPods(desired: ReadonlySet<PodUID>): Map<PodUID, KnownPod> {
+    const known = new Map<PodUID, KnownPod>();
+    for (const [uid, worker] of this.#workers) {
+      const orphan = !desired.has(uid);
+      const { lifecycle } = worker;
+      if (lifecycle.state === 'terminated' && lifecycle.finished) {
+        if (orphan || lifecycle.restartRequested) worker.forget();
+      } else if (orphan && lifecycle.state === 'syncing' && worker.pod) {
+        this.remove(worker.pod);
+      }
+      known.set(uid, { state: worker.lifecycle.state, orphan });
+    }
+    return known;
+  }
+
+  isKnown(uid: PodUID): boolean {
+    return this.#workers.has(uid);
+  }
+
+  /** It is ending or has ended; false for a pod that is not known. */
+  isTerminationRequested(uid: PodUID): boolean {
+    const state = this.#workers.get(uid)?.lifecycle.state;
+    return state !== undefined && state !== 'syncing';
+  }
+
+  isKnownTerminated(uid: PodUID): boolean {
+    return this.#workers.get(uid)?.lifecycle.state === 'terminated';
+  }
+
+  /** Nobody will ask for its containers and logs again: it was evicted, or is deleted and has ended. Upstream: ShouldPodContentBeRemoved. */
+  shouldContentBeRemoved(uid: PodUID): boolean {
+    const lifecycle = this.#workers.get(uid)?.lifecycle;
+    if (!lifecycle) return true;
+    if (lifecycle.state === 'syncing') return false;
+    return lifecycle.evicted || (lifecycle.deleted && lifecycle.state === 'terminated');
+  }
+
+  /** The spec that is being worked towards; undefined when only the runtime knows the pod, or nobody. */
+  pod(uid: PodUID): Pod | undefined {
+    return this.#workers.get(uid)?.pod ?? undefined;
+  }
+
+  uids(): PodUID[] {
+    return [...this.#workers.keys()];
+  }
+
+  /** Stops every task where it does no harm; resolves when none is under way. Pods keep running. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#workers.values().map((worker) => worker.close()));
+  }
+
+  mayStart(worker: PodWorker): boolean {
+    if (!worker.isStatic) return true;
+    return this.#order.tryStart(worker.fullName, worker.uid);
+  }
+
+  onTerminated(worker: PodWorker): void {
+    for (const resolve of this.#terminationWaiters.get(worker.uid) ?? []) resolve();
+    this.#terminationWaiters.delete(worker.uid);
+  }
+
+  onFinished(worker: PodWorker): void {
+    const next = worker.isStatic ? this.#order.leave(worker.fullName, worker.uid) : null;
+    if (next !== null) this.wake([next]);
+    this.#deps.onFinished(worker.uid);
+  }
+
+  onCleanedUp(worker: PodWorker): void {
+    this.#workers.delete(worker.uid);
+    this.#deps.workQueue.remove(worker.uid);
+    this.#deps.statuses.forget(worker.uid);
+    this.#deps.onForgotten(worker.uid);
+  }
+
+  #add(pod: Pod, lifecycle: PodLifecycle): PodWorker {
+    const { name, namespace } = pod.metadata;
+    const worker = this.#addWorker({ uid: podUID(pod), name, namespace, isStatic: isStaticPod(pod), pod }, lifecycle);
+    if (worker.isStatic) this.#order.enqueue(worker.fullName, worker.uid);
+    return worker;
+  }
+
+  #addWorker(identity: ConstructorParameters<typeof PodWorker>[0], lifecycle: PodLifecycle): PodWorker {
+    const worker = new PodWorker(identity, lifecycle, this, this.#deps);
+    this.#workers.set(identity.uid, worker);
+    return worker;
+  }
+
+  #terminated(uid: PodUID, timeoutMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiters = this.#terminationWaiters.get(uid) ?? new Set();
+      this.#terminationWaiters.set(uid, waiters);
+      const cancel = this.#deps.clock.after(timeoutMs, () => {
+        waiters.delete(done);
+        reject(new KubeletError('ExceededGracePeriod', `pod ${uid} did not end within ${timeoutMs / 1000} s`));
+      });
+      const done = () => {
+        cancel();
+        resolve();
+      };
+      waiters.add(done);
+    });
+  }
+}
+
+/** From a file or a URL, not from the API server (upstream: kubetypes.IsStaticPod). */
+export function isStaticPod(pod: Pod): boolean {
+  const source = pod.metadata.annotations?.[configSourceAnnotation];
+  return source !== undefined && source !== 'api';
+}
+
+function podFacts(pod: Pod): PodFacts {
+  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
+  return {
+    deletionRequested: deletionTimestamp !== undefined && deletionTimestamp !== null,
+    deletionGracePeriodSeconds: deletionGracePeriodSeconds ?? null,
+    terminationGracePeriodSeconds: pod.spec.terminationGracePeriodSeconds ?? null,
+    phaseTerminal: pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed',
+  };
+}
+
+/** A container runs, or a sandbox is ready. */
+export function runsSomething(status: RuntimePodStatus | null): boolean {
+  if (!status) return false;
+  return status.containers.some(({ state }) => state === 'running') || status.sandboxes.some(({ state }) => state === 'ready');
+}

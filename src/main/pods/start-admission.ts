@@ -1,0 +1,136 @@
+/**
+ * Permits to start a sandbox or a container: starts are let in at the parallelism that the runtime is fastest at, the most important
+ * and then the oldest pod first, instead of all at once. What a running pod lost and needs back (a restart) has a lane of its own and
+ * never waits behind a burst of new pods; stops need no permit at all.
+ */
+import { initialParallelism, nextParallelism, startWork, type ParallelismBounds, type StartParallelism } from './start-parallelism.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+
+export interface StartRequest {
+  readonly kind: 'sandbox' | 'container';
+  /** The pod ran before: its containers are started again. */
+  readonly restart: boolean;
+  /** Static and critical pods above all others, then spec.priority. */
+  readonly priority: number;
+  /** When the pod was first seen: what began first is finished first. */
+  readonly podSeenAtMs: number;
+}
+
+export interface StartPermit {
+  /** Gives it back, once: the call ended. */
+  release(succeeded: boolean): void;
+}
+
+interface Waiter {
+  readonly request: StartRequest;
+  readonly arrival: number;
+  readonly grant: (permit: StartPermit) => void;
+}
+
+export interface StartAdmissionOptions {
+  readonly clock: Clock;
+  readonly cores: number;
+  readonly bounds?: ParallelismBounds;
+}
+
+/** Restarts that may run beside a full house; more of them take their turn, before all other starts. */
+const restartLane = 2;
+/** A window is judged after so many starts for each permit: fewer, and one slow start decides. */
+const startsPerPermit = 2;
+const minimumStartsInWindow = 12;
+
+export class StartAdmission {
+  readonly #clock: Clock;
+  readonly #bounds: ParallelismBounds;
+  #parallelism: StartParallelism;
+  #inFlight = 0;
+  #inRestartLane = 0;
+  #arrivals = 0;
+  #waiting: Waiter[] = [];
+  /** Counted only while starts are waiting: a limit that is not in full use says nothing. */
+  #window: { startedAtMs: number; work: number; starts: number } | null = null;
+
+  constructor({ clock, cores, bounds = { min: 2, max: 64 } }: StartAdmissionOptions) {
+    this.#clock = clock;
+    this.#bounds = bounds;
+    this.#parallelism = initialParallelism(cores, bounds);
+  }
+
+  /** Resolves when the start may go ahead; rejects with the signal's reason. Every permit must be released. */
+  acquire(request: StartRequest, signal: AbortSignal): Promise<StartPermit> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error);
+      const onAbort = () => {
+        this.#waiting = this.#waiting.filter((other) => other !== waiter);
+        reject(signal.reason as Error);
+      };
+      this.#arrivals += 1;
+      const grant = (permit: StartPermit) => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(permit);
+      };
+      const waiter: Waiter = { request, arrival: this.#arrivals, grant };
+      signal.addEventListener('abort', onAbort, { once: true });
+      const at = this.#waiting.findIndex((other) => goesBefore(waiter, other));
+      this.#waiting.splice(at === -1 ? this.#waiting.length : at, 0, waiter);
+      this.#admit();
+    });
+  }
+
+  get limit(): number {
+    return this.#parallelism.limit;
+  }
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+  get inFlight(): number {
+    return this.#inFlight + this.#inRestartLane;
+  }
+
+  #admit(): void {
+    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+      const lane = this.#inFlight < this.#parallelism.limit ? 'common' : 'restart';
+      if (lane === 'restart' && (!next.request.restart || this.#inRestartLane >= restartLane)) break;
+      this.#waiting.shift();
+      if (lane === 'common') this.#inFlight += 1;
+      else this.#inRestartLane += 1;
+      next.grant(this.#permit(next.request, lane));
+    }
+    if (this.#waiting.length === 0) this.#window = null;
+    else this.#window ??= { startedAtMs: this.#clock.monotonic(), work: 0, starts: 0 };
+  }
+
+  #permit({ kind }: StartRequest, lane: 'common' | 'restart'): StartPermit {
+    let released = false;
+    return {
+      release: (succeeded) => {
+        if (released) return;
+        released = true;
+        if (lane === 'common') this.#inFlight -= 1;
+        else this.#inRestartLane -= 1;
+        // A start that failed at once would look like a fast one.
+        if (succeeded) this.#count(startWork[kind]);
+        this.#admit();
+      },
+    };
+  }
+
+  #count(work: number): void {
+    const window = this.#window;
+    if (!window) return;
+    window.work += work;
+    window.starts += 1;
+    if (window.starts < Math.max(minimumStartsInWindow, startsPerPermit * this.#parallelism.limit)) return;
+    const nowMs = this.#clock.monotonic();
+    this.#parallelism = nextParallelism(this.#parallelism, { work: window.work, durationMs: nowMs - window.startedAtMs }, this.#bounds);
+    this.#window = { startedAtMs: nowMs, work: 0, starts: 0 };
+  }
+}
+
+/** Restarts, then the more important, then the older pod, then first come, first served. */
+function goesBefore(a: Waiter, b: Waiter): boolean {
+  if (a.request.restart !== b.request.restart) return a.request.restart;
+  if (a.request.priority !== b.request.priority) return a.request.priority > b.request.priority;
+  if (a.request.podSeenAtMs !== b.request.podSeenAtMs) return a.request.podSeenAtMs < b.request.podSeenAtMs;
+  return a.arrival < b.arrival;
+}

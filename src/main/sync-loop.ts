@@ -1,0 +1,167 @@
+/**
+ * The sync loop, and nothing else: what happened is taken from where it arrived and handed to whoever acts on it. Upstream: syncLoop and
+ * syncLoopIteration in pkg/kubelet/kubelet.go.
+ *
+ * Upstream drains the due pods each second; here the loop is woken by whatever happens: an update, an event, a pod whose time has come.
+ * A tick each second remains for the heartbeat, every second one of them is housekeeping's. While the runtime is down nothing is handed
+ * on: it would only fail. What waits meanwhile is bounded: events are kept by pod and container, results by container and probe.
+ */
+import type { PodLifecycleEvent } from '../shared/contracts/pleg.ts';
+import type { ProbeResult } from '../shared/contracts/probes.ts';
+import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';
+import type { Logger } from '../shared/log/logger.ts';
+import type { Clock } from '../shared/time/clock.ts';
+
+export interface SyncLoopDependencies<Update> {
+  /** Why the runtime can't be used now; null: it can. */
+  readonly runtimeErrors: () => string | null;
+  readonly handleUpdate: (update: Update) => void;
+  /** These pods changed in the runtime. */
+  readonly handlePodSyncs: (uids: Iterable<PodUID>) => void;
+  readonly handleContainerDied: (uid: PodUID, id: ContainerID) => void;
+  readonly handleProbeResults: (results: readonly ProbeResult[]) => void;
+  /** Takes what is due from the work queue. */
+  readonly takeDue: () => readonly PodUID[];
+  readonly sourcesReady: () => boolean;
+  readonly housekeep: () => void;
+  /** The loop came round: `/healthz/syncloop` watches this. */
+  readonly beat: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const tickMs = 1000;
+/** Upstream's housekeepingPeriod. */
+const housekeepingPeriodMs = 2000;
+/** Upstream's housekeepingWarningDuration. */
+const housekeepingWarningMs = 1000;
+/** While the runtime is down: from 100 ms, doubling, to 5 s. */
+const backOff = { baseMs: 100, maxMs: 5000, factor: 2 };
+/** Dead containers whose removal may wait; those beyond are left to container GC. */
+const maxDiedContainers = 10_000;
+
+export class SyncLoop<Update> {
+  readonly #deps: SyncLoopDependencies<Update>;
+  #updates: Update[] = [];
+  #changedPods = new Set<PodUID>();
+  #died = new Map<ContainerID, PodUID>();
+  #probeResults = new Map<string, ProbeResult>();
+  #due = false;
+  #housekeepingAtMs = 0;
+  #ring: () => void = () => {};
+
+  constructor(dependencies: SyncLoopDependencies<Update>) {
+    this.#deps = dependencies;
+  }
+
+  onUpdate(update: Update): void {
+    this.#updates.push(update);
+    this.#ring();
+  }
+
+  onLifecycleEvents(events: readonly PodLifecycleEvent[]): void {
+    for (const event of events) {
+      // A removal is our own doing, and nothing is to be done about it (upstream: isSyncPodWorthy).
+      if (event.type !== 'ContainerRemoved') this.#changedPods.add(event.podUID);
+      if (event.type === 'ContainerDied' && this.#died.size < maxDiedContainers) this.#died.set(event.containerID, event.podUID);
+    }
+    this.#ring();
+  }
+
+  onProbeResults(results: readonly ProbeResult[]): void {
+    for (const result of results) this.#probeResults.set(`${result.containerID}/${result.probe}`, result);
+    this.#ring();
+  }
+
+  /** A pod's time has come. */
+  onDue(): void {
+    this.#due = true;
+    this.#ring();
+  }
+
+  /** The next round is housekeeping's too. */
+  requestHousekeeping(): void {
+    this.#housekeepingAtMs = -Infinity;
+    this.#ring();
+  }
+
+  /** Resolves when the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { runtimeErrors, beat, clock, logger } = this.#deps;
+    logger.info('Starting kubelet main sync loop');
+    let delayMs = backOff.baseMs;
+    while (!signal.aborted) {
+      const problem = runtimeErrors();
+      if (problem !== null) {
+        logger.error({ err: problem, retryAfterMs: delayMs }, 'Skipping pod synchronization');
+        await clock.sleep(delayMs, signal).catch(() => {});
+        delayMs = Math.min(backOff.maxMs, delayMs * backOff.factor);
+        continue;
+      }
+      delayMs = backOff.baseMs;
+      beat();
+      this.#iterate();
+      beat();
+      await this.#somethingToDo(signal);
+    }
+  }
+
+  #iterate(): void {
+    const { handleUpdate, handlePodSyncs, handleContainerDied, handleProbeResults, takeDue } = this.#deps;
+    const updates = this.#updates;
+    this.#updates = [];
+    for (const update of updates) handleUpdate(update);
+    if (this.#changedPods.size > 0) {
+      const changed = this.#changedPods;
+      this.#changedPods = new Set();
+      handlePodSyncs(changed);
+    }
+    const died = this.#died;
+    this.#died = new Map();
+    for (const [id, uid] of died) handleContainerDied(uid, id);
+    if (this.#probeResults.size > 0) {
+      const results = [...this.#probeResults.values()];
+      this.#probeResults = new Map();
+      handleProbeResults(results);
+    }
+    this.#due = false;
+    const due = takeDue();
+    if (due.length > 0) handlePodSyncs(due);
+    this.#housekeepWhenDue();
+  }
+
+  #housekeepWhenDue(): void {
+    const { clock, logger, sourcesReady, housekeep } = this.#deps;
+    const startedAtMs = clock.monotonic();
+    if (startedAtMs < this.#housekeepingAtMs) return;
+    this.#housekeepingAtMs = startedAtMs + housekeepingPeriodMs;
+    // A pod of a source that has not reported yet must not be taken for one that nobody wants.
+    if (!sourcesReady()) return;
+    housekeep();
+    const tookMs = clock.monotonic() - startedAtMs;
+    if (tookMs > housekeepingWarningMs)
+      logger.error({ expectedMs: housekeepingWarningMs, tookMs }, 'Housekeeping took longer than expected');
+  }
+
+  /** Returns at the next thing that happens, and each second. */
+  #somethingToDo(signal: AbortSignal): Promise<void> {
+    const waiting = this.#updates.length + this.#changedPods.size + this.#died.size + this.#probeResults.size;
+    if (waiting > 0 || this.#due || this.#housekeepingAtMs === -Infinity || signal.aborted) return nextTurn();
+    return new Promise((resolve) => {
+      const wake = () => {
+        this.#ring = () => {};
+        cancel();
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      const cancel = this.#deps.clock.after(tickMs, wake);
+      signal.addEventListener('abort', wake);
+      this.#ring = wake;
+    });
+  }
+}
+
+/** Lets the rest of the thread have its turn: a loop that is never out of work must not starve it. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
