@@ -1,0 +1,126 @@
+/**
+ * The simulated runtime without its sockets: state machine, images, processes and events put together, and the steps that more
+ * than one call takes (a container ends, a sandbox is stopped). Calls are in `calls/`, the gRPC server in `server.ts`.
+ */
+import type { Clock } from '../../src/shared/time/clock.ts';
+import { EventHub } from './event-hub.ts';
+import { codeOfKill } from './image-behaviour.ts';
+import { ImageStore } from './image-store.ts';
+import { ListReplies } from './lists.ts';
+import { Machine, type Container, type Sandbox } from './machine.ts';
+import { toContainerStatus, toPodSandboxStatus } from './messages.ts';
+import { applyOptions, type RuntimeOptions, type RuntimeOptionsInput } from './options.ts';
+import { Processes } from './processes.ts';
+import type { Random } from './shuffle.ts';
+
+const eventTypes = { created: 0, started: 1, stopped: 2, deleted: 3 } as const;
+
+export class SimulatedRuntime {
+  readonly machine = new Machine();
+  readonly images = new ImageStore();
+  readonly lists: ListReplies;
+  readonly events: EventHub;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  readonly random: Random;
+  options: RuntimeOptions;
+
+  constructor(options: RuntimeOptions, clock: Clock, random: Random = Math.random) {
+    this.options = options;
+    this.clock = clock;
+    this.random = random;
+    this.lists = new ListReplies(random);
+    this.events = new EventHub(random);
+    this.processes = new Processes(clock, (container, exitCode, reason) => this.#exited(container, exitCode, reason));
+    this.#addImages();
+  }
+
+  /** Wall clock in ns, as CRI's times are. */
+  nowNs(): bigint {
+    return BigInt(Math.round(this.clock.now() * 1000)) * 1000n;
+  }
+
+  configure(given: RuntimeOptionsInput): void {
+    this.options = applyOptions(this.options, given);
+    this.#addImages();
+  }
+
+  /** Forgets every sandbox, container, event and image that was not there at the start. */
+  reset(): void {
+    this.processes.clear();
+    this.machine.clear();
+    this.events.clear();
+    this.images.clear();
+    this.#addImages();
+  }
+
+  announce(type: keyof typeof eventTypes, id: string, sandbox: Sandbox): void {
+    if (!this.options.events) return;
+    const known = this.machine.sandboxes.has(sandbox.id);
+    this.events.publish({
+      containerId: id,
+      containerEventType: eventTypes[type],
+      createdAt: this.nowNs(),
+      podSandboxStatus: known ? toPodSandboxStatus(sandbox, this.random) : undefined,
+      containersStatuses: [...sandbox.containers].map((container) => this.statusOf(container)),
+    });
+  }
+
+  statusOf(container: Container): ReturnType<typeof toContainerStatus> {
+    return toContainerStatus(container, this.images.resolve(container.imageID) ?? null, this.random);
+  }
+
+  /** Kills what runs in it, then its own process; its address is free from then on. Idempotent. */
+  stopSandbox(sandbox: Sandbox): void {
+    for (const container of sandbox.containers) {
+      if (container.state === 'running' || container.state === 'unknown') this.processes.end(container, codeOfKill, '');
+    }
+    if (this.machine.sandboxStopped(sandbox)) this.announce('stopped', sandbox.id, sandbox);
+  }
+
+  removeContainer(container: Container): void {
+    this.machine.removed(container);
+    this.announce('deleted', container.id, container.sandbox);
+  }
+
+  removeSandbox(sandbox: Sandbox): void {
+    this.stopSandbox(sandbox);
+    for (const container of sandbox.containers) this.removeContainer(container);
+    this.machine.sandboxRemoved(sandbox);
+    this.announce('deleted', sandbox.id, sandbox);
+  }
+
+  /** What a call's request is about, so that a fault can name it: IDs, then the names of container, pod and image, the pod's UID. */
+  subjectsOf(request: object): readonly string[] {
+    const { podSandboxId, containerId, config, image } = request as Partial<{
+      podSandboxId: string;
+      containerId: string;
+      config: { metadata?: { name: string; uid?: string }; image?: { image: string; userSpecifiedImage: string } };
+      image: { image: string };
+    }>;
+    const container = containerId === undefined ? undefined : this.machine.containers.get(containerId);
+    const sandbox = container?.sandbox ?? (podSandboxId === undefined ? undefined : this.machine.sandboxes.get(podSandboxId));
+    const pod = sandbox?.config.metadata;
+    return [
+      containerId,
+      podSandboxId,
+      config?.metadata?.name,
+      config?.metadata?.uid,
+      config?.image?.userSpecifiedImage,
+      config?.image?.image,
+      image?.image,
+      container?.config.metadata?.name,
+      pod?.name,
+      pod?.uid,
+    ].filter((subject) => subject !== undefined && subject !== '') as string[];
+  }
+
+  #exited(container: Container, exitCode: number, reason: string): void {
+    if (this.machine.exited(container, this.nowNs(), exitCode, reason)) this.announce('stopped', container.id, container.sandbox);
+  }
+
+  #addImages(): void {
+    const { images, imageSizeBytes } = this.options;
+    for (const { name, sizeBytes = imageSizeBytes, pinned = false } of images) this.images.add(name, sizeBytes, pinned);
+  }
+}
