@@ -1,10 +1,13 @@
 /** Every metric that the kubelet declares: what the server thread renders. A new file of definitions is added here. */
 import type { MetricDefinition } from '../metrics.ts';
 import * as http from './http.ts';
+import * as images from './images.ts';
 import * as kubernetes from './kubernetes.ts';
+import * as pleg from './pleg.ts';
 import * as process from './process.ts';
+import * as runtimeOperations from './runtime-operations.ts';
 import * as threads from './threads.ts';
 
-const files: readonly Readonly<Record<string, MetricDefinition>>[] = [http, kubernetes, process, threads];
+const files: readonly Readonly<Record<string, MetricDefinition>>[] = [http, images, kubernetes, pleg, process, runtimeOperations, threads];
 
 export const definitions: readonly MetricDefinition[] = files.flatMap((file) => Object.values(file));

@@ -1,0 +1,21 @@
+/** Metrics of the images thread (upstream pkg/kubelet/images/metrics.go, pkg/kubelet/metrics). */
+import { counter, histogram } from '../define.ts';
+
+export const ensureImageRequests = counter(
+  'kubelet_image_manager_ensure_image_requests_total',
+  'Number of ensure-image requests processed by the kubelet.',
+  ['pull_policy', 'present_locally', 'pull_required'],
+);
+
+export const imagePullDuration = histogram(
+  'kubelet_image_pull_duration_seconds',
+  'Duration in seconds to pull an image.',
+  ['image_size_in_bytes'],
+  [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600],
+);
+
+export const containersRemoved = counter(
+  'kubelet_thread_collected_total',
+  'Dead containers, sandboxes and log folders that garbage collection removed.',
+  ['kind'],
+);

@@ -1,0 +1,74 @@
+/** Removes one dead container with its logs, or one dead sandbox. What is gone already counts as removed. */
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isNotFound, type CriClient } from '../../shared/cri/client.ts';
+import { ContainerState } from '../../shared/cri/generated/cri-v1.ts';
+import { containerNameLabel, podNameLabel, podNamespaceLabel } from '../../shared/kubernetes/annotations.ts';
+import { containerLogSymlink } from '../../shared/kubernetes/container-log-symlink.ts';
+import type { ContainerID, SandboxID } from '../../shared/kubernetes/ids.ts';
+
+/** StopContainer waits for what it ended; two minutes is upstream's runtimeRequestTimeout. */
+const stopDeadlineMs = 120_000;
+
+export interface ContainerRemoverOptions {
+  readonly runtime: CriClient['runtime'];
+  readonly deadlineMs: number;
+  readonly podLogsDir: string;
+  readonly containerLogsDir: string;
+}
+
+export class ContainerRemover {
+  readonly #runtime: CriClient['runtime'];
+  readonly #deadlineMs: number;
+  readonly #podLogsDir: string;
+  readonly #containerLogsDir: string;
+
+  constructor({ runtime, deadlineMs, podLogsDir, containerLogsDir }: ContainerRemoverOptions) {
+    this.#runtime = runtime;
+    this.#deadlineMs = deadlineMs;
+    this.#podLogsDir = podLogsDir;
+    this.#containerLogsDir = containerLogsDir;
+  }
+
+  /** False when it runs, and was left. One in an unknown state may run: it is stopped first. Rejects with the runtime's error. */
+  async removeContainer(containerId: ContainerID): Promise<boolean> {
+    const limits = { deadlineMs: this.#deadlineMs };
+    try {
+      const { status } = await this.#runtime.call('containerStatus', { containerId }, limits);
+      if (status?.state === ContainerState.CONTAINER_RUNNING) return false;
+      if (status?.state === ContainerState.CONTAINER_UNKNOWN) {
+        await this.#runtime.call('stopContainer', { containerId, timeout: 0n }, { deadlineMs: stopDeadlineMs });
+      }
+      if (status) await this.#removeLogs(containerId, status.labels, status.logPath);
+      await this.#runtime.call('removeContainer', { containerId }, limits);
+    } catch (err) {
+      if (!isNotFound(err)) throw err;
+    }
+    return true;
+  }
+
+  /** Stopped once more first: a sandbox that is not ready may still hold its network. */
+  async removeSandbox(podSandboxId: SandboxID): Promise<void> {
+    try {
+      await this.#runtime.call('stopPodSandbox', { podSandboxId }, { deadlineMs: stopDeadlineMs });
+      await this.#runtime.call('removePodSandbox', { podSandboxId }, { deadlineMs: this.#deadlineMs });
+    } catch (err) {
+      if (!isNotFound(err)) throw err;
+    }
+  }
+
+  /** Its log, what rotation made of it, and its link; only below the pods' log folder, whatever the runtime says. */
+  async #removeLogs(containerID: ContainerID, labels: Readonly<Record<string, string>>, logPath: string): Promise<void> {
+    const { [podNameLabel]: podName = '', [podNamespaceLabel]: podNamespace = '', [containerNameLabel]: containerName = '' } = labels;
+    await rm(containerLogSymlink(this.#containerLogsDir, { podName, podNamespace, containerName, containerID }), { force: true });
+    if (!logPath.startsWith(`${this.#podLogsDir}/`) || logPath.split('/').includes('..')) return;
+    const folder = dirname(logPath);
+    const isFolder = await lstat(folder).then(
+      (stats) => stats.isDirectory(),
+      () => false,
+    );
+    if (!isFolder) return;
+    const names = (await readdir(folder)).filter((name) => name === basename(logPath) || name.startsWith(`${basename(logPath)}.`));
+    await Promise.all(names.map((name) => rm(join(folder, name), { force: true })));
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * The images thread: pulls and the garbage collection of containers (design: src/workers/images). It owns the pulls under way and their
+ * back-offs, and is called by main alone. All that it holds may be lost: a lost pull is asked for again.
+ */
+import type { ImagesApi, ImagesBirth } from '../../shared/contracts/images.ts';
+import { CriClient } from '../../shared/cri/client.ts';
+import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
+import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
+import { systemClock } from '../../shared/time/clock.ts';
+import { ContainerCollector } from './container-collector.ts';
+import { ContainerRemover } from './container-remover.ts';
+import { ImageManager } from './image-manager.ts';
+
+const { birth, logger, heart } = enterThread<ImagesBirth>();
+
+const runtime = new CriClient({ endpoint: birth.runtimeEndpoint });
+const images = birth.imageEndpoint === birth.runtimeEndpoint ? runtime : new CriClient({ endpoint: birth.imageEndpoint });
+const imageManager = new ImageManager({
+  images: images.images,
+  clock: systemClock,
+  runtimeRequestTimeoutMs: birth.runtimeRequestTimeoutMs,
+  parallelPulls: birth.serializeImagePulls ? 1 : birth.maxParallelImagePulls,
+  pullsPerSecond: birth.registryPullQPS,
+  pullBurst: birth.registryBurst,
+});
+const { podLogsDir, containerLogsDir } = birth;
+const remover = new ContainerRemover({ runtime: runtime.runtime, deadlineMs: birth.runtimeRequestTimeoutMs, podLogsDir, containerLogsDir });
+const snapshot = new RuntimeSnapshotReader(birth.snapshot);
+const collector = new ContainerCollector({ snapshot, remover, podLogsDir, containerLogsDir, clock: systemClock, logger });
+
+serveThread<ImagesApi>({
+  ensureImage: (request) => imageManager.ensureImage(request),
+  collectContainers: (request) => collector.collect(request),
+  async removeContainers(ids) {
+    for (const id of ids) {
+      try {
+        await remover.removeContainer(id);
+      } catch (err) {
+        logger.warn({ err, containerID: id }, 'Removing a dead container failed; garbage collection will try again');
+      }
+    }
+  },
+  async close() {
+    heart.stop();
+    runtime.close();
+    images.close();
+  },
+});

@@ -1,0 +1,49 @@
+/** Log folders of pods that are gone, and links to logs that are gone (upstream evictPodLogsDirectories). */
+import { readdir, readlink, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { containerOfLogSymlink } from '../../shared/kubernetes/container-log-symlink.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
+
+/** Removes `<namespace>_<name>_<uid>` of each pod that is removable. How many. */
+export async function collectPodLogs(podLogsDir: string, isRemovable: (podUID: PodUID) => boolean): Promise<number> {
+  const names = await readdir(podLogsDir, { withFileTypes: true }).catch(ifMissing);
+  const stale = names.filter((entry) => entry.isDirectory() && isRemovable(entry.name.slice(entry.name.lastIndexOf('_') + 1) as PodUID));
+  for (const { name } of stale) await rm(join(podLogsDir, name), { recursive: true, force: true });
+  return stale.length;
+}
+
+/**
+ * Removes links to logs of ours that are not there any more. A log in rotation is missing for a moment: the link of a container that
+ * still runs stays. Links into another one's log folder are not ours to remove.
+ */
+export async function collectLogSymlinks(
+  containerLogsDir: string,
+  podLogsDir: string,
+  isRunning: (containerID: string) => boolean,
+): Promise<number> {
+  let removed = 0;
+  for (const entry of await readdir(containerLogsDir, { withFileTypes: true }).catch(ifMissing)) {
+    const path = join(containerLogsDir, entry.name);
+    if (!entry.isSymbolicLink() || !(await readlink(path).catch(() => '')).startsWith(`${podLogsDir}/`)) continue;
+    if (await exists(path)) continue;
+    const containerID = containerOfLogSymlink(entry.name);
+    if (containerID !== undefined && isRunning(containerID)) continue;
+    await rm(path, { force: true });
+    removed += 1;
+  }
+  return removed;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (err) {
+    return (err as NodeJS.ErrnoException).code !== 'ENOENT';
+  }
+}
+
+function ifMissing(err: NodeJS.ErrnoException): [] {
+  if (err.code === 'ENOENT') return [];
+  throw err;
+}

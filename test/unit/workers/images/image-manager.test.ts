@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { EnsureImageRequest, EnsureImageResult } from '../../../../src/shared/contracts/images.ts';
+import { CriError, type CriClient } from '../../../../src/shared/cri/client.ts';
+import { ImageManager, type ImageManagerOptions } from '../../../../src/workers/images/image-manager.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+
+/** A runtime's image store: what it has, what it can pull, and pulls that end when the test says so. */
+class FakeImages {
+  readonly present = new Set<string>();
+  readonly pulls: string[] = [];
+  readonly #open = new Map<string, (err?: Error) => void>();
+  failWith: Error | undefined;
+  held = false;
+
+  readonly call = async (method: string, request: { image?: { image?: string } }): Promise<unknown> => {
+    const image = request.image?.image ?? '';
+    if (method === 'imageStatus') {
+      if (this.failWith) throw this.failWith;
+      return { image: this.present.has(image) ? { id: `id-${image}`, size: 20_000_000n } : undefined };
+    }
+    this.pulls.push(image);
+    if (this.held) await new Promise<void>((resolve, reject) => this.#open.set(image, (err) => (err ? reject(err) : resolve())));
+    if (this.failWith) throw this.failWith;
+    this.present.add(image);
+    return { imageRef: `ref-${image}` };
+  };
+
+  finish(image: string, err?: Error): void {
+    this.#open.get(image)?.(err);
+  }
+}
+
+function aManager(options: Partial<ImageManagerOptions> = {}) {
+  const images = new FakeImages();
+  const clock = new FakeClock();
+  const manager = new ImageManager({
+    images: images as unknown as CriClient['images'],
+    clock,
+    runtimeRequestTimeoutMs: 1000,
+    parallelPulls: null,
+    pullsPerSecond: 0,
+    pullBurst: 0,
+    ...options,
+  });
+  const ensure = (image: string, fields: Partial<EnsureImageRequest> = {}) =>
+    manager.ensureImage({
+      podUID: 'uid' as never,
+      podName: 'web',
+      podNamespace: 'default',
+      containerName: 'app',
+      image,
+      imagePullPolicy: 'IfNotPresent',
+      runtimeHandler: '',
+      podAnnotations: {},
+      ...fields,
+    });
+  return { images, clock, ensure };
+}
+
+function reasons(result: EnsureImageResult): string {
+  return [result.outcome === 'present' ? result.imageRef : result.failure.reason, ...result.events.map(({ reason }) => reason)].join(' ');
+}
+
+const notFound = new CriError('PullImage', 5, 'failed to pull and unpack image');
+const cases: { name: string; image: string; policy: string; present?: string[]; failWith?: Error; want: string; pulls: string[] }[] = [
+  { name: 'that is present is used', image: 'app:1', policy: 'IfNotPresent', present: ['app:1'], want: 'id-app:1 Pulled', pulls: [] },
+  { name: 'that is missing is pulled', image: 'app:1', policy: 'IfNotPresent', want: 'ref-app:1 Pulling Pulled', pulls: ['app:1'] },
+  {
+    name: 'without a tag is asked for as latest',
+    image: 'app',
+    policy: 'IfNotPresent',
+    want: 'ref-app:latest Pulling Pulled',
+    pulls: ['app:latest'],
+  },
+  {
+    name: 'with policy Always is pulled although it is present',
+    image: 'app:1',
+    policy: 'Always',
+    present: ['app:1'],
+    want: 'ref-app:1 Pulling Pulled',
+    pulls: ['app:1'],
+  },
+  {
+    name: 'with policy Never that is missing is an error',
+    image: 'app:1',
+    policy: 'Never',
+    want: 'ErrImageNeverPull ErrImageNeverPull',
+    pulls: [],
+  },
+  {
+    name: 'with a wrong name is never asked for',
+    image: 'App:1',
+    policy: 'IfNotPresent',
+    want: 'InvalidImageName InspectFailed',
+    pulls: [],
+  },
+  {
+    name: 'that cannot be inspected is an error',
+    image: 'app:1',
+    policy: 'IfNotPresent',
+    failWith: notFound,
+    want: 'ImageInspectError InspectFailed',
+    pulls: [],
+  },
+  {
+    name: 'that cannot be pulled is an error',
+    image: 'app:1',
+    policy: 'Always',
+    failWith: notFound,
+    want: 'ErrImagePull Pulling Failed',
+    pulls: ['app:1'],
+  },
+  {
+    name: 'whose registry is away says so',
+    image: 'app:1',
+    policy: 'Always',
+    failWith: new CriError('PullImage', 2, 'RegistryUnavailable: no route'),
+    want: 'RegistryUnavailable Pulling Failed',
+    pulls: ['app:1'],
+  },
+];
+for (const { name, image, policy, present = [], failWith, want, pulls } of cases) {
+  test(`an image ${name}`, async () => {
+    const { images, ensure } = aManager();
+    for (const each of present) images.present.add(each);
+    images.failWith = failWith;
+    assert.equal(reasons(await ensure(image, { imagePullPolicy: policy })), want);
+    assert.deepEqual(images.pulls, pulls);
+  });
+}
+
+test('a pull that failed is backed off from 10 s to 5 min, with what went wrong, each pod for itself', async () => {
+  const { images, clock, ensure } = aManager();
+  const always = { imagePullPolicy: 'Always' };
+  images.failWith = notFound;
+  const delays: number[] = [];
+  for (let round = 0; round < 7; round += 1) {
+    const failed = await ensure('app:1', always);
+    assert.equal(reasons(failed), 'ErrImagePull Pulling Failed');
+    const waiting = await ensure('app:1', always);
+    assert.equal(reasons(waiting), 'ImagePullBackOff BackOff');
+    assert.ok(waiting.outcome === 'failed');
+    assert.equal(
+      waiting.failure.message,
+      'Back-off pulling image "app:1": ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image',
+    );
+    delays.push(waiting.failure.retryAfterMs ?? 0);
+    await clock.advance(waiting.failure.retryAfterMs ?? 0);
+  }
+  assert.deepEqual(delays, [10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+  await ensure('app:1', always);
+  assert.equal(reasons(await ensure('app:1', { ...always, podUID: 'other' as never })), 'ErrImagePull Pulling Failed');
+});
+
+test('many that want the same image share one pull', async () => {
+  const { images, ensure } = aManager();
+  images.held = true;
+  const waiting = [ensure('app:1'), ensure('app:1', { podUID: 'other' as never }), ensure('app')];
+  await settle();
+  assert.deepEqual(images.pulls, ['app:1', 'app:latest']);
+  images.finish('app:1');
+  images.finish('app:latest');
+  assert.deepEqual((await Promise.all(waiting)).map(reasons), [
+    'ref-app:1 Pulling Pulled',
+    'ref-app:1 Pulling Pulled',
+    'ref-app:latest Pulling Pulled',
+  ]);
+});
+
+test('pulls wait for a place in order, and an image that is present never waits behind them', async () => {
+  const { images, ensure } = aManager({ parallelPulls: 1 });
+  images.held = true;
+  images.present.add('here:1');
+  const first = ensure('slow:1');
+  const second = ensure('next:1');
+  await settle();
+  assert.deepEqual(images.pulls, ['slow:1']);
+  assert.equal(reasons(await ensure('here:1')), 'id-here:1 Pulled');
+  images.finish('slow:1', notFound);
+  assert.equal(reasons(await first), 'ErrImagePull Pulling Failed');
+  await settle();
+  images.finish('next:1');
+  assert.equal(reasons(await second), 'ref-next:1 Pulling Pulled');
+});
+
+test('pulls beyond the QPS are refused until the bucket fills again', async () => {
+  const { clock, ensure } = aManager({ pullsPerSecond: 1, pullBurst: 2 });
+  const pull = (image: string) => ensure(image).then(reasons);
+  assert.deepEqual(
+    [await pull('a:1'), await pull('b:1'), await pull('c:1')],
+    ['ref-a:1 Pulling Pulled', 'ref-b:1 Pulling Pulled', 'ErrImagePull Pulling Failed'],
+  );
+  await clock.advance(1000);
+  assert.equal(await pull('d:1'), 'ref-d:1 Pulling Pulled');
+});
