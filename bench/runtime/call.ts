@@ -44,7 +44,7 @@ export async function runCall<Request extends object, Reply>(
   const subjects = () => runtime.subjectsOf(request);
   // Taken before the call acts: a removal leaves nothing to look it up by.
   const subject = recordedSubject(runtime, request);
-  let code: number = status.OK;
+  let code: status = status.OK;
   log.begin(name);
   try {
     const met = faults.meet(name, subjects);

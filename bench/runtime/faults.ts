@@ -1,4 +1,6 @@
 /** Faults on demand: which call goes wrong, for whom, how, and how often. Pure bookkeeping; the server acts on it. */
+import type { status } from '@grpc/grpc-js';
+
 export interface FaultRule {
   /** `ContainerStatus`; `*` is every call. */
   readonly call: string;
@@ -11,7 +13,7 @@ export interface FaultRule {
    */
   readonly kind: 'hang' | 'fail' | 'failAfter' | 'delay' | 'oversize';
   /** gRPC code of `fail` and `failAfter`; UNAVAILABLE (14) when absent. */
-  readonly code?: number;
+  readonly code?: status;
   readonly message?: string;
   readonly delayMs?: number;
   /** How many calls it meets; absent: all, until cleared. */

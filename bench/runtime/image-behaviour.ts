@@ -34,7 +34,7 @@ export interface ContainerBehaviour {
 export interface PullBehaviour {
   /** Null: the runtime's default pull time. */
   readonly pullMs: number | null;
-  readonly failure: { readonly code: number; readonly message: string } | null;
+  readonly failure: { readonly code: status; readonly message: string } | null;
 }
 
 /** Ends by SIGTERM and SIGKILL, as a shell and containerd count them. */
@@ -113,7 +113,7 @@ export function containerBehaviour(image: string, env: ReadonlyMap<string, strin
   };
 }
 
-const pullFailures: Readonly<Record<string, { code: number; message: (image: string) => string }>> = {
+const pullFailures: Readonly<Record<string, { code: status; message: (image: string) => string }>> = {
   'not-found': { code: status.NOT_FOUND, message: (image) => `failed to resolve reference "${image}": ${image}: not found` },
   unauthorized: {
     code: status.UNKNOWN,

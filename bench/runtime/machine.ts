@@ -11,7 +11,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { ContainerConfig, LinuxContainerResources, PodSandboxConfig } from '../../src/shared/cri/generated/cri-v1.ts';
-import { notFound, RpcError, unknown } from './rpc-error.ts';
+import { notFound, unknown } from './rpc-error.ts';
 
 export interface Sandbox {
   readonly id: string;
@@ -228,8 +228,7 @@ export class Machine {
 function reserve(names: Map<string, string>, kind: string, name: string, id: string): void {
   const holder = names.get(name);
   if (holder !== undefined) {
-    throw new RpcError(
-      2,
+    throw unknown(
       `failed to reserve ${kind} name ${JSON.stringify(name)}: name ${JSON.stringify(name)} is reserved for ${JSON.stringify(holder)}`,
     );
   }

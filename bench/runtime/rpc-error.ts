@@ -3,9 +3,9 @@ import { status } from '@grpc/grpc-js';
 
 export class RpcError extends Error {
   override readonly name = 'RpcError';
-  readonly code: number;
+  readonly code: status;
 
-  constructor(code: number, details: string) {
+  constructor(code: status, details: string) {
     super(details);
     this.code = code;
   }

@@ -125,7 +125,7 @@ export class RuntimeServer {
 
 function toServiceError(err: unknown): Partial<StatusObject> {
   const { code, message } = err as RpcError;
-  return { code: code as StatusObject['code'], details: message };
+  return { code, details: message };
 }
 
 /** Requests are decoded; a reply that is bytes already is sent as it is. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { RuntimeOptionsInput } from '../../bench/runtime/options.ts';
+import { status } from '@grpc/grpc-js';
 import { CriClient, CriError } from '../../src/shared/cri/client.ts';
 import { startSimulatedRuntime, waitUntil } from '../support/simulated-runtime.ts';
 
@@ -36,7 +37,7 @@ async function runContainer({ cri, images }: Connected, image: string, { logDire
   return { podSandboxId, containerId };
 }
 
-async function status({ cri }: Connected, containerId: string) {
+async function statusOf({ cri }: Connected, containerId: string) {
   return (await cri.call('containerStatus', { containerId }, limits)).status!;
 }
 
@@ -52,9 +53,9 @@ function codeIs(code: number, message: RegExp) {
 test('a container runs, ends by itself and says how', async (t) => {
   const runtime = await connected(t);
   const { containerId } = await runContainer(runtime, 'sim/exit:3-after-50ms');
-  assert.equal((await status(runtime, containerId)).state, 1);
+  assert.equal((await statusOf(runtime, containerId)).state, 1);
   const ended = await waitUntil('the container has exited', async () => {
-    const now = await status(runtime, containerId);
+    const now = await statusOf(runtime, containerId);
     return now.state === 2 ? now : null;
   });
   assert.equal(ended.exitCode, 3);
@@ -67,13 +68,13 @@ test('a stop is heeded, waits its grace period for the stubborn, and does nothin
   const runtime = await connected(t);
   const { containerId, podSandboxId } = await runContainer(runtime, 'sim/run:1');
   await runtime.cri.call('stopContainer', { containerId, timeout: 30n }, limits);
-  assert.equal((await status(runtime, containerId)).exitCode, 143);
+  assert.equal((await statusOf(runtime, containerId)).exitCode, 143);
   await runtime.cri.call('stopContainer', { containerId, timeout: 30n }, limits);
   const second = await runContainer(runtime, 'sim/stubborn:1', { sandbox: podSandboxId, attempt: 1 });
   const began = performance.now();
   await runtime.cri.call('stopContainer', { containerId: second.containerId, timeout: 1n }, limits);
   assert.ok(performance.now() - began > 900);
-  assert.equal((await status(runtime, second.containerId)).exitCode, 137);
+  assert.equal((await statusOf(runtime, second.containerId)).exitCode, 137);
   await runtime.cri.call('stopContainer', { containerId: 'nobody', timeout: 1n }, limits);
 });
 
@@ -96,7 +97,7 @@ test('wrong calls get the errors that containerd gives', async (t) => {
   );
   await cri.call('stopPodSandbox', { podSandboxId }, limits);
   await cri.call('stopPodSandbox', { podSandboxId }, limits);
-  assert.equal((await status(runtime, containerId)).exitCode, 137);
+  assert.equal((await statusOf(runtime, containerId)).exitCode, 137);
   await assert.rejects(cri.call('createContainer', { podSandboxId, config }, limits), codeIs(5, /failed to get sandbox container task/));
   const stopped = (await cri.call('podSandboxStatus', { podSandboxId }, limits)).status!;
   assert.deepEqual([stopped.state, stopped.network?.ip], [1, '']);
@@ -172,7 +173,7 @@ test('faults come on demand: a hang for one container, errors a number of times,
   await waitUntil('the call hangs', async () => (await control.counters())['ContainerStatus']!.inFlight === 1);
   await control.clearFaults();
   await freed;
-  await control.fault({ call: 'StopContainer', id: 'app-1', kind: 'fail', code: 13, message: 'broken', times: 1 });
+  await control.fault({ call: 'StopContainer', id: 'app-1', kind: 'fail', code: status.INTERNAL, message: 'broken', times: 1 });
   await assert.rejects(cri.call('stopContainer', { containerId: well! }, limits), codeIs(13, /broken/));
   await control.fault({ call: 'StopContainer', kind: 'failAfter', times: 1 });
   await assert.rejects(cri.call('stopContainer', { containerId: well! }, limits), codeIs(14, /simulated/));

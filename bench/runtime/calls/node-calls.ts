@@ -1,4 +1,5 @@
 /** The calls about the runtime itself, and those that go into a container: version, status, events, exec. */
+import { status } from '@grpc/grpc-js';
 import type { ContainerEventResponse } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { cancelled, RpcError, unimplemented, unknown } from '../rpc-error.ts';
 import type { SimulatedRuntime } from '../runtime.ts';
@@ -14,9 +15,6 @@ export interface ExecResult {
 
 /** By container ID, container name or pod name; `*` is every container. */
 export type ExecResults = Map<string, ExecResult>;
-
-/** gRPC's DEADLINE_EXCEEDED: what containerd answers when the command outlives its timeout. */
-const deadlineExceeded = 4;
 
 export function nodeCalls(runtime: SimulatedRuntime, execResults: ExecResults): RuntimeHandlers {
   const { machine } = runtime;
@@ -71,7 +69,10 @@ export function nodeCalls(runtime: SimulatedRuntime, execResults: ExecResults): 
       await runtime.clock.sleep(Math.min(takesMs, limitMs), call.signal).catch(() => undefined);
       if (call.signal.aborted) throw cancelled();
       if (takesMs > limitMs) {
-        throw new RpcError(deadlineExceeded, `failed to exec in container: timeout ${timeout}s exceeded: context deadline exceeded`);
+        throw new RpcError(
+          status.DEADLINE_EXCEEDED,
+          `failed to exec in container: timeout ${timeout}s exceeded: context deadline exceeded`,
+        );
       }
       return { stdout: Buffer.from(result.stdout ?? ''), stderr: Buffer.from(result.stderr ?? ''), exitCode: result.exitCode ?? 0 };
     },

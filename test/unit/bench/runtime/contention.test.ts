@@ -1,0 +1,83 @@
+/** Calls that work at the same time slow each other down. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SharedWork, containerdContention, speedOf } from '../../../../bench/runtime/contention.ts';
+import { FaultTable } from '../../../../bench/runtime/faults.ts';
+import { applyOptions, defaultOptions, drawLatencyMs } from '../../../../bench/runtime/options.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+
+const twoCores = { cores: 2, bestParallelism: 8, lossPerCall: 0 };
+
+/** When each of these calls ends, all begun at 0. */
+async function endTimes(worksMs: readonly number[]): Promise<number[]> {
+  const clock = new FakeClock();
+  const work = new SharedWork(twoCores, clock);
+  const ends: number[] = [];
+  const { signal } = new AbortController();
+  const all = worksMs.map(async (ms, index) => {
+    await work.run(ms, signal);
+    ends[index] = Math.round(clock.monotonic());
+  });
+  await clock.advance(10_000);
+  await Promise.all(all);
+  return ends;
+}
+
+const cases: { name: string; worksMs: number[]; want: number[] }[] = [
+  { name: 'a call alone takes its own time', worksMs: [100], want: [100] },
+  { name: 'two calls on two cores do not meet', worksMs: [100, 50], want: [100, 50] },
+  { name: 'four equal calls on two cores take twice as long', worksMs: [100, 100, 100, 100], want: [200, 200, 200, 200] },
+  { name: 'a short call leaves its share to the long', worksMs: [100, 100, 100, 10], want: [155, 155, 155, 20] },
+];
+for (const { name, worksMs, want } of cases) test(name, async () => assert.deepEqual(await endTimes(worksMs), want));
+
+test('a call that is given up frees its share at once', async () => {
+  const clock = new FakeClock();
+  const work = new SharedWork({ ...twoCores, cores: 1 }, clock);
+  const abort = new AbortController();
+  let endedAt = 0;
+  void work.run(1000, abort.signal);
+  const other = work.run(100, new AbortController().signal).then(() => (endedAt = clock.monotonic()));
+  await clock.advance(100);
+  abort.abort();
+  await clock.advance(100);
+  await other;
+  assert.equal(Math.round(endedAt), 150);
+  assert.equal(work.active, 0);
+});
+
+test('as measured on containerd: 100 sandboxes at once take about 7 s, and 8 at once have a higher throughput', () => {
+  const seconds = 75 / speedOf(100, containerdContention) / 1000;
+  assert.ok(seconds > 6 && seconds < 8, String(seconds));
+  assert.ok(8 * speedOf(8, containerdContention) > 100 * speedOf(100, containerdContention));
+});
+
+test('half of the latencies lie under the median, one in a hundred over the 99th percentile', () => {
+  let state = 1;
+  const random = () => ((state = (state * 16_807) % 2_147_483_647), state / 2_147_483_647);
+  const draws = Array.from({ length: 20_000 }, () => drawLatencyMs({ p50Ms: 75, p99Ms: 110 }, random));
+  const over = (ms: number) => draws.filter((draw) => draw > ms).length / draws.length;
+  assert.ok(Math.abs(over(75) - 0.5) < 0.02);
+  assert.ok(Math.abs(over(110) - 0.01) < 0.005);
+});
+
+test('an option that is none is named, and a preset yields to what stands beside it', () => {
+  assert.throws(() => applyOptions(defaultOptions, { evens: true } as never), /unknown option "evens"/);
+  assert.throws(() => applyOptions(defaultOptions, { preset: 'docker' as never }), /unknown preset "docker"/);
+  const options = applyOptions(defaultOptions, { preset: 'containerd', pullMs: 7 });
+  assert.equal(options.latency['RunPodSandbox']?.p50Ms, 75);
+  assert.equal(options.pullMs, 7);
+});
+
+test('a fault meets only the call and the container that it names, as often as it says', () => {
+  const faults = new FaultTable();
+  faults.add({ call: 'ContainerStatus', id: 'a', kind: 'fail', times: 2 });
+  const meet = (call: string, id: string) => faults.meet(call, () => [id]).length;
+  assert.deepEqual([meet('ContainerStatus', 'b'), meet('StopContainer', 'a')], [0, 0]);
+  assert.deepEqual([meet('ContainerStatus', 'a'), meet('ContainerStatus', 'a'), meet('ContainerStatus', 'a')], [1, 1, 0]);
+  const hang = faults.add({ call: '*', kind: 'hang' });
+  const [met] = faults.meet('Version', () => []);
+  faults.clear(hang);
+  assert.equal(met!.cleared.aborted, true);
+  assert.throws(() => faults.add({ call: 'Version', kind: 'melt' as never }), /unknown kind of fault "melt"/);
+});
