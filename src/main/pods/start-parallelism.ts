@@ -32,10 +32,10 @@ export interface ParallelismBounds {
 /** Sandbox against container (create and start): 75 ms against 9 + 38 on containerd, docs of the measured hosts. */
 export const startWork = { sandbox: 75, container: 47 } as const;
 
-/** Climbing must pay: less than this is noise. Giving way may cost up to half as much. */
-const gain = 1.06;
+/** Climbing by half must pay: less than this is noise. Giving way may cost a little. */
+const gain = 1.04;
 const tolerance = 0.97;
-const step = 1.3;
+const step = 1.5;
 /** Windows at the limit found before the neighbours are tried again: the load of a node changes in minutes, not seconds. */
 const restWindows = 6;
 

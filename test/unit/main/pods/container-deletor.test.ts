@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { containersToDelete } from '../../../../src/main/pods/container-deletor.ts';
+import type { ContainerID } from '../../../../src/shared/kubernetes/ids.ts';
+import { aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
+
+const id = (name: string) => name as ContainerID;
+const status = aRuntimePodStatus({
+  containers: [
+    aRuntimeContainer({ id: id('app-3'), name: 'app', state: 'running', createdAtMs: 4 }),
+    aRuntimeContainer({ id: id('app-1'), name: 'app', state: 'exited', createdAtMs: 2 }),
+    aRuntimeContainer({ id: id('app-2'), name: 'app', state: 'exited', createdAtMs: 3 }),
+    aRuntimeContainer({ id: id('other-1'), name: 'other', state: 'exited', createdAtMs: 1 }),
+    aRuntimeContainer({ id: id('made-1'), name: 'app', state: 'created', createdAtMs: 9 }),
+  ],
+});
+
+const cases: { name: string; died: string; keep: number; removeAll?: boolean; want: string[] }[] = [
+  { name: 'the newest dead container of the name is kept for its logs, older ones go', died: 'app-2', keep: 1, want: ['app-1'] },
+  { name: 'dead containers of other names stay', died: 'other-1', keep: 0, want: ['other-1'] },
+  { name: 'nothing goes while there are not more dead ones than are kept', died: 'app-2', keep: 2, want: [] },
+  { name: 'a container that the pod no longer has decides nothing', died: 'gone', keep: 0, want: [] },
+  {
+    name: 'all dead containers of a deleted pod go, newest first',
+    died: 'gone',
+    keep: 5,
+    removeAll: true,
+    want: ['app-2', 'app-1', 'other-1'],
+  },
+];
+for (const { name, died, keep, removeAll = false, want } of cases) {
+  test(name, () => assert.deepEqual(containersToDelete(status, id(died), { keep, removeAll }), want));
+}
