@@ -33,6 +33,12 @@ export interface CallLimits {
   readonly signal?: AbortSignal;
 }
 
+export interface StreamLimits {
+  /** For the whole stream; absent: as long as it lasts. */
+  readonly deadlineMs?: number;
+  readonly signal?: AbortSignal;
+}
+
 /** A call that the runtime refused, or did not answer in time. `code` is gRPC's. */
 export class CriError extends Error {
   override readonly name = 'CriError';
@@ -57,12 +63,20 @@ export function isNotFound(err: unknown): boolean {
 export function isUnimplemented(err: unknown): boolean {
   return err instanceof CriError && err.code === GrpcStatus.UNIMPLEMENTED;
 }
+/** A reply over the message limit, from either side. */
+export function isResourceExhausted(err: unknown): boolean {
+  return err instanceof CriError && err.code === GrpcStatus.RESOURCE_EXHAUSTED;
+}
+/** Nobody serves the socket, or the connection broke. */
+export function isUnavailable(err: unknown): boolean {
+  return err instanceof CriError && err.code === GrpcStatus.UNAVAILABLE;
+}
 export function isDeadlineExceeded(err: unknown): boolean {
   return err instanceof CriError && err.code === GrpcStatus.DEADLINE_EXCEEDED;
 }
 
 /** 16 MiB: upstream's maxMsgSize (cri-client). */
-const maxMessageBytes = 16 * 1024 * 1024;
+export const maxMessageBytes = 16 * 1024 * 1024;
 
 /** Told of every call that ended; `errorCode` is absent for a success. */
 export type CallObserver = (method: string, durationMs: number, errorCode: number | undefined) => void;
@@ -100,30 +114,58 @@ class ServiceClient<D extends Definition> {
   }
 
   /** A server stream. Ends with the stream or the signal; throws CriError when it breaks. */
-  async *stream<K extends StreamNames<D>>(
+  stream<K extends StreamNames<D>>(
     method: K,
     request: Partially<RequestOf<Methods<D>[K]>>,
-    limits: { readonly deadlineMs?: number; readonly signal?: AbortSignal },
+    limits: StreamLimits,
   ): AsyncGenerator<ResponseOf<Methods<D>[K]>> {
-    const { name, path, requestType, responseType } = this.#method(method);
+    const { responseType } = this.#method(method);
+    return this.#stream(method, request, limits, (bytes) => responseType.decode(bytes)) as AsyncGenerator<ResponseOf<Methods<D>[K]>>;
+  }
+
+  /** The same, with each message as bytes. */
+  streamRaw<K extends StreamNames<D>>(
+    method: K,
+    request: Partially<RequestOf<Methods<D>[K]>>,
+    limits: StreamLimits,
+  ): AsyncGenerator<Buffer> {
+    return this.#stream(method, request, limits, (bytes) => bytes);
+  }
+
+  async *#stream<T>(
+    method: keyof Methods<D>,
+    request: unknown,
+    limits: StreamLimits,
+    deserialize: (bytes: Buffer) => T,
+  ): AsyncGenerator<T> {
+    if (limits.signal?.aborted) return;
+    const { name, path, requestType } = this.#method(method);
     const options: CallOptions = limits.deadlineMs === undefined ? {} : { deadline: Date.now() + limits.deadlineMs };
+    const started = performance.now();
+    let errorCode: number | undefined;
     const call = this.#client.makeServerStreamRequest(
       path,
       (message: never) => serialize(requestType, message),
-      (bytes) => responseType.decode(bytes),
+      deserialize,
       request as never,
       new Metadata(),
       options,
     );
     const cancel = () => call.cancel();
     limits.signal?.addEventListener('abort', cancel);
+    // The status of a call that is cancelled below comes when nobody iterates any more: without a listener it would end the thread.
+    call.on('error', () => {});
     try {
-      for await (const message of call) yield message as ResponseOf<Methods<D>[K]>;
+      for await (const message of call) yield message as T;
     } catch (err) {
-      if (!limits.signal?.aborted) throw toCriError(name, err);
+      if (limits.signal?.aborted) return;
+      const failure = toCriError(name, err);
+      errorCode = failure.code;
+      throw failure;
     } finally {
       limits.signal?.removeEventListener('abort', cancel);
       call.cancel();
+      this.#onCall?.(name, performance.now() - started, errorCode);
     }
   }
 

@@ -1,0 +1,30 @@
+/** Counts calls under upstream's names of operations (pkg/kubelet/kuberuntime/instrumented_services.go). For CriClient's `onCall`. */
+import { runtimeOperations, runtimeOperationsDuration, runtimeOperationsErrors } from '../metrics/definitions/runtime-operations.ts';
+import type { CallObserver } from './client.ts';
+
+/** Those that are not their call's name in snake case. A streamed list is the same operation as one in a single reply. */
+const irregular: Readonly<Record<string, string>> = {
+  UpdateContainerResources: 'update_container',
+  StreamPodSandboxes: 'list_podsandbox',
+  StreamContainers: 'list_containers',
+  StreamImages: 'list_images',
+};
+const names = new Map<string, string>();
+
+/** `ListPodSandbox` → `list_podsandbox`. */
+export function operationType(method: string): string {
+  let name = names.get(method);
+  if (name === undefined) {
+    const words = method.replace('PodSandbox', 'Podsandbox').replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_');
+    name = Object.hasOwn(irregular, method) ? irregular[method]! : words.toLowerCase();
+    names.set(method, name);
+  }
+  return name;
+}
+
+export const countRuntimeOperation: CallObserver = (method, durationMs, errorCode) => {
+  const labels = { operation_type: operationType(method) };
+  runtimeOperations.inc(labels);
+  runtimeOperationsDuration.observe(durationMs / 1000, labels);
+  if (errorCode !== undefined) runtimeOperationsErrors.inc(labels);
+};

@@ -1,0 +1,21 @@
+/** Every call to the runtime, by any thread; counted by `countRuntimeOperation` (shared/cri). */
+import { counter, exponentialBuckets, histogram } from '../define.ts';
+
+const labels = ['operation_type'] as const;
+
+export const runtimeOperations = counter(
+  'kubelet_runtime_operations_total',
+  'Cumulative number of runtime operations by operation type.',
+  labels,
+);
+export const runtimeOperationsDuration = histogram(
+  'kubelet_runtime_operations_duration_seconds',
+  'Duration in seconds of runtime operations. Broken down by operation type.',
+  labels,
+  exponentialBuckets(0.005, 2.5, 14),
+);
+export const runtimeOperationsErrors = counter(
+  'kubelet_runtime_operations_errors_total',
+  'Cumulative number of runtime operation errors by operation type.',
+  labels,
+);
