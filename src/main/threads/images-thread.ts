@@ -1,0 +1,55 @@
+/** Main's half of the images thread. */
+import type { ContainerGcRequest, EnsureImageRequest, EnsureImageResult, ImagesApi, ImagesBirth } from '../../shared/contracts/images.ts';
+import type { ContainerID } from '../../shared/kubernetes/ids.ts';
+import { entryUrl } from './entry-url.ts';
+import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
+import { Thread } from './thread.ts';
+
+export interface ImagesThreadOptions extends ThreadDependencies {
+  readonly settings: Settings<ImagesBirth>;
+}
+
+const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 4 };
+/** A collection removes hundreds of containers one by one, each within the runtime's own deadline. */
+const collectDeadlineMs = 10 * 60_000;
+
+export class ImagesThread {
+  readonly thread: Thread<ImagesApi>;
+
+  private constructor(thread: Thread<ImagesApi>) {
+    this.thread = thread;
+  }
+
+  static start({ state, logger, settings }: ImagesThreadOptions): ImagesThread {
+    const common = state.birth('images');
+    return new ImagesThread(
+      new Thread<ImagesApi>({
+        name: 'images',
+        entry: entryUrl('images'),
+        onBirth: () => ({ workerData: { ...common, ...settings } satisfies ImagesBirth }),
+        resourceLimits,
+        lives: state.lives,
+        heartbeatRow: common.heartbeatRow,
+        logger,
+        finish: (api) => api.close(),
+      }),
+    );
+  }
+
+  /**
+   * Waits as long as the pull does: the thread bounds that itself. A request that is lost with its thread is made again: the runtime
+   * goes on with the pull, or starts it anew.
+   */
+  ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult> {
+    return this.thread.call(async (api) => await api.ensureImage(request), { deadlineMs: null, retry: true });
+  }
+  collectContainers(request: ContainerGcRequest): Promise<{ readonly removedContainers: number; readonly removedSandboxes: number }> {
+    return this.thread.call((api) => api.collectContainers(request), { deadlineMs: collectDeadlineMs });
+  }
+  removeContainers(ids: readonly ContainerID[]): Promise<void> {
+    return this.thread.call((api) => api.removeContainers(ids), { deadlineMs: collectDeadlineMs, retry: true });
+  }
+  close(): Promise<void> {
+    return this.thread.close();
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * Main's half of every thread: a facade each, which starts it, supervises it and calls it. The composition root makes one ThreadState,
+ * enters main into it, and starts the threads with it, in the order in which things flow.
+ */
+export { ImagesThread } from './images-thread.ts';
+export { PlegThread } from './pleg-thread.ts';
+export { defaultPodSyncThreads, PodSyncPool, type PodSyncRun } from './pod-sync-pool.ts';
+export type { Permit, PodSyncHandlers, PodTask } from './pod-sync-line.ts';
+export { ProbesThread } from './probes-thread.ts';
+export { ServerThread } from './server-thread.ts';
+export { StatsThread } from './stats-thread.ts';
+export { ThreadState } from './thread-state.ts';

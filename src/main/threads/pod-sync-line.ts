@@ -1,0 +1,108 @@
+/**
+ * Main's end of the line that a sync task brings: what the task asks for is answered, and what it must hear is posted. When the task
+ * is over, or lost with its thread, whatever it had been granted is given back, and what it still waits for is cancelled.
+ */
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
+import type { PodSyncReply, PodSyncRequest, PodSyncTask, RecordedEvent } from '../../shared/contracts/pod-sync.ts';
+import { toFailure } from '../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+
+/** A task as main states it: the pool adds the line, a new one each time that the task is sent. */
+export type PodTask = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'line'> : never) : never;
+
+export interface Permit {
+  /** Gives it back; only the first call counts. */
+  release(succeeded: boolean): void;
+}
+
+export interface PodSyncHandlers {
+  ensureImage(request: EnsureImageRequest, task: PodTask): Promise<EnsureImageResult>;
+  /** The signal aborts when the task does not need it any more; then it rejects. */
+  startPermit(kind: 'sandbox' | 'container', task: PodTask, signal: AbortSignal): Promise<Permit>;
+  event(event: RecordedEvent): void;
+}
+
+/** A task asks for few things at a time: one that asks for more has gone wrong. */
+const maxRequests = 1000;
+
+export class PodSyncLine {
+  /** The task's end. */
+  readonly port: MessagePort;
+  readonly #mainPort: MessagePort;
+  readonly #task: PodTask;
+  readonly #handlers: PodSyncHandlers;
+  readonly #logger: Logger;
+  readonly #permits = new Map<number, Permit>();
+  readonly #over = new AbortController();
+  #asking = 0;
+
+  constructor(task: PodTask, handlers: PodSyncHandlers, logger: Logger) {
+    const { port1, port2 } = new MessageChannel();
+    this.#mainPort = port1;
+    this.port = port2;
+    this.#task = task;
+    this.#handlers = handlers;
+    this.#logger = logger;
+    port1.on('message', (request: PodSyncRequest) => this.#answer(request));
+  }
+
+  post(reply: PodSyncReply): void {
+    if (!this.#over.signal.aborted) this.#mainPort.postMessage(reply);
+  }
+
+  /** The task has ended. What it said before is still heard: a result may overtake the line. */
+  close(): void {
+    if (this.#over.signal.aborted) return;
+    // Two turns: a message of the task that lies in the port is delivered before the port is closed.
+    setImmediate(() => setImmediate(() => this.#mainPort.close()));
+    this.#over.abort();
+    for (const permit of this.#permits.values()) permit.release(false);
+    this.#permits.clear();
+  }
+
+  #answer(request: PodSyncRequest): void {
+    switch (request.type) {
+      case 'event':
+        return this.#handlers.event(request.event);
+      case 'returnPermit':
+        this.#permits.get(request.id)?.release(request.succeeded);
+        this.#permits.delete(request.id);
+        return;
+      case 'ensureImage':
+        return this.#ask(() => this.#ensureImage(request.id, request.image));
+      case 'startPermit':
+        return this.#ask(() => this.#startPermit(request.id, request.kind));
+      default:
+        request satisfies never;
+    }
+  }
+
+  #ask(use: () => Promise<void>): void {
+    if (this.#over.signal.aborted) return;
+    if (this.#asking >= maxRequests) {
+      this.#logger.error({ podUID: this.#task.podUID }, 'a sync asks for too much at once; the request is not answered');
+      return;
+    }
+    this.#asking += 1;
+    use()
+      .catch(
+        (err: unknown) => this.#over.signal.aborted || this.#logger.error({ podUID: this.#task.podUID, err }, 'a request of a sync failed'),
+      )
+      .finally(() => (this.#asking -= 1));
+  }
+
+  async #ensureImage(id: number, image: EnsureImageRequest): Promise<void> {
+    const result = await this.#handlers
+      .ensureImage(image, this.#task)
+      .catch((err: unknown): EnsureImageResult => ({ outcome: 'failed', failure: toFailure(err, 'ErrImagePull'), events: [] }));
+    this.post({ type: 'image', id, result });
+  }
+
+  async #startPermit(id: number, kind: 'sandbox' | 'container'): Promise<void> {
+    const permit = await this.#handlers.startPermit(kind, this.#task, this.#over.signal);
+    if (this.#over.signal.aborted) return permit.release(false);
+    this.#permits.set(id, permit);
+    this.post({ type: 'permit', id });
+  }
+}

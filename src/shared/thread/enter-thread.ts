@@ -1,0 +1,65 @@
+/** How a worker thread begins: its birth, its logger, its metrics, its heartbeat; and how it offers its contract to main. */
+import { expose } from 'comlink';
+import { parentPort, threadId, workerData } from 'node:worker_threads';
+import { getHeapStatistics } from 'node:v8';
+import type { PodSyncBirth } from '../contracts/pod-sync.ts';
+import type { ThreadBirth } from '../contracts/thread.ts';
+import { createLogger } from '../log/create-logger.ts';
+import type { Logger } from '../log/logger.ts';
+import { threadEventLoopDelay, threadHeapLimit, threadHeapUsed } from '../metrics/definitions/threads.ts';
+import { bindMetrics } from '../metrics/define.ts';
+import { startBeating, type Heart } from '../state/beat.ts';
+import { claimSlot } from '../state/claims.ts';
+import { monotonicMs } from '../time/clock.ts';
+import { endpoint } from './endpoint.ts';
+
+export interface ThreadLife<Birth> {
+  readonly birth: Birth;
+  readonly logger: Logger;
+  readonly heart: Heart;
+}
+
+/** Once, at the top of a thread's entry. */
+export function enterThread<Birth extends ThreadBirth>(): ThreadLife<Birth> {
+  const birth = workerData as Birth;
+  const logger = createLogger(birth.logging, { component: birth.thread });
+  bindMetrics(birth.metrics);
+  return { birth, logger, heart: beat(birth, birth.thread) };
+}
+
+/** Posted to main by a thread of the pool once it has its slot. */
+export interface SlotClaimed {
+  readonly claimedSlot: number;
+  /** Monotonic ms, before its first beat. */
+  readonly atMs: number;
+}
+
+/** The same for a thread of the sync pool: all of them share one birth, and each claims a place of its own. */
+export function enterPoolThread(): ThreadLife<PodSyncBirth> & { readonly slot: number } {
+  const birth = workerData as PodSyncBirth;
+  const slot = claimSlot(birth.claims, threadId);
+  parentPort?.postMessage({ claimedSlot: slot, atMs: monotonicMs() } satisfies SlotClaimed);
+  const thread = `${birth.thread}-${slot}`;
+  const logger = createLogger(birth.logging, { component: birth.thread }).child({ thread });
+  bindMetrics(birth.metricsSegments[slot]!);
+  return { birth, logger, slot, heart: beat({ heartbeats: birth.heartbeats, heartbeatRow: birth.heartbeatRows[slot]! }, thread) };
+}
+
+/** Answers main's calls. An error crosses with its name and message only: failures that main must read are sent as data. */
+export function serveThread(api: object): void {
+  if (!parentPort) throw new Error('a thread serves its contract to the thread that started it; this is the main thread');
+  expose(api, endpoint(parentPort));
+}
+
+/** Beats, and counts what the beat sees of the thread; for main too. */
+export function beat(row: { readonly heartbeats: SharedArrayBuffer; readonly heartbeatRow: number }, thread: string): Heart {
+  return startBeating({
+    ...row,
+    onBeat: (delaySeconds) => {
+      const heap = getHeapStatistics();
+      threadEventLoopDelay.observe(delaySeconds, { thread });
+      threadHeapUsed.set(heap.used_heap_size, { thread });
+      threadHeapLimit.set(heap.heap_size_limit, { thread });
+    },
+  });
+}

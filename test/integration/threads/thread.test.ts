@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ThreadState } from '../../../src/main/threads/thread-state.ts';
+import { Thread } from '../../../src/main/threads/thread.ts';
+import { EventChannel } from '../../../src/main/threads/event-channel.ts';
+import { counter, renderMetrics } from '../../../src/shared/metrics/index.ts';
+import { HeartbeatsReader } from '../../../src/shared/state/heartbeats.ts';
+import { aLogger } from '../../support/logger.ts';
+import type { EchoApi, EchoBirth } from './echo-thread.ts';
+
+function anEchoThread() {
+  const { logger, lines } = aLogger();
+  const state = new ThreadState({ logging: { format: 'text', verbosity: 0, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const events: object[] = [];
+  const channel = new EventChannel((event: object) => events.push(event), logger);
+  const common = state.birth('stats');
+  let generation = 0;
+  let reborn = 0;
+  const thread = new Thread<EchoApi>({
+    name: 'echo',
+    entry: new URL('echo-thread.ts', import.meta.url),
+    onBirth: () => {
+      generation += 1;
+      const port = channel.open();
+      return { workerData: { ...common, generation, events: port } satisfies EchoBirth, transferList: [port] };
+    },
+    resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
+    lives: state.lives,
+    heartbeatRow: common.heartbeatRow,
+    logger,
+    random: () => 0,
+    finish: (api) => api.close(),
+    onReborn: () => (reborn += 1),
+  });
+  const close = async () => {
+    await thread.close();
+    channel.close();
+  };
+  after(close);
+  const health = () => new HeartbeatsReader(state.heartbeats).threads()[common.heartbeatRow]!;
+  return { thread, lines, events, state, health, close, reborn: () => reborn };
+}
+
+test('a call is answered, and what the thread throws comes back with its message', async () => {
+  const { thread, health, close } = anEchoThread();
+  assert.deepEqual(await thread.call((api) => api.echo({ a: [1, null, 'ü'] })), { a: [1, null, 'ü'] });
+  await assert.rejects(
+    thread.call((api) => api.fail()),
+    /as it was told/,
+  );
+  assert.equal(thread.pendingCalls, 0);
+  assert.deepEqual([health().alive, health().starts, health().deaths], [1, 1, 0]);
+  assert.ok(health().beat);
+  await close();
+  assert.deepEqual([health().alive, health().deaths], [0, 0]);
+  await assert.rejects(
+    thread.call((api) => api.generation()),
+    { reason: 'ThreadClosed' },
+  );
+});
+
+test('a thread that is killed is back within a second; the call in flight is rejected, or asked again where that was wanted', async () => {
+  const { thread, lines, health, reborn } = anEchoThread();
+  await thread.call((api) => api.generation());
+  const lost = thread.call((api) => api.hang());
+  const repeated = thread.call(async (api) => ((await api.generation()) === 1 ? api.hang() : 'from the successor'), { retry: true });
+  await assert.doesNotReject(thread.call((api) => api.generation()));
+  const killedAt = performance.now();
+  await thread.kill();
+  await assert.rejects(lost, { reason: 'ThreadDied', message: 'the echo thread died with exit code 1' });
+  assert.equal(await repeated, 'from the successor');
+  assert.ok(performance.now() - killedAt < 1000, `${performance.now() - killedAt} ms`);
+  assert.equal(reborn(), 1);
+  assert.equal(thread.pendingCalls, 0);
+  assert.deepEqual([health().starts, health().deaths, health().lastExitCode], [2, 1, 1]);
+  assert.equal(lines.find(({ msg }) => msg.startsWith('thread died'))?.['thread'], 'echo');
+});
+
+test('a call made while the thread is down waits for its successor', async () => {
+  const { thread } = anEchoThread();
+  await thread.call((api) => api.generation());
+  await thread.kill();
+  assert.equal(await thread.call((api) => api.generation()), 2);
+});
+
+test('an error that nobody caught ends the thread, and its message is kept', async () => {
+  const { thread, health } = anEchoThread();
+  await assert.rejects(
+    thread.call((api) => api.die()),
+    (err: Error) => (err.cause as Error).message === 'it died as it was told',
+  );
+  assert.equal(await thread.call((api) => api.generation()), 2);
+  assert.equal(health().lastError, 'it died as it was told');
+});
+
+test('a thread that fills its heap is ended and started again, and main lives on', async () => {
+  const { thread, lines } = anEchoThread();
+  await assert.rejects(
+    thread.call((api) => api.eatHeap()),
+    { reason: 'ThreadDied' },
+  );
+  assert.equal(await thread.call((api) => api.generation()), 2);
+  assert.match(JSON.stringify(lines), /memory/);
+});
+
+test('a call that is not answered ends by its deadline', async () => {
+  const { thread } = anEchoThread();
+  await assert.rejects(
+    thread.call((api) => api.hang(), { deadlineMs: 20 }),
+    { reason: 'DeadlineExceeded', message: 'the echo thread did not answer within 20 ms' },
+  );
+  assert.equal(await thread.call((api) => api.generation()), 1);
+});
+
+test('counters and events go on over a death: the segment stays, the port is made anew', async () => {
+  const { thread, events, state } = anEchoThread();
+  await thread.call((api) => api.echo(1));
+  await thread.kill();
+  await thread.call((api) => api.echo(2));
+  assert.deepEqual(events, [{ born: 1 }, { echoed: true }, { born: 2 }, { echoed: true }]);
+  assert.match(renderMetrics(state.metricsSegments(), [counter('echoes_total', 'Echoes.')]), /\nechoes_total 2\n/);
+});
+
+test('killed six times at any moment, a thread is there again each time and keeps nothing of its lives', async () => {
+  const { thread, health } = anEchoThread();
+  for (let death = 1; death <= 6; death += 1) {
+    const calls = Array.from({ length: 20 }, () => thread.call((api) => api.echo(death), { retry: true }));
+    // Not awaited, awaited half, awaited whole: the kill meets a thread that is booting, answering, or idle.
+    if (death % 3 === 1) await calls[10];
+    if (death % 3 === 2) await Promise.all(calls);
+    await thread.kill();
+    await Promise.allSettled(calls);
+    assert.equal(thread.pendingCalls, 0);
+  }
+  // A kill that met no thread, between two lives, killed nothing.
+  assert.ok(health().deaths >= 4);
+  assert.equal(await thread.call((api) => api.generation()), health().deaths + 1);
+});
