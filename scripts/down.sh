@@ -1,0 +1,7 @@
+#!/bin/sh
+# npm run down: removes all that npm run up made: pods, kubelet, containerd, folders, links, cgroups, built images.
+set -eu
+cd "$(dirname "$0")/.."
+sh scripts/ensure-modules.sh
+PATH="$PWD/node_modules/.bin:$PATH"
+exec node scripts/up/down.ts "$@"

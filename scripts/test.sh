@@ -1,0 +1,33 @@
+#!/bin/sh
+# npm test: installs what is missing and runs everything. Exits non-zero on any failure; every part runs all the same, so that one
+# run shows every complaint. KUBELET_TEST_SKIP names parts that may be left out where they can't run: unit, integration, e2e, check.
+set -u
+cd "$(dirname "$0")/.."
+skipped() {
+  case ",${KUBELET_TEST_SKIP:-}," in
+    *",$1,"*) echo "==> $1: left out (KUBELET_TEST_SKIP)" && return 0 ;;
+  esac
+  return 1
+}
+if skipped e2e; then
+  sh scripts/host/packages.sh --modules-only || exit 1
+else
+  sh scripts/host/packages.sh || exit 1
+  sh scripts/host/newer-containerd.sh .cache/containerd-1.7 || exit 1
+fi
+sh scripts/ensure-modules.sh || exit 1
+PATH="$PWD/node_modules/.bin:$PATH"
+failed=0
+part() {
+  name=$1
+  shift
+  skipped "$name" && return
+  echo "==> $name"
+  "$@" || { failed=1; echo "==> $name: FAILED"; }
+}
+node scripts/build.ts || exit 1
+part check sh scripts/check.sh
+part unit node --test --test-isolation=none 'test/unit/**/*.test.ts'
+part integration node --test --test-concurrency=1 --test-timeout=120000 'test/integration/**/*.test.ts'
+part e2e node --test --test-concurrency=1 --test-timeout=600000 'test/e2e/**/*.test.ts'
+exit $failed

@@ -1,0 +1,22 @@
+#!/bin/sh
+# npm run up: from a fresh host to a live table of real pods. Says each thing before it does it.
+#   npm run up                                    a private containerd, the kubelet, the pods of examples/
+#   npm run up -- --simulate                      the same without root or containerd
+#   npm run up -- --runtime-endpoint unix:///...  on a runtime that is there already
+# More: npm run up -- --help
+set -eu
+cd "$(dirname "$0")/.."
+mode=''
+for argument in "$@"; do
+  case "$argument" in
+    --simulate | --help) mode='--modules-only' ;;
+  esac
+done
+if [ -z "$mode" ] && [ "$(id -u)" != 0 ]; then
+  echo 'npm run up needs root: it starts containerd and real containers. Without root: npm run up -- --simulate' >&2
+  exit 1
+fi
+sh scripts/host/packages.sh $mode
+sh scripts/ensure-modules.sh
+PATH="$PWD/node_modules/.bin:$PATH"
+exec node scripts/up/up.ts "$@"

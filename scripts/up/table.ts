@@ -1,0 +1,54 @@
+/** The live table of pods: what `/pods` says, a line a pod. Pure: the caller fetches and prints. */
+import type { ContainerStatus, Pod } from '../../src/shared/kubernetes/api.ts';
+
+const columns = ['NAME', 'PHASE', 'READY', 'RESTARTS', 'AGE', 'WAITING FOR'] as const;
+
+export function podTable(pods: readonly Pod[], nowMs: number): string {
+  const rows = pods.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name)).map((pod) => podRow(pod, nowMs));
+  const widths = columns.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]!.length)));
+  return [columns, ...rows]
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('   ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function podRow({ metadata, spec, status = {} }: Pod, nowMs: number): readonly string[] {
+  const sidecars = new Set((spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always').map(({ name }) => name));
+  const init = status.initContainerStatuses ?? [];
+  const counted = [...init.filter(({ name }) => sidecars.has(name)), ...(status.containerStatuses ?? [])];
+  const restarts = [...init, ...(status.containerStatuses ?? [])].reduce((sum, { restartCount }) => sum + restartCount, 0);
+  const ready = `${counted.filter((container) => container.ready).length}/${counted.length}`;
+  return [
+    metadata.name,
+    status.phase ?? 'Unknown',
+    ready,
+    String(restarts),
+    age(status.startTime, nowMs),
+    waitingFor([...init, ...(status.containerStatuses ?? [])], status),
+  ];
+}
+
+function age(startTime: string | undefined, nowMs: number): string {
+  if (startTime === undefined) return '-';
+  const seconds = Math.max(0, Math.floor((nowMs - Date.parse(startTime)) / 1000));
+  if (seconds < 120) return `${seconds}s`;
+  return seconds < 7200 ? `${Math.floor(seconds / 60)}m` : `${Math.floor(seconds / 3600)}h`;
+}
+
+/** The first thing that keeps the pod from being well; nothing for one that is. */
+function waitingFor(containers: readonly ContainerStatus[], status: NonNullable<Pod['status']>): string {
+  if (status.message) return short(`${status.reason ?? ''} ${status.message}`.trim());
+  for (const { name, state } of containers) {
+    if (state?.waiting?.reason) return short([`${name}: ${state.waiting.reason}`, state.waiting.message].filter(Boolean).join(', '));
+  }
+  return '';
+}
+
+function short(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length > 72 ? `${line.slice(0, 71)}…` : line;
+}

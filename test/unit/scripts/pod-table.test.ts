@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { podTable } from '../../../scripts/up/table.ts';
+import type { ContainerStatus } from '../../../src/shared/kubernetes/api.ts';
+import { aContainer, aPod } from '../../support/pods.ts';
+
+function status(name: string, fields: Partial<ContainerStatus> = {}): ContainerStatus {
+  return { name, image: 'i', imageID: '', ready: true, restartCount: 0, state: { running: {} }, ...fields };
+}
+
+test('the table shows each pod with its ready containers, sidecars counted, restarts and what it waits for', () => {
+  const startTime = '2026-01-01T00:00:00Z';
+  const web = aPod({ status: { phase: 'Running', startTime, containerStatuses: [status('app'), status('log')] } });
+  const crash = aPod({
+    metadata: { name: 'crash' },
+    spec: { initContainers: [aContainer({ name: 'proxy', restartPolicy: 'Always' }), aContainer({ name: 'once' })] },
+    status: {
+      phase: 'Running',
+      startTime,
+      initContainerStatuses: [status('proxy'), status('once', { restartCount: 1, state: { terminated: { exitCode: 0 } } })],
+      containerStatuses: [
+        status('app', { ready: false, restartCount: 3, state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s' } } }),
+      ],
+    },
+  });
+  assert.equal(
+    podTable([web, crash, aPod({ metadata: { name: 'new' } })], Date.parse(startTime) + 150_000),
+    [
+      'NAME    PHASE     READY   RESTARTS   AGE   WAITING FOR',
+      'crash   Running   1/2     4          2m    app: CrashLoopBackOff, back-off 40s',
+      'new     Unknown   0/0     0          -',
+      'web     Running   2/2     0          2m',
+    ].join('\n'),
+  );
+});
