@@ -1,7 +1,80 @@
-/** Which optional behaviour is on. */
+/**
+ * Which optional behaviour is on (upstream: component-base/featuregate, at one version). What is set is checked against the table of
+ * known gates; `AllAlpha` and `AllBeta` move every gate of their stage that was not set by name.
+ */
+import { featureGateTable, type FeatureGateSpec } from './feature-gate-table.ts';
+
 export interface FeatureGates {
   /** Throws on a name that v1.36 does not know: that is a mistake in the code that asks. */
   enabled(name: string): boolean;
   /** Every known gate with its stage, in order of name: for the metric kubernetes_feature_enabled. */
   all(): readonly { readonly name: string; readonly stage: string; readonly enabled: boolean }[];
+}
+
+export interface FeatureGateResult {
+  readonly gates: FeatureGates;
+  /** One sentence each; not empty: the kubelet must not start. */
+  readonly errors: readonly string[];
+  /** One for each gate that was set although it will go away. */
+  readonly warnings: readonly FeatureGateWarning[];
+}
+
+export interface FeatureGateWarning {
+  readonly message: string;
+  readonly featureGate: string;
+  readonly value: boolean;
+}
+
+const allStages: Readonly<Record<string, FeatureGateSpec['stage']>> = { AllAlpha: 'Alpha', AllBeta: 'Beta' };
+const known: ReadonlyMap<string, FeatureGateSpec> = new Map(featureGateTable.map((spec) => [spec.name, spec]));
+
+/** Decides every gate from those that were set. */
+export function computeFeatureGates(set: Readonly<Record<string, boolean>>): FeatureGateResult {
+  const errors: string[] = [];
+  const warnings: FeatureGateWarning[] = [];
+  const explicit = new Map<string, boolean>();
+  for (const [name, value] of Object.entries(set)) {
+    const spec = known.get(name);
+    if (Object.hasOwn(allStages, name)) continue;
+    if (!spec) {
+      errors.push(`unrecognized feature gate: ${name}`);
+    } else if (spec.locked && spec.default !== value) {
+      errors.push(`cannot set feature gate ${name} to ${value}, feature is locked to ${spec.default}`);
+    } else {
+      explicit.set(name, value);
+      const stage = spec.stage === 'GA' ? 'GA' : 'deprecated';
+      const goesAway = spec.stage === 'GA' || spec.stage === 'Deprecated';
+      if (goesAway) {
+        warnings.push({ message: `setting ${stage} feature gate. It will be removed in a future release.`, featureGate: name, value });
+      }
+    }
+  }
+  const enabled = new Map(featureGateTable.map((spec) => [spec.name, explicit.get(spec.name) ?? byStage(spec, set)]));
+  if (errors.length === 0) errors.push(...brokenDependencies(enabled));
+  return { gates: toFeatureGates(enabled), errors, warnings };
+}
+
+function byStage(spec: FeatureGateSpec, set: Readonly<Record<string, boolean>>): boolean {
+  if (spec.stage === 'Alpha') return set['AllAlpha'] ?? spec.default;
+  if (spec.stage === 'Beta') return set['AllBeta'] ?? spec.default;
+  return spec.default;
+}
+
+function brokenDependencies(enabled: ReadonlyMap<string, boolean>): string[] {
+  return featureGateTable.flatMap(({ name, dependsOn = [] }) => {
+    if (enabled.get(name) !== true) return [];
+    const off = dependsOn.filter((dependency) => enabled.get(dependency) !== true);
+    return off.length === 0 ? [] : [`${name} is enabled, but depends on features that are disabled: [${off.join(' ')}]`];
+  });
+}
+
+function toFeatureGates(values: ReadonlyMap<string, boolean>): FeatureGates {
+  return {
+    enabled: (name) => {
+      const value = values.get(name);
+      if (value === undefined) throw new Error(`feature gate ${name} is not known to Kubernetes v1.36`);
+      return value;
+    },
+    all: () => featureGateTable.map(({ name, stage }) => ({ name, stage, enabled: values.get(name) === true })),
+  };
 }

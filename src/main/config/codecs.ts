@@ -1,0 +1,196 @@
+/**
+ * How one kind of value stands in a configuration file, what it is when it does not stand there, and how `/configz` shows it.
+ * The rules are those of Go's JSON for upstream's types: null is the same as absent; a plain field that is absent or zero takes its
+ * default, and is not shown while it is zero (`omitempty`); a pointer field takes its default only when it is absent, and is
+ * always shown when it has a value.
+ */
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
+import { formatDuration, parseDuration } from './duration.ts';
+import type { Milliseconds, QuantityString, StringMap } from './kubelet-configuration.ts';
+import { describeValue, type Place } from './place.ts';
+
+export interface Codec<T> {
+  /** What the field is when it is absent, before defaults that depend on other fields. */
+  readonly absent: T;
+  /** Reads what stands at a place; notes there what is wrong, and then answers with `absent`. */
+  read(value: unknown, at: Place): T;
+  /** The form on the wire; undefined: left out. */
+  write(value: T): unknown;
+}
+
+/** Reads one value that is there, or says what was expected. */
+type Parse<T> = (value: unknown) => T | undefined;
+
+function plain<T extends string | number | boolean>(what: string, zero: T, fallback: T, parse: Parse<T>): Codec<T> {
+  return {
+    absent: fallback,
+    read: (value, at) => {
+      const read = readOne(what, parse, value, at);
+      return read === undefined || read === zero ? fallback : read;
+    },
+    write: (value) => (value === zero ? undefined : value),
+  };
+}
+
+/** Reads a value; undefined when it is absent or wrong, which is then noted. */
+function readOne<T>(what: string, parse: Parse<T>, value: unknown, at: Place): T | undefined {
+  if (value === undefined || value === null) return undefined;
+  try {
+    const read = parse(value);
+    if (read === undefined) at.problem(`must be ${what}, got ${describeValue(value)}`);
+    return read;
+  } catch (err) {
+    at.problem(`must be ${what}, got ${describeValue(value)}: ${messageOf(err)}`);
+    return undefined;
+  }
+}
+
+const parseBool: Parse<boolean> = (value) => (typeof value === 'boolean' ? value : undefined);
+const parseString: Parse<string> = (value) => (typeof value === 'string' ? value : undefined);
+const parseFloat64: Parse<number> = (value) => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
+const parseWithin =
+  (min: number, max: number): Parse<number> =>
+  (value) =>
+    Number.isInteger(value) && (value as number) >= min && (value as number) <= max ? (value as number) : undefined;
+const parseDurationText: Parse<Milliseconds> = (value) => (typeof value === 'string' ? parseDuration(value) : undefined);
+const parseQuantityText: Parse<QuantityString> = (value) => {
+  if (typeof value === 'number' && Number.isFinite(value)) return canonicalQuantity(String(value));
+  return typeof value === 'string' ? canonicalQuantity(value) : undefined;
+};
+
+const kinds = {
+  bool: { what: 'true or false', parse: parseBool },
+  string: { what: 'a string', parse: parseString },
+  int32: { what: 'a whole number of 32 bits', parse: parseWithin(-(2 ** 31), 2 ** 31 - 1) },
+  uint32: { what: 'a whole number from 0 to 4294967295', parse: parseWithin(0, 2 ** 32 - 1) },
+  /** Exact to 2^53 only, which no field here comes near. */
+  int64: { what: 'a whole number', parse: parseWithin(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) },
+  float: { what: 'a number', parse: parseFloat64 },
+  duration: { what: 'a duration such as "20s"', parse: parseDurationText },
+  quantity: { what: 'a quantity such as "10Mi"', parse: parseQuantityText },
+} as const;
+
+export const bool = (fallback = false): Codec<boolean> => plain(kinds.bool.what, false, fallback, parseBool);
+export const text = (fallback = ''): Codec<string> => plain(kinds.string.what, '', fallback, parseString);
+export const int32 = (fallback = 0): Codec<number> => plain(kinds.int32.what, 0, fallback, kinds.int32.parse);
+export const int64 = (fallback = 0): Codec<number> => plain(kinds.int64.what, 0, fallback, kinds.int64.parse);
+
+/** A number that is shown also while it is 0. */
+export const uint32Shown = (): Codec<number> => shown('uint32', 0);
+export const int32Shown = (): Codec<number> => shown('int32', 0);
+export const int64Shown = (): Codec<number> => shown('int64', 0);
+export const textShown = (fallback = ''): Codec<string> => {
+  const codec = text(fallback);
+  return { ...codec, write: (value) => value };
+};
+
+/** A struct in Go, so it is always shown; zero takes the default. */
+export function duration(fallback: Milliseconds = 0): Codec<Milliseconds> {
+  return { ...plain(kinds.duration.what, 0, fallback, parseDurationText), write: formatDuration };
+}
+
+/** A duration, or a number of nanoseconds. */
+export function durationOrNanos(fallback: Milliseconds): Codec<Milliseconds> {
+  const parse: Parse<Milliseconds> = (value) => (Number.isInteger(value) ? (value as number) / 1e6 : parseDurationText(value));
+  return { ...plain('a duration such as "5s" or a number of nanoseconds', 0, fallback, parse), write: formatDuration };
+}
+
+/** A quantity, kept in canonical form and always shown. */
+export const quantity = (fallback: QuantityString): Codec<QuantityString> => shown('quantity', fallback);
+
+/** A pointer in Go: what is set stays, zero too. */
+export const optional = {
+  bool: (fallback: boolean): Codec<boolean> => shown('bool', fallback),
+  text: (fallback: string): Codec<string> => shown('string', fallback),
+  int32: (fallback: number): Codec<number> => shown('int32', fallback),
+  int64: (fallback: number): Codec<number> => shown('int64', fallback),
+  float: (fallback: number): Codec<number> => shown('float', fallback),
+  duration: (fallback: Milliseconds): Codec<Milliseconds> => ({ ...shown<Milliseconds>('duration', fallback), write: formatDuration }),
+};
+
+function shown<T>(kind: keyof typeof kinds, fallback: T): Codec<T> {
+  const { what, parse } = kinds[kind];
+  return {
+    absent: fallback,
+    read: (value, at) => readOne(what, parse as Parse<unknown> as Parse<T>, value, at) ?? fallback,
+    write: (value) => value,
+  };
+}
+
+/** Null while it is not set: a default, if any, depends on other fields. */
+export function nullable<T>(codec: Codec<T>): Codec<T | null> {
+  return {
+    absent: null,
+    read: (value, at) => (value === undefined || value === null ? null : codec.read(value, at)),
+    write: (value) => (value === null ? undefined : codec.write(value)),
+  };
+}
+
+/** A list; absent: the default. */
+export function listOf<T>(item: Codec<T>, fallback: readonly T[] = []): Codec<readonly T[]> {
+  return {
+    absent: fallback,
+    read: (value, at) => {
+      if (value === undefined || value === null) return fallback;
+      if (Array.isArray(value)) return value.map((entry, index) => item.read(entry, at.child(index)));
+      at.problem(`must be a list, got ${describeValue(value)}`);
+      return fallback;
+    },
+    // An empty string or a zero in a list is shown there.
+    write: (value) => (value.length === 0 ? undefined : value.map((entry) => item.write(entry) ?? entry)),
+  };
+}
+
+export const texts = (fallback: readonly string[] = []): Codec<readonly string[]> => listOf(text(), fallback);
+
+/** A map from any string. */
+export function mapOf<T>(item: Codec<T>): Codec<Readonly<Record<string, T>>> {
+  const absent: Readonly<Record<string, T>> = {};
+  return {
+    absent,
+    read: (value, at) => {
+      if (value === undefined || value === null) return absent;
+      if (!isMap(value)) {
+        at.problem(`must be a map, got ${describeValue(value)}`);
+        return absent;
+      }
+      return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, item.read(entry, at.child(key))]));
+    },
+    write: (value) => {
+      const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+      return entries.length === 0 ? undefined : Object.fromEntries(entries.map(([key, entry]) => [key, item.write(entry) ?? entry]));
+    },
+  };
+}
+
+export const textMap = (): Codec<StringMap> => mapOf(text());
+
+/** The codecs of every field of a struct: one that is missing does not compile. */
+export type Fields<T> = { readonly [K in keyof T]: Codec<T[K]> };
+
+/** A struct: unknown fields are wrong. Always shown. */
+export function struct<T extends object>(fields: Fields<T>): Codec<T> {
+  const entries = Object.entries(fields) as [keyof T & string, Codec<unknown>][];
+  return {
+    absent: Object.fromEntries(entries.map(([name, codec]) => [name, codec.absent])) as T,
+    read: (value, at) => {
+      const given: Record<string, unknown> = isMap(value) ? value : {};
+      if (value !== undefined && value !== null && !isMap(value)) at.problem(`must be a map of fields, got ${describeValue(value)}`);
+      for (const name of Object.keys(given)) if (!Object.hasOwn(fields, name)) at.child(name).problem(unknownField);
+      return Object.fromEntries(
+        entries.map(([name, codec]) => [name, codec.read(Object.hasOwn(given, name) ? given[name] : undefined, at.child(name))]),
+      ) as T;
+    },
+    write: (value) => {
+      const written = entries.map(([name, codec]) => [name, codec.write(value[name])] as const);
+      return Object.fromEntries(written.filter(([, wire]) => wire !== undefined));
+    },
+  };
+}
+
+export const unknownField = 'unknown field';
+
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

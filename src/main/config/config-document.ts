@@ -1,0 +1,84 @@
+/**
+ * The text of a configuration file as plain data, with the line of every field kept for messages. Files may be hostile: what
+ * comes out has no cycles, no aliases that multiply, no key twice, and every failure is a ConfigurationError.
+ */
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Pair, type YAMLMap } from 'yaml';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { goQuote } from '../../shared/log/go-quote.ts';
+import { ConfigurationError } from './config-error.ts';
+import { formatPath } from './place.ts';
+
+type Path = readonly (string | number)[];
+
+export interface ConfigDocument {
+  readonly value: unknown;
+  /** The line, from 1 on, at which a field or list item stands; of the nearest thing above it when it does not. */
+  lineOf(path: Path): number;
+}
+
+/** Expanding aliases may copy no more nodes than this: a file of ten lines can ask for billions. */
+const maxAliasCount = 100;
+
+/** Parses YAML 1.1 (as upstream does: `yes` is true) or JSON. Throws ConfigurationError with the line. */
+export function parseConfigDocument(text: string): ConfigDocument {
+  const lines = new LineCounter();
+  const lineAt = (offset: number): number => Math.max(lines.linePos(offset).line, 1);
+  try {
+    const parsed = parseAllDocuments(text, { version: '1.1', prettyErrors: false, uniqueKeys: false, lineCounter: lines });
+    const documents = Array.isArray(parsed) ? parsed.filter((each) => each.contents !== null || each.errors.length > 0) : [];
+    const [document, second] = documents;
+    if (!document) return { value: null, lineOf: () => 1 };
+    const [error] = document.errors;
+    if (error) throw new ConfigurationError(`line ${lineAt(error.pos[0])}: ${error.message.replaceAll(/\s+/g, ' ')}`);
+    if (second) throw new ConfigurationError(`line ${lineAt(second.range[0])}: a second document begins, where only one is read`);
+    refuseDuplicates(document, lineAt);
+    return { value: document.toJS({ maxAliasCount }), lineOf: (path) => lineAt(offsetOf(document, path)) };
+  } catch (err) {
+    if (err instanceof ConfigurationError) throw err;
+    // Nested too deeply for the stack, or aliases that explode.
+    throw new ConfigurationError(`can't be read: ${err instanceof RangeError ? 'nested too deeply' : messageOf(err)}`);
+  }
+}
+
+/** Upstream's strict decoding: of two fields with one name nobody can say which was meant. */
+function refuseDuplicates(document: Document.Parsed, lineAt: (offset: number) => number): void {
+  const found: string[] = [];
+  const walk = (node: unknown, path: Path): void => {
+    if (isSeq(node)) node.items.forEach((item, index) => walk(item, [...path, index]));
+    if (!isMap(node)) return;
+    const seen = new Set<string>();
+    for (const { key, value } of node.items as Pair[]) {
+      const here = [...path, keyOf(key)];
+      if (seen.has(keyOf(key))) found.push(`line ${lineAt(startOf(key))}: duplicate field ${goQuote(formatPath(here))}`);
+      seen.add(keyOf(key));
+      walk(value, here);
+    }
+  };
+  walk(document.contents, []);
+  if (found.length > 0) throw new ConfigurationError(found.join(', '));
+}
+
+function offsetOf(document: Document.Parsed, path: Path): number {
+  let node: Node | null | undefined = document.contents;
+  let offset = startOf(node);
+  for (const step of path) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (isSeq(node)) {
+      node = node.items[Number(step)] as Node | undefined;
+      offset = node ? startOf(node) : offset;
+    } else if (isMap(node)) {
+      const pair: Pair | undefined = (node as YAMLMap).items.find((each) => keyOf(each.key) === step);
+      offset = pair ? startOf(pair.key) : offset;
+      node = pair?.value as Node | null | undefined;
+    } else break;
+  }
+  return offset;
+}
+
+function keyOf(key: unknown): string {
+  return String(isScalar(key) ? key.value : key);
+}
+
+function startOf(node: unknown): number {
+  return (node as Node | null | undefined)?.range?.[0] ?? 0;
+}

@@ -1,0 +1,55 @@
+/** Go's durations (`1h2m0.5s`), read and written as Go does, as milliseconds with fractions down to Go's nanosecond. */
+import { goQuote } from '../../shared/log/go-quote.ts';
+import type { Milliseconds } from './kubelet-configuration.ts';
+
+const nanosPerUnit: Readonly<Record<string, number>> = {
+  ns: 1,
+  us: 1e3,
+  µs: 1e3,
+  μs: 1e3,
+  ms: 1e6,
+  s: 1e9,
+  m: 60e9,
+  h: 3600e9,
+};
+/** Go counts nanoseconds in 63 bits: some 292 years. */
+const maxNanos = 2 ** 63;
+const part = /([0-9]*)(\.[0-9]*)?([^0-9.]*)/gy;
+
+/** Reads a duration. Throws with Go's wording (`time: invalid duration "1x"`). */
+export function parseDuration(text: string): Milliseconds {
+  const unsigned = text.replace(/^[-+]/, '');
+  if (unsigned === '0') return 0;
+  const invalid = (): Error => new Error(`time: invalid duration ${goQuote(text)}`);
+  if (unsigned === '') throw invalid();
+  let nanos = 0;
+  part.lastIndex = 0;
+  while (part.lastIndex < unsigned.length) {
+    const [, whole = '', fraction = '', unit = ''] = part.exec(unsigned) ?? [];
+    if (whole === '' && (fraction === '' || fraction === '.')) throw invalid();
+    if (unit === '') throw new Error(`time: missing unit in duration ${goQuote(text)}`);
+    const perUnit = Object.hasOwn(nanosPerUnit, unit) ? nanosPerUnit[unit] : undefined;
+    if (perUnit === undefined) throw new Error(`time: unknown unit ${goQuote(unit)} in duration ${goQuote(text)}`);
+    nanos += Number(whole) * perUnit + Math.trunc(Number(`0${fraction}`) * perUnit);
+  }
+  if (nanos >= maxNanos) throw invalid();
+  return (text.startsWith('-') ? -nanos : nanos) / 1e6;
+}
+
+/** Writes a duration as Go prints it: `1m0s`, `100ms`, `0s`. */
+export function formatDuration(ms: Milliseconds): string {
+  const nanos = Math.round(Math.abs(ms) * 1e6);
+  const sign = ms < 0 ? '-' : '';
+  if (nanos === 0) return '0s';
+  if (nanos < 1e3) return `${sign}${nanos}ns`;
+  if (nanos < 1e6) return `${sign}${nanos / 1e3}µs`;
+  if (nanos < 1e9) return `${sign}${nanos / 1e6}ms`;
+  const wholeSeconds = Math.floor(nanos / 1e9);
+  const [hours, minutes] = [Math.floor(wholeSeconds / 3600), Math.floor(wholeSeconds / 60) % 60];
+  const fraction = String(nanos % 1e9)
+    .padStart(9, '0')
+    .replace(/0+$/, '');
+  const seconds = `${wholeSeconds % 60}${fraction === '' ? '' : `.${fraction}`}s`;
+  if (hours > 0) return `${sign}${hours}h${minutes}m${seconds}`;
+  return minutes > 0 ? `${sign}${minutes}m${seconds}` : `${sign}${seconds}`;
+}

@@ -1,0 +1,82 @@
+/** Reads a KubeletConfiguration file or drop-in and checks every field of it: unknown ones, doubled ones and wrong types are named. */
+import { openSync, closeSync, fstatSync, readSync } from 'node:fs';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { goQuote } from '../../shared/log/go-quote.ts';
+import { isMap, unknownField } from './codecs.ts';
+import { parseConfigDocument, type ConfigDocument } from './config-document.ts';
+import { ConfigurationError } from './config-error.ts';
+import { describeValue, formatPath, Place, type Problem } from './place.ts';
+import { apiVersion, kind, kubeletConfiguration, type RawConfiguration } from './schema.ts';
+
+export interface ConfigFile {
+  /** The file's own fields in the form on the wire, without apiVersion and kind. */
+  readonly wire: Readonly<Record<string, unknown>>;
+  /** The same, with the defaults of what it leaves out. */
+  readonly raw: RawConfiguration;
+}
+
+/** All fields of v1beta1 with long values come to some 20 KiB. */
+const maxFileBytes = 1024 * 1024;
+
+/** Reads and checks a file. Throws ConfigurationError; the caller says which file it was. */
+export function readConfigFile(path: string): ConfigFile {
+  return parseConfigFile(readText(path));
+}
+
+/** The same for a text that was already read. */
+export function parseConfigFile(text: string): ConfigFile {
+  const document = parseConfigDocument(text);
+  if (!isMap(document.value)) throw new ConfigurationError(`must be a map of fields, got ${describeValue(document.value)}`);
+  const { apiVersion: givenVersion, kind: givenKind, ...wire } = document.value;
+  const problems: Problem[] = [];
+  const root = new Place(problems);
+  expect(root.child('apiVersion'), givenVersion, apiVersion);
+  expect(root.child('kind'), givenKind, kind);
+  // Another kind has other fields: to name them all would hide what is wrong.
+  if (problems.length > 0) throw new ConfigurationError(describe(problems, document));
+  const raw = kubeletConfiguration.read(wire, root);
+  if (problems.length > 0) throw new ConfigurationError(describe(problems, document));
+  return { wire, raw };
+}
+
+function expect(at: Place, given: unknown, wanted: string): void {
+  if (given === undefined || given === null) at.problem(`is missing, must be ${goQuote(wanted)}`);
+  else if (given !== wanted) at.problem(`must be ${goQuote(wanted)}, got ${describeValue(given)}`);
+}
+
+/** All problems on one line, in the order in which they stand in the file. */
+function describe(problems: readonly Problem[], document: ConfigDocument): string {
+  const placed = problems.map(({ path, message }) => ({ line: document.lineOf(path), name: formatPath(path), message }));
+  const texts = placed
+    .sort((a, b) => a.line - b.line)
+    .map(({ line, name, message }) => `line ${line}: ${message === unknownField ? `${message} ${goQuote(name)}` : `${name} ${message}`}`);
+  return `strict decoding error: ${texts.join(', ')}`;
+}
+
+/** Reads a whole file of a bounded size, as UTF-8. */
+function readText(path: string): string {
+  try {
+    const fd = openSync(path, 'r');
+    try {
+      if (!fstatSync(fd).isFile()) throw new ConfigurationError('is not a regular file');
+      const bytes = Buffer.alloc(maxFileBytes + 1);
+      let length = 0;
+      for (let got = -1; got !== 0 && length < bytes.length; length += got) got = readSync(fd, bytes, length, bytes.length - length, null);
+      if (length > maxFileBytes) throw new ConfigurationError(`is larger than ${maxFileBytes} bytes`);
+      if (length === 0) throw new ConfigurationError('is empty');
+      return decode(bytes.subarray(0, length));
+    } finally {
+      closeSync(fd);
+    }
+  } catch (err) {
+    throw err instanceof ConfigurationError ? err : new ConfigurationError(messageOf(err));
+  }
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new ConfigurationError('is not text in UTF-8');
+  }
+}

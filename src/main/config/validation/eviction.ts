@@ -1,0 +1,69 @@
+/** The syntax of eviction thresholds, and the size of a container's log (upstream: pkg/kubelet/eviction/helpers.go, refused at start). */
+import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
+import { parseDuration } from '../duration.ts';
+import type { StringMap } from '../kubelet-configuration.ts';
+import { failureOf, invalid, type Rules } from './rules.ts';
+
+const signals = new Set([
+  'memory.available',
+  'allocatableMemory.available',
+  'nodefs.available',
+  'nodefs.inodesFree',
+  'imagefs.available',
+  'imagefs.inodesFree',
+  'containerfs.available',
+  'containerfs.inodesFree',
+  'pid.available',
+]);
+
+/** Throws with what is wrong; 0% and 100% are allowed, and mean no threshold. */
+function checkThreshold(signal: string, text: string): void {
+  if (text.endsWith('%')) {
+    const percent = toPercent(text);
+    if (percent < 0) throw new Error(`eviction percentage threshold ${signal} must be >= 0%: ${text}`);
+    if (percent > 100) throw new Error(`eviction percentage threshold ${signal} must be <= 100%: ${text}`);
+    return;
+  }
+  if (parseQuantity(text).nanos <= 0n) throw new Error(`eviction threshold ${signal} must be positive: ${text}`);
+}
+
+function checkReclaim(signal: string, text: string): void {
+  if (text.endsWith('%')) {
+    if (toPercent(text) <= 0) throw new Error(`eviction percentage minimum reclaim ${signal} must be positive: ${text}`);
+  } else if (parseQuantity(text).nanos < 0n) throw new Error(`negative eviction minimum reclaim specified for ${signal}: ${text}`);
+}
+
+function checkGracePeriod(_signal: string, text: string): void {
+  if (parseDuration(text) < 0) throw new Error(`invalid eviction grace period specified: ${text}, must be a positive value`);
+}
+
+function toPercent(text: string): number {
+  const digits = text.replace(/%+$/, '');
+  if (!/^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$/.test(digits)) throw new Error(`"${text}" is no percentage`);
+  return Number(digits);
+}
+
+function checkEach(name: string, entries: StringMap, check: (signal: string, text: string) => void): string[] {
+  return Object.entries(entries).flatMap(([signal, text]) => {
+    if (!signals.has(signal)) return [invalid(`${name}: unsupported eviction signal ${signal}`)];
+    const failure = failureOf(() => check(signal, text));
+    return failure === undefined ? [] : [invalid(`${name}: ${signal} "${text}": ${failure}`)];
+  });
+}
+
+export const checkEviction: Rules = ({ config: c }) => [
+  ...checkEach('evictionHard (--eviction-hard)', c.evictionHard, checkThreshold),
+  ...checkEach('evictionSoft (--eviction-soft)', c.evictionSoft, checkThreshold),
+  ...checkEach('evictionSoftGracePeriod (--eviction-soft-grace-period)', c.evictionSoftGracePeriod, checkGracePeriod),
+  ...checkEach('evictionMinimumReclaim (--eviction-minimum-reclaim)', c.evictionMinimumReclaim, checkReclaim),
+  ...Object.entries(c.evictionSoft)
+    // Upstream forgets a threshold of 0% or 100% before it looks for its grace period.
+    .filter(([signal, text]) => !Object.hasOwn(c.evictionSoftGracePeriod, signal) && text !== '0%' && text !== '100%')
+    .map(([signal]) => invalid(`grace period must be specified for the soft eviction threshold ${signal}`)),
+  ...checkLogSize(c.containerLogMaxSize),
+];
+
+function checkLogSize(size: string): string[] {
+  const failure = failureOf(() => parseQuantity(size));
+  return failure === undefined ? [] : [invalid(`failed to parse container log max size "${size}" (containerLogMaxSize): ${failure}`)];
+}

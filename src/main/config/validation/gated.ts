@@ -1,0 +1,124 @@
+/** Fields that need a feature gate, and their values (upstream: pkg/kubelet/apis/config/validation/validation.go). */
+import { formatDuration } from '../duration.ts';
+import { checkImagePattern } from './image-pattern.ts';
+import { alternatives, complaints, failureOf, invalid, type Rules } from './rules.ts';
+
+const verificationPolicies = ['NeverVerify', 'NeverVerifyPreloadedImages', 'NeverVerifyAllowlistedImages', 'AlwaysVerify'];
+const swapBehaviors = ['', 'LimitedSwap', 'NoSwap'];
+const second = 1000;
+
+const checkShutdown: Rules = ({ config: c, gates }) => {
+  const { shutdownGracePeriod: all, shutdownGracePeriodCriticalPods: critical } = c;
+  const graceful = gates.enabled('GracefulNodeShutdown');
+  const byPriority = c.shutdownGracePeriodByPodPriority.length > 0;
+  const isTooShort = (period: number): boolean => period < 0 || (period > 0 && period < second);
+  return complaints(
+    [
+      graceful && critical > all,
+      `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be <= shutdownGracePeriod ${formatDuration(all)}`,
+    ],
+    [graceful && isTooShort(all), `shutdownGracePeriod ${formatDuration(all)} must be either zero or otherwise >= 1 sec`],
+    [
+      graceful && isTooShort(critical),
+      `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be either zero or otherwise >= 1 sec`,
+    ],
+    [
+      !graceful && (all > 0 || critical > 0),
+      'specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown',
+    ],
+    [
+      gates.enabled('GracefulNodeShutdownBasedOnPodPriority') && byPriority && (all > 0 || critical > 0),
+      'Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time',
+    ],
+    [
+      !gates.enabled('GracefulNodeShutdownBasedOnPodPriority') && byPriority,
+      'Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority',
+    ],
+  );
+};
+
+const checkCrashLoopBackOff: Rules = ({ config, gates }) => {
+  const period = config.crashLoopBackOff.maxContainerRestartPeriod;
+  const on = gates.enabled('KubeletCrashLoopBackOffMax');
+  const wholeMs = Math.trunc(period ?? 0);
+  return complaints(
+    [on && period === null, 'FeatureGate KubeletCrashLoopBackOffMax is enabled, CrashLoopBackOff.MaxContainerRestartPeriod must be set'],
+    [
+      on && period !== null && (wholeMs < second || wholeMs > 300 * second),
+      `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${(period ?? 0) / second} seconds) must be set between 1s and 300s`,
+    ],
+    [
+      !on && period !== null,
+      'FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set',
+    ],
+  );
+};
+
+const checkImageCredentials: Rules = ({ config, gates }) => {
+  const policy = config.imagePullCredentialsVerificationPolicy;
+  const patterns = config.preloadedImagesVerificationAllowlist;
+  if (!gates.enabled('KubeletEnsureSecretPulledImages')) {
+    const why = 'must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled';
+    return complaints(
+      [policy !== '', `\`imagePullCredentialsVerificationPolicy\` ${why}`],
+      [patterns.length > 0, `\`preloadedImagesVerificationAllowlist\` ${why}`],
+    );
+  }
+  const known = verificationPolicies.includes(policy)
+    ? []
+    : [
+        invalid(
+          `option "${policy}" specified for imagePullCredentialsVerificationPolicy. Valid options are ${alternatives(verificationPolicies)}`,
+        ),
+      ];
+  if (patterns.length > 0 && policy !== 'NeverVerifyAllowlistedImages') {
+    const needed = 'if `imagePullCredentialsVerificationPolicy` is not "NeverVerifyAllowlistedImages"';
+    return [...known, invalid(`can't set \`preloadedImagesVerificationAllowlist\` ${needed}`)];
+  }
+  const wrong = patterns.map((pattern) => failureOf(() => checkImagePattern(pattern))).find((failure) => failure !== undefined);
+  return wrong === undefined ? known : [...known, invalid(`invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${wrong}`)];
+};
+
+const checkCpuQuota: Rules = ({ config, gates }) => {
+  const period = formatDuration(config.cpuCFSQuotaPeriod);
+  const name = 'cpuCFSQuotaPeriod (--cpu-cfs-quota-period)';
+  const custom = gates.enabled('CustomCPUCFSQuotaPeriod');
+  return complaints(
+    [!custom && config.cpuCFSQuotaPeriod !== 100, `${name} ${period} requires feature gate CustomCPUCFSQuotaPeriod`],
+    [
+      custom && (config.cpuCFSQuotaPeriod < 1 || config.cpuCFSQuotaPeriod > second),
+      `${name} ${period} must be between 1ms and 1sec, inclusive`,
+    ],
+  );
+};
+
+export const checkGatedFields: Rules = (input) => {
+  const { config: c, gates } = input;
+  const { swapBehavior } = c.memorySwap;
+  const swap = gates.enabled('NodeSwap');
+  return [
+    ...checkCpuQuota(input),
+    ...complaints([
+      c.serverTLSBootstrap && !gates.enabled('RotateKubeletServerCertificate'),
+      `serverTLSBootstrap ${c.serverTLSBootstrap} requires feature gate RotateKubeletServerCertificate`,
+    ]),
+    ...checkShutdown(input),
+    ...complaints(
+      [
+        swap && !swapBehaviors.includes(swapBehavior),
+        `memorySwap.swapBehavior "${swapBehavior}" must be one of: ${alternatives(swapBehaviors)}`,
+      ],
+      [!swap && swapBehavior !== '', 'memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled'],
+    ),
+    ...checkCrashLoopBackOff(input),
+    ...checkImageCredentials(input),
+    ...complaints(
+      [
+        !gates.enabled('MemoryQoS') && c.memoryReservationPolicy === 'TieredReservation',
+        `memoryReservationPolicy "${c.memoryReservationPolicy}" requires MemoryQoS feature gate to be enabled`,
+      ],
+      [c.enableSystemLogQuery && !gates.enabled('NodeLogQuery'), 'NodeLogQuery feature gate is required for enableSystemLogQuery'],
+      [c.enableSystemLogQuery && !c.enableSystemLogHandler, 'enableSystemLogHandler is required for enableSystemLogQuery'],
+    ),
+  ];
+};

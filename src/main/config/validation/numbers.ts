@@ -1,0 +1,84 @@
+/** Numbers that must lie in a range (upstream: pkg/kubelet/apis/config/validation/validation.go). */
+import { formatDuration } from '../duration.ts';
+import type { KubeletConfiguration } from '../kubelet-configuration.ts';
+import { complaints, invalid, type Rules } from './rules.ts';
+
+type NumberField = { [K in keyof KubeletConfiguration]: KubeletConfiguration[K] extends number ? K : never }[keyof KubeletConfiguration];
+interface Range {
+  readonly field: NumberField;
+  /** As the message names it, when it has one. */
+  readonly flag?: string;
+  readonly min: number;
+  readonly max?: number;
+  /** A value outside the range that is allowed: it turns the thing off. */
+  readonly off?: number;
+}
+
+const ranges: readonly Range[] = [
+  { field: 'eventBurst', flag: 'event-burst', min: 0 },
+  { field: 'eventRecordQPS', flag: 'event-qps', min: 0 },
+  { field: 'healthzPort', flag: 'healthz-port', min: 1, max: 65535, off: 0 },
+  { field: 'imageGCHighThresholdPercent', flag: 'image-gc-high-threshold', min: 0, max: 100 },
+  { field: 'imageGCLowThresholdPercent', flag: 'image-gc-low-threshold', min: 0, max: 100 },
+  { field: 'iptablesDropBit', flag: 'iptables-drop-bit', min: 0, max: 31 },
+  { field: 'iptablesMasqueradeBit', flag: 'iptables-masquerade-bit', min: 0, max: 31 },
+  { field: 'kubeAPIBurst', flag: 'kube-api-burst', min: 0 },
+  { field: 'kubeAPIQPS', flag: 'kube-api-qps', min: 0 },
+  { field: 'nodeStatusMaxImages', flag: 'node-status-max-images', min: -1 },
+  { field: 'maxOpenFiles', flag: 'max-open-files', min: 0 },
+  { field: 'maxPods', flag: 'max-pods', min: 0 },
+  { field: 'oomScoreAdj', flag: 'oom-score-adj', min: -1000, max: 1000 },
+  { field: 'podsPerCore', flag: 'pods-per-core', min: 0 },
+  { field: 'port', flag: 'port', min: 1, max: 65535 },
+  { field: 'readOnlyPort', flag: 'read-only-port', min: 1, max: 65535, off: 0 },
+  { field: 'registryBurst', flag: 'registry-burst', min: 0 },
+  { field: 'registryPullQPS', flag: 'registry-qps', min: 0 },
+];
+
+function checkRange({ field, flag, min, max, off }: Range, config: KubeletConfiguration): string[] {
+  const value = config[field];
+  if (value === off || (value >= min && value <= (max ?? Infinity))) return [];
+  const name = flag === undefined ? field : `${field} (--${flag})`;
+  if (max !== undefined) return [invalid(`${name} ${value} must be between ${off ?? min} and ${max}, inclusive`)];
+  return [invalid(`${name} ${value} ${min === 0 ? 'must not be a negative number' : `must be ${min} or greater`}`)];
+}
+
+export const checkNumbers: Rules = ({ config: c, gates }) => [
+  ...ranges.flatMap((range) => checkRange(range, c)),
+  ...complaints(
+    [c.nodeLeaseDurationSeconds <= 0, `nodeLeaseDurationSeconds must be greater than 0, got ${c.nodeLeaseDurationSeconds}`],
+    [
+      c.imageGCLowThresholdPercent >= c.imageGCHighThresholdPercent,
+      `imageGCLowThresholdPercent (--image-gc-low-threshold) ${c.imageGCLowThresholdPercent} must be less than ` +
+        `imageGCHighThresholdPercent (--image-gc-high-threshold) ${c.imageGCHighThresholdPercent}`,
+    ],
+    [
+      c.imageMaximumGCAge !== 0 && !gates.enabled('ImageMaximumGCAge'),
+      'ImageMaximumGCAge feature gate is required for Kubelet configuration option imageMaximumGCAge',
+    ],
+    [c.imageMinimumGCAge < 0, `imageMinimumGCAge ${formatDuration(c.imageMinimumGCAge)} must not be negative`],
+    [c.imageMaximumGCAge < 0, `imageMaximumGCAge ${formatDuration(c.imageMaximumGCAge)} must not be negative`],
+    [
+      c.imageMaximumGCAge > 0 && c.imageMaximumGCAge <= c.imageMinimumGCAge,
+      `imageMaximumGCAge ${formatDuration(c.imageMaximumGCAge)} must be greater than imageMinimumGCAge ${formatDuration(c.imageMinimumGCAge)}`,
+    ],
+    [
+      c.maxParallelImagePulls !== null && c.maxParallelImagePulls < 1,
+      `maxParallelImagePulls ${c.maxParallelImagePulls} must be a positive number`,
+    ],
+    [
+      c.serializeImagePulls && c.maxParallelImagePulls !== null && c.maxParallelImagePulls > 1,
+      `maxParallelImagePulls ${c.maxParallelImagePulls} cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false`,
+    ],
+    [c.containerLogMaxWorkers < 1, `containerLogMaxWorkers must be greater than or equal to 1, got ${c.containerLogMaxWorkers}`],
+    [
+      c.containerLogMonitorInterval < 3000,
+      `containerLogMonitorInterval must be a positive time duration greater than or equal to 3s, got ${formatDuration(c.containerLogMonitorInterval)}`,
+    ],
+    [c.containerLogMaxFiles <= 1, `containerLogMaxFiles must be greater than 1, got ${c.containerLogMaxFiles}`],
+    [
+      c.memoryThrottlingFactor <= 0 || c.memoryThrottlingFactor > 1,
+      `memoryThrottlingFactor ${c.memoryThrottlingFactor} must be greater than 0 and less than or equal to 1.0`,
+    ],
+  ),
+];

@@ -1,0 +1,65 @@
+/** The options of the CPU and topology managers' policies (upstream: policy_options.go of each, refused at start). */
+import type { FeatureGates } from '../feature-gates.ts';
+import type { StringMap } from '../kubelet-configuration.ts';
+import { complaints, invalid, type Rules } from './rules.ts';
+
+const cpuOptions: Readonly<Record<string, { gate?: string; level?: string }>> = {
+  'full-pcpus-only': {},
+  'strict-cpu-reservation': {},
+  'prefer-align-cpus-by-uncorecache': {},
+  'distribute-cpus-across-numa': { gate: 'CPUManagerPolicyBetaOptions', level: 'Beta' },
+  'align-by-socket': { gate: 'CPUManagerPolicyAlphaOptions', level: 'Alpha' },
+  'distribute-cpus-across-cores': { gate: 'CPUManagerPolicyAlphaOptions', level: 'Alpha' },
+};
+const exclusiveCpuOptions = [
+  ['full-pcpus-only', 'distribute-cpus-across-cores'],
+  ['distribute-cpus-across-numa', 'distribute-cpus-across-cores'],
+  ['prefer-align-cpus-by-uncorecache', 'distribute-cpus-across-cores'],
+  ['prefer-align-cpus-by-uncorecache', 'distribute-cpus-across-numa'],
+] as const;
+/** Upstream's default for max-allowable-numa-nodes, which can only be raised. */
+const minNUMANodes = 8;
+/** What Go's strconv.ParseBool takes. */
+const trueTexts = ['1', 't', 'T', 'true', 'TRUE', 'True'];
+const falseTexts = ['0', 'f', 'F', 'false', 'FALSE', 'False'];
+
+function checkCpuOption(name: string, value: string, gates: FeatureGates): string[] {
+  const option = Object.hasOwn(cpuOptions, name) ? cpuOptions[name] : undefined;
+  const where = 'cpuManagerPolicyOptions (--cpu-manager-policy-options)';
+  if (!option) return [invalid(`${where}: unknown CPU Manager Policy option: "${name}"`)];
+  return complaints(
+    [
+      option.gate !== undefined && !gates.enabled(option.gate),
+      `${where}: CPU Manager Policy ${option.level}-level Options not enabled, but option "${name}" provided`,
+    ],
+    [!isBool(value), `${where}: bad value for option "${name}": "${value}" is neither true nor false`],
+  );
+}
+
+function checkTopologyOption(name: string, value: string): string[] {
+  const where = 'topologyManagerPolicyOptions (--topology-manager-policy-options)';
+  if (name === 'prefer-closest-numa-nodes') {
+    return complaints([!isBool(value), `${where}: bad value for option "${name}": "${value}" is neither true nor false`]);
+  }
+  if (name !== 'max-allowable-numa-nodes') return [invalid(`${where}: unknown Topology Manager Policy option: "${name}"`)];
+  if (!/^[-+]?[0-9]+$/.test(value)) return [invalid(`${where}: unable to convert policy option to integer "${name}": "${value}"`)];
+  return complaints([
+    Number(value) < minNUMANodes,
+    `${where}: the minimum value of "${name}" should not be less than ${minNUMANodes}, got ${value}`,
+  ]);
+}
+
+function isBool(text: string): boolean {
+  return trueTexts.includes(text) || falseTexts.includes(text);
+}
+
+export const checkPolicyOptions: Rules = ({ config, gates }) => {
+  const isOn = (options: StringMap, name: string): boolean => trueTexts.includes(options[name] ?? '');
+  return [
+    ...Object.entries(config.cpuManagerPolicyOptions).flatMap(([name, value]) => checkCpuOption(name, value, gates)),
+    ...exclusiveCpuOptions
+      .filter((pair) => pair.every((name) => isOn(config.cpuManagerPolicyOptions, name)))
+      .map(([a, b]) => invalid(`cpuManagerPolicyOptions: static policy options ${a} and ${b} can not be used at the same time`)),
+    ...Object.entries(config.topologyManagerPolicyOptions).flatMap(([name, value]) => checkTopologyOption(name, value)),
+  ];
+};

@@ -1,0 +1,113 @@
+/** What is kept back from pods, for whom and how (upstream: validation.go, validation_reserved_memory.go, and what parses at start). */
+import { isZeroQuantity, parseQuantity } from '../../../shared/kubernetes/quantity.ts';
+import type { KubeletConfiguration, StringMap } from '../kubelet-configuration.ts';
+import { alternatives, complaints, failureOf, invalid, type Rules } from './rules.ts';
+
+const enforcements = ['pods', 'system-reserved', 'system-reserved-compressible', 'kube-reserved', 'kube-reserved-compressible', 'none'];
+const field = 'enforceNodeAllocatable (--enforce-node-allocatable)';
+const reservable = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
+
+const checkEnforcements: Rules = ({ config }) => {
+  const given = config.enforceNodeAllocatable;
+  const exclusive = ['system-reserved', 'kube-reserved']
+    .filter((name) => given.includes(name) && given.includes(`${name}-compressible`))
+    .map((name) => invalid(`both "${name}-compressible" and "${name}" cannot be specified together in ${field}`));
+  return [
+    ...exclusive,
+    ...given.flatMap((name, index) =>
+      given.indexOf(name) < index ? [invalid(`duplicated enforcements "${name}" in ${field}`)] : checkEnforcement(name, config),
+    ),
+  ];
+};
+
+function checkEnforcement(name: string, config: KubeletConfiguration): string[] {
+  if (!enforcements.includes(name)) {
+    return [invalid(`option "${name}" specified for ${field}. Valid options are ${alternatives(enforcements)}`)];
+  }
+  if (name === 'none') {
+    return complaints([
+      config.enforceNodeAllocatable.length > 1,
+      `${field} may not contain additional enforcements when "none" is specified`,
+    ]);
+  }
+  const needs = (cgroup: string, flag: string, prefix: string): readonly [boolean, string] => [
+    name.startsWith(prefix) && cgroup === '',
+    `${flag} must be specified when "${prefix}" or "${prefix}-compressible" included in ${field}`,
+  ];
+  return complaints(
+    needs(config.systemReservedCgroup, 'systemReservedCgroup (--system-reserved-cgroup)', 'system-reserved'),
+    needs(config.kubeReservedCgroup, 'kubeReservedCgroup (--kube-reserved-cgroup)', 'kube-reserved'),
+    [!config.cgroupsPerQOS, `cgroupsPerQOS (--cgroups-per-qos) must be set to true when "${name}" contained in ${field}`],
+  );
+}
+
+const checkReservedMemory: Rules = ({ config }) => {
+  const seen = new Set<string>();
+  return config.reservedMemory.flatMap(({ numaNode, limits }) =>
+    Object.entries(limits).flatMap(([resource, quantity]) => {
+      const key = `${numaNode} ${resource}`;
+      const isDuplicate = seen.has(key);
+      seen.add(key);
+      return complaints(
+        [
+          resource !== 'memory' && !resource.startsWith('hugepages-'),
+          `the limit type "${resource}" for NUMA node ${numaNode} is not supported, only [memory hugepages-<HugePageSize>] is accepted`,
+        ],
+        [isZeroQuantity(quantity), `reserved memory may not be zero for NUMA node ${numaNode} and resource "${resource}"`],
+        [isDuplicate, `the reserved memory has a duplicate value for NUMA node ${numaNode} and resource "${resource}"`],
+      );
+    }),
+  );
+};
+
+function checkReservations(name: string, reservations: StringMap): string[] {
+  return Object.entries(reservations).flatMap(([resource, text]) => {
+    if (!reservable.includes(resource)) return [invalid(`${name}: cannot reserve "${resource}" resource`)];
+    const failure = failureOf(() => parseQuantity(text));
+    if (failure !== undefined) return [invalid(`${name}: failed to parse quantity "${text}" for "${resource}" resource: ${failure}`)];
+    return complaints([parseQuantity(text).nanos < 0n, `${name}: resource quantity for "${resource}" cannot be negative: ${text}`]);
+  });
+}
+
+function checkQOSReserved(reservations: StringMap): string[] {
+  return Object.entries(reservations).flatMap(([resource, text]) => {
+    if (resource !== 'memory') return [invalid(`qosReserved (--qos-reserved): cannot reserve "${resource}" resource`)];
+    const isPercentage = /^[+-]?[0-9]+%+$/.test(text) && Number.parseInt(text, 10) >= 0 && Number.parseInt(text, 10) <= 100;
+    return complaints([
+      !isPercentage,
+      `qosReserved (--qos-reserved): "${text}" for "${resource}" must be a percentage between 0% and 100%`,
+    ]);
+  });
+}
+
+/** Linux's list of CPUs: `0-3,8`. Throws with what is wrong. */
+export function checkCPUList(text: string): void {
+  for (const part of text.split(',')) {
+    const match = /^([0-9]+)(?:-([0-9]+))?$/.exec(part);
+    if (!match) throw new Error(`"${part}" is no CPU and no range of CPUs`);
+    const [, first = '', last = first] = match;
+    if (Number(first) > Number(last)) throw new Error(`invalid range "${part}" (${first} > ${last})`);
+  }
+}
+
+const checkReservedCPUs: Rules = ({ config }) => {
+  const cpus = config.reservedSystemCPUs;
+  if (cpus === '') return [];
+  const failure = failureOf(() => checkCPUList(cpus));
+  return complaints(
+    [
+      config.systemReservedCgroup !== '' || config.kubeReservedCgroup !== '',
+      "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
+    ],
+    [failure !== undefined, `unable to parse reservedSystemCPUs (--reserved-cpus) ${cpus}, error: ${failure}`],
+  );
+};
+
+export const checkResources: Rules = (input) => [
+  ...checkEnforcements(input),
+  ...checkReservedCPUs(input),
+  ...checkReservedMemory(input),
+  ...checkReservations('systemReserved (--system-reserved)', input.config.systemReserved),
+  ...checkReservations('kubeReserved (--kube-reserved)', input.config.kubeReserved),
+  ...checkQOSReserved(input.config.qosReserved),
+];
