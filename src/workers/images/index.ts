@@ -28,7 +28,7 @@ const remover = new ContainerRemover({ runtime: runtime.runtime, deadlineMs: bir
 const snapshot = new RuntimeSnapshotReader(birth.snapshot);
 const collector = new ContainerCollector({ snapshot, remover, podLogsDir, containerLogsDir, clock: systemClock, logger });
 
-serveThread<ImagesApi>({
+const api: ImagesApi = {
   ensureImage: (request) => imageManager.ensureImage(request),
   collectContainers: (request) => collector.collect(request),
   async removeContainers(ids) {
@@ -45,4 +45,5 @@ serveThread<ImagesApi>({
     runtime.close();
     images.close();
   },
-});
+};
+serveThread(api);
