@@ -4,6 +4,7 @@
  */
 import type { ImagesApi, ImagesBirth } from '../../shared/contracts/images.ts';
 import { CriClient } from '../../shared/cri/client.ts';
+import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
@@ -13,8 +14,9 @@ import { ImageManager } from './image-manager.ts';
 
 const { birth, logger, heart } = enterThread<ImagesBirth>();
 
-const runtime = new CriClient({ endpoint: birth.runtimeEndpoint });
-const images = birth.imageEndpoint === birth.runtimeEndpoint ? runtime : new CriClient({ endpoint: birth.imageEndpoint });
+const runtime = new CriClient({ endpoint: birth.runtimeEndpoint, onCall: countRuntimeOperation });
+const images =
+  birth.imageEndpoint === birth.runtimeEndpoint ? runtime : new CriClient({ endpoint: birth.imageEndpoint, onCall: countRuntimeOperation });
 const imageManager = new ImageManager({
   images: images.images,
   clock: systemClock,
