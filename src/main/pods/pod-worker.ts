@@ -5,45 +5,25 @@
  * SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
 import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
-import type {
-  CleanUpPodTask,
-  ContainerBackoff,
-  PodSyncResult,
-  SyncPodTask,
-  SyncTerminatedPodTask,
-  SyncTerminatingPodTask,
-} from '../../shared/contracts/pod-sync.ts';
+import type { ContainerBackoff, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
-import { KubeletError, toFailure } from '../../shared/errors/kubelet-error.ts';
+import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import type { PodTask } from '../threads/pod-sync-line.ts';
+import type { PodSyncRun } from '../threads/pod-sync-pool.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference, type EventSink } from './events.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
 import type { PodStatusCache } from './pod-status-cache.ts';
 import type { PodStatuses } from './pod-statuses.ts';
-import { requeueDelayMs, type RequeuePolicy } from './sync-outcome.ts';
+import { failedWith, mergeBackoffs, requeueDelayMs, type RequeuePolicy } from './sync-outcome.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-type WithoutLine<T> = Omit<T, 'line'>;
-/** A task as main states it: the pool adds the line. */
-export type PodTask =
-  | WithoutLine<SyncPodTask>
-  | WithoutLine<SyncTerminatingPodTask>
-  | WithoutLine<SyncTerminatedPodTask>
-  | WithoutLine<CleanUpPodTask>;
-
-/** A task under way. The result never rejects for what the task did; a pool that is closed rejects it. */
-export interface PodTaskRun {
-  readonly result: Promise<PodSyncResult>;
-  stop(): void;
-  shrinkGracePeriod(gracePeriodSeconds: number): void;
-}
-
 export interface PodWorkerDependencies {
-  readonly pool: { run(task: PodTask): PodTaskRun };
+  readonly pool: { run(task: PodTask): PodSyncRun };
   /** The pleg thread's look at one pod, begun after the call. Must settle. */
   readonly look: (uid: PodUID) => Promise<RuntimePodStatus | null>;
   readonly cache: PodStatusCache;
@@ -79,7 +59,7 @@ export class PodWorker {
   /** A loop of steps is under way; `#dirty`: and something arrived since its last step began. */
   #working: Promise<void> | null = null;
   #dirty = false;
-  #run: PodTaskRun | null = null;
+  #run: PodSyncRun | null = null;
   /** Monotonic ms: only what was seen of the pod after this counts, since a task changed the runtime then. */
   #freshAfterMs = -Infinity;
   #backoffs: readonly ContainerBackoff[] = [];
@@ -172,12 +152,7 @@ export class PodWorker {
       if (!pod.finished) return await this.#finish();
       if (this.#forgetRequested) await this.#cleanUp();
     } catch (err) {
-      this.#settle(pod.state === 'syncing' ? 'sync' : 'terminating', {
-        outcome: 'failed',
-        failure: toFailure(err, 'FailedSync'),
-        ...nothing,
-        backoffs: this.#backoffs,
-      });
+      this.#settle(pod.state === 'syncing' ? 'sync' : 'terminating', failedWith(err));
     }
     return false;
   }
@@ -204,7 +179,7 @@ export class PodWorker {
       apiStatus,
       backoffs: this.#backoffs,
     });
-    this.#backoffs = result.backoffs;
+    this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
     this.#deps.statuses.setWaiting(uid, result.waiting);
     this.#settle('sync', result);
     if (result.changedRuntime) await this.#look();
@@ -283,7 +258,7 @@ export class PodWorker {
     try {
       return await run.result;
     } catch (err) {
-      return { outcome: 'failed', failure: toFailure(err, 'FailedSync'), ...nothing, backoffs: this.#backoffs };
+      return failedWith(err);
     } finally {
       this.#run = null;
     }
@@ -338,6 +313,3 @@ export class PodWorker {
     }
   }
 }
-
-/** What a result says when there was no task to say more. */
-const nothing = { waiting: {}, changedRuntime: true } as const;

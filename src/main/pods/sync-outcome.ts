@@ -1,5 +1,6 @@
-/** When a pod is looked at again after a task: pure. Upstream: completeWork in pkg/kubelet/pod_workers.go. */
-import type { PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+/** What a task's result means for what comes next, above all when the pod is looked at again: pure. Upstream: completeWork in pkg/kubelet/pod_workers.go. */
+import type { ContainerBackoff, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+import { toFailure } from '../../shared/errors/kubelet-error.ts';
 
 export interface RequeuePolicy {
   /** syncFrequency: how often a pod that is well is looked at. */
@@ -47,4 +48,16 @@ export function requeueDelayMs(
     default:
       return result satisfies never;
   }
+}
+
+/** A failure of main's own, before or instead of a task. */
+export function failedWith(err: unknown): PodSyncResult {
+  return { outcome: 'failed', failure: toFailure(err, 'FailedSync'), waiting: {}, backoffs: [], changedRuntime: true };
+}
+
+/** A task answers with the back-offs that it changed. */
+export function mergeBackoffs(before: readonly ContainerBackoff[], changed: readonly ContainerBackoff[]): readonly ContainerBackoff[] {
+  if (changed.length === 0) return before;
+  const keys = new Set(changed.map(({ key }) => key));
+  return [...before.filter(({ key }) => !keys.has(key)), ...changed];
 }

@@ -1,0 +1,104 @@
+/**
+ * How the runtime is, asked every five seconds through the pleg thread: whether pods can be synced at all, whether its network is ready,
+ * and what it is. Upstream: updateRuntimeUp in pkg/kubelet/kubelet.go and pkg/kubelet/runtime.go.
+ *
+ * A runtime that is not there, at start or later, is not the kubelet's end: it says so, once for each change, and asks on.
+ */
+import type { RuntimeFacts } from '../../shared/contracts/pleg.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+
+export interface RuntimeStateDependencies {
+  /** Must settle. */
+  readonly ask: () => Promise<RuntimeFacts>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const periodMs = 5000;
+/** Upstream's maxWaitForContainerRuntime: without a good answer for so long, the runtime counts as down. */
+const downAfterMs = 30_000;
+/** Until the first answer it is asked sooner, from 100 ms, doubling, to the period. */
+const firstRetryMs = 100;
+
+export class RuntimeState {
+  readonly #deps: RuntimeStateDependencies;
+  #facts: RuntimeFacts | null = null;
+  /** Monotonic ms of the last answer by which the runtime was ready. */
+  #readyAtMs = -Infinity;
+  #notReady: string | null = null;
+  /** The state as it was last told, so that the log says each change once. */
+  #told: string | null = null;
+
+  constructor(dependencies: RuntimeStateDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** The last answer; null: there was none yet. */
+  get facts(): RuntimeFacts | null {
+    return this.#facts;
+  }
+
+  /** Why no pod can be synced now; null: it can. Upstream: runtimeErrors. */
+  errors(): string | null {
+    if (this.#facts === null) return 'container runtime status check may not have completed yet';
+    if (this.#notReady !== null) return this.#notReady;
+    return this.#deps.clock.monotonic() - this.#readyAtMs > downAfterMs ? 'container runtime is down' : null;
+  }
+
+  /** Why only pods on the host's network may start; null: all may. */
+  networkErrors(): string | null {
+    const network = this.#facts?.conditions.find(({ type }) => type === 'NetworkReady');
+    if (network?.status) return null;
+    return `container runtime network not ready: ${describe('NetworkReady', network)}`;
+  }
+
+  /** Asks until there is a first answer. Rejects with the signal's reason. */
+  async untilAnswered(signal: AbortSignal): Promise<RuntimeFacts> {
+    let delayMs = firstRetryMs;
+    for (;;) {
+      await this.#askOnce();
+      if (this.#facts) return this.#facts;
+      await this.#deps.clock.sleep(delayMs, signal);
+      delayMs = Math.min(periodMs, delayMs * 2);
+    }
+  }
+
+  /** Asks every five seconds, until the signal aborts. */
+  async watch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#deps.clock.sleep(periodMs, signal).catch(() => {});
+      if (!signal.aborted) await this.#askOnce();
+    }
+  }
+
+  async #askOnce(): Promise<void> {
+    try {
+      const facts = await this.#deps.ask();
+      this.#facts = facts;
+      const ready = facts.conditions.find(({ type }) => type === 'RuntimeReady');
+      this.#notReady = ready?.status ? null : `container runtime not ready: ${describe('RuntimeReady', ready)}`;
+      if (ready?.status) this.#readyAtMs = this.#deps.clock.monotonic();
+      this.#tell(this.#notReady ?? this.networkErrors());
+    } catch (err) {
+      this.#tell(`container runtime does not answer: ${messageOf(err)}`);
+    }
+  }
+
+  #tell(problem: string | null): void {
+    const { logger } = this.#deps;
+    if (problem === this.#told && this.#facts) return;
+    const changed = problem !== this.#told;
+    this.#told = problem;
+    if (problem !== null)
+      (changed ? logger.error : logger.debug).call(logger, { err: problem }, 'Container runtime sanity check failed, will ask again');
+    else if (changed)
+      logger.info({ runtime: this.#facts?.runtimeName, version: this.#facts?.runtimeVersion }, 'Container runtime is ready');
+  }
+}
+
+function describe(type: string, condition: RuntimeFacts['conditions'][number] | undefined): string {
+  if (!condition) return `${type} is not reported`;
+  return `${type}=${condition.status} reason:${condition.reason} message:${condition.message}`;
+}
