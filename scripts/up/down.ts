@@ -1,11 +1,12 @@
 /** `npm run down`: removes all that `npm run up` made, in both its kinds, and says what it leaves. */
-import { existsSync, lstatSync, readdirSync, readlinkSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { removeCgroup } from '../host/cgroups.ts';
+import { removeLogLinks } from '../host/log-links.ts';
 import { destroyPrivateContainerd, removeFolder } from '../host/private-containerd.ts';
-import { placeOf, project, type Place } from './place.ts';
+import { placeOf, project } from './place.ts';
 import { stopDaemon } from './processes.ts';
-
-const containerLogs = '/var/log/containers';
 
 for (const place of [placeOf(false), placeOf(true)]) {
   if (!existsSync(place.folder)) continue;
@@ -14,30 +15,10 @@ for (const place of [placeOf(false), placeOf(true)]) {
   await stopDaemon({ pidFile: join(place.folder, 'runtime.pid'), mark: place.simulatedSocket });
   if (!place.simulate) {
     await destroyPrivateContainerd(place.containerd);
-    removeCgroups(place);
-    removeLogLinks(place);
+    while (!removeCgroup(place.cgroupRoot)) await sleep(50);
+    removeLogLinks(place.podLogs);
   }
   removeFolder(place.folder);
 }
 for (const made of ['.cache', 'dist']) rmSync(join(project, made), { recursive: true, force: true });
 console.log('==> done. Left in place: the Debian packages, and node_modules');
-
-/** A cgroup is removed as an empty folder, children first. */
-function removeCgroups({ cgroupRoot }: Place): void {
-  const mounts = readdirSync('/sys/fs/cgroup', { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  for (const root of ['/sys/fs/cgroup', ...mounts.map(({ name }) => join('/sys/fs/cgroup', name))]) removeCgroup(root + cgroupRoot);
-}
-
-function removeCgroup(path: string): void {
-  if (!existsSync(path)) return;
-  for (const entry of readdirSync(path, { withFileTypes: true })) if (entry.isDirectory()) removeCgroup(join(path, entry.name));
-  rmdirSync(path);
-}
-
-function removeLogLinks({ podLogs }: Place): void {
-  if (!existsSync(containerLogs)) return;
-  for (const name of readdirSync(containerLogs)) {
-    const path = join(containerLogs, name);
-    if (lstatSync(path).isSymbolicLink() && readlinkSync(path).startsWith(`${podLogs}/`)) rmSync(path);
-  }
-}

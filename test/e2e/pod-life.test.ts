@@ -1,0 +1,192 @@
+/** The life of static pods on a real containerd: they run, restart, back off, change and end as upstream's would. */
+import assert from 'node:assert/strict';
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+
+for (const containerd of ['1.7', '1.6'] as const) {
+  describe(`on containerd ${containerd}`, () => {
+    let node: TestNode;
+    before(async () => {
+      node = await TestNode.start({ after }, { containerd });
+      await node.startKubelet();
+    });
+
+    test('a pod runs, with its init container before it, and ends without a trace', async () => {
+      const manifest = aManifest('web', {
+        initContainers: [
+          aBusybox({ name: 'first', sh: 'echo prepared > /data/file', volumeMounts: [{ name: 'data', mountPath: '/data' }] }),
+        ],
+        containers: [
+          aBusybox({
+            sh: 'cat /data/file; trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done',
+            volumeMounts: [{ name: 'data', mountPath: '/data' }],
+          }),
+        ],
+        volumes: [{ name: 'data', emptyDir: { medium: 'Memory' } }],
+      });
+      node.apply(manifest);
+      const pod = await node.untilRunning('web');
+      assert.equal(pod.status?.initContainerStatuses?.[0]?.state?.terminated?.exitCode, 0);
+      assert.equal(pod.metadata.namespace, 'default');
+      assert.match(pod.status?.podIP ?? '', /^10\./);
+      await waitUntil('its log is there', () => node.logsOf(pod, 'app') === 'prepared');
+      const podDir = join(node.rootDir, 'pods', pod.metadata.uid);
+      assert.ok(readFileSync('/proc/self/mounts', 'utf8').includes(`${podDir}/volumes/kubernetes.io~empty-dir/data`));
+
+      node.delete('web');
+      await node.untilGone('web');
+      await waitUntil('its folder is gone', () => !existsSync(podDir));
+      assert.ok(!readFileSync('/proc/self/mounts', 'utf8').includes(podDir));
+      const cgroups = readdirSync('/sys/fs/cgroup/memory' + node.cgroupRoot, { recursive: true, encoding: 'utf8' });
+      assert.deepEqual(
+        cgroups.filter((path) => path.includes(pod.metadata.uid)),
+        [],
+      );
+    });
+
+    test('a crashing container is restarted after a back-off, and shows how it ended', async () => {
+      node.apply(aManifest('crash', { containers: [aBusybox({ sh: 'echo bad > /dev/termination-log; exit 7' })] }));
+      const pod = await node.until(
+        'crash',
+        'is in CrashLoopBackOff',
+        ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
+      );
+      const app = pod.status?.containerStatuses?.[0];
+      assert.equal(app?.lastState?.terminated?.exitCode, 7);
+      assert.equal(app?.lastState?.terminated?.message, 'bad\n');
+      assert.match(app?.state?.waiting?.message ?? '', /^back-off \d+s restarting failed container=app pod=crash-test-node_default\(/);
+      await node.until('crash', 'was restarted twice', ({ status }) => (status?.containerStatuses?.[0]?.restartCount ?? 0) >= 2, 45_000);
+      node.delete('crash');
+      await node.untilGone('crash');
+    });
+
+    test('a job-like pod is started again until it succeeds, and stays so', async () => {
+      const sh = 'test -e /state/tried && exit 0; touch /state/tried; exit 1';
+      const containers = [aBusybox({ sh, volumeMounts: [{ name: 'state', mountPath: '/state' }] })];
+      node.apply(aManifest('job', { restartPolicy: 'OnFailure', containers, volumes: [{ name: 'state', emptyDir: {} }] }));
+      const pod = await node.until('job', 'succeeded', ({ status }) => status?.phase === 'Succeeded', 45_000);
+      assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 1);
+      assert.equal(pod.status?.containerStatuses?.[0]?.state?.terminated?.reason, 'Completed');
+      node.delete('job');
+      await node.untilGone('job');
+    });
+
+    test('a sidecar starts before the main container and ends after it', async () => {
+      const log = (word: string) =>
+        `echo start-${word} >> /order/log; trap 'echo stop-${word} >> /order/log; exit 0' TERM; while :; do sleep 1000 & wait $!; done`;
+      const volumeMounts = [{ name: 'order', mountPath: '/order' }];
+      node.apply(
+        aManifest('sidecar', {
+          initContainers: [aBusybox({ name: 'side', sh: log('side'), restartPolicy: 'Always', volumeMounts })],
+          containers: [aBusybox({ sh: log('main'), volumeMounts })],
+          volumes: [{ name: 'order', hostPath: { path: `${node.folder}/order`, type: 'DirectoryOrCreate' } }],
+        }),
+      );
+      await node.untilRunning('sidecar');
+      await waitUntil('both have said that they run', () => readFileSync(`${node.folder}/order/log`, 'utf8').includes('start-main'));
+      node.delete('sidecar');
+      await node.untilGone('sidecar');
+      assert.deepEqual(readFileSync(`${node.folder}/order/log`, 'utf8').trim().split('\n'), [
+        'start-side',
+        'start-main',
+        'stop-main',
+        'stop-side',
+      ]);
+    });
+
+    test('a container that is killed behind its back runs again', async () => {
+      node.apply(aManifest('killed'));
+      const pod = await node.untilRunning('killed');
+      const id = pod.status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '';
+      node.containerd.ctr('task', 'kill', '--signal', 'SIGKILL', id);
+      const again = await node.until(
+        'killed',
+        'runs again',
+        ({ status }) => status?.containerStatuses?.[0]?.restartCount === 1 && status.containerStatuses[0].ready,
+      );
+      assert.equal(again.metadata.uid, pod.metadata.uid);
+      assert.equal(again.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 137);
+      node.delete('killed');
+      await node.untilGone('killed');
+    });
+
+    test('a changed manifest replaces the pod; the old one has ended before the new one runs', async () => {
+      node.apply(aManifest('change'));
+      const old = await node.untilRunning('change');
+      node.apply(aManifest('change', { containers: [aBusybox({ env: [{ name: 'NEW', value: '1' }] })] }));
+      const renewed = await node.until(
+        'change',
+        'was replaced',
+        ({ metadata, status }) => metadata.uid !== old.metadata.uid && status?.phase === 'Running',
+      );
+      const { items } = await node.cri.runtime.call('listPodSandbox', { filter: { state: { state: 0 } } }, { deadlineMs: 5000 });
+      const uids = items.filter(({ metadata }) => metadata?.name === 'change-test-node').map(({ metadata }) => metadata?.uid);
+      assert.deepEqual(uids, [renewed.metadata.uid]);
+      node.delete('change');
+      await node.untilGone('change');
+    });
+
+    test('preStop runs inside the grace period, and a container that ignores the signal is killed at its end', async () => {
+      node.apply(
+        aManifest('stubborn', {
+          terminationGracePeriodSeconds: 3,
+          containers: [
+            aBusybox({
+              sh: 'trap "" TERM; while :; do sleep 1000 & wait $!; done',
+              lifecycle: { preStop: { exec: { command: ['sh', '-c', 'date +%s > /out/prestop; sleep 1'] } } },
+              volumeMounts: [{ name: 'out', mountPath: '/out' }],
+            }),
+          ],
+          volumes: [{ name: 'out', hostPath: { path: `${node.folder}/out`, type: 'DirectoryOrCreate' } }],
+        }),
+      );
+      await node.untilRunning('stubborn');
+      node.delete('stubborn');
+      await node.untilGone('stubborn');
+      assert.match(readFileSync(`${node.folder}/out/prestop`, 'utf8'), /^\d+\n$/);
+    });
+
+    test('an image that cannot be pulled backs off, and says so', async () => {
+      node.apply(aManifest('no-image', { containers: [aBusybox({ image: 'no-registry.invalid/none:1' })] }));
+      const pod = await node.until(
+        'no-image',
+        'backs off',
+        ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ImagePullBackOff',
+      );
+      assert.match(
+        pod.status?.containerStatuses?.[0]?.state?.waiting?.message ?? '',
+        /Back-off pulling image "no-registry.invalid\/none:1": ErrImagePull: /,
+      );
+      assert.equal(pod.status?.phase, 'Pending');
+      node.delete('no-image');
+      await node.untilGone('no-image');
+    });
+
+    test('log collectors find each container’s log under its usual name', async () => {
+      node.apply(aManifest('logs', { containers: [aBusybox({ sh: 'echo to-be-found; sleep 1000' })] }));
+      const pod = await node.untilRunning('logs');
+      const id = pod.status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '';
+      const link = `/var/log/containers/logs-test-node_default_app-${id}.log`;
+      assert.ok(lstatSync(link).isSymbolicLink());
+      assert.equal(readlinkSync(link), join(node.podLogs, `default_logs-test-node_${pod.metadata.uid}`, 'app', '0.log'));
+      await waitUntil('its line is there', () => readFileSync(link, 'utf8').includes('stdout F to-be-found'));
+      node.delete('logs');
+      await node.untilGone('logs');
+    });
+
+    test('the kubelet ends on SIGTERM with exit code 0, and its pods keep running', async () => {
+      node.apply(aManifest('stays'));
+      const before = await node.untilRunning('stays');
+      assert.equal(await node.stopKubelet('SIGTERM'), 0);
+      const { containers } = await node.cri.runtime.call('listContainers', { filter: { state: { state: 1 } } }, { deadlineMs: 5000 });
+      assert.ok(containers.some(({ labels }) => labels['io.kubernetes.pod.uid'] === before.metadata.uid));
+      await node.startKubelet();
+      const still = await node.untilRunning('stays');
+      assert.equal(still.status?.containerStatuses?.[0]?.containerID, before.status?.containerStatuses?.[0]?.containerID);
+      assert.equal(still.status?.containerStatuses?.[0]?.restartCount, 0);
+    });
+  });
+}
