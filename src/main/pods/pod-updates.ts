@@ -5,6 +5,7 @@
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import type { PodUpdate } from '../sources/index.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference, type EventSink } from './events.ts';
 import type { PodManager } from './pod-manager.ts';
@@ -29,6 +30,25 @@ export class PodUpdates {
 
   constructor(dependencies: PodUpdatesDependencies) {
     this.#deps = dependencies;
+  }
+
+  handle({ op, source, pods }: PodUpdate): void {
+    const names = pods.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
+    this.#deps.logger[op === 'RECONCILE' ? 'debug' : 'info']({ op, source, pods: names }, 'SyncLoop update');
+    switch (op) {
+      case 'ADD':
+        return this.add(pods);
+      // A graceful deletion is an update with a deletion time.
+      case 'UPDATE':
+      case 'DELETE':
+        return this.update(pods);
+      case 'REMOVE':
+        return this.remove(pods);
+      case 'RECONCILE':
+        return this.reconcile(pods);
+      default:
+        op satisfies never;
+    }
   }
 
   add(pods: readonly Pod[]): void {

@@ -5,12 +5,12 @@
  */
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
-import { configSourceAnnotation } from '../../shared/kubernetes/annotations.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { firstSeen, type PodFacts, type PodLifecycle } from './pod-lifecycle.ts';
 import type { FailedPod } from './pod-statuses.ts';
 import { PodWorker, type PodWorkerDependencies, type PodWorkerOwner } from './pod-worker.ts';
+import { isStaticPod } from './static-pod.ts';
 import { StaticPodOrder } from './static-pod-order.ts';
 
 export interface KillPodOptions {
@@ -217,12 +217,6 @@ export class PodWorkers implements PodWorkerOwner {
       waiters.add(done);
     });
   }
-}
-
-/** From a file or a URL, not from the API server (upstream: kubetypes.IsStaticPod). */
-export function isStaticPod(pod: Pod): boolean {
-  const source = pod.metadata.annotations?.[configSourceAnnotation];
-  return source !== undefined && source !== 'api';
 }
 
 function podFacts(pod: Pod): PodFacts {

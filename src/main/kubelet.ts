@@ -1,0 +1,231 @@
+/**
+ * The composition root: every part is made here, by hand, in the order in which it starts, and ended in the order of the data's flow:
+ * sources → sync loop → pod workers → sync pool → the threads that look → the server.
+ *
+ * A runtime that is not there when the kubelet starts is waited for, with `/healthz` up and the log saying so; upstream gives up.
+ */
+import { availableParallelism, hostname } from 'node:os';
+import type { PlegMessage } from '../shared/contracts/pleg.ts';
+import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';
+import type { Logger } from '../shared/log/logger.ts';
+import { createRuntimeSnapshot } from '../shared/state/runtime-snapshot.ts';
+import { usageTable, usageTableCapacity } from '../shared/state/usage-table.ts';
+import { systemClock as clock } from '../shared/time/clock.ts';
+import { hostFacts } from './node/host-facts.ts';
+import { NodeFactsSource } from './node/node-facts.ts';
+import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
+import { RuntimeState } from './node/runtime-state.ts';
+import type { KubeletStart } from './options.ts';
+import { containersToDelete } from './pods/container-deletor.ts';
+import { EventLog } from './pods/events.ts';
+import { Housekeeping } from './pods/housekeeping.ts';
+import { listPodDirectories } from './pods/pod-directories.ts';
+import { podListJson } from './pods/pod-list.ts';
+import { PodManager } from './pods/pod-manager.ts';
+import { PodStatusCache } from './pods/pod-status-cache.ts';
+import { PodStatuses } from './pods/pod-statuses.ts';
+import { PodUpdates } from './pods/pod-updates.ts';
+import { PodWorkers } from './pods/pod-workers.ts';
+import { StartAdmission } from './pods/start-admission.ts';
+import { startRequest } from './pods/start-request.ts';
+import { WorkQueue } from './pods/work-queue.ts';
+import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
+import { StopOrder, within } from './stop-order.ts';
+import { SyncLoop } from './sync-loop.ts';
+import { imagesSettings, plegSettings, podSyncSettings, serverSettings, statsSettings } from './thread-settings.ts';
+import { ImagesThread } from './threads/images-thread.ts';
+import { PlegThread } from './threads/pleg-thread.ts';
+import { defaultPodSyncThreads, PodSyncPool } from './threads/pod-sync-pool.ts';
+import { ProbesThread } from './threads/probes-thread.ts';
+import { ServerThread } from './threads/server-thread.ts';
+import { StatsThread } from './threads/stats-thread.ts';
+import { ThreadState } from './threads/thread-state.ts';
+
+/** Upstream's backOffPeriod. */
+const backOffMs = 10_000;
+/** SIGTERM to exit takes 5 s at most: a second of it is for the process itself. */
+const stopDeadlineMs = 4000;
+/** What a task may take to come to a place where it can stop. */
+const drainDeadlineMs = 1500;
+
+/** Runs until the signal aborts, and resolves when all has stopped; pods keep running. Rejects when the kubelet can't start. */
+export async function runKubelet({ options, logger, signal }: KubeletStart): Promise<void> {
+  const log = (component: string): Logger => logger.child({ component });
+  const { config, flags } = options;
+  const nodeName = (flags.hostnameOverride === '' ? hostname() : flags.hostnameOverride).trim().toLowerCase();
+  const cores = availableParallelism();
+  const state = new ThreadState({
+    logging: options.logging,
+    podSyncThreads: defaultPodSyncThreads(cores),
+    syncFrequencyMs: config.syncFrequency,
+  });
+  const snapshot = createRuntimeSnapshot(config.maxPods);
+  const usage = usageTable.create(usageTableCapacity(config.maxPods));
+  const stops = new StopOrder(log('kubelet'));
+
+  const heart = state.enterMain();
+  stops.add('heart', async () => heart.stop());
+  try {
+    const cache = new PodStatusCache();
+    const podManager = new PodManager();
+    const events = new EventLog({ logger: log('events'), clock });
+    const statuses = new PodStatuses({
+      node: () => nodeFacts?.current() ?? { hostIPs: [], runtimeName: '' },
+      clock,
+      logger: log('pod-statuses'),
+    });
+    let nodeFacts: NodeFactsSource | null = null;
+
+    const upcalls = { pods: async () => podListJson(podManager, statuses), configz: async () => options.configz };
+    const server = ServerThread.start({ state, logger: log('server'), settings: serverSettings(options), upcalls });
+    stops.add('server', () => server.close());
+
+    const onMessage = (message: PlegMessage) => {
+      podWorkers?.refreshStatuses(cache.apply(message));
+      syncLoop?.onLifecycleEvents(message.events);
+    };
+    let podWorkers: PodWorkers | null = null;
+    let syncLoop: SyncLoop<PodUpdate> | null = null;
+    const pleg = PlegThread.start({ state, logger: log('pleg'), settings: plegSettings(options, snapshot), onMessage });
+    stops.add('pleg', () => pleg.close());
+
+    const runtimeState = new RuntimeState({ ask: () => pleg.runtimeStatus(), clock, logger: log('runtime-state') });
+    const runtime = await runtimeState.untilAnswered(signal);
+    void runtimeState.watch(signal);
+    const host = await hostFacts(config.cgroupDriver, runtime);
+
+    const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage }) });
+    stops.add('stats', () => stats.close());
+    const capacity = nodeCapacity(await stats.machineInfo(), config);
+    const allocatable = nodeAllocatable(capacity, config);
+    const node = await NodeFactsSource.start({ nodeName, nodeIP: flags.nodeIP, capacity, allocatable, runtimeState, clock });
+    nodeFacts = node;
+    void node.watch(signal);
+
+    const images = ImagesThread.start({ state, logger: log('images'), settings: imagesSettings(options, snapshot) });
+    stops.add('images', () => images.close());
+    const onResults = (results: Parameters<SyncLoop<PodUpdate>['onProbeResults']>[0]) => loop.onProbeResults(results);
+    const probes = ProbesThread.start({
+      state,
+      logger: log('probes'),
+      settings: { runtimeEndpoint: config.containerRuntimeEndpoint },
+      onResults,
+    });
+    stops.add('probes', () => probes.close());
+
+    const admission = new StartAdmission({ clock, cores });
+    const pool = PodSyncPool.start({
+      state,
+      logger: log('pod-sync'),
+      settings: podSyncSettings(options, host),
+      handlers: {
+        ensureImage: (request) => images.ensureImage(request),
+        startPermit: (kind, task, over) => admission.acquire(startRequest(kind, task), over),
+        event: (event) => events.record(event),
+      },
+    });
+    stops.add('pod-sync', () => pool.close());
+
+    const workQueue = new WorkQueue({ clock, onDue: () => loop.onDue() });
+    stops.add('work-queue', async () => workQueue.close());
+    const workers = new PodWorkers({
+      pool,
+      look: (uid) => pleg.look(uid),
+      cache,
+      statuses,
+      workQueue,
+      events,
+      node: () => node.current(),
+      policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
+      clock,
+      logger: log('pod-workers'),
+      random: Math.random,
+      onFinished: () => loop.requestHousekeeping(),
+      onForgotten: (uid) => {
+        housekeeping.collectSoon();
+        const wanted = podManager.get(uid);
+        if (wanted) podUpdates.start(wanted);
+      },
+    });
+    podWorkers = workers;
+    stops.add('pod-workers', () => within(drainDeadlineMs, workers.close()));
+
+    const sourcesReady = () => ready.allReady() && sources.seenAllSources();
+    const podUpdates = new PodUpdates({
+      podManager,
+      podWorkers: workers,
+      statuses,
+      events,
+      admitHandlers: [],
+      sourcesReady,
+      logger: log('pod-updates'),
+    });
+    const housekeeping = new Housekeeping({
+      podManager,
+      podWorkers: workers,
+      cache,
+      statuses,
+      start: (pod) => podUpdates.start(pod),
+      activePods: () => podUpdates.active(),
+      listPodDirectories: () => listPodDirectories(flags.rootDirectory),
+      collectContainers: (request) => images.collectContainers(request),
+      gcPolicy: {
+        minAgeMs: flags.minimumContainerTTL,
+        maxPerPodContainer: flags.maximumDeadContainersPerContainer,
+        maxContainers: flags.maximumDeadContainers,
+      },
+      clock,
+      logger: log('housekeeping'),
+    });
+    const removeDead = (uid: PodUID, died: ContainerID) => {
+      const status = cache.get(uid);
+      const keep = Math.max(1, flags.maximumDeadContainersPerContainer);
+      const ids = status ? containersToDelete(status, died, { keep, removeAll: workers.shouldContentBeRemoved(uid) }) : [];
+      if (ids.length === 0) return;
+      images
+        .removeContainers(ids)
+        .catch((err: unknown) => log('container-deletor').warn({ err, podUID: uid }, 'Could not remove dead containers'));
+    };
+    const loop = new SyncLoop<PodUpdate>({
+      runtimeErrors: () => runtimeState.errors() ?? (cache.complete ? null : 'the runtime has not been listed yet'),
+      handleUpdate: (update) => {
+        podUpdates.handle(update);
+        ready.addSource(update.source);
+      },
+      handlePodSyncs: (uids) => workers.wake(uids),
+      handleContainerDied: removeDead,
+      handleProbeResults: (results) => workers.wake(new Set(results.map((result) => result.podUID))),
+      takeDue: () => workQueue.takeDue(),
+      sourcesReady,
+      housekeep: () => housekeeping.run(),
+      beat: () => heart.loop(),
+      clock,
+      logger: log('sync-loop'),
+    });
+    syncLoop = loop;
+
+    const sources = PodSources.start({
+      nodeName,
+      staticPodPath: config.staticPodPath,
+      fileCheckFrequencyMs: config.fileCheckFrequency,
+      staticPodURL: config.staticPodURL,
+      staticPodURLHeader: config.staticPodURLHeader,
+      httpCheckFrequencyMs: config.httpCheckFrequency,
+      api: false,
+      decode: (task) => pool.decodeManifest(task),
+      onUpdate: (update) => loop.onUpdate(update),
+      onEvent: (event) => events.record(event),
+      clock,
+      logger: log('sources'),
+    });
+    const ready = new SourcesReady(sources.sources);
+    stops.add('sources', () => sources.close());
+
+    await loop.run(signal);
+  } catch (err) {
+    // Told to stop while it was still starting.
+    if (!signal.aborted) throw err;
+  } finally {
+    await within(stopDeadlineMs, stops.run());
+  }
+}

@@ -1,0 +1,26 @@
+/** How urgent a sync's wish to start something is: pure. */
+import { configSeenAnnotation } from '../../shared/kubernetes/annotations.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { PodTask } from '../threads/pod-sync-line.ts';
+import { isStaticPod } from './static-pod.ts';
+import type { StartRequest } from './start-admission.ts';
+
+/** Of system-node-critical, the highest there is: a static pod is critical whatever it says (upstream: kubetypes.IsCriticalPod). */
+const criticalPriority = 2_000_001_000;
+
+export function startRequest(kind: 'sandbox' | 'container', task: PodTask): StartRequest {
+  if (task.kind !== 'sync') return { kind, restart: false, priority: criticalPriority, podSeenAtMs: 0 };
+  const { pod, status } = task;
+  const regular = new Set(pod.spec.containers.map(({ name }) => name));
+  return {
+    kind,
+    restart: status?.containers.some(({ name, state }) => state === 'exited' && regular.has(name)) ?? false,
+    priority: isStaticPod(pod) ? criticalPriority : (pod.spec.priority ?? 0),
+    podSeenAtMs: seenAtMs(pod),
+  };
+}
+
+function seenAtMs({ metadata }: Pod): number {
+  const seen = Date.parse(metadata.annotations?.[configSeenAnnotation] ?? metadata.creationTimestamp ?? '');
+  return Number.isNaN(seen) ? 0 : seen;
+}

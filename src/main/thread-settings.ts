@@ -1,0 +1,107 @@
+/** What each thread is told of the configuration: options in, settings out. Pure. */
+import { dirname, join } from 'node:path';
+import type { ImagesBirth } from '../shared/contracts/images.ts';
+import type { PlegBirth } from '../shared/contracts/pleg.ts';
+import type { PodSyncSettings } from '../shared/contracts/pod-sync.ts';
+import type { ListenAddress, ServerBirth } from '../shared/contracts/server.ts';
+import type { StatsBirth } from '../shared/contracts/stats.ts';
+import { cgroupFsRoot, type HostFacts } from './node/host-facts.ts';
+import type { KubeletOptions } from './options.ts';
+import type { Settings } from './threads/thread-dependencies.ts';
+
+/** Upstream: genericPlegRelistPeriod. */
+const relistPeriodMs = 1000;
+/** cAdvisor's default housekeeping in the kubelet. */
+const statsPeriodMs = 10_000;
+/** Upstream: MaxCrashLoopBackOff, initialCrashLoopBackOff, and what ReduceDefaultCrashLoopBackOffDecay makes of them. */
+const crashLoop = { maxMs: 300_000, initialMs: 10_000, reducedMaxMs: 60_000, reducedInitialMs: 1000 };
+
+export function plegSettings({ config }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<PlegBirth, 'events'> {
+  return {
+    runtimeEndpoint: config.containerRuntimeEndpoint,
+    relistPeriodMs,
+    runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
+    // Whether the runtime has the stream is found out; the gate of upstream's evented PLEG is about something riskier than a look.
+    useEventStream: true,
+    snapshot,
+  };
+}
+
+export function imagesSettings({ config }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<ImagesBirth> {
+  return {
+    runtimeEndpoint: config.containerRuntimeEndpoint,
+    imageEndpoint: config.imageServiceEndpoint === '' ? config.containerRuntimeEndpoint : config.imageServiceEndpoint,
+    runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
+    serializeImagePulls: config.serializeImagePulls,
+    maxParallelImagePulls: config.maxParallelImagePulls,
+    registryPullQPS: config.registryPullQPS,
+    registryBurst: config.registryBurst,
+    podLogsDir: config.podLogsDir,
+    containerLogsDir: containerLogsDir(config.podLogsDir),
+    snapshot,
+  };
+}
+
+export function statsSettings(
+  { config, flags }: KubeletOptions,
+  host: HostFacts,
+  shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer },
+): Settings<StatsBirth> {
+  return {
+    rootDir: flags.rootDirectory,
+    ...host,
+    cgroupFsRoot,
+    cgroupRoot: config.cgroupRoot,
+    housekeepingPeriodMs: statsPeriodMs,
+    ...shared,
+  };
+}
+
+export function serverSettings({ config }: KubeletOptions): Settings<ServerBirth, 'main' | 'metricsSegments'> {
+  const listen = (address: string, port: number): ListenAddress | null => (port > 0 ? { address, port } : null);
+  return { healthz: listen(config.healthzBindAddress, config.healthzPort), readOnly: listen(config.address, config.readOnlyPort) };
+}
+
+export function podSyncSettings({ config, flags, featureGates, seccompDefault }: KubeletOptions, host: HostFacts): PodSyncSettings {
+  return {
+    runtimeEndpoint: config.containerRuntimeEndpoint,
+    runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
+    rootDir: flags.rootDirectory,
+    podLogsDir: config.podLogsDir,
+    containerLogsDir: containerLogsDir(config.podLogsDir),
+    seccompDefault,
+    seccompProfileRoot: join(flags.rootDirectory, 'seccomp'),
+    ...host,
+    cgroupFsRoot,
+    cgroupRoot: config.cgroupRoot,
+    cgroupsPerQOS: config.cgroupsPerQOS,
+    cpuCFSQuota: config.cpuCFSQuota,
+    cpuCFSQuotaPeriodUs: Math.round(config.cpuCFSQuotaPeriod * 1000),
+    podPidsLimit: config.podPidsLimit,
+    memorySwapBehavior: config.memorySwap.swapBehavior,
+    clusterDNS: config.clusterDNS,
+    clusterDomain: config.clusterDomain,
+    resolvConf: config.resolvConf,
+    allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+    ...crashLoopBackOff(featureGates, config.crashLoopBackOff.maxContainerRestartPeriod),
+    singleProcessOOMKill: config.singleProcessOOMKill ?? host.cgroupVersion === 1,
+    featureGates: Object.fromEntries(featureGates.all().map(({ name, enabled }) => [name, enabled])),
+  };
+}
+
+/** /var/log/containers beside /var/log/pods, as upstream; and beside the pods' logs where those were moved, so that two kubelets do not meet. */
+function containerLogsDir(podLogsDir: string): string {
+  return join(dirname(podLogsDir), 'containers');
+}
+
+/** Upstream: newCrashLoopBackOff. */
+function crashLoopBackOff(
+  gates: KubeletOptions['featureGates'],
+  configuredMs: number | null,
+): Pick<PodSyncSettings, 'maxContainerBackOffMs' | 'initialContainerBackOffMs'> {
+  const reduced = gates.enabled('ReduceDefaultCrashLoopBackOffDecay');
+  const initialMs = reduced ? crashLoop.reducedInitialMs : crashLoop.initialMs;
+  const defaultMs = reduced ? crashLoop.reducedMaxMs : crashLoop.maxMs;
+  const maxMs = gates.enabled('KubeletCrashLoopBackOffMax') ? (configuredMs ?? defaultMs) : defaultMs;
+  return { maxContainerBackOffMs: maxMs, initialContainerBackOffMs: Math.min(initialMs, maxMs) };
+}
