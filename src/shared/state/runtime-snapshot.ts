@@ -68,6 +68,10 @@ export class RuntimeSnapshotWriter {
     return this.#items.capacity;
   }
 
+  get size(): number {
+    return this.#items.used;
+  }
+
   /** The item's row; undefined when the table is full. Throws RangeError, naming the field, when a text is longer than its column. */
   add(item: SnapshotItem): number | undefined {
     try {

@@ -1,0 +1,36 @@
+/**
+ * The pleg thread: the only one that lists the runtime, and the only writer of the runtime snapshot and of what main knows of each
+ * pod. Started by main (main/threads/pleg-thread.ts); it changes nothing in the runtime.
+ */
+import type { PlegApi, PlegBirth } from '../../shared/contracts/pleg.ts';
+import { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
+import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
+import { systemClock } from '../../shared/time/clock.ts';
+import { CriPlegRuntime } from './pleg-runtime.ts';
+import { Pleg } from './pleg.ts';
+
+const { birth, logger, heart } = enterThread<PlegBirth>();
+const { runtimeEndpoint, runtimeRequestTimeoutMs, relistPeriodMs, useEventStream, snapshot, events } = birth;
+
+const pleg = new Pleg({
+  runtime: new CriPlegRuntime({ endpoint: runtimeEndpoint, requestTimeoutMs: runtimeRequestTimeoutMs, logger }),
+  snapshot: new RuntimeSnapshotWriter(snapshot),
+  post: (message) => events.postMessage(message),
+  relistPeriodMs,
+  useEventStream,
+  onRelisted: () => heart.loop(),
+  clock: systemClock,
+  logger,
+});
+
+const api: PlegApi = {
+  look: (podUID) => pleg.look(podUID),
+  relist: () => pleg.relist(),
+  runtimeStatus: () => pleg.runtimeStatus(),
+  close: async () => {
+    await pleg.close();
+    heart.stop();
+    events.close();
+  },
+};
+serveThread(api);

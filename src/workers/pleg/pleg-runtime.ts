@@ -1,0 +1,149 @@
+/**
+ * What this thread asks of the runtime, and all it asks: it changes nothing there. Each call with its deadline. The rest of the
+ * thread knows the runtime by this interface, and tests put a fake in its place.
+ */
+import type { RuntimeFacts } from '../../shared/contracts/pleg.ts';
+import { CriClient, isNotFound, isUnimplemented } from '../../shared/cri/client.ts';
+import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
+import { CgroupDriver } from '../../shared/cri/generated/cri-v1.ts';
+import type {
+  Container,
+  ContainerEventResponse,
+  ContainerStatus,
+  PodSandbox,
+  PodSandboxStatus,
+} from '../../shared/cri/generated/cri-v1.ts';
+import { podUIDLabel } from '../../shared/kubernetes/annotations.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { RawList } from './raw-list.ts';
+
+export interface PlegRuntime {
+  /** The whole lists, undecoded, in one or several messages. */
+  listSandboxes(signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  listContainers(signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  /** One pod's part of both. */
+  listPod(
+    podUID: PodUID,
+    signal: AbortSignal,
+  ): Promise<{ readonly sandboxes: readonly PodSandbox[]; readonly containers: readonly Container[] }>;
+  /** Null: the runtime has no such sandbox, or container. */
+  sandboxStatus(id: string, signal: AbortSignal): Promise<PodSandboxStatus | null>;
+  containerStatus(id: string, signal: AbortSignal): Promise<ContainerStatus | null>;
+  /** Until the signal, or the runtime, ends it. */
+  events(signal: AbortSignal): AsyncIterable<ContainerEventResponse>;
+  facts(signal: AbortSignal): Promise<RuntimeFacts>;
+  close(): void;
+}
+
+export interface CriPlegRuntimeOptions {
+  readonly endpoint: string;
+  /** runtimeRequestTimeout */
+  readonly requestTimeoutMs: number;
+  readonly logger: Logger;
+}
+
+/**
+ * A look's call may take so long. Far less than runtimeRequestTimeout (2 min): reading a status takes a runtime a millisecond, and
+ * who waits for it is a sync of that pod.
+ */
+const lookDeadlineMs = 10_000;
+
+export class CriPlegRuntime implements PlegRuntime {
+  readonly #cri: CriClient;
+  readonly #sandboxes: RawList;
+  readonly #containers: RawList;
+  readonly #requestTimeoutMs: number;
+  readonly #lookDeadlineMs: number;
+
+  constructor({ endpoint, requestTimeoutMs, logger }: CriPlegRuntimeOptions) {
+    this.#cri = new CriClient({ endpoint, onCall: countRuntimeOperation });
+    this.#requestTimeoutMs = requestTimeoutMs;
+    this.#lookDeadlineMs = Math.min(requestTimeoutMs, lookDeadlineMs);
+    const { runtime } = this.#cri;
+    const limits = (signal: AbortSignal) => ({ deadlineMs: requestTimeoutMs, signal });
+    this.#sandboxes = new RawList({
+      list: 'ListPodSandbox',
+      stream: 'StreamPodSandboxes',
+      askOnce: (signal) => runtime.callRaw('listPodSandbox', {}, limits(signal)),
+      askStreamed: (signal) => runtime.streamRaw('streamPodSandboxes', {}, limits(signal)),
+      logger,
+    });
+    this.#containers = new RawList({
+      list: 'ListContainers',
+      stream: 'StreamContainers',
+      askOnce: (signal) => runtime.callRaw('listContainers', {}, limits(signal)),
+      askStreamed: (signal) => runtime.streamRaw('streamContainers', {}, limits(signal)),
+      logger,
+    });
+  }
+
+  listSandboxes(signal: AbortSignal): Promise<readonly Uint8Array[]> {
+    return this.#sandboxes.fetch(signal);
+  }
+
+  listContainers(signal: AbortSignal): Promise<readonly Uint8Array[]> {
+    return this.#containers.fetch(signal);
+  }
+
+  async listPod(podUID: PodUID, signal: AbortSignal): ReturnType<PlegRuntime['listPod']> {
+    const filter = { labelSelector: { [podUIDLabel]: podUID } };
+    const limits = { deadlineMs: this.#lookDeadlineMs, signal };
+    const [sandboxes, containers] = await Promise.all([
+      this.#cri.runtime.call('listPodSandbox', { filter }, limits),
+      this.#cri.runtime.call('listContainers', { filter }, limits),
+    ]);
+    return { sandboxes: sandboxes.items, containers: containers.containers };
+  }
+
+  async sandboxStatus(id: string, signal: AbortSignal): Promise<PodSandboxStatus | null> {
+    const limits = { deadlineMs: this.#lookDeadlineMs, signal };
+    return statusOf('PodSandboxStatus', id, this.#cri.runtime.call('podSandboxStatus', { podSandboxId: id }, limits));
+  }
+
+  async containerStatus(id: string, signal: AbortSignal): Promise<ContainerStatus | null> {
+    const limits = { deadlineMs: this.#lookDeadlineMs, signal };
+    return statusOf('ContainerStatus', id, this.#cri.runtime.call('containerStatus', { containerId: id }, limits));
+  }
+
+  events(signal: AbortSignal): AsyncIterable<ContainerEventResponse> {
+    return this.#cri.runtime.stream('getContainerEvents', {}, { signal });
+  }
+
+  async facts(signal: AbortSignal): Promise<RuntimeFacts> {
+    const limits = { deadlineMs: this.#requestTimeoutMs, signal };
+    const { runtime } = this.#cri;
+    const [version, { status }, config] = await Promise.all([
+      runtime.call('version', {}, limits),
+      runtime.call('status', {}, limits),
+      runtime.call('runtimeConfig', {}, limits).catch((err: unknown) => {
+        if (isUnimplemented(err)) return null;
+        throw err;
+      }),
+    ]);
+    if (!status) throw new Error('Status: the runtime answered without a status');
+    return {
+      runtimeName: version.runtimeName,
+      runtimeVersion: version.runtimeVersion,
+      runtimeApiVersion: version.runtimeApiVersion,
+      conditions: status.conditions.map(({ type, status: isTrue, reason, message }) => ({ type, status: isTrue, reason, message })),
+      cgroupDriver: config?.linux ? (config.linux.cgroupDriver === CgroupDriver.CGROUPFS ? 'cgroupfs' : 'systemd') : null,
+    };
+  }
+
+  close(): void {
+    this.#cri.close();
+  }
+}
+
+/** What was removed between a list and the question is no error. */
+async function statusOf<T>(call: string, id: string, asked: Promise<{ readonly status: T | undefined }>): Promise<T | null> {
+  try {
+    const { status } = await asked;
+    if (!status) throw new Error(`${call}: the runtime answered about ${id} without a status`);
+    return status;
+  } catch (err) {
+    if (isNotFound(err)) return null;
+    throw err;
+  }
+}

@@ -1,0 +1,367 @@
+/**
+ * What the runtime has, as this thread knows it: pods, their sandboxes and containers, and of each what was last reported to main.
+ * Lists and looks bring news; `snapshot` shows the state of every item to the other threads. A list that began before an item's
+ * newest news arrived says nothing about that item: it may have been made up before.
+ */
+import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../shared/contracts/runtime-status.ts';
+import { Container, PodSandbox } from '../../shared/cri/generated/cri-v1.ts';
+import { containerList, sandboxList, scanList, type ListLayout } from '../../shared/cri/list-scanner.ts';
+import { podNameLabel, podNamespaceLabel, podUIDLabel } from '../../shared/kubernetes/annotations.ts';
+import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
+import type { RuntimeSnapshotWriter, SnapshotState } from '../../shared/state/runtime-snapshot.ts';
+import { ItemIndex, maxIdBytes } from './item-index.ts';
+import { containerPlegState, sandboxPlegState, type PlegState } from './lifecycle-events.ts';
+import { ListDifference } from './list-difference.ts';
+import { toListedContainerStatus, toListedSandboxStatus } from './to-runtime-status.ts';
+
+interface ItemBase {
+  /** A sandbox's ID too: in events it counts as a container, as upstream. */
+  readonly id: ContainerID;
+  readonly pod: PodRecord;
+  /** The protocol's number. */
+  rawState: number;
+  state: PlegState;
+  /** What main was told last. */
+  reported: PlegState;
+  /** Monotonic ms at which the newest news of it arrived. */
+  newsAtMs: number;
+  /** In the index; −1 once it is gone. */
+  slot: number;
+  /** In the snapshot; undefined when there is no room for it. */
+  row: number | undefined;
+  /** The status was asked for, not made from a list. */
+  inspected: boolean;
+  /** And it can't change any more: it need not be asked for again. */
+  final: boolean;
+}
+export interface SandboxItem extends ItemBase {
+  readonly kind: 'sandbox';
+  status: RuntimeSandboxStatus;
+}
+export interface ContainerItem extends ItemBase {
+  readonly kind: 'container';
+  status: RuntimeContainerStatus;
+}
+export type Item = SandboxItem | ContainerItem;
+
+export interface PodRecord {
+  readonly uid: PodUID;
+  readonly name: string;
+  readonly namespace: string;
+  /** By ID; with those that are gone, until main was told. */
+  readonly items: Map<string, Item>;
+  /** As main has it; null: main has nothing of this pod. */
+  posted: RuntimePodStatus | null;
+  /** The last look did not hear about everything: no sooner than this is it worth another one, unless there is news. Monotonic ms. */
+  retryAtMs: number;
+  /** The last look failed: the next says so with a PodSync where nothing else changed. */
+  reinspect: boolean;
+}
+
+interface PodName {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+}
+
+/** Told of what was left out of the records or the snapshot, and why. */
+export type OnLeftOut = (id: string, reason: string) => void;
+
+const snapshotStates: readonly SnapshotState[] = ['created', 'running', 'exited', 'unknown'];
+
+export class PodRecords {
+  readonly #pods = new Map<PodUID, PodRecord>();
+  readonly #sandboxes = new ItemIndex<SandboxItem>();
+  readonly #containers = new ItemIndex<ContainerItem>();
+  readonly #sandboxDifference: ListDifference<SandboxItem>;
+  readonly #containerDifference: ListDifference<ContainerItem>;
+  readonly #snapshot: RuntimeSnapshotWriter;
+  readonly #onLeftOut: OnLeftOut;
+  /** Pods with news that no look has followed yet, or whose last look failed. */
+  readonly #dirty = new Set<PodRecord>();
+  #relists = 0;
+  #version = 0;
+
+  constructor(snapshot: RuntimeSnapshotWriter, onLeftOut: OnLeftOut) {
+    this.#snapshot = snapshot;
+    this.#onLeftOut = onLeftOut;
+    this.#sandboxDifference = new ListDifference(this.#sandboxes);
+    this.#containerDifference = new ListDifference(this.#containers);
+  }
+
+  get(uid: PodUID): PodRecord | undefined {
+    return this.#pods.get(uid);
+  }
+
+  all(): IterableIterator<PodRecord> {
+    return this.#pods.values();
+  }
+
+  /** Those that want a look. */
+  dirty(): Iterable<PodRecord> {
+    return this.#dirty;
+  }
+
+  /** A look begins that will see all that is known so far. */
+  setClean(record: PodRecord): void {
+    this.#dirty.delete(record);
+  }
+
+  /** A look failed: another is due at `retryAtMs`. */
+  setFailed(record: PodRecord, retryAtMs: number): void {
+    record.retryAtMs = retryAtMs;
+    record.reinspect = true;
+    if (this.#pods.has(record.uid)) this.#dirty.add(record);
+  }
+
+  /** For an event that names its container only. */
+  podOf(id: string): PodRecord | undefined {
+    return (this.#containers.get(id) ?? this.#sandboxes.get(id))?.pod;
+  }
+
+  /** Grows with every item that came, went or changed its state. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Items that are known, with and without a place in the snapshot; and those without. */
+  counts(): { readonly sandboxes: number; readonly containers: number; readonly outsideSnapshot: number } {
+    const [sandboxes, containers] = [this.#sandboxes.size, this.#containers.size];
+    return { sandboxes, containers, outsideSnapshot: sandboxes + containers - this.#snapshot.size };
+  }
+
+  /** Containers in each state, by the protocol's number; what it does not know counts as the last, unknown. */
+  containersByState(): readonly number[] {
+    const counts = [0, 0, 0, 0];
+    this.#containers.countRawStates(counts);
+    return counts;
+  }
+
+  /** Pods with a sandbox that is ready. */
+  runningPods(): number {
+    let running = 0;
+    for (const { items } of this.#pods.values()) {
+      if (items.values().some((item) => item.kind === 'sandbox' && item.state === 'running')) running += 1;
+    }
+    return running;
+  }
+
+  /**
+   * Takes in both lists, whole, and marks the pods of which they say something new as dirty. Answers whether there was any. Throws
+   * ListScanError for bytes that are no list; then nothing was taken in.
+   */
+  applyLists(sandboxes: readonly Uint8Array[], containers: readonly Uint8Array[], beganAtMs: number, nowMs: number): boolean {
+    this.#relists += 1;
+    this.#sandboxDifference.begin(this.#relists);
+    this.#containerDifference.begin(this.#relists);
+    scan(sandboxList, sandboxes, this.#sandboxDifference);
+    scan(containerList, containers, this.#containerDifference);
+    const changed = this.#applySandboxes(beganAtMs, nowMs);
+    const containersChanged = this.#applyContainers(beganAtMs, nowMs);
+    // The new items' bytes keep the whole replies in memory.
+    this.#sandboxDifference.begin(this.#relists);
+    this.#containerDifference.begin(this.#relists);
+    return changed || containersChanged;
+  }
+
+  /** Takes in one pod's part of the lists, for a look: what is new in it. What is missing in it, a look asks the runtime about. */
+  applyPodLists(sandboxes: readonly PodSandbox[], containers: readonly Container[], nowMs: number): void {
+    for (const sandbox of sandboxes) if (!this.#sandboxes.get(sandbox.id)) this.#addSandbox(sandbox, nowMs);
+    for (const container of containers) if (!this.#containers.get(container.id)) this.#addContainer(container, nowMs);
+  }
+
+  /** The runtime said so of one item, in answer to a question. */
+  setState(item: Item, rawState: number, nowMs: number): void {
+    item.newsAtMs = nowMs;
+    if (item.slot < 0) return;
+    if (item.rawState === rawState) return;
+    this.#version += 1;
+    item.rawState = rawState;
+    item.state = item.kind === 'sandbox' ? sandboxPlegState(rawState) : containerPlegState(rawState);
+    (item.kind === 'sandbox' ? this.#sandboxes : this.#containers).setRawState(item.slot, rawState);
+    if (item.row !== undefined) this.#snapshot.setState(item.row, toSnapshotState(item));
+  }
+
+  /** The runtime has it no more. It stays in its pod's record until main was told. */
+  setGone(item: Item, nowMs: number): void {
+    item.newsAtMs = nowMs;
+    if (item.slot < 0) return;
+    this.#version += 1;
+    if (item.kind === 'sandbox') this.#sandboxes.remove(item.slot);
+    else this.#containers.remove(item.slot);
+    if (item.row !== undefined) this.#snapshot.remove(item.row);
+    item.slot = -1;
+    item.row = undefined;
+    item.state = 'nonExistent';
+  }
+
+  forget(record: PodRecord): void {
+    this.#pods.delete(record.uid);
+    this.#dirty.delete(record);
+  }
+
+  #setNews(record: PodRecord): void {
+    record.retryAtMs = 0;
+    this.#dirty.add(record);
+  }
+
+  #applySandboxes(beganAtMs: number, nowMs: number): boolean {
+    const difference = this.#sandboxDifference;
+    let changed = this.#applyChanges(difference, beganAtMs, nowMs);
+    for (const bytes of difference.added) changed = this.#take(bytes, PodSandbox, (sandbox) => this.#addSandbox(sandbox, nowMs)) || changed;
+    return this.#applyMissing(this.#sandboxes, beganAtMs, nowMs) || changed;
+  }
+
+  #applyContainers(beganAtMs: number, nowMs: number): boolean {
+    const difference = this.#containerDifference;
+    let changed = this.#applyChanges(difference, beganAtMs, nowMs);
+    for (const bytes of difference.added)
+      changed = this.#take(bytes, Container, (container) => this.#addContainer(container, nowMs)) || changed;
+    return this.#applyMissing(this.#containers, beganAtMs, nowMs) || changed;
+  }
+
+  #applyChanges<T extends Item>(difference: ListDifference<T>, beganAtMs: number, nowMs: number): boolean {
+    let changed = false;
+    for (let i = 0; i < difference.changedCount; i += 1) {
+      const item = difference.changedItem(i);
+      if (item.newsAtMs > beganAtMs) continue;
+      this.setState(item, difference.changedState(i), nowMs);
+      this.#setNews(item.pod);
+      // A change that makes no event (created to unknown) still wants a sync.
+      if (item.state === item.reported) item.pod.reinspect = true;
+      item.final = false;
+      changed = true;
+    }
+    return changed;
+  }
+
+  #applyMissing<T extends Item>(index: ItemIndex<T>, beganAtMs: number, nowMs: number): boolean {
+    let changed = false;
+    for (let slot = index.nextUnseen(0, this.#relists); slot >= 0; slot = index.nextUnseen(slot + 1, this.#relists)) {
+      const item = index.item(slot);
+      if (item.newsAtMs > beganAtMs) continue;
+      this.setGone(item, nowMs);
+      this.#setNews(item.pod);
+      changed = true;
+    }
+    return changed;
+  }
+
+  /** Decodes an item of a list that is new. One that can't be read is left out: the others are as good as ever. */
+  #take<T extends { readonly id: string }>(
+    bytes: Uint8Array,
+    type: { decode(bytes: Uint8Array): T },
+    add: (item: T) => Item | undefined,
+  ): boolean {
+    try {
+      const item = add(type.decode(bytes));
+      if (!item) return false;
+      this.#setNews(item.pod);
+      return true;
+    } catch (err) {
+      this.#onLeftOut('', err instanceof Error ? err.message : String(err));
+      return false;
+    }
+  }
+
+  #addSandbox(sandbox: PodSandbox, nowMs: number): SandboxItem | undefined {
+    const { id, metadata, state: rawState } = sandbox;
+    if (!metadata) return this.#leaveOut(id, 'a sandbox without metadata');
+    const pod = this.#podFor(metadata);
+    return this.#add<SandboxItem>(this.#sandboxes, pod, nowMs, {
+      kind: 'sandbox',
+      id: id as ContainerID,
+      pod,
+      rawState,
+      state: sandboxPlegState(rawState),
+      status: toListedSandboxStatus(sandbox),
+      ...fresh,
+    });
+  }
+
+  #addContainer(container: Container, nowMs: number): ContainerItem | undefined {
+    const { id, labels, podSandboxId, metadata, state: rawState } = container;
+    const sandbox = this.#sandboxes.get(podSandboxId);
+    const uid = labels[podUIDLabel];
+    if (!metadata) return this.#leaveOut(id, 'a container without metadata');
+    // Who made a container without labels is not known; whose sandbox it runs in is.
+    if (uid === undefined && !sandbox) return this.#leaveOut(id, 'a container without a pod');
+    const pod =
+      uid === undefined
+        ? sandbox!.pod
+        : this.#podFor({ uid, name: labels[podNameLabel] ?? '', namespace: labels[podNamespaceLabel] ?? '' });
+    return this.#add<ContainerItem>(this.#containers, pod, nowMs, {
+      kind: 'container',
+      id: id as ContainerID,
+      pod,
+      rawState,
+      state: containerPlegState(rawState),
+      status: toListedContainerStatus(container),
+      ...fresh,
+    });
+  }
+
+  /** One that was gone and is back keeps what main knows of it. */
+  #add<T extends Item>(index: ItemIndex<T>, pod: PodRecord, nowMs: number, item: T): T | undefined {
+    const bytes = Buffer.byteLength(item.id);
+    if (bytes === 0 || bytes > maxIdBytes)
+      return this.#leaveOut(item.id, `an ID of ${bytes} bytes, where 1 to ${maxIdBytes} are known to be right`);
+    const known = index.get(item.id);
+    if (known) return known;
+    item.reported = pod.items.get(item.id)?.reported ?? 'nonExistent';
+    item.newsAtMs = nowMs;
+    item.slot = index.add(item.id, item.rawState, item);
+    // Else it would be missing in the list that has just brought it.
+    index.see(item.slot, this.#relists);
+    item.row = this.#show(item);
+    this.#version += 1;
+    pod.items.set(item.id, item);
+    this.#pods.set(pod.uid, pod);
+    return item;
+  }
+
+  #show(item: Item): number | undefined {
+    const { pod, id, kind, status } = item;
+    try {
+      const row = this.#snapshot.add({
+        kind,
+        state: toSnapshotState(item),
+        id,
+        sandboxID: item.kind === 'sandbox' ? item.status.id : item.status.sandboxID,
+        podUID: pod.uid,
+        podName: pod.name,
+        podNamespace: pod.namespace,
+        containerName: item.kind === 'sandbox' ? '' : item.status.name,
+        attempt: item.kind === 'sandbox' ? item.status.attempt : item.status.restartCount,
+        createdAtMs: status.createdAtMs,
+      });
+      if (row === undefined) this.#onLeftOut(id, `the snapshot is full: ${this.#snapshot.capacity} rows`);
+      return row;
+    } catch (err) {
+      this.#onLeftOut(id, err instanceof Error ? err.message : String(err));
+      return undefined;
+    }
+  }
+
+  #leaveOut(id: string, reason: string): undefined {
+    this.#onLeftOut(id, reason);
+  }
+
+  #podFor({ uid, name, namespace }: PodName): PodRecord {
+    const known = this.#pods.get(uid as PodUID);
+    if (known) return known;
+    return { uid: uid as PodUID, name, namespace, items: new Map(), posted: null, retryAtMs: 0, reinspect: false };
+  }
+}
+
+/** Of an item that was never reported; filled in when it is added. */
+const fresh = { reported: 'nonExistent', newsAtMs: 0, slot: -1, row: undefined, inspected: false, final: false } as const;
+
+function scan(layout: ListLayout, messages: readonly Uint8Array[], visitor: ListDifference<Item>): void {
+  for (const message of messages) scanList(layout, message, visitor);
+}
+
+function toSnapshotState(item: Item): SnapshotState {
+  if (item.kind === 'container') return snapshotStates[item.rawState] ?? 'unknown';
+  return item.state === 'nonExistent' ? 'unknown' : item.state;
+}
