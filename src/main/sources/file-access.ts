@@ -59,12 +59,16 @@ export class FileAccess {
     if (this.#overdue.size >= maxOverdue) throw new Error(`not read: ${this.#overdue.size} calls to the file system have not returned`);
     const running = call();
     const late = new Error(`the file system did not answer within ${deadlineMs / 1000} s`);
-    const ended = () => this.#overdue.delete(path);
+    let settled = false;
+    const ended = () => {
+      settled = true;
+      this.#overdue.delete(path);
+    };
     running.then(ended, ended);
     try {
       return await withDeadline(running, deadlineMs, late, this.#clock, this.#signal);
     } catch (err) {
-      if (err === late) this.#overdue.add(path);
+      if (err === late && !settled) this.#overdue.add(path);
       throw err;
     }
   }

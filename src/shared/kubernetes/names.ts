@@ -1,0 +1,138 @@
+/**
+ * The forms that names take in the Kubernetes API (upstream apimachinery util/validation and api/validate/content). Each function answers
+ * with what is wrong, in the API's words; an empty list means that the value is well-formed. A value that is far too long is only told
+ * its length: matching megabytes against a pattern that backtracks would stall the thread.
+ */
+const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const subdomain = `${label}(\\.${label})*`;
+const labelWithUnderscore = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+const subdomainWithUnderscore = `${labelWithUnderscore}(\\.${labelWithUnderscore})*`;
+const labelKey = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+const labelValue = `(${labelKey})?`;
+const configMapKey = '[-._a-zA-Z0-9]+';
+const headerName = '[-A-Za-z0-9]+';
+
+export const maxLabelLength = 63;
+export const maxSubdomainLength = 253;
+
+/** Of a DNS label of RFC 1123: what names containers, volumes and namespaces. */
+export function dns1123LabelErrors(value: string): string[] {
+  if (value.length > maxLabelLength) return [tooLong(maxLabelLength)];
+  if (matches(label, value)) return [];
+  if (matches(subdomain, value)) return ['must not contain dots'];
+  const rule =
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
+  return [mismatch(rule, label, 'my-name', '123-abc')];
+}
+
+/** Of a DNS subdomain of RFC 1123: what names most objects. */
+export function dns1123SubdomainErrors(value: string): string[] {
+  if (value.length > maxSubdomainLength) return [tooLong(maxSubdomainLength)];
+  if (matches(subdomain, value)) return [];
+  const rule =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
+  return [mismatch(rule, subdomain, 'example.com')];
+}
+
+/** The same with underscores allowed: DNS search paths. */
+export function dns1123SubdomainWithUnderscoreErrors(value: string): string[] {
+  if (value.length > maxSubdomainLength) return [tooLong(maxSubdomainLength)];
+  if (matches(subdomainWithUnderscore, value)) return [];
+  const rule =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character";
+  return [mismatch(rule, subdomainWithUnderscore, 'example.com')];
+}
+
+/** Of a label's key: a name with an optional DNS subdomain before it (`example.com/name`). Also called a qualified name. */
+export function labelKeyErrors(value: string): string[] {
+  const rule = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+  const wrong = mismatch(rule, labelKey, 'MyName', 'my.name', '123-abc');
+  const parts = value.split('/');
+  if (parts.length > 2) return [`a valid label key ${wrong} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  const name = parts.at(-1) ?? '';
+  const errors: string[] = [];
+  const prefix = parts.length === 2 ? parts[0] : undefined;
+  if (prefix === '') errors.push('prefix part must be non-empty');
+  else if (prefix !== undefined) errors.push(...dns1123SubdomainErrors(prefix).map((each) => `prefix part ${each}`));
+  if (name.length > maxLabelLength) return [...errors, `name part must be no more than ${maxLabelLength} bytes`];
+  if (name === '') errors.push('name part must be non-empty');
+  if (!matches(labelKey, name)) errors.push(`name part ${wrong}`);
+  return errors;
+}
+
+export function labelValueErrors(value: string): string[] {
+  if (value.length > maxLabelLength) return [`must be no more than ${maxLabelLength} bytes`];
+  if (matches(labelValue, value)) return [];
+  const rule =
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+  return [mismatch(rule, labelValue, 'MyValue', 'my_value', '12345')];
+}
+
+/** Of the name of a container's port (an IANA service name). */
+export function portNameErrors(value: string): string[] {
+  if (value.length > 15) return [tooLong(15)];
+  const errors: string[] = [];
+  if (!/^[-a-z0-9]+$/.test(value)) errors.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
+  if (!/[a-z]/.test(value)) errors.push('must contain at least one letter (a-z)');
+  if (value.includes('--')) errors.push('must not contain consecutive hyphens');
+  if (value.startsWith('-') || value.endsWith('-')) errors.push('must not begin or end with a hyphen');
+  return errors;
+}
+
+export function portNumberErrors(value: number): string[] {
+  return rangeErrors(value, 1, 65535);
+}
+
+/** Of a user's or a group's ID: what fits the runtime's 31 bits. */
+export function userOrGroupIDErrors(value: number): string[] {
+  return rangeErrors(value, 0, 2 ** 31 - 1);
+}
+
+/** Of a key in a ConfigMap or a Secret: it becomes the name of a file. */
+export function configMapKeyErrors(value: string): string[] {
+  const errors = value.length > maxSubdomainLength ? [tooLong(maxSubdomainLength)] : [];
+  if (!matches(configMapKey, value)) {
+    errors.push(
+      mismatch(
+        "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+        configMapKey,
+        'key.name',
+        'KEY_NAME',
+        'key-name',
+      ),
+    );
+  }
+  if (value === '.' || value === '..') errors.push(`must not be '${value}'`);
+  else if (value.startsWith('..')) errors.push("must not start with '..'");
+  return errors;
+}
+
+/** Of an environment variable's name: any printable ASCII but `=`. */
+export function envVarNameErrors(value: string): string[] {
+  if (value === '') return ['environment variable name must be non-empty'];
+  if (/^[ -<>-~]+$/.test(value)) return [];
+  return ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+}
+
+export function httpHeaderNameErrors(value: string): string[] {
+  if (matches(headerName, value)) return [];
+  return [mismatch("a valid HTTP header must consist of alphanumeric characters or '-'", headerName, 'X-Header-Name')];
+}
+
+/** Between two bounds, both allowed. */
+export function rangeErrors(value: number, min: number, max: number): string[] {
+  return value >= min && value <= max ? [] : [`must be between ${min} and ${max}, inclusive`];
+}
+
+function matches(pattern: string, value: string): boolean {
+  return new RegExp(`^(?:${pattern})$`).test(value);
+}
+
+function tooLong(length: number): string {
+  return `must be no more than ${length} characters`;
+}
+
+function mismatch(rule: string, pattern: string, ...examples: readonly string[]): string {
+  const shown = examples.map((each) => `'${each}', `).join('or ');
+  return `${rule} (e.g. ${shown}regex used for validation is '${pattern}')`;
+}

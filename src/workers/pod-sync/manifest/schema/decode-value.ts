@@ -1,0 +1,137 @@
+/** Reads a parsed document by a schema: the place where untyped input becomes typed. It never throws and never follows what it does not know. */
+import { formatQuantity, parseQuantity, QuantityError } from '../../../../shared/kubernetes/quantity.ts';
+import { invalid, keyPath } from '../validation/field-error.ts';
+import type { Schema, Struct } from './types.ts';
+
+/**
+ * The value in its canonical form, undefined when it is absent (null is absent, as for Go). Type errors are added to `errors` with
+ * their paths; the value returned is then not to be used.
+ */
+export function decodeValue(schema: Schema, value: unknown, path: string, errors: string[]): unknown {
+  const isAbsent = value === undefined || value === null;
+  if (schema.kind === 'always') return decodePresent(schema.of, isAbsent ? zeroOf(schema.of) : value, path, errors);
+  if (isAbsent) return undefined;
+  if (schema.kind === 'pointer') return decodePresent(schema.of, value, path, errors);
+  const decoded = decodePresent(schema, value, path, errors);
+  return isZero(decoded) ? undefined : decoded;
+}
+
+function decodePresent(schema: Schema, value: unknown, path: string, errors: string[]): unknown {
+  const expect = (ok: boolean, what: string) => {
+    if (!ok) errors.push(invalid(path, value, `must be ${what}`));
+    return ok;
+  };
+  switch (schema.kind) {
+    case 'text':
+      return expect(typeof value === 'string', 'a string') && decodeText(value as string, path, errors);
+    case 'bool':
+      return expect(typeof value === 'boolean', 'a boolean') && value;
+    case 'int32':
+      return expect(Number.isInteger(value) && (value as number) === ((value as number) | 0), 'a 32-bit integer') ? value : 0;
+    case 'int64':
+      return expect(Number.isSafeInteger(value), 'a 64-bit integer') ? value : 0;
+    case 'intOrString':
+      if (typeof value === 'string') return decodeText(value, path, errors);
+      return expect(Number.isInteger(value) && value === ((value as number) | 0), 'a 32-bit integer or a string') ? value : 0;
+    case 'quantity':
+      return expect(typeof value === 'string' || typeof value === 'number', 'a quantity') && decodeQuantity(value as string, path, errors);
+    case 'time':
+      return expect(typeof value === 'string' && isRFC3339(value), 'a time as of RFC 3339') && value;
+    case 'list':
+      return expect(Array.isArray(value), 'a list') && decodeList(schema.of, value as unknown[], path, errors);
+    case 'map':
+      return expect(isObject(value), 'an object') && decodeMap(schema.of, value as object, path, errors);
+    case 'struct':
+      return expect(isObject(value), 'an object') && decodeStruct(schema, value as Record<string, unknown>, path, errors);
+    case 'pointer':
+    case 'always':
+      return decodeValue(schema, value, path, errors);
+    default:
+      return schema satisfies never;
+  }
+}
+
+/** Go would pass a NUL on to the runtime and fail there; system calls and gRPC take none. */
+function decodeText(value: string, path: string, errors: string[]): string {
+  if (value.includes('\0')) errors.push(invalid(path, value, 'must not contain NUL'));
+  return value.toWellFormed();
+}
+
+function decodeQuantity(value: string | number, path: string, errors: string[]): string {
+  try {
+    return formatQuantity(parseQuantity(String(value).trim()));
+  } catch (err) {
+    if (!(err instanceof QuantityError)) throw err;
+    errors.push(invalid(path, value, err.message));
+    return '0';
+  }
+}
+
+/** A null element is a zero: an empty string, or an object of which all is absent. */
+function decodeList(of: Schema, values: readonly unknown[], path: string, errors: string[]): unknown[] {
+  return values.map((value, index) => decodePresent(of, value ?? zeroOf(of), `${path}[${index}]`, errors));
+}
+
+function decodeMap(of: Schema, value: object, path: string, errors: string[]): Record<string, unknown> {
+  const entries = Object.entries(value).filter(([key]) => {
+    if (key !== '__proto__') return true;
+    errors.push(invalid(path, key, 'not accepted as a key'));
+    return false;
+  });
+  return Object.fromEntries(
+    entries.map(([key, element]) => [decodeText(key, path, errors), decodePresent(of, element ?? zeroOf(of), keyPath(path, key), errors)]),
+  );
+}
+
+function decodeStruct(schema: Struct, value: Readonly<Record<string, unknown>>, path: string, errors: string[]): Record<string, unknown> {
+  const decoded: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(schema.fields)) {
+    // Own fields only: `constructor` and the like are no part of any manifest.
+    const given = Object.hasOwn(value, name) ? value[name] : undefined;
+    const element = decodeValue(field, given, path === '' ? name : `${path}.${name}`, errors);
+    if (element !== undefined) decoded[name] = element;
+  }
+  return decoded;
+}
+
+function zeroOf(schema: Schema): unknown {
+  switch (schema.kind) {
+    case 'text':
+      return '';
+    case 'bool':
+      return false;
+    case 'int32':
+    case 'int64':
+    case 'intOrString':
+      return 0;
+    case 'quantity':
+      return '0';
+    case 'time':
+      return undefined;
+    case 'list':
+      return [];
+    case 'map':
+    case 'struct':
+      return {};
+    case 'pointer':
+    case 'always':
+      return zeroOf(schema.of);
+    default:
+      return schema satisfies never;
+  }
+}
+
+/** What `omitempty` omits; an object of which nothing is left says nothing either. */
+function isZero(value: unknown): boolean {
+  if (value === '' || value === 0 || value === false) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return isObject(value) && Object.keys(value as object).length === 0;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isRFC3339(value: string): boolean {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(Date.parse(value));
+}
