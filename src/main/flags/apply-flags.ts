@@ -1,0 +1,58 @@
+/** What flags change: fields of the configuration, over whatever a file said, and the node's own settings. */
+import type { VModuleItem } from '../config/kubelet-configuration.ts';
+import type { RawConfiguration } from '../config/schema.ts';
+import type { KubeletFlags } from '../options.ts';
+import { flagTable } from './flag-table.ts';
+
+const defaults: KubeletFlags = {
+  kubeconfig: '',
+  bootstrapKubeconfig: '',
+  hostnameOverride: '',
+  nodeIP: '',
+  certDirectory: '/var/lib/kubelet/pki',
+  cloudProvider: '',
+  rootDirectory: '/var/lib/kubelet',
+  runtimeCgroups: '',
+  imageCredentialProviderConfig: '',
+  imageCredentialProviderBinDir: '',
+  nodeLabels: {},
+  lockFile: '',
+  exitOnLockContention: false,
+  minimumContainerTTL: 0,
+  maximumDeadContainersPerContainer: 1,
+  maximumDeadContainers: -1,
+  seccompDefault: false,
+  experimentalMounterPath: '',
+  experimentalAllocatableIgnoreEviction: false,
+  housekeepingInterval: 10_000,
+  maxHousekeepingInterval: 15_000,
+};
+
+/** The node's own settings: what was given, over the defaults. */
+export function toKubeletFlags(values: ReadonlyMap<string, unknown>): KubeletFlags {
+  const given = flagTable.flatMap(({ name, setting }) =>
+    setting !== undefined && values.has(name) ? [[setting, values.get(name)] as const] : [],
+  );
+  return { ...defaults, ...(Object.fromEntries(given) as Partial<KubeletFlags>) };
+}
+
+/** The configuration with the flags over it. Gates are merged by name, patterns of --vmodule come after those of the file; all else replaces. */
+export function applyFlags<T extends RawConfiguration>(config: T, values: ReadonlyMap<string, unknown>): T {
+  let applied: T = config;
+  for (const { name, field } of flagTable) {
+    if (field === undefined || !values.has(name)) continue;
+    const path = field.split('.');
+    const value = values.get(name);
+    if (name === 'feature-gates') applied = setField(applied, path, { ...config.featureGates, ...(value as Record<string, boolean>) });
+    else if (name === 'vmodule') applied = setField(applied, path, [...config.logging.vmodule, ...(value as VModuleItem[])]);
+    else applied = setField(applied, path, value);
+  }
+  return applied;
+}
+
+/** A copy of an object with another value at a path of field names. */
+function setField<T extends object>(target: T, path: readonly string[], value: unknown): T {
+  const [name = '', ...rest] = path;
+  const inner = (target as Record<string, unknown>)[name];
+  return { ...target, [name]: rest.length === 0 ? value : setField(inner as object, rest, value) };
+}

@@ -1,0 +1,47 @@
+/** The text of --help: every flag with its group, type, default and what it does. */
+import { formatDuration } from '../config/duration.ts';
+import { applyDefaults, legacyDefaults } from '../config/defaults.ts';
+import { computeFeatureGates } from '../config/feature-gates.ts';
+import { flagGroups, type FlagSpec } from './flag-table.ts';
+import { flagTypes } from './flag-types.ts';
+
+const about = `The kubelet is the agent of a Kubernetes node: it runs the pods that the API server, a folder of files or a URL names, through
+any container runtime that speaks CRI v1, and reports how they are.`;
+
+/** The whole text, no line longer than `width` but for words that are. */
+export function helpText(width: number): string {
+  const groups = flagGroups.map(({ title, flags }) => `${title}:\n${flags.map((flag) => describeFlag(flag, width)).join('\n')}`);
+  return `${about}\n\nUsage:\n  kubelet [flags]\n\n${groups.join('\n\n')}\n`;
+}
+
+const indent = '        ';
+
+function describeFlag(flag: FlagSpec, width: number): string {
+  const shorthand = flag.shorthand === undefined ? '    ' : `-${flag.shorthand}, `;
+  const type = flagTypes[flag.type].shown;
+  const value = shownDefault(flag);
+  const instead = flag.field === undefined ? '' : ` Field of the configuration: ${flag.field}.`;
+  const notes = `${value === '' ? '' : ` (default ${value})`}${flag.deprecated === undefined ? '' : ` Deprecated.${instead}`}`;
+  const head = `  ${shorthand}--${flag.name}${type === '' ? '' : ` ${type}`}`;
+  return `${head}\n${wrap(`${flag.help}${notes}`, width - indent.length)}`;
+}
+
+function shownDefault({ field, shownDefault: shown, type }: FlagSpec): string {
+  if (field === undefined) return shown ?? '';
+  const config = applyDefaults(legacyDefaults(), computeFeatureGates({}).gates);
+  const value = field.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], config);
+  if (type === 'duration') return formatDuration(value as number);
+  if (Array.isArray(value)) return value.length === 0 ? '' : `[${value.join(',')}]`;
+  if (typeof value === 'object' || value === '' || value === false || value === 0 || value === '0') return '';
+  return typeof value === 'string' ? `"${value}"` : JSON.stringify(value);
+}
+
+function wrap(text: string, width: number): string {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + word.length < width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines.map((line) => `${indent}${line}`).join('\n');
+}

@@ -1,0 +1,38 @@
+/** Numbers and booleans on the command line, as Go's strconv reads them, with its words for what it can't read. */
+import { goQuote } from '../../shared/log/go-quote.ts';
+
+const trueTexts = ['1', 't', 'T', 'TRUE', 'true', 'True'];
+const falseTexts = ['0', 'f', 'F', 'FALSE', 'false', 'False'];
+/** Go takes prefixes for the base, 0 alone for octal, and `_` between digits. */
+const integer = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([0-9]+))$/;
+
+export function parseBool(text: string): boolean {
+  if (trueTexts.includes(text)) return true;
+  if (falseTexts.includes(text)) return false;
+  throw failure('ParseBool', text, 'invalid syntax');
+}
+
+/** A signed number of so many bits. */
+export function parseInteger(text: string, bits: 32 | 64): number {
+  const match = integer.exec(text.replaceAll(/(?<=[0-9a-fA-FxXbBoO])_(?=[0-9a-fA-F])/g, ''));
+  if (!match) throw failure('ParseInt', text, 'invalid syntax');
+  const [, sign, hex, binary, octal, decimal] = match;
+  const magnitude = BigInt(
+    hex !== undefined ? `0x${hex}` : binary !== undefined ? `0b${binary}` : octal !== undefined ? `0o${octal}` : (decimal ?? '0'),
+  );
+  const value = sign === '-' ? -magnitude : magnitude;
+  if (BigInt.asIntN(bits, value) !== value) throw failure('ParseInt', text, 'value out of range');
+  return Number(value);
+}
+
+/** A verbosity: decimal, and no more than klog's 31 bits. */
+export function parseUnsigned(text: string): number {
+  if (!/^[0-9]+$/.test(text)) throw failure('ParseUint', text, 'invalid syntax');
+  const value = Number(text);
+  if (value >= 2 ** 31) throw failure('ParseUint', text, 'value out of range');
+  return value;
+}
+
+function failure(what: string, text: string, why: string): Error {
+  return new Error(`strconv.${what}: parsing ${goQuote(text)}: ${why}`);
+}

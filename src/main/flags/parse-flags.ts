@@ -1,0 +1,89 @@
+/** The command line, with the syntax and the complaints of upstream's library (spf13/pflag). Pure: prints nothing, reads nothing. */
+import { goQuote } from '../../shared/log/go-quote.ts';
+import { flagTable, type FlagSpec } from './flag-table.ts';
+import { flagTypes } from './flag-types.ts';
+
+export interface ParsedFlags {
+  /** What was given, by the flag's name. */
+  readonly values: ReadonlyMap<string, unknown>;
+  /** What was no flag. */
+  readonly rest: readonly string[];
+  /** One line for each deprecated flag that was given, in order. */
+  readonly warnings: readonly string[];
+}
+
+/** The command line can't be read. The message is the whole complaint, as pflag words it. */
+export class FlagError extends Error {
+  override readonly name = 'FlagError';
+}
+
+const byName: ReadonlyMap<string, FlagSpec> = new Map(flagTable.map((spec) => [spec.name, spec]));
+const byShorthand: ReadonlyMap<string, FlagSpec> = new Map(
+  flagTable.flatMap((spec) => (spec.shorthand === undefined ? [] : [[spec.shorthand, spec] as const])),
+);
+
+/** Parses everything after the program's name. Throws FlagError. */
+export function parseFlags(args: readonly string[]): ParsedFlags {
+  const values = new Map<string, unknown>();
+  const rest: string[] = [];
+  const warned = new Map<string, string>();
+  const left = [...args];
+
+  const set = (spec: FlagSpec, text: string): void => {
+    try {
+      const value = flagTypes[spec.type].read(text, values.get(spec.name));
+      if (value !== undefined) values.set(spec.name, value);
+    } catch (err) {
+      const shown = spec.shorthand === undefined ? `--${spec.name}` : `-${spec.shorthand}, --${spec.name}`;
+      throw new FlagError(`invalid argument ${goQuote(text)} for ${goQuote(shown)} flag: ${(err as Error).message}`, { cause: err });
+    }
+    if (spec.deprecated !== undefined) warned.set(spec.name, `Flag --${spec.name} has been deprecated, ${spec.deprecated}`);
+  };
+
+  const long = (arg: string): void => {
+    const at = arg.indexOf('=');
+    const name = at < 0 ? arg.slice(2) : arg.slice(2, at);
+    if (name === '' || name.startsWith('-')) throw new FlagError(`bad flag syntax: ${arg}`);
+    const spec = byName.get(name.replaceAll('_', '-'));
+    if (!spec) throw new FlagError(`unknown flag: --${name}`);
+    const text = at < 0 ? (flagTypes[spec.type].alone ?? left.shift()) : arg.slice(at + 1);
+    if (text === undefined) throw new FlagError(`flag needs an argument: --${name}`);
+    set(spec, text);
+  };
+
+  /** `-hv=2`: flags of one letter, of which the last may have a value. */
+  const short = (arg: string): void => {
+    for (let letters = arg.slice(1); letters !== '';) {
+      const letter = letters.charAt(0);
+      const spec = byShorthand.get(letter);
+      if (!spec) throw new FlagError(`unknown shorthand flag: ${quoteLetter(letter)} in -${letters}`);
+      const { alone } = flagTypes[spec.type];
+      const tail = letters.slice(1);
+      if (tail.length > 1 && tail.startsWith('=')) {
+        set(spec, tail.slice(1));
+        return;
+      }
+      if (alone !== undefined) {
+        set(spec, alone);
+        letters = tail;
+        continue;
+      }
+      const text = tail === '' ? left.shift() : tail;
+      if (text === undefined) throw new FlagError(`flag needs an argument: ${quoteLetter(letter)} in -${letters}`);
+      set(spec, text);
+      return;
+    }
+  };
+
+  for (let arg = left.shift(); arg !== undefined; arg = left.shift()) {
+    if (arg === '--') rest.push(...left.splice(0));
+    else if (arg.startsWith('--')) long(arg);
+    else if (arg.startsWith('-') && arg.length > 1) short(arg);
+    else rest.push(arg);
+  }
+  return { values, rest, warnings: [...warned.values()] };
+}
+
+function quoteLetter(letter: string): string {
+  return letter === "'" ? String.raw`'\''` : `'${goQuote(letter).slice(1, -1)}'`;
+}
