@@ -1,8 +1,70 @@
-/** The container's config. */
-import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
+/** A container's config (upstream kuberuntime_container.go, generateContainerConfig). */
+import { type ContainerConfig, type LinuxContainerConfig, NamespaceMode, Signal } from '../../../shared/cri/generated/cri-v1.ts';
+import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { expand, resolveIn } from '../../../shared/kubernetes/expansion.ts';
+import { containerLogPath } from '../../../shared/kubernetes/paths.ts';
+import { isEnabled } from './gates.ts';
+import { containerAnnotations, containerLabels } from './labels.ts';
+import { containerResources } from './linux-resources.ts';
+import { containerSecurityContext, verifyRunAsNonRoot } from './security-context.ts';
 import type { ContainerConfigInput } from './types.ts';
 
 /** Throws KubeletError `CreateContainerConfigError`: the pod asks for what cannot be, or breaks its own non-root policy. */
-export function makeContainerConfig(_input: ContainerConfigInput): ContainerConfig {
-  throw new Error('under construction');
+export function makeContainerConfig(input: ContainerConfigInput): ContainerConfig {
+  try {
+    verifyRunAsNonRoot(input.pod, input.container, input.imageUser);
+    return make(input);
+  } catch (err) {
+    throw new KubeletError('CreateContainerConfigError', messageOf(err), { cause: err });
+  }
+}
+
+function make(input: ContainerConfigInput): ContainerConfig {
+  const { pod, container, restartCount, imageRef, env } = input;
+  const resolve = resolveIn(new Map(env.map(({ name, value }) => [name, value])));
+  const linux = linuxConfig(input);
+  const userNamespace = linux.securityContext?.namespaceOptions?.usernsOptions;
+  return {
+    metadata: { name: container.name, attempt: restartCount },
+    image: { image: imageRef, userSpecifiedImage: container.image ?? '', annotations: {}, runtimeHandler: '', imageRef: '' },
+    command: (container.command ?? []).map((part) => expand(part, resolve)),
+    args: (container.args ?? []).map((part) => expand(part, resolve)),
+    workingDir: container.workingDir ?? '',
+    envs: env.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
+    mounts: userNamespace
+      ? input.mounts.map((mount) => ({ ...mount, uidMappings: userNamespace.uids, gidMappings: userNamespace.gids }))
+      : [...input.mounts],
+    devices: [...(input.devices ?? [])],
+    labels: containerLabels(pod, container.name),
+    annotations: containerAnnotations(pod, container, restartCount, input.annotations),
+    logPath: containerLogPath(container.name, restartCount),
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+    linux,
+    windows: undefined,
+    CDIDevices: (input.cdiDeviceNames ?? []).map((name) => ({ name })),
+    stopSignal: stopSignal(input),
+  };
+}
+
+function linuxConfig(input: ContainerConfigInput): LinuxContainerConfig {
+  const securityContext = containerSecurityContext(input);
+  const namespaces = securityContext.namespaceOptions;
+  // An ephemeral container sees the processes of its target where containers have no namespace in common.
+  const targeted = input.targetContainerID !== undefined && namespaces?.pid === NamespaceMode.CONTAINER;
+  return {
+    resources: containerResources(input),
+    securityContext: targeted
+      ? { ...securityContext, namespaceOptions: { ...namespaces, pid: NamespaceMode.TARGET, targetId: input.targetContainerID ?? '' } }
+      : securityContext,
+  };
+}
+
+/** `SIGRTMIN+3` is SIGRTMINPLUS3 in the runtime's protocol. */
+function stopSignal({ container, settings }: ContainerConfigInput): Signal {
+  const name = container.lifecycle?.stopSignal;
+  if (!name || !isEnabled(settings, 'ContainerStopSignals')) return Signal.RUNTIME_DEFAULT;
+  const constant = name.replace('+', 'PLUS').replace('-', 'MINUS');
+  return Object.hasOwn(Signal, constant) ? Signal[constant as keyof typeof Signal] : Signal.RUNTIME_DEFAULT;
 }

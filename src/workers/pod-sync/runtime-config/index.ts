@@ -15,6 +15,6 @@ export type {
 } from './types.ts';
 export { HostFactsReader } from './host-facts.ts';
 export { makeSandboxConfig, type SandboxConfig } from './sandbox-config.ts';
-export { makeEnvironment } from './environment.ts';
+export { envFileKey, makeEnvironment } from './environment.ts';
 export { makeContainerConfig } from './container-config.ts';
 export { checkSysctls } from './sysctls.ts';

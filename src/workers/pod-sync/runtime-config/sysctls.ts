@@ -1,7 +1,80 @@
-/** Which sysctls a pod may set. */
+/** Which sysctls a pod may set, and under which names (upstream pkg/kubelet/sysctl and component-helpers node/util/sysctl). */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 
-/** The message of a `SysctlForbidden` admission failure, or null. */
-export function checkSysctls(_pod: Pod, _allowedUnsafeSysctls: readonly string[], _kernelVersion: string): string | null {
-  throw new Error('under construction');
+type Namespace = 'IPC' | 'Net';
+
+const ipcSysctls = new Set([
+  'kernel.sem',
+  'kernel.shmall',
+  'kernel.shmmax',
+  'kernel.shmmni',
+  'kernel.shm_rmid_forced',
+  'kernel.shm',
+  'kernel.msgmax',
+  'kernel.msgmnb',
+  'kernel.msgmni',
+  'kernel.msg',
+]);
+
+/** Each has no influence on other pods from the kernel on in which it became namespaced. */
+const safeSysctls: readonly (readonly [name: string, sinceKernel: string])[] = [
+  ['kernel.shm_rmid_forced', '0'],
+  ['net.ipv4.ip_local_port_range', '0'],
+  ['net.ipv4.tcp_syncookies', '0'],
+  ['net.ipv4.ping_group_range', '0'],
+  ['net.ipv4.ip_unprivileged_port_start', '0'],
+  ['net.ipv4.ip_local_reserved_ports', '3.16'],
+  ['net.ipv4.tcp_keepalive_time', '4.5'],
+  ['net.ipv4.tcp_fin_timeout', '4.6'],
+  ['net.ipv4.tcp_keepalive_intvl', '4.5'],
+  ['net.ipv4.tcp_keepalive_probes', '4.5'],
+  ['net.ipv4.tcp_rmem', '4.15'],
+  ['net.ipv4.tcp_wmem', '4.15'],
+];
+
+/** With dots between its parts: a name whose first separator is a slash has the two exchanged throughout (sysctl.d(5)). */
+export function normalizeSysctl(name: string): string {
+  if (/[./]/.exec(name)?.[0] !== '/') return name;
+  return name.replaceAll(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
+}
+
+/**
+ * Why the pod may not run here, as the message of an admission failure with reason `SysctlForbidden`; null when it may. The patterns
+ * are the configuration's allowedUnsafeSysctls: names, or prefixes that end in `*`.
+ */
+export function checkSysctls(pod: Pod, allowedUnsafeSysctls: readonly string[], kernelVersion: string): string | null {
+  const allowed = [...safeSysctls.filter(([, since]) => isAtLeast(kernelVersion, since)).map(([name]) => name), ...allowedUnsafeSysctls];
+  for (const { name } of pod.spec.securityContext?.sysctls ?? []) {
+    const forbidden = checkOne(normalizeSysctl(name), allowed, pod);
+    if (forbidden !== null) return `forbidden sysctl: ${forbidden}`;
+  }
+  return null;
+}
+
+function checkOne(sysctl: string, allowed: readonly string[], { spec }: Pod): string | null {
+  const pattern = allowed.find((name) => matches(sysctl, normalizeSysctl(name)));
+  if (pattern === undefined) return `${goQuote(sysctl)} not allowlisted`;
+  const namespace = namespaceOf(normalizeSysctl(pattern).replace(/\*.*$/, ''));
+  const isShared = namespace === 'IPC' ? spec.hostIPC : spec.hostNetwork;
+  return isShared ? `${goQuote(sysctl)} not allowed with host ${namespace} enabled` : null;
+}
+
+function matches(sysctl: string, pattern: string): boolean {
+  const star = pattern.indexOf('*');
+  return star === -1 ? sysctl === pattern : sysctl.startsWith(pattern.slice(0, star));
+}
+
+function namespaceOf(name: string): Namespace {
+  return ipcSysctls.has(name) || name.startsWith('fs.mqueue.') ? 'IPC' : 'Net';
+}
+
+function isAtLeast(version: string, least: string): boolean {
+  const parts = (text: string) => text.split('.').map((part) => Number.parseInt(part, 10) || 0);
+  const [have, want] = [parts(version), parts(least)];
+  for (let index = 0; index < want.length; index += 1) {
+    const difference = (have[index] ?? 0) - (want[index] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
 }

@@ -18,7 +18,6 @@ export interface HostFacts {
   /** `major.minor.patch`, as in `uname -r`: decides which sysctls are safe. */
   readonly kernelVersion: string;
   readonly selinuxEnabled: boolean;
-  readonly pageSizeBytes: number;
 }
 
 export interface PodConfigInput {
@@ -59,8 +58,11 @@ export interface EnvironmentInput {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
   readonly node: NodeFacts;
+  readonly settings: Pick<PodSyncSettings, 'featureGates'>;
   /** Of the sandbox; primary first. A hostNetwork pod's are the node's. */
   readonly podIPs: readonly string[];
+  /** From `PodVolumes.readEnvFiles`, by `envFileKey`: what fileKeyRef refers to. */
+  readonly envFiles?: ReadonlyMap<string, string>;
 }
 
 export interface ContainerConfigInput extends PodConfigInput {

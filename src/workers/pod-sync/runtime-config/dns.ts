@@ -1,0 +1,126 @@
+/** A pod's resolv.conf (upstream pkg/kubelet/network/dns). */
+import { isIPv6 } from 'node:net';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
+import type { DNSConfig } from '../../../shared/cri/generated/cri-v1.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { formatPod } from './format.ts';
+import type { ConfigWarning } from './types.ts';
+
+/** resolv.conf(5)'s limits as validation has them (pkg/apis/core/validation). */
+const maxNameservers = 3;
+const maxSearchPaths = 32;
+const maxSearchListChars = 2048;
+/** Some resolvers abort on a longer one (glibc 2.28). */
+const maxSearchPathChars = 253;
+const clusterOptions = ['ndots:5'];
+
+export interface PodDNSInput {
+  readonly pod: Pod;
+  readonly settings: Pick<PodSyncSettings, 'clusterDNS' | 'clusterDomain' | 'resolvConf'>;
+  /** Of the file that `settings.resolvConf` names. */
+  readonly resolvConf: string | null;
+  readonly nodeIPs: readonly string[];
+}
+
+/** Throws an Error when the node's resolv.conf is broken. */
+export function podDNS({ pod, settings, resolvConf, nodeIPs }: PodDNSInput): { config: DNSConfig; warnings: ConfigWarning[] } {
+  const warnings: ConfigWarning[] = [];
+  const config = baseConfig({ pod, settings, resolvConf, nodeIPs }, warnings);
+  const { dnsConfig } = pod.spec;
+  const merged = dnsConfig
+    ? {
+        servers: unique([...config.servers, ...(dnsConfig.nameservers ?? [])]),
+        searches: unique([...config.searches, ...(dnsConfig.searches ?? [])]),
+        options: mergeOptions(config.options, dnsConfig.options ?? []),
+      }
+    : config;
+  return {
+    config: { ...merged, servers: fitServers(merged.servers, warnings), searches: fitSearches(merged.searches, warnings) },
+    warnings,
+  };
+}
+
+function baseConfig({ pod, settings, resolvConf, nodeIPs }: PodDNSInput, warnings: ConfigWarning[]): DNSConfig {
+  const host = resolvConf === null ? { servers: [], searches: [], options: [] } : parseResolvConf(resolvConf);
+  const policy = pod.spec.dnsPolicy;
+  if (policy === 'None') return { servers: [], searches: [], options: [] };
+  const cluster = policy !== 'Default' && !(policy === 'ClusterFirst' && pod.spec.hostNetwork);
+  if (cluster && settings.clusterDNS.length > 0) {
+    const { clusterDomain } = settings;
+    const own = clusterDomain === '' ? [] : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
+    // Without a cluster domain the host's searches stand as they are.
+    return {
+      servers: [...settings.clusterDNS],
+      searches: own.length > 0 ? unique([...own, ...host.searches]) : host.searches,
+      options: clusterOptions,
+    };
+  }
+  if (cluster) {
+    const fallback =
+      'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
+    warnings.push({ reason: 'MissingClusterDNS', message: `pod: ${goQuote(formatPod(pod))}. ${fallback}` });
+  }
+  if (settings.resolvConf !== '') return host;
+  // No file was named: names are not to be looked up by the node's resolver, nor by the runtime's default of /etc/resolv.conf.
+  const loopbacks = nodeIPs.map((ip) => (isIPv6(ip) ? '::1' : '127.0.0.1'));
+  return { ...host, servers: loopbacks.length > 0 ? loopbacks : ['127.0.0.1'], searches: ['.'] };
+}
+
+/** Nameservers add up; the last `search` line counts; of an option the last. Throws an Error on a nameserver line without an address. */
+export function parseResolvConf(text: string): DNSConfig {
+  const servers: string[] = [];
+  let searches: string[] = [];
+  const options = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const [keyword, ...values] = line.trim().split(/\s+/);
+    if (!keyword || keyword.startsWith('#')) continue;
+    if (keyword === 'nameserver') {
+      const [server] = values;
+      if (server === undefined) throw new Error('Encountered error while parsing resolv conf file. Error: nameserver list is empty ');
+      servers.push(server);
+    } else if (keyword === 'search') {
+      // With and without the dot at the end it is the same domain, and would count twice.
+      searches = values.filter((domain) => domain !== '.').map((domain) => domain.replace(/\.$/, ''));
+    } else if (keyword === 'options') {
+      for (const option of values) options.set(option.split(':', 1)[0] ?? '', option);
+    }
+  }
+  return { servers, searches, options: [...options.values()] };
+}
+
+function mergeOptions(host: readonly string[], pod: readonly { readonly name?: string; readonly value?: string }[]): string[] {
+  const merged = new Map<string, string>();
+  for (const option of host) {
+    const colon = option.indexOf(':');
+    merged.set(colon === -1 ? option : option.slice(0, colon), colon === -1 ? '' : option.slice(colon + 1));
+  }
+  for (const { name, value } of pod) merged.set(name ?? '', value ?? '');
+  return [...merged].map(([name, value]) => (value === '' ? name : `${name}:${value}`));
+}
+
+function fitServers(servers: string[], warnings: ConfigWarning[]): string[] {
+  if (servers.length <= maxNameservers) return servers;
+  const kept = servers.slice(0, maxNameservers);
+  warnings.push({
+    reason: 'DNSConfigForming',
+    message: `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${kept.join(' ')}`,
+  });
+  return kept;
+}
+
+function fitSearches(searches: string[], warnings: ConfigWarning[]): string[] {
+  const kept = searches.slice(0, maxSearchPaths).filter((domain) => domain.length <= maxSearchPathChars);
+  while (kept.join(' ').length > maxSearchListChars) kept.pop();
+  if (kept.length < searches.length) {
+    warnings.push({
+      reason: 'DNSConfigForming',
+      message: `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${kept.join(' ')}`,
+    });
+  }
+  return kept;
+}
+
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values)];
+}

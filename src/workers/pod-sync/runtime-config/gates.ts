@@ -1,0 +1,14 @@
+/** Feature gates that decide about configs and volumes, with their v1.36 defaults for settings that do not name them. */
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
+
+const defaults = {
+  ContainerStopSignals: false,
+  CustomCPUCFSQuotaPeriod: true,
+  EnvFiles: true,
+  HostnameOverride: true,
+  PodLevelResources: true,
+} as const;
+
+export function isEnabled({ featureGates }: Pick<PodSyncSettings, 'featureGates'>, gate: keyof typeof defaults): boolean {
+  return featureGates[gate] ?? defaults[gate];
+}

@@ -1,0 +1,58 @@
+/** What a pod calls itself (upstream Kubelet.GeneratePodHostNameAndDomain and GetNodenameForKernel). */
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { isEnabled } from './gates.ts';
+
+/** Linux has 64 bytes for it. With a domain all may be used; alone it is cut at 63, a DNS label. */
+const maxHostname = 63;
+const maxFQDN = 64;
+const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+export interface PodHostname {
+  readonly hostname: string;
+  /** Empty: the pod has none. */
+  readonly domain: string;
+}
+
+/** Throws an Error when a part is no DNS name. */
+export function podHostname(pod: Pod, settings: Pick<PodSyncSettings, 'featureGates' | 'clusterDomain'>): PodHostname {
+  const { hostname, subdomain: podSubdomain, hostnameOverride } = pod.spec;
+  const { name, namespace } = pod.metadata;
+  if (hostnameOverride !== undefined && isEnabled(settings, 'HostnameOverride')) {
+    if (!subdomain.test(hostnameOverride) || hostnameOverride.length > 253) {
+      throw new Error(`pod HostnameOverride ${goQuote(hostnameOverride)} is not a valid DNS subdomain`);
+    }
+    return { hostname: truncate(name, hostnameOverride), domain: '' };
+  }
+  if (hostname && !isLabel(hostname)) throw new Error(`pod Hostname ${goQuote(hostname)} is not a valid DNS label`);
+  if (podSubdomain && !isLabel(podSubdomain)) throw new Error(`pod Subdomain ${goQuote(podSubdomain)} is not a valid DNS label`);
+  return {
+    hostname: truncate(name, hostname || name),
+    domain: podSubdomain ? `${podSubdomain}.${namespace}.svc.${settings.clusterDomain}` : '',
+  };
+}
+
+function isLabel(text: string): boolean {
+  return text.length <= maxHostname && label.test(text);
+}
+
+function truncate(podName: string, hostname: string): string {
+  if (hostname.length <= maxHostname) return hostname;
+  const truncated = hostname.slice(0, maxHostname).replace(/[-.]+$/, '');
+  if (truncated === '') throw new Error(`hostname for pod ${goQuote(podName)} was invalid: ${goQuote(hostname)}`);
+  return truncated;
+}
+
+/** What the kernel is told. Throws an Error when the whole name is asked for and too long. */
+export function kernelHostname({ hostname, domain }: PodHostname, setHostnameAsFQDN: boolean | undefined): string {
+  if (domain === '' || !setHostnameAsFQDN) return hostname;
+  const fqdn = `${hostname}.${domain}`;
+  if (fqdn.length > maxFQDN) {
+    throw new Error(
+      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (${maxFQDN} characters is the max, ${fqdn.length} characters requested)`,
+    );
+  }
+  return fqdn;
+}

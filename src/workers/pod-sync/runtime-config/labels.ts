@@ -1,0 +1,80 @@
+/**
+ * The labels and annotations of sandboxes and containers, exactly upstream's (pkg/kubelet/kuberuntime/labels.go): they are how a
+ * kubelet that restarts, or another that takes over, knows what is whose.
+ */
+import * as names from '../../../shared/kubernetes/annotations.ts';
+import type { Container, EphemeralContainer, LifecycleHandler, Pod } from '../../../shared/kubernetes/api.ts';
+import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
+import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
+
+type Strings = Record<string, string>;
+
+/** The pod's own, and who it is. */
+export function sandboxLabels(pod: Pod): Strings {
+  return { ...pod.metadata.labels, ...identity(pod) };
+}
+
+export function sandboxAnnotations(pod: Pod): Strings {
+  return { ...pod.metadata.annotations };
+}
+
+export function containerLabels(pod: Pod, containerName: string): Strings {
+  return { ...identity(pod), [names.containerNameLabel]: containerName };
+}
+
+function identity({ metadata }: Pod): Strings {
+  return { [names.podNameLabel]: metadata.name, [names.podNamespaceLabel]: metadata.namespace, [names.podUIDLabel]: metadata.uid };
+}
+
+/** `extra` are those that device plugins ask for: the kubelet's own win. */
+export function containerAnnotations(
+  pod: Pod,
+  container: Container | EphemeralContainer,
+  restartCount: number,
+  extra: Readonly<Strings> = {},
+): Strings {
+  const { deletionGracePeriodSeconds } = pod.metadata;
+  const { terminationGracePeriodSeconds } = pod.spec;
+  const { lifecycle, ports } = container;
+  return {
+    ...extra,
+    [names.containerHashAnnotation]: containerHash(container),
+    [names.containerRestartCountAnnotation]: String(restartCount),
+    [names.containerTerminationMessagePathAnnotation]: container.terminationMessagePath ?? '',
+    [names.containerTerminationMessagePolicyAnnotation]: container.terminationMessagePolicy ?? '',
+    ...optional(names.podDeletionGracePeriodAnnotation, deletionGracePeriodSeconds?.toString()),
+    ...optional(names.podTerminationGracePeriodAnnotation, terminationGracePeriodSeconds?.toString()),
+    ...optional(names.containerPreStopHandlerAnnotation, lifecycle?.preStop && toGoJSON(handlerInGoOrder(lifecycle.preStop))),
+    ...optional(names.containerPortsAnnotation, ports?.length ? toGoJSON(ports.map((port) => portInGoOrder(port))) : undefined),
+  };
+}
+
+function optional(name: string, value: string | undefined): Strings {
+  return value === undefined ? {} : { [name]: value };
+}
+
+/** Fields in the order of Go's struct, zero values left out where its tags say so. */
+function handlerInGoOrder({ exec, httpGet, tcpSocket, sleep }: LifecycleHandler): unknown {
+  return {
+    exec: exec && { command: exec.command?.length ? exec.command : undefined },
+    httpGet: httpGet && {
+      path: httpGet.path || undefined,
+      port: httpGet.port,
+      host: httpGet.host || undefined,
+      scheme: httpGet.scheme || undefined,
+      httpHeaders: httpGet.httpHeaders?.length ? httpGet.httpHeaders.map(({ name, value }) => ({ name, value: value ?? '' })) : undefined,
+    },
+    tcpSocket: tcpSocket && { port: tcpSocket.port, host: tcpSocket.host || undefined },
+    sleep: sleep && { seconds: sleep.seconds },
+  };
+}
+
+function portInGoOrder(port: NonNullable<Container['ports']>[number]): unknown {
+  return {
+    name: port.name || undefined,
+    hostPort: port.hostPort || undefined,
+    containerPort: port.containerPort,
+    protocol: port.protocol || undefined,
+    hostIP: port.hostIP || undefined,
+  };
+}

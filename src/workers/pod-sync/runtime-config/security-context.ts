@@ -1,0 +1,129 @@
+/** With which rights a container runs (upstream pkg/securitycontext and kuberuntime/security_context.go). */
+import {
+  type Capability,
+  type LinuxContainerSecurityContext,
+  type SELinuxOption,
+  SupplementalGroupsPolicy,
+} from '../../../shared/cri/generated/cri-v1.ts';
+import type { Container, EphemeralContainer, Pod, PodSecurityContext, SecurityContext } from '../../../shared/kubernetes/api.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { formatPod } from './format.ts';
+import { namespaceOptions } from './namespaces.ts';
+import { appArmorProfile, seccompProfile } from './security-profiles.ts';
+import type { ContainerConfigInput, ImageUser } from './types.ts';
+
+/** The same as containerd's and Docker's, with what upstream adds; of /proc and /sys what tells of or changes the host. */
+const maskedPaths = [
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
+];
+const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+const maxUserID = 2_147_483_647;
+
+/** The container's own, field by field, else the pod's. */
+export function effectiveSecurityContext(
+  pod: Pod,
+  { securityContext }: Pick<Container | EphemeralContainer, 'securityContext'>,
+): SecurityContext {
+  const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = pod.spec.securityContext ?? {};
+  const fromPod = { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot };
+  return Object.fromEntries(Object.entries({ ...fromPod, ...defined(securityContext) }).filter(([, value]) => value !== undefined));
+}
+
+function defined(context: SecurityContext | undefined): SecurityContext {
+  return Object.fromEntries(Object.entries(context ?? {}).filter(([, value]) => value !== undefined && value !== null));
+}
+
+/** Throws an Error on what the runtime cannot be asked for. */
+export function containerSecurityContext(input: ContainerConfigInput): LinuxContainerSecurityContext {
+  const { pod, container, imageUser, host } = input;
+  const effective = effectiveSecurityContext(pod, container);
+  const podContext = pod.spec.securityContext;
+  const unmasked = effective.procMount === 'Unmasked';
+  const armor = appArmorProfile(pod, container);
+  return {
+    capabilities: capabilities(effective),
+    privileged: effective.privileged ?? false,
+    namespaceOptions: namespaceOptions(pod, input.userNamespace),
+    selinuxOptions: seLinuxOptions(effective.seLinuxOptions),
+    ...runAs(effective, imageUser),
+    readonlyRootfs: effective.readOnlyRootFilesystem ?? false,
+    supplementalGroups: supplementalGroups(podContext),
+    supplementalGroupsPolicy: supplementalGroupsPolicy(podContext),
+    noNewPrivs: effective.allowPrivilegeEscalation === false,
+    maskedPaths: unmasked ? [] : [...maskedPaths, ...host.thermalThrottlePaths],
+    readonlyPaths: unmasked ? [] : readonlyPaths,
+    seccomp: seccompProfile(pod, container, input.settings),
+    apparmor: armor?.apparmor,
+    apparmorProfile: armor?.apparmorProfile ?? '',
+    seccompProfilePath: '',
+  };
+}
+
+type RunAs = Pick<LinuxContainerSecurityContext, 'runAsUser' | 'runAsGroup' | 'runAsUsername'>;
+
+/** The spec's user, else the image's. */
+function runAs({ runAsUser, runAsGroup }: SecurityContext, image: ImageUser): RunAs {
+  const group = runAsGroup === undefined ? undefined : { value: BigInt(runAsGroup) };
+  if (runAsUser !== undefined) return { runAsUser: { value: BigInt(runAsUser) }, runAsGroup: group, runAsUsername: '' };
+  const { uid, username } = imageIdentity(image);
+  return { runAsUser: uid === undefined ? undefined : { value: uid }, runAsGroup: group, runAsUsername: username };
+}
+
+/** A number wins over a name; an image that says nothing runs as root. */
+function imageIdentity({ uid, username }: ImageUser): { readonly uid: bigint | undefined; readonly username: string } {
+  if (uid !== undefined) return { uid: BigInt(uid), username: '' };
+  return username ? { uid: undefined, username } : { uid: 0n, username: '' };
+}
+
+function capabilities({ capabilities: wanted }: SecurityContext): Capability | undefined {
+  return wanted && { addCapabilities: [...(wanted.add ?? [])], dropCapabilities: [...(wanted.drop ?? [])], addAmbientCapabilities: [] };
+}
+
+export function seLinuxOptions(options: SecurityContext['seLinuxOptions']): SELinuxOption | undefined {
+  return options && { user: options.user ?? '', role: options.role ?? '', type: options.type ?? '', level: options.level ?? '' };
+}
+
+/** fsGroup first. */
+export function supplementalGroups(context: PodSecurityContext | undefined): bigint[] {
+  const groups = [...(context?.fsGroup === undefined ? [] : [context.fsGroup]), ...(context?.supplementalGroups ?? [])];
+  return groups.map((group) => BigInt(group));
+}
+
+export function supplementalGroupsPolicy(context: PodSecurityContext | undefined): SupplementalGroupsPolicy {
+  const policy = context?.supplementalGroupsPolicy ?? 'Merge';
+  if (policy === 'Merge') return SupplementalGroupsPolicy.Merge;
+  if (policy === 'Strict') return SupplementalGroupsPolicy.Strict;
+  throw new Error(`unsupported supplementalGroupsPolicy: ${policy}`);
+}
+
+/** Throws an Error when the container must not run as root and would, or nobody can tell. */
+export function verifyRunAsNonRoot(pod: Pod, container: Container | EphemeralContainer, image: ImageUser): void {
+  const { runAsNonRoot, runAsUser } = effectiveSecurityContext(pod, container);
+  if (!runAsNonRoot) return;
+  const who = `(pod: ${goQuote(formatPod(pod))}, container: ${container.name})`;
+  if (runAsUser !== undefined) {
+    if (runAsUser === 0) throw new Error(`container's runAsUser breaks non-root policy ${who}`);
+    return;
+  }
+  const { uid, username } = imageIdentity(image);
+  if (uid === undefined) {
+    throw new Error(`container has runAsNonRoot and image has non-numeric user (${username}), cannot verify user is non-root ${who}`);
+  }
+  if (uid === 0n) throw new Error(`container has runAsNonRoot and image will run as root ${who}`);
+  if (uid < 0n || uid > maxUserID) {
+    throw new Error(
+      `container has runAsNonRoot and image has an invalid user id (${uid}). (Must be 1-(${maxUserID})): must be between 0 and ${maxUserID}, inclusive ${who}`,
+    );
+  }
+}

@@ -1,0 +1,70 @@
+/** seccomp and AppArmor: which profile confines a container (upstream kuberuntime/helpers.go and pkg/security/apparmor). */
+import { join } from 'node:path';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
+import { type SecurityProfile, SecurityProfile_ProfileType as ProfileType } from '../../../shared/cri/generated/cri-v1.ts';
+import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+
+const runtimeDefault: SecurityProfile = { profileType: ProfileType.RuntimeDefault, localhostRef: '' };
+const unconfined: SecurityProfile = { profileType: ProfileType.Unconfined, localhostRef: '' };
+
+type Confined = Pick<Container | EphemeralContainer, 'name' | 'securityContext'>;
+
+/** The container's, else the pod's, else the node's default. Throws an Error on a localhost profile without a name. */
+export function seccompProfile(
+  pod: Pod,
+  { securityContext }: Confined,
+  settings: Pick<PodSyncSettings, 'seccompDefault' | 'seccompProfileRoot'>,
+): SecurityProfile {
+  const profile = securityContext?.seccompProfile ?? pod.spec.securityContext?.seccompProfile;
+  switch (profile?.type) {
+    case undefined:
+      return settings.seccompDefault ? runtimeDefault : unconfined;
+    case 'RuntimeDefault':
+      return runtimeDefault;
+    case 'Localhost':
+      if (!profile.localhostProfile) throw new Error('localhostProfile must be set if seccompProfile type is Localhost.');
+      return { profileType: ProfileType.Localhost, localhostRef: join(settings.seccompProfileRoot, profile.localhostProfile) };
+    default:
+      return unconfined;
+  }
+}
+
+const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/';
+const localhostPrefix = 'localhost/';
+
+export interface AppArmor {
+  readonly apparmor: SecurityProfile;
+  /** The same, as older runtimes read it. */
+  readonly apparmorProfile: string;
+}
+
+/** Undefined: the pod says nothing about it. Static pods may still say it by annotation. */
+export function appArmorProfile(pod: Pod, { name, securityContext }: Confined): AppArmor | undefined {
+  const profile =
+    securityContext?.appArmorProfile ??
+    fromAnnotation(pod.metadata.annotations?.[appArmorAnnotation + name]) ??
+    pod.spec.securityContext?.appArmorProfile;
+  switch (profile?.type) {
+    case undefined:
+      return undefined;
+    case 'RuntimeDefault':
+      return { apparmor: runtimeDefault, apparmorProfile: 'runtime/default' };
+    case 'Unconfined':
+      return { apparmor: unconfined, apparmorProfile: 'unconfined' };
+    case 'Localhost':
+      if (profile.localhostProfile === undefined) throw new Error('missing localhost apparmor profile name');
+      return {
+        apparmor: { profileType: ProfileType.Localhost, localhostRef: profile.localhostProfile },
+        apparmorProfile: localhostPrefix + profile.localhostProfile,
+      };
+    default:
+      throw new Error(`unknown apparmor profile type: ${goQuote(profile?.type ?? '')}`);
+  }
+}
+
+function fromAnnotation(value: string | undefined): { readonly type: string; readonly localhostProfile?: string } | undefined {
+  if (value === 'runtime/default') return { type: 'RuntimeDefault' };
+  if (value === 'unconfined') return { type: 'Unconfined' };
+  return value?.startsWith(localhostPrefix) ? { type: 'Localhost', localhostProfile: value.slice(localhostPrefix.length) } : undefined;
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
+import { parseResolvConf, podDNS } from '../../../../../src/workers/pod-sync/runtime-config/dns.ts';
+import { aPod } from '../../../../support/pods.ts';
+import { someSettings } from '../../../../support/runtime-config-inputs.ts';
+
+const hostConf = 'nameserver 1.1.1.1\nsearch example.com\noptions timeout:3\n';
+
+function dns(
+  spec: Partial<PodSpec>,
+  fields: { clusterDNS?: string[]; clusterDomain?: string; resolvConf?: string; nodeIPs?: string[] } = {},
+) {
+  const { nodeIPs = ['192.168.1.5'], ...settings } = fields;
+  const pod: Pod = aPod({ spec });
+  const resolvConf = settings.resolvConf === '' ? null : hostConf;
+  return podDNS({ pod, settings: { ...someSettings, ...settings }, resolvConf, nodeIPs });
+}
+
+const clusterSearch = ['default.svc.cluster.local', 'svc.cluster.local', 'cluster.local', 'example.com'];
+const cases: readonly [name: string, spec: Partial<PodSpec>, fields: Parameters<typeof dns>[1], want: [string[], string[], string[]]][] = [
+  ['ClusterFirst asks the cluster', { dnsPolicy: 'ClusterFirst' }, {}, [['10.96.0.10'], clusterSearch, ['ndots:5']]],
+  [
+    'ClusterFirst without a cluster domain keeps the searches of the node',
+    { dnsPolicy: 'ClusterFirst' },
+    { clusterDomain: '' },
+    [['10.96.0.10'], ['example.com'], ['ndots:5']],
+  ],
+  [
+    'ClusterFirst in the network of the host is Default',
+    { dnsPolicy: 'ClusterFirst', hostNetwork: true },
+    {},
+    [['1.1.1.1'], ['example.com'], ['timeout:3']],
+  ],
+  [
+    'ClusterFirstWithHostNet asks the cluster',
+    { dnsPolicy: 'ClusterFirstWithHostNet', hostNetwork: true },
+    {},
+    [['10.96.0.10'], clusterSearch, ['ndots:5']],
+  ],
+  ['Default is the file of the node', { dnsPolicy: 'Default' }, {}, [['1.1.1.1'], ['example.com'], ['timeout:3']]],
+  ['Default without a file asks the pod itself', { dnsPolicy: 'Default' }, { resolvConf: '' }, [['127.0.0.1'], ['.'], []]],
+  [
+    'Default without a file, on a node of both families',
+    { dnsPolicy: 'Default' },
+    { resolvConf: '', nodeIPs: ['fd00::5', '10.0.0.5'] },
+    [['::1', '127.0.0.1'], ['.'], []],
+  ],
+  ['None is nothing', { dnsPolicy: 'None' }, {}, [[], [], []]],
+  [
+    'None with the config of the pod is that',
+    {
+      dnsPolicy: 'None',
+      dnsConfig: { nameservers: ['9.9.9.9'], searches: ['my.org'], options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }] },
+    },
+    {},
+    [['9.9.9.9'], ['my.org'], ['ndots:2', 'edns0']],
+  ],
+  [
+    'the config of the pod is added, its options win, what stands twice counts once',
+    {
+      dnsPolicy: 'ClusterFirst',
+      dnsConfig: {
+        nameservers: ['10.96.0.10', '9.9.9.9'],
+        searches: ['cluster.local', 'my.org'],
+        options: [{ name: 'ndots', value: '1' }, { name: 'debug' }],
+      },
+    },
+    {},
+    [
+      ['10.96.0.10', '9.9.9.9'],
+      [...clusterSearch, 'my.org'],
+      ['ndots:1', 'debug'],
+    ],
+  ],
+];
+for (const [name, spec, fields, want] of cases) {
+  test(`DNS: ${name}`, () => {
+    const { config, warnings } = dns(spec, fields);
+    assert.deepEqual([config.servers, config.searches, config.options], want);
+    assert.deepEqual(warnings, []);
+  });
+}
+
+test('DNS: without a cluster DNS a pod that wants it gets the node’s, and is told so', () => {
+  const { config, warnings } = dns({ dnsPolicy: 'ClusterFirst' }, { clusterDNS: [] });
+  assert.deepEqual(config.servers, ['1.1.1.1']);
+  assert.deepEqual(warnings, [
+    {
+      reason: 'MissingClusterDNS',
+      message:
+        'pod: "web_default(uid-web)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.',
+    },
+  ]);
+});
+
+test('DNS: what resolv.conf cannot hold is left out, and said', () => {
+  const searches = [...Array.from({ length: 30 }, (_, index) => `d${index}.example.org`), 'x'.repeat(254)];
+  const { config, warnings } = dns({ dnsPolicy: 'ClusterFirst', dnsConfig: { nameservers: ['2.2.2.2', '3.3.3.3', '4.4.4.4'], searches } });
+  assert.deepEqual(config.servers, ['10.96.0.10', '2.2.2.2', '3.3.3.3']);
+  assert.equal(config.searches.length, 32);
+  assert.deepEqual(
+    warnings.map(({ message }) => message.slice(0, 40)),
+    ['Nameserver limits were exceeded, some na', 'Search Line limits were exceeded, some s'],
+  );
+  const long = Array.from({ length: 20 }, (_, index) => `${String(index).padStart(3, '0')}.${'a'.repeat(150)}`);
+  const cut = dns({ dnsPolicy: 'None', dnsConfig: { searches: long } });
+  assert.equal(cut.config.searches.join(' ').length, 13 * 155 - 1);
+  assert.equal(cut.warnings.length, 1);
+  assert.deepEqual(dns({ dnsPolicy: 'None', dnsConfig: { searches: ['x'.repeat(254), 'ok'] } }).config.searches, ['ok']);
+});
+
+const files: readonly [name: string, text: string, want: [string[], string[], string[]]][] = [
+  ['an empty file', '', [[], [], []]],
+  ['nameservers add up', 'nameserver 1.2.3.4\n  nameserver\t5.6.7.8  \n', [['1.2.3.4', '5.6.7.8'], [], []]],
+  ['the last search counts, dots at the end go', 'search a.b\nsearch c.d. . e\n', [[], ['c.d', 'e'], []]],
+  ['the last of an option counts', 'options ndots:1 debug\noptions ndots:4\n', [[], [], ['ndots:4', 'debug']]],
+  ['comments and other lines are passed over', '# nameserver 1.1.1.1\n; x\ndomain y\nsearch\n', [[], [], []]],
+  ['an IPv6 address with its zone', 'nameserver fe80::1%eth0', [['fe80::1%eth0'], [], []]],
+];
+for (const [name, text, want] of files) {
+  test(`resolv.conf: ${name}`, () => {
+    const { servers, searches, options } = parseResolvConf(text);
+    assert.deepEqual([servers, searches, options], want);
+  });
+}
+test('resolv.conf: a nameserver without an address is an error', () => {
+  assert.throws(() => parseResolvConf('nameserver\n'), /nameserver list is empty/);
+});

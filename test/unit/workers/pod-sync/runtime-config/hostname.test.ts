@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
+import { kernelHostname, podHostname } from '../../../../../src/workers/pod-sync/runtime-config/hostname.ts';
+import { aPod } from '../../../../support/pods.ts';
+import { someSettings } from '../../../../support/runtime-config-inputs.ts';
+
+const hostnameOf = (name: string, spec: Partial<PodSpec>) => podHostname(aPod({ metadata: { name, namespace: 'ns' }, spec }), someSettings);
+
+const cases: readonly [name: string, podName: string, spec: Partial<PodSpec>, hostname: string, domain: string][] = [
+  ['the pod’s name', 'web-node-1', {}, 'web-node-1', ''],
+  ['its own hostname', 'web', { hostname: 'db' }, 'db', ''],
+  ['a subdomain', 'web', { hostname: 'db', subdomain: 'sub' }, 'db', 'sub.ns.svc.cluster.local'],
+  ['a long name is cut', `${'a'.repeat(63)}b`, {}, 'a'.repeat(63), ''],
+  ['a cut name does not end with a dash or a dot', `${'a'.repeat(60)}-.-bcd`, {}, 'a'.repeat(60), ''],
+  ['an override has no domain', 'web', { hostname: 'db', subdomain: 'sub', hostnameOverride: 'a.b.c' }, 'a.b.c', ''],
+];
+for (const [name, podName, spec, hostname, domain] of cases) {
+  test(`hostname: ${name}`, () => assert.deepEqual(hostnameOf(podName, spec), { hostname, domain }));
+}
+
+for (const [spec, message] of [
+  [{ hostname: 'Up' }, /pod Hostname "Up" is not a valid DNS label/],
+  [{ subdomain: 'a.b' }, /pod Subdomain "a.b" is not a valid DNS label/],
+  [{ hostnameOverride: 'a..b' }, /pod HostnameOverride "a..b" is not a valid DNS subdomain/],
+] as const) {
+  test(`hostname: ${JSON.stringify(spec)} is refused`, () => assert.throws(() => hostnameOf('web', spec), message));
+}
+
+test('the kernel is told the whole name when the pod asks for it, and it fits', () => {
+  const name = { hostname: 'web', domain: 'sub.ns.svc.cluster.local' };
+  assert.equal(kernelHostname(name, undefined), 'web');
+  assert.equal(kernelHostname(name, true), 'web.sub.ns.svc.cluster.local');
+  assert.equal(kernelHostname({ hostname: 'web', domain: '' }, true), 'web');
+  assert.throws(
+    () => kernelHostname({ ...name, hostname: 'a'.repeat(41) }, true),
+    /is too long \(64 characters is the max, 66 characters requested\)/,
+  );
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { goQuote, toGoJSON } from '../../../../../src/shared/kubernetes/go-text.ts';
+import {
+  containerAnnotations,
+  containerLabels,
+  sandboxAnnotations,
+  sandboxLabels,
+} from '../../../../../src/workers/pod-sync/runtime-config/labels.ts';
+import { aContainer, aPod } from '../../../../support/pods.ts';
+
+const pod = aPod({
+  metadata: { labels: { app: 'web', 'io.kubernetes.pod.name': 'a lie' }, annotations: { note: 'x' }, deletionGracePeriodSeconds: 5 },
+});
+
+test('a sandbox carries the labels of the pod and who it is, which no label overrides', () => {
+  assert.deepEqual(sandboxLabels(pod), {
+    app: 'web',
+    'io.kubernetes.pod.name': 'web',
+    'io.kubernetes.pod.namespace': 'default',
+    'io.kubernetes.pod.uid': 'uid-web',
+  });
+  assert.deepEqual(sandboxAnnotations(pod), { note: 'x' });
+});
+
+test('a container carries who it is, and nothing of the pod’s labels', () => {
+  assert.deepEqual(containerLabels(pod, 'app'), {
+    'io.kubernetes.container.name': 'app',
+    'io.kubernetes.pod.name': 'web',
+    'io.kubernetes.pod.namespace': 'default',
+    'io.kubernetes.pod.uid': 'uid-web',
+  });
+});
+
+test('a container’s annotations tell a later kubelet all that it needs to end it properly, as Go would write it', () => {
+  const container = aContainer({
+    terminationMessagePath: '/dev/termination-log',
+    terminationMessagePolicy: 'File',
+    ports: [
+      { protocol: 'TCP', containerPort: 80, name: 'http', hostPort: 0 },
+      { containerPort: 53, protocol: 'UDP', hostIP: '10.0.0.1', hostPort: 5353 },
+    ],
+    lifecycle: {
+      preStop: { httpGet: { scheme: 'HTTP', port: 'http', path: '/a?b=<&>', host: '', httpHeaders: [{ value: 'v', name: 'n' }] } },
+    },
+  });
+  assert.deepEqual(containerAnnotations(pod, container, 3, { device: 'x', 'io.kubernetes.container.restartCount': '99' }), {
+    device: 'x',
+    // `web`'s hash is checked where it is made: here only that it is there, in hex.
+    'io.kubernetes.container.hash': containerAnnotations(pod, container, 0)['io.kubernetes.container.hash'],
+    'io.kubernetes.container.restartCount': '3',
+    'io.kubernetes.container.terminationMessagePath': '/dev/termination-log',
+    'io.kubernetes.container.terminationMessagePolicy': 'File',
+    'io.kubernetes.pod.deletionGracePeriod': '5',
+    'io.kubernetes.pod.terminationGracePeriod': '30',
+    'io.kubernetes.container.preStopHandler':
+      '{"httpGet":{"path":"/a?b=\\u003c\\u0026\\u003e","port":"http","scheme":"HTTP","httpHeaders":[{"name":"n","value":"v"}]}}',
+    'io.kubernetes.container.ports':
+      '[{"name":"http","containerPort":80,"protocol":"TCP"},{"hostPort":5353,"containerPort":53,"protocol":"UDP","hostIP":"10.0.0.1"}]',
+  });
+});
+
+for (const [handler, want] of [
+  [{ exec: { command: ['sh', '-c', 'sleep 1'] } }, '{"exec":{"command":["sh","-c","sleep 1"]}}'],
+  [{ exec: {} }, '{"exec":{}}'],
+  [{ sleep: { seconds: 0 } }, '{"sleep":{"seconds":0}}'],
+  [{ tcpSocket: { host: 'h', port: 8080 } }, '{"tcpSocket":{"port":8080,"host":"h"}}'],
+] as const) {
+  test(`a preStop handler is written as ${want}`, () => {
+    const annotations = containerAnnotations(pod, aContainer({ lifecycle: { preStop: handler as never } }), 0);
+    assert.equal(annotations['io.kubernetes.container.preStopHandler'], want);
+  });
+}
+
+test('what is not set leaves no annotation', () => {
+  const bare = aPod({ spec: { terminationGracePeriodSeconds: undefined as never } });
+  assert.deepEqual(Object.keys(containerAnnotations(bare, aContainer(), 0)), [
+    'io.kubernetes.container.hash',
+    'io.kubernetes.container.restartCount',
+    'io.kubernetes.container.terminationMessagePath',
+    'io.kubernetes.container.terminationMessagePolicy',
+  ]);
+});
+
+test('text is quoted and encoded as Go does it', () => {
+  assert.equal(goQuote('a"b\\c\n\t\u0007\u0001\u007f\u200bé😀 '), '"a\\"b\\\\c\\n\\t\\a\\x01\\x7f\\u200bé😀 "');
+  assert.equal(goQuote('\u{e0001}'), '"\\U000e0001"');
+  assert.equal(toGoJSON({ a: '<\u2028>', b: '\ud800' }), '{"a":"\\u003c\\u2028\\u003e","b":"�"}');
+});

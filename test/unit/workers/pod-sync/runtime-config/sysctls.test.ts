@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
+import { checkSysctls, normalizeSysctl } from '../../../../../src/workers/pod-sync/runtime-config/sysctls.ts';
+import { aPod } from '../../../../support/pods.ts';
+
+const allowed = ['kernel.msg*', 'kernel.sem', 'net.core.*', 'fs.mqueue.*'];
+const cases: readonly [sysctl: string, spec: Partial<PodSpec>, kernel: string, want: string | null][] = [
+  ['net.ipv4.tcp_syncookies', {}, '6.1.0', null],
+  ['net/ipv4/tcp_syncookies', {}, '6.1.0', null],
+  ['net.ipv4.tcp_rmem', {}, '4.15.0-1-amd64', null],
+  ['net.ipv4.tcp_rmem', {}, '4.14.9', 'forbidden sysctl: "net.ipv4.tcp_rmem" not allowlisted'],
+  ['net.ipv4.ip_forward', {}, '6.1.0', 'forbidden sysctl: "net.ipv4.ip_forward" not allowlisted'],
+  ['net.core.somaxconn', {}, '6.1.0', null],
+  ['net.core.somaxconn', { hostNetwork: true }, '6.1.0', 'forbidden sysctl: "net.core.somaxconn" not allowed with host Net enabled'],
+  ['kernel.msgmax', {}, '6.1.0', null],
+  ['kernel.msgmax', { hostIPC: true }, '6.1.0', 'forbidden sysctl: "kernel.msgmax" not allowed with host IPC enabled'],
+  ['kernel.shm_rmid_forced', { hostIPC: true }, '6.1.0', 'forbidden sysctl: "kernel.shm_rmid_forced" not allowed with host IPC enabled'],
+  ['fs.mqueue.msg_max', { hostIPC: true }, '6.1.0', 'forbidden sysctl: "fs.mqueue.msg_max" not allowed with host IPC enabled'],
+  ['kernel.sem', { hostNetwork: true }, '6.1.0', null],
+];
+for (const [name, spec, kernel, want] of cases) {
+  test(`sysctl ${name} on ${kernel} with ${JSON.stringify(spec)}: ${want ?? 'allowed'}`, () => {
+    const pod = aPod({ spec: { ...spec, securityContext: { sysctls: [{ name, value: '1' }] } } });
+    assert.equal(checkSysctls(pod, allowed, kernel), want);
+  });
+}
+
+test('a sysctl’s name has dots between its parts, as sysctl.d writes it', () => {
+  assert.equal(normalizeSysctl('net/ipv4/conf/eno2.100/rp_filter'), 'net.ipv4.conf.eno2/100.rp_filter');
+  assert.equal(normalizeSysctl('net.ipv4.conf.eno2/100.rp_filter'), 'net.ipv4.conf.eno2/100.rp_filter');
+  assert.equal(normalizeSysctl('plain'), 'plain');
+});
