@@ -1,0 +1,158 @@
+/** Faults of a real node: the runtime or the kubelet killed in the middle of things, a full disk, hostile manifests. Nothing is lost. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Container } from '../../src/shared/cri/generated/cri-v1.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+
+const names = (count: number) => Array.from({ length: count }, (_, i) => `p${i}`);
+
+async function containersOf(node: TestNode): Promise<readonly Container[]> {
+  return (await node.cri.runtime.call('listContainers', {}, { deadlineMs: 10_000 })).containers;
+}
+
+async function untilAllRun(node: TestNode, count: number): Promise<void> {
+  await waitUntil(
+    `${count} pods run`,
+    async () =>
+      (await node.pods().catch(() => [])).filter(
+        ({ status }) => status?.phase === 'Running' && status.containerStatuses?.every(({ ready }) => ready),
+      ).length === count,
+    120_000,
+  );
+}
+
+/** One container and one sandbox for each pod, each in its first attempt: nothing was made twice or started again. */
+async function assertEachOnce(node: TestNode, count: number): Promise<void> {
+  const containers = await containersOf(node);
+  const { items } = await node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
+  assert.equal(containers.filter(({ state }) => state === 1).length, count);
+  assert.equal(new Set(containers.map(({ labels }) => labels['io.kubernetes.pod.uid'])).size, count);
+  assert.deepEqual(
+    containers.filter(({ metadata }) => metadata?.attempt !== 0).map(({ id }) => id),
+    [],
+  );
+  assert.equal(items.filter(({ state }) => state === 0).length, count);
+}
+
+describe('a node under faults', () => {
+  test('containerd is killed under 50 pods and returns: no container that was well is restarted', async (t) => {
+    const node = await TestNode.start(t);
+    await node.startKubelet();
+    for (const name of names(50)) node.apply(aManifest(name));
+    await untilAllRun(node, 50);
+    const before = new Set((await containersOf(node)).map(({ id }) => id));
+
+    await node.containerd.stop('SIGKILL');
+    await waitUntil(
+      'the kubelet says so',
+      () => /container runtime is down|runtime.*not (ready|answer)|Container runtime/i.test(node.log()),
+      20_000,
+    );
+    assert.equal((await node.pods()).length, 50);
+    await node.startContainerd();
+    // A pod made now shows that the kubelet works again.
+    node.apply(aManifest('later'));
+    await untilAllRun(node, 51);
+    await assertEachOnce(node, 51);
+    const after = new Set((await containersOf(node)).map(({ id }) => id));
+    assert.deepEqual(
+      [...before].filter((id) => !after.has(id)),
+      [],
+    );
+  });
+
+  test('the kubelet is killed in the middle of a burst: no duplicates, no leaks, nothing restarted that was well', async (t) => {
+    const node = await TestNode.start(t);
+    await node.startKubelet();
+    for (const name of names(20)) node.apply(aManifest(name));
+    for (const atLeast of [2, 9]) {
+      await waitUntil(`${atLeast} containers are there`, async () => (await containersOf(node)).length >= atLeast, 30_000);
+      await node.stopKubelet('SIGKILL');
+      await node.startKubelet();
+    }
+    await untilAllRun(node, 20);
+    // What was left half made by the killed one is gone or used: at the end there is one of each.
+    await waitUntil(
+      'no sandbox is left over',
+      async () =>
+        (await node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 })).items.filter(({ state }) => state === 0).length === 20,
+      90_000,
+    );
+    const running = (await containersOf(node)).filter(({ state }) => state === 1);
+    assert.equal(running.length, 20);
+    assert.equal(new Set(running.map(({ labels }) => labels['io.kubernetes.pod.uid'])).size, 20);
+    assert.deepEqual(
+      running.filter(({ metadata }) => metadata?.attempt !== 0).map(({ id }) => id),
+      [],
+    );
+    for (const name of names(20)) node.delete(name);
+    for (const name of names(20)) await node.untilGone(name, 60_000);
+    await waitUntil('no pod folder is left', () => readdirSync(join(node.rootDir, 'pods')).length === 0, 30_000);
+  });
+
+  test('a pod deleted while the kubelet was down is ended by the next one', async (t) => {
+    const node = await TestNode.start(t);
+    await node.startKubelet();
+    node.apply(aManifest('kept'));
+    node.apply(aManifest('deleted'));
+    const pod = await node.untilRunning('deleted');
+    await node.untilRunning('kept');
+    await node.stopKubelet('SIGKILL');
+    node.delete('deleted');
+    await node.startKubelet();
+    await node.untilGone('deleted', 90_000);
+    await waitUntil('its folder is gone', () => !readdirSync(join(node.rootDir, 'pods')).includes(pod.metadata.uid), 30_000);
+    assert.equal((await node.untilRunning('kept')).status?.containerStatuses?.[0]?.restartCount, 0);
+  });
+
+  test('hostile manifests are named and hurt nobody', async (t) => {
+    const node = await TestNode.start(t);
+    await node.startKubelet();
+    const put = (name: string, content: string | Buffer) => writeFileSync(join(node.manifests, name), content);
+    put('binary.yaml', Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 31) % 256)));
+    put('huge.yaml', Buffer.alloc(50 * 1024 * 1024, 'a: b\n'));
+    put(
+      'bomb.yaml',
+      `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghij'
+        .split('')
+        .map((key, i) => `${key}: &${key} [${Array(9).fill(`*${'abcdefghij'[i]}`).join(',')}]`)
+        .join('\n')}\n`,
+    );
+    put('cycle.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: &m\n  name: cycle\n  labels: *m\n');
+    put('kind.yaml', 'apiVersion: v1\nkind: Service\nmetadata: { name: service }\n');
+    put('invalid.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: { name: Invalid_Name }\nspec: { containers: [] }\n');
+    node.apply(aManifest('good'));
+    await node.untilRunning('good');
+    for (const file of ['binary.yaml', 'huge.yaml', 'bomb.yaml', 'cycle.yaml', 'kind.yaml', 'invalid.yaml']) {
+      await waitUntil(`${file} is named in the log`, () => node.log().includes(file), 30_000);
+    }
+    assert.match(node.log(), /spec\.containers: Required value/);
+    // A good pod whose manifest goes bad keeps running.
+    writeFileSync(join(node.manifests, 'good.yaml'), 'apiVersion: v1\nkind: Pod\nmetadata: [');
+    await waitUntil('the bad version is named', () => node.log().includes('good.yaml'), 30_000);
+    assert.equal((await node.untilRunning('good')).status?.containerStatuses?.[0]?.restartCount, 0);
+  });
+
+  test('a full disk under the logs is survived', async (t) => {
+    const node = await TestNode.start(t);
+    mkdirSync(node.podLogs, { recursive: true });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', node.podLogs]);
+    await node.startKubelet();
+    node.apply(aManifest('talker', { containers: [aBusybox({ sh: 'while :; do echo 0123456789012345678901234567890123456789; done' })] }));
+    await node.untilRunning('talker');
+    await waitUntil(
+      'the disk is full',
+      () => Number(execFileSync('df', ['--output=avail', node.podLogs], { encoding: 'utf8' }).split('\n')[1]) === 0,
+      30_000,
+    );
+    node.apply(aManifest('other', { containers: [aBusybox({ sh: 'exit 0' })], restartPolicy: 'Never' }));
+    await waitUntil('the kubelet still answers', async () => (await node.pods()).length === 2);
+    node.delete('talker');
+    await node.untilGone('talker');
+    await node.until('other', 'has succeeded once there is room', ({ status }) => status?.phase === 'Succeeded', 60_000);
+  });
+});
