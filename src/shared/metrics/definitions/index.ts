@@ -4,10 +4,20 @@ import * as http from './http.ts';
 import * as images from './images.ts';
 import * as kubernetes from './kubernetes.ts';
 import * as pleg from './pleg.ts';
+import * as podSync from './pod-sync.ts';
 import * as process from './process.ts';
 import * as runtimeOperations from './runtime-operations.ts';
 import * as threads from './threads.ts';
 
-const files: readonly Readonly<Record<string, MetricDefinition>>[] = [http, images, kubernetes, pleg, process, runtimeOperations, threads];
+const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
+  http,
+  images,
+  kubernetes,
+  pleg,
+  podSync,
+  process,
+  runtimeOperations,
+  threads,
+];
 
 export const definitions: readonly MetricDefinition[] = files.flatMap((file) => Object.values(file));

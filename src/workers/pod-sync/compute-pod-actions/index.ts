@@ -9,6 +9,7 @@ import { containersToReset } from './restart-all.ts';
 import { startWithNewSandbox } from './new-sandbox.ts';
 import { newest, type PodActions, type PodActionsInput } from './types.ts';
 
+export { newest } from './types.ts';
 export type { ContainerToKill, ContainerToReset, KillReason, PodActions, PodActionsInput, ProbeVerdict, ProbeVerdicts } from './types.ts';
 
 export function computePodActions(input: PodActionsInput): PodActions {

@@ -1,0 +1,55 @@
+/** What is written where to give a cgroup its resources: pure. The files are the kernel's, the order and the values runc's. */
+import { weightFromShares, type CgroupResources } from '../../../shared/linux/cgroup-values.ts';
+
+export interface CgroupFile {
+  /** Names the hierarchy in v1. */
+  readonly controller: string;
+  readonly file: string;
+  readonly value: string;
+  /** Newer kernels have it: passed over where it is not there. */
+  readonly optional?: boolean;
+}
+
+/** `hugePageSizes`: those that this host has (`2MB`); one that the resources do not name is limited to 0. */
+export function cgroupFiles(resources: CgroupResources, version: 1 | 2, hugePageSizes: readonly string[]): CgroupFile[] {
+  const of = version === 1 ? filesV1(resources) : filesV2(resources);
+  return [...of, ...hugePageFiles(resources, version, hugePageSizes)];
+}
+
+function filesV1({ cpuShares, cpuPeriodUs, cpuQuotaUs, memoryBytes, pidsLimit }: CgroupResources): CgroupFile[] {
+  const files: CgroupFile[] = [];
+  const add = (controller: string, file: string, value: number | undefined) => {
+    // 0 is "leave it", as in runc.
+    if (value !== undefined && value !== 0) files.push({ controller, file, value: String(value) });
+  };
+  add('cpu', 'cpu.shares', cpuShares);
+  add('cpu', 'cpu.cfs_period_us', cpuPeriodUs);
+  add('cpu', 'cpu.cfs_quota_us', cpuQuotaUs);
+  add('memory', 'memory.limit_in_bytes', memoryBytes);
+  add('pids', 'pids.max', pidsLimit);
+  return files;
+}
+
+function filesV2({ cpuShares, cpuPeriodUs, cpuQuotaUs, memoryBytes, pidsLimit }: CgroupResources): CgroupFile[] {
+  const files: CgroupFile[] = [];
+  const add = (controller: string, file: string, value: string) => files.push({ controller, file, value });
+  if (cpuShares !== undefined) add('cpu', 'cpu.weight', String(weightFromShares(cpuShares)));
+  if (cpuQuotaUs || cpuPeriodUs) add('cpu', 'cpu.max', `${(cpuQuotaUs ?? 0) > 0 ? cpuQuotaUs : 'max'} ${cpuPeriodUs ?? 100_000}`);
+  if (memoryBytes) add('memory', 'memory.max', String(memoryBytes));
+  if (pidsLimit) add('pids', 'pids.max', String(pidsLimit));
+  return files;
+}
+
+function hugePageFiles({ hugePageLimits }: CgroupResources, version: 1 | 2, sizes: readonly string[]): CgroupFile[] {
+  if (!hugePageLimits) return [];
+  const suffix = version === 1 ? 'limit_in_bytes' : 'max';
+  return sizes.flatMap((size) => {
+    const value = String(hugePageLimits[size] ?? 0);
+    const file = { controller: 'hugetlb', value };
+    return [
+      { ...file, file: `hugetlb.${size}.${suffix}` },
+      // Reservations, since Linux 5.7.
+      { ...file, file: `hugetlb.${size}.rsvd.${suffix}`, optional: true },
+    ];
+  });
+}

@@ -1,0 +1,206 @@
+/**
+ * Makes, sets and removes cgroups in all hierarchies of the host: the effects, on names and values that others decide. With the systemd
+ * driver the slices are made in the file system too, at the place where systemd would put them: systemd adopts what it
+ * finds there when a runtime starts a scope below, but a unit reload may reset values that only the file system knows.
+ */
+import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Clock } from '../../../shared/time/clock.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { CgroupFile } from './cgroup-files.ts';
+import { findHierarchies, requiredV1, wantedV2, type Hierarchy } from './hierarchies.ts';
+
+export interface CgroupTreeOptions {
+  /** Where the hierarchies are mounted: /sys/fs/cgroup. */
+  readonly root: string;
+  readonly version: 1 | 2;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Sends SIGKILL to a process; false when it was gone. */
+  readonly kill?: (pid: number) => boolean;
+}
+
+/** Attempts of a removal, and the first wait between them, doubling: processes that were killed take a moment to leave. */
+const removalAttempts = 9;
+const firstRemovalWaitMs = 10;
+
+export class CgroupTree {
+  readonly #options: CgroupTreeOptions;
+  #hierarchies: Promise<readonly Hierarchy[]> | undefined;
+
+  constructor(options: CgroupTreeOptions) {
+    this.#options = options;
+  }
+
+  /** `path`: below each mount, from cgroupPath(). Whether the cgroup is there with all that a pod's needs. */
+  async exists(path: string): Promise<boolean> {
+    const hierarchies = await this.#find();
+    if (this.#options.version === 2) return this.#hasControllers(path);
+    const needed = hierarchies.filter(({ controllers }) => controllers.some((controller) => requiredV1.has(controller)));
+    const found = await Promise.all(needed.map(({ mount }) => isThere(join(mount, path))));
+    return found.every(Boolean);
+  }
+
+  /** Makes it with all its parents. One that is there is left. Rejects with the file system's error. */
+  async create(path: string): Promise<void> {
+    await Promise.all(
+      (await this.#find()).map(async ({ mount, controllers }) => {
+        if (this.#options.version === 2) return this.#createUnified(mount, path);
+        if (controllers.includes('cpuset')) return createCpuset(mount, path);
+        await mkdir(join(mount, path), { recursive: true });
+      }),
+    );
+  }
+
+  /** Writes what can be written; what the kernel refuses is logged and left, as upstream: a pod with a looser limit beats none. */
+  async write(path: string, files: readonly CgroupFile[]): Promise<void> {
+    const hierarchies = await this.#find();
+    for (const { controller, file, value, optional } of files) {
+      const mount = hierarchies.find(({ controllers }) => controllers.includes(controller) || controllers.includes('unified'))?.mount;
+      if (mount === undefined) continue;
+      const target = join(mount, path, file);
+      if (optional && !(await isThere(target))) continue;
+      await writeFile(target, value).catch((err: unknown) => {
+        this.#options.logger.warn({ err, file: target, value }, 'cannot set a value of a cgroup');
+      });
+    }
+  }
+
+  /** A file's content without its line end; undefined when it is not there. */
+  async read(path: string, controller: string, file: string): Promise<string | undefined> {
+    const hierarchies = await this.#find();
+    const found = hierarchies.find(({ controllers }) => controllers.includes(controller) || controllers.includes('unified'));
+    if (!found) return undefined;
+    return readFile(join(found.mount, path, file), 'utf8').then(
+      (content) => content.trim(),
+      () => undefined,
+    );
+  }
+
+  /** Names of the cgroups directly below, in any hierarchy. */
+  async children(path: string): Promise<string[]> {
+    const lists = await Promise.all((await this.#find()).map(({ mount }) => folders(join(mount, path))));
+    return [...new Set(lists.flat())];
+  }
+
+  /** Whether there is anything of it in any hierarchy. */
+  async isAnywhere(path: string): Promise<boolean> {
+    const found = await Promise.all((await this.#find()).map(({ mount }) => isThere(join(mount, path))));
+    return found.includes(true);
+  }
+
+  /**
+   * Kills what runs in it or below, then removes it in every hierarchy. Nothing to remove is a success. Rejects, naming
+   * the folder, when it is still busy after some seconds.
+   */
+  async remove(path: string, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const roots = (await this.#find()).map(({ mount }) => join(mount, path));
+    for (let attempt = 0, waitMs = firstRemovalWaitMs; ; attempt += 1, waitMs *= 2) {
+      signal.throwIfAborted();
+      await this.#killAll(roots);
+      const results = await Promise.allSettled(roots.map(removeTree));
+      const failed = results.find((result) => result.status === 'rejected');
+      if (!failed) return;
+      if (attempt + 1 >= removalAttempts) throw new Error(`cannot remove the cgroup ${path}`, { cause: failed.reason });
+      await clock.sleep(waitMs, signal);
+    }
+  }
+
+  async #killAll(roots: readonly string[]): Promise<void> {
+    const lists = await Promise.all(roots.map(processesIn));
+    const kill = this.#options.kill ?? killProcess;
+    for (const pid of new Set(lists.flat())) {
+      if (pid <= 1 || pid === process.pid) continue;
+      if (kill(pid)) this.#options.logger.info({ pid }, 'killed a process that was left in the cgroup of a pod');
+    }
+  }
+
+  /** Found once: hierarchies are not mounted and unmounted under a running node. A failure is tried again. */
+  #find(): Promise<readonly Hierarchy[]> {
+    this.#hierarchies ??= findHierarchies(this.#options.root, this.#options.version).catch((err: unknown) => {
+      this.#hierarchies = undefined;
+      throw err;
+    });
+    return this.#hierarchies;
+  }
+
+  async #hasControllers(path: string): Promise<boolean> {
+    const [atRoot, here] = await Promise.all([readControllers(this.#options.root), readControllers(join(this.#options.root, path))]);
+    return here !== undefined && wantedV2.every((controller) => !atRoot?.has(controller) || here.has(controller));
+  }
+
+  /** A controller reaches a cgroup only when each parent hands it down. */
+  async #createUnified(mount: string, path: string): Promise<void> {
+    const available = await readControllers(mount);
+    const enable = wantedV2.filter((controller) => available?.has(controller)).map((controller) => `+${controller}`);
+    let folder = mount;
+    for (const part of path.split('/').filter((name) => name !== '')) {
+      for (const controller of enable) await handDown(folder, controller);
+      folder = join(folder, part);
+      await mkdir(folder, { recursive: true });
+    }
+  }
+}
+
+/** Refused when processes sit in the cgroup itself, and needless where the runtime does it: whether it is there is seen by `exists`. */
+async function handDown(folder: string, controller: string): Promise<void> {
+  await writeFile(join(folder, 'cgroup.subtree_control'), controller).catch(() => {});
+}
+
+/** A new cpuset has no CPUs and no memory nodes, and lets nobody in: each level gets its parent's. */
+async function createCpuset(mount: string, path: string): Promise<void> {
+  let folder = mount;
+  for (const part of path.split('/').filter((name) => name !== '')) {
+    folder = join(folder, part);
+    await mkdir(folder, { recursive: true });
+    for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+      const own = await readFile(join(folder, file), 'utf8').catch(() => '');
+      if (own.trim() !== '') continue;
+      const ofParent = await readFile(join(dirname(folder), file), 'utf8');
+      await writeFile(join(folder, file), ofParent.trim());
+    }
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function readControllers(folder: string): Promise<ReadonlySet<string> | undefined> {
+  const content = await readFile(join(folder, 'cgroup.controllers'), 'utf8').catch(() => undefined);
+  return content === undefined ? undefined : new Set(content.split(/\s+/));
+}
+
+/** None where the folder is not there (any more). */
+async function folders(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true }).catch((err: NodeJS.ErrnoException) => {
+    if (err.code === 'ENOENT') return [];
+    throw err;
+  });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+async function processesIn(path: string): Promise<number[]> {
+  const here = await readFile(join(path, 'cgroup.procs'), 'utf8').catch(() => '');
+  const below = await Promise.all((await folders(path)).map((name) => processesIn(join(path, name))));
+  return [...here.split('\n').filter(Boolean).map(Number), ...below.flat()];
+}
+
+async function removeTree(path: string): Promise<void> {
+  for (const name of await folders(path)) await removeTree(join(path, name));
+  await rmdir(path).catch((err: NodeJS.ErrnoException) => {
+    if (err.code !== 'ENOENT') throw err;
+  });
+}
+
+function killProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
+}

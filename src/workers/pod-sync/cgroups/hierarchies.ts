@@ -1,0 +1,47 @@
+/** Where this host's cgroups are: one hierarchy for each controller (v1), or one for all (v2). The mount point is a parameter. */
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface Hierarchy {
+  readonly mount: string;
+  /** v1: those that are mounted here together; v2: `unified`. */
+  readonly controllers: readonly string[];
+}
+
+/** Those in which runtimes make a pod's cgroup (runc's fs manager). */
+const controllersV1 = [
+  'blkio',
+  'cpu',
+  'cpuacct',
+  'cpuset',
+  'devices',
+  'freezer',
+  'hugetlb',
+  'memory',
+  'misc',
+  'net_cls',
+  'net_prio',
+  'perf_event',
+  'pids',
+  'rdma',
+  'systemd',
+];
+
+/** Those without which a pod's cgroup does not count as there, where they are mounted (upstream cgroupV1impl.Validate). */
+export const requiredV1: ReadonlySet<string> = new Set(['cpu', 'cpuacct', 'cpuset', 'hugetlb', 'memory', 'pids', 'systemd']);
+
+/** What pods are given of v2's controllers, where the root has them. */
+export const wantedV2 = ['cpu', 'cpuset', 'memory', 'hugetlb', 'pids'];
+
+/** Throws when nothing is mounted at `root`. */
+export async function findHierarchies(root: string, version: 1 | 2): Promise<Hierarchy[]> {
+  if (version === 2) return [{ mount: root, controllers: ['unified'] }];
+  const byMount = new Map<string, string[]>();
+  for (const controller of controllersV1) {
+    // `cpu` is often a link to `cpu,cpuacct`.
+    const mount = await realpath(join(root, controller)).catch(() => undefined);
+    if (mount !== undefined) byMount.set(mount, [...(byMount.get(mount) ?? []), controller]);
+  }
+  if (byMount.size === 0) throw new Error(`no cgroup v1 hierarchy is mounted below ${root}`);
+  return Array.from(byMount, ([mount, controllers]) => ({ mount, controllers }));
+}

@@ -1,0 +1,33 @@
+/** Wires what a thread of the pool needs for its tasks: one connection to the runtime, one helper, however many tasks. */
+import { CriClient } from '../../shared/cri/client.ts';
+import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
+import type { PodSyncSettings } from '../../shared/contracts/pod-sync.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { systemClock } from '../../shared/time/clock.ts';
+import { CgroupTree, PodCgroups } from './cgroups/index.ts';
+import type { PodSyncDependencies } from './dependencies.ts';
+import { HelperClient } from './helper-client.ts';
+import { httpGet } from './hooks/http-get.ts';
+import { podRuntime } from './runtime/pod-runtime.ts';
+import { HostFactsReader } from './runtime-config/index.ts';
+import { PodVolumes } from './volumes/index.ts';
+
+/** Connects to nothing yet: the first call does. */
+export async function createDependencies(settings: PodSyncSettings, logger: Logger): Promise<PodSyncDependencies> {
+  const clock = systemClock;
+  const client = new CriClient({ endpoint: settings.runtimeEndpoint, onCall: countRuntimeOperation });
+  // A resolv.conf that cannot be read must not keep pods from being ended: it is left out of what lasts.
+  const { hugePageSizes, selinuxEnabled } = await new HostFactsReader({ ...settings, resolvConf: '' }).read();
+  const { rootDir, clusterDomain, cgroupFsRoot, cgroupVersion } = settings;
+  const tree = new CgroupTree({ root: cgroupFsRoot, version: cgroupVersion, clock, logger });
+  return {
+    settings,
+    runtime: podRuntime(client, settings.runtimeRequestTimeoutMs),
+    cgroups: new PodCgroups({ settings, tree, hugePageSizes, clock, logger }),
+    volumes: new PodVolumes({ rootDir, clusterDomain, helper: new HelperClient({ logger }), logger, selinuxEnabled }),
+    host: new HostFactsReader(settings),
+    httpGet,
+    clock,
+    logger,
+  };
+}

@@ -1,0 +1,32 @@
+/** What the steps of a sync share: one set a thread, and what belongs to one task. */
+import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
+import type { PodSyncSettings } from '../../shared/contracts/pod-sync.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { PodCgroups } from './cgroups/index.ts';
+import type { PodEvents, PodIdentity } from './events.ts';
+import type { HttpGet } from './hooks/http-get.ts';
+import type { Line } from './line.ts';
+import type { HostFactsReader } from './runtime-config/index.ts';
+import type { PodRuntime } from './runtime/pod-runtime.ts';
+import type { PodVolumes } from './volumes/index.ts';
+
+/** One a thread. */
+export interface PodSyncDependencies {
+  readonly settings: PodSyncSettings;
+  readonly runtime: PodRuntime;
+  readonly cgroups: PodCgroups;
+  readonly volumes: Pick<PodVolumes, 'mountVolumes' | 'makeContainerMounts' | 'unmountVolumes' | 'removePodDirectory'>;
+  readonly host: Pick<HostFactsReader, 'read'>;
+  readonly httpGet: HttpGet;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** One a task. The logger names the pod. */
+export interface TaskContext extends PodSyncDependencies {
+  readonly about: PodIdentity;
+  readonly node: NodeFacts;
+  readonly line: Line;
+  readonly events: PodEvents;
+}

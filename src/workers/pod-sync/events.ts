@@ -1,0 +1,62 @@
+/** What events are about, and how upstream words them. */
+import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
+import type { ObjectReference, Pod } from '../../shared/kubernetes/api.ts';
+import type { Line } from './line.ts';
+
+/** A pod by name: also one of which only the runtime knows. */
+export interface PodIdentity {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  /** Where the spec is known: for the field paths of its containers. */
+  readonly pod: Pod | null;
+}
+
+export function identityOf(pod: Pod): PodIdentity {
+  const { name, namespace, uid } = pod.metadata;
+  return { name, namespace, uid, pod };
+}
+
+/** `<name>_<namespace>(<uid>)`: how messages name a pod (upstream pkg/kubelet/util/format). */
+export function formatPod({ name, namespace, uid }: PodIdentity): string {
+  return `${name}_${namespace}(${uid})`;
+}
+
+/** `spec.containers{app}`; upstream names one that the spec does not have as implicitly required. */
+export function containerFieldPath(pod: Pod | null, container: string): string {
+  const lists = ['containers', 'initContainers', 'ephemeralContainers'] as const;
+  const list = lists.find((name) => pod?.spec[name]?.some((one) => one.name === container));
+  return list ? `spec.${list}{${container}}` : `implicitly required container ${container}`;
+}
+
+/** Records the events of one pod on the task's line. */
+export class PodEvents {
+  readonly #line: Pick<Line, 'event'>;
+  readonly #about: PodIdentity;
+
+  constructor(line: Pick<Line, 'event'>, about: PodIdentity) {
+    this.#line = line;
+    this.#about = about;
+  }
+
+  onPod(type: RecordedEvent['type'], reason: string, message: string): void {
+    this.#line.event({ object: this.#reference(), type, reason, message });
+  }
+
+  /**
+   * `containerID` is replaced by the container's name where a runtime's message has it: each instance would otherwise make an event
+   * of its own, and repeats could not be counted.
+   */
+  onContainer(container: string, type: RecordedEvent['type'], reason: string, message: string, containerID = ''): void {
+    const fieldPath = containerFieldPath(this.#about.pod, container);
+    // Upstream's FilterEventRecorder: nobody can look up a container that no spec has.
+    if (this.#about.pod && !fieldPath.startsWith('spec.')) return;
+    const text = containerID === '' ? message : message.replaceAll(containerID, container);
+    this.#line.event({ object: { ...this.#reference(), fieldPath }, type, reason, message: text });
+  }
+
+  #reference(): ObjectReference {
+    const { name, namespace, uid } = this.#about;
+    return { kind: 'Pod', name, namespace, uid };
+  }
+}

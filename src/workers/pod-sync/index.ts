@@ -1,0 +1,30 @@
+/**
+ * The entry of the sync pool's threads: the steps of one pod's sync (the default export), and the decoding of manifests. Called by
+ * main through piscina (main/threads/pod-sync-pool.ts), hundreds of tasks at a time on each thread; it decides nothing that
+ * outlives its task, and never lists the runtime.
+ */
+import type { DecodeManifestResult, DecodeManifestTask, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+import { enterPoolThread } from '../../shared/thread/enter-thread.ts';
+import { createDependencies } from './create-dependencies.ts';
+import { runTask } from './run-task.ts';
+import { SyncReport } from './sync-report.ts';
+
+const { birth, logger } = enterPoolThread();
+const dependencies = createDependencies(birth.settings, logger);
+// Each task reports it.
+dependencies.catch(() => {});
+
+/** Never throws. */
+export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncResult> {
+  try {
+    return await runTask(await dependencies, task, task.line);
+  } catch (err) {
+    return new SyncReport().result(err);
+  }
+}
+
+/** Loaded at the first manifest: a node without static pods never needs it. */
+export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {
+  const manifest = await import('./manifest/index.ts');
+  return manifest.decodeManifest(task);
+}

@@ -1,0 +1,48 @@
+/** Ends a pod in the runtime: all its containers in parallel, then its sandboxes (upstream killPodWithSyncResult). */
+import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import type { TaskContext } from '../dependencies.ts';
+import { rpcErrorOf } from '../runtime/pod-runtime.ts';
+import type { ActionFailure } from '../sync-report.ts';
+import { killContainer } from './kill-container.ts';
+import { podIPForHooks } from '../hooks/run-hook.ts';
+import { TerminationOrder } from './termination-order.ts';
+
+/**
+ * Answers with what could not be ended. Sandboxes are stopped even then, since that is what ends a container which did not want to; they are
+ * removed later, by container garbage collection. Rejects with Stopped only.
+ */
+export async function killPod(
+  context: TaskContext,
+  status: RuntimePodStatus,
+  graceOverrideSeconds: number | null,
+): Promise<ActionFailure[]> {
+  const { about, runtime, line } = context;
+  // One in an unknown state may run.
+  const running = status.containers.filter(({ state }) => state === 'running' || state === 'unknown');
+  const hasSidecars = about.pod?.spec.initContainers?.some(isRestartableInitContainer) ?? false;
+  const order = hasSidecars && about.pod ? new TerminationOrder(about.pod, new Set(running.map(({ name }) => name))) : undefined;
+  const podIP = podIPForHooks(context, status.podIPs);
+  const failures: ActionFailure[] = [];
+  await Promise.all(
+    running.map(async ({ id, name, orphan }) => {
+      try {
+        const request = { id, name, message: '', reason: 'Unknown', graceOverrideSeconds, orphan, podIP } as const;
+        await killContainer(context, order ? { ...request, order } : request);
+      } catch (err) {
+        line.signal.throwIfAborted();
+        failures.push({ action: 'KillContainer', target: name, reason: 'KillContainerError', message: rpcErrorOf(err) });
+      }
+    }),
+  );
+  line.signal.throwIfAborted();
+  for (const { id } of status.sandboxes) {
+    try {
+      await runtime.stopPodSandbox(id);
+    } catch (err) {
+      failures.push({ action: 'KillPodSandbox', target: about.uid, reason: 'KillPodSandboxError', message: rpcErrorOf(err) });
+    }
+    line.signal.throwIfAborted();
+  }
+  return failures;
+}

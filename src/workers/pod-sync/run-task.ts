@@ -1,0 +1,48 @@
+/** Runs one task of the pool on its line, whatever kind it is. Never throws: a thrown error would lose its reason on the way back. */
+import type { PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+import type { PodSyncDependencies, TaskContext } from './dependencies.ts';
+import { identityOf, PodEvents, type PodIdentity } from './events.ts';
+import { Line, type LinePort } from './line.ts';
+import { syncPod } from './sync-pod.ts';
+import { SyncReport } from './sync-report.ts';
+import { cleanUpPod, syncTerminatedPod } from './sync-terminated-pod.ts';
+import { syncTerminatingPod } from './sync-terminating-pod.ts';
+
+export async function runTask(dependencies: PodSyncDependencies, task: PodSyncTask, port: LinePort): Promise<PodSyncResult> {
+  const line = new Line(port);
+  try {
+    const about = identify(task);
+    const logger = dependencies.logger.child({ pod: `${about.namespace}/${about.name}`, podUID: about.uid });
+    const context = { ...dependencies, about, node: task.node, line, events: new PodEvents(line, about), logger };
+    const result = await dispatch(context, task);
+    if (result.outcome === 'failed') logger.debug({ task: task.kind, ...result.failure }, 'task failed');
+    return result;
+  } catch (err) {
+    return new SyncReport().result(err);
+  } finally {
+    line.close();
+  }
+}
+
+function dispatch(context: TaskContext, task: PodSyncTask): Promise<PodSyncResult> {
+  switch (task.kind) {
+    case 'sync':
+      return syncPod(context, task);
+    case 'terminating':
+      return syncTerminatingPod(context, task);
+    case 'terminated':
+      return syncTerminatedPod(context);
+    case 'cleanUp':
+      return cleanUpPod(context);
+    default:
+      return task satisfies never;
+  }
+}
+
+function identify(task: PodSyncTask): PodIdentity {
+  const uid = task.podUID;
+  if (task.kind === 'cleanUp') return { name: '', namespace: '', uid, pod: null };
+  if (task.pod) return identityOf(task.pod);
+  const { name = '', namespace = '' } = task.status ?? {};
+  return { name, namespace, uid, pod: null };
+}

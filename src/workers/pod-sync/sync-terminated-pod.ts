@@ -1,0 +1,38 @@
+/** Nothing of the pod runs any more: its volumes are unmounted, its cgroup is removed (upstream kubelet.go SyncTerminatedPod). */
+import type { PodSyncResult } from '../../shared/contracts/pod-sync.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import type { TaskContext } from './dependencies.ts';
+import { SyncReport } from './sync-report.ts';
+
+export async function syncTerminatedPod(context: TaskContext): Promise<PodSyncResult> {
+  const report = new SyncReport();
+  try {
+    await takeDown(context);
+    return report.result();
+  } catch (err) {
+    return report.result(err, 'FailedCleanUp');
+  }
+}
+
+/**
+ * The pod is forgotten: what its UID left goes as well (upstream HandlePodCleanups). Volumes first: the folder is not removed while anything
+ * is mounted below it.
+ */
+export async function cleanUpPod(context: TaskContext): Promise<PodSyncResult> {
+  const report = new SyncReport();
+  try {
+    await takeDown(context);
+    await context.volumes.removePodDirectory(context.about.uid as PodUID, context.line.signal);
+    return report.result();
+  } catch (err) {
+    return report.result(err, 'FailedCleanUp');
+  }
+}
+
+async function takeDown({ volumes, cgroups, about, line }: TaskContext): Promise<void> {
+  const uid = about.uid as PodUID;
+  await volumes.unmountVolumes(uid, line.signal);
+  line.signal.throwIfAborted();
+  await cgroups.remove(uid, line.signal);
+  line.signal.throwIfAborted();
+}
