@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { ContainerStatus } from '../../../../src/shared/cri/generated/cri-v1.ts';
+import { readLogTail, tailOfLog } from '../../../../src/workers/pleg/log-tail.ts';
+import { readTerminationMessage, terminationMessageSource } from '../../../../src/workers/pleg/termination-message.ts';
+
+const mounts = [
+  { containerPath: '/data', hostPath: '/srv' },
+  { containerPath: '/dev/termination-log', hostPath: '/kubelet/message' },
+];
+
+suite('where the termination message of a container is', () => {
+  const annotations = (policy: string, path = '/dev/termination-log') => ({
+    'io.kubernetes.container.terminationMessagePath': path,
+    'io.kubernetes.container.terminationMessagePolicy': policy,
+  });
+  const ended = { state: 2 as const, exitCode: 1, mounts, logPath: '/logs/0.log' };
+  const cases: { name: string; given: Parameters<typeof ContainerStatus.fromPartial>[0]; want: { file?: string; log?: string } }[] = [
+    { name: 'nowhere while it runs', given: { ...ended, state: 1, annotations: annotations('File') }, want: {} },
+    {
+      name: 'in the file that is mounted there',
+      given: { ...ended, annotations: annotations('File') },
+      want: { file: '/kubelet/message' },
+    },
+    { name: 'nowhere when nothing is mounted there', given: { ...ended, annotations: annotations('File', '/else') }, want: {} },
+    { name: 'nowhere when it has no path', given: { ...ended, annotations: annotations('File', '') }, want: {} },
+    {
+      name: 'also in the log, where it falls back and failed',
+      given: { ...ended, annotations: annotations('FallbackToLogsOnError') },
+      want: { file: '/kubelet/message', log: '/logs/0.log' },
+    },
+    {
+      name: 'not in the log of one that succeeded',
+      given: { ...ended, exitCode: 0, annotations: annotations('FallbackToLogsOnError') },
+      want: { file: '/kubelet/message' },
+    },
+    {
+      name: 'not in the log of one that could not be run',
+      given: { ...ended, reason: 'ContainerCannotRun', annotations: annotations('FallbackToLogsOnError', '') },
+      want: {},
+    },
+    {
+      name: 'in the file even when its path was written relative or with dots',
+      given: { ...ended, annotations: annotations('File', 'dev/./termination-log') },
+      want: { file: '/kubelet/message' },
+    },
+  ];
+  for (const { name, given, want } of cases) {
+    test(name, () => assert.deepEqual(terminationMessageSource(ContainerStatus.fromPartial(given)), want));
+  }
+});
+
+suite('reading a termination message', () => {
+  let folder = '';
+  const at = (name: string) => join(folder, name);
+  const write = (name: string, content: string) => {
+    writeFileSync(at(name), content);
+    return at(name);
+  };
+  before(() => (folder = mkdtempSync(join(tmpdir(), 'termination-message-'))));
+  after(() => rmSync(folder, { recursive: true }));
+  const log = () => write('log', '2026-01-01T00:00:00.1Z stderr F last words\n');
+
+  test('the file says it', async () => {
+    assert.equal(await readTerminationMessage({ file: write('message', 'disk full\n'), log: log() }), 'disk full\n');
+  });
+  test('of a long file its last 4096 bytes', async () => {
+    const message = await readTerminationMessage({ file: write('long', `${'x'.repeat(5000)}end`) });
+    assert.deepEqual([message.length, message.endsWith('xend')], [4096, true]);
+  });
+  test('the log says it where the file is empty or absent', async () => {
+    assert.equal(await readTerminationMessage({ file: write('empty', ''), log: log() }), 'last words\n');
+    assert.equal(await readTerminationMessage({ file: at('absent'), log: log() }), 'last words\n');
+  });
+  test('nobody says anything where there is neither', async () => {
+    assert.equal(await readTerminationMessage({ file: at('absent') }), '');
+    assert.equal(await readTerminationMessage({}), '');
+  });
+  test('a link, a pipe, a device and a folder in its place are refused, and do not hang', async () => {
+    symlinkSync('/etc/passwd', at('link'));
+    execFileSync('mkfifo', [at('pipe')]);
+    assert.match(await readTerminationMessage({ file: at('link'), log: log() }), /^Error on reading termination log .*link: ELOOP/);
+    assert.match(await readTerminationMessage({ file: at('pipe') }), /not a regular file/);
+    assert.match(await readTerminationMessage({ file: '/dev/zero' }), /not a regular file/);
+    assert.match(await readTerminationMessage({ file: folder }), /Error on reading termination log/);
+  });
+  test('a log that is none, or absent, is named', async () => {
+    assert.match(
+      await readTerminationMessage({ log: write('binary', '\u0000\u0001\u0002') }),
+      /^Error on reading termination message from logs: unsupported/,
+    );
+    assert.match(await readTerminationMessage({ log: at('absent') }), /from logs: ENOENT/);
+  });
+
+  test('a log far larger than its tail is read from its end', async () => {
+    const line = (n: number) => `2026-01-01T00:00:00.000000001Z stdout F line ${n}\n`;
+    const path = write('large', Array.from({ length: 20_000 }, (_, n) => line(n)).join(''));
+    const tail = await readLogTail(path, { maxLines: 3, maxBytes: 2048 });
+    assert.equal(tail, 'line 19997\nline 19998\nline 19999\n');
+    const long = write('long-lines', `${line(1)}2026-01-01T00:00:00Z stdout F ${'y'.repeat(100_000)}\n${line(2)}`);
+    assert.equal(await readLogTail(long, { maxLines: 2, maxBytes: 12 }), 'yyyy\nline 2\n');
+  });
+});
+
+suite('the tail of a log', () => {
+  const stdout = (text: string, tag = 'F') => `2026-01-01T00:00:00.5+01:00 stdout ${tag} ${text}\n`;
+  const cases: { name: string; log: string; maxLines?: number; maxBytes?: number; want: string }[] = [
+    { name: 'is empty for an empty log', log: '', want: '' },
+    { name: 'has both streams in their order', log: `${stdout('a')}2026-01-01T00:00:00Z stderr F b\n`, want: 'a\nb\n' },
+    { name: 'joins the parts of a line that the runtime split', log: stdout('a', 'P') + stdout('b', 'P:x') + stdout('c'), want: 'abc\n' },
+    { name: 'is the last lines only', log: stdout('a') + stdout('b') + stdout('c'), maxLines: 2, want: 'b\nc\n' },
+    { name: 'is the last bytes only', log: stdout('abc') + stdout('def'), maxBytes: 6, want: 'c\ndef\n' },
+    { name: 'has an unfinished line where there are few others', log: stdout('a') + stdout('b').slice(0, -1), want: 'a\nb' },
+    { name: 'has no unfinished line after enough others', log: stdout('a') + stdout('b').slice(0, -1), maxLines: 1, want: 'a\n' },
+    { name: 'leaves out a line that is none', log: `${stdout('a')}garbage\n${stdout('b')}`, want: 'a\nb\n' },
+    { name: 'keeps an empty line', log: stdout('') + stdout('b'), want: '\nb\n' },
+  ];
+  for (const { name, log, maxLines = 80, maxBytes = 2048, want } of cases) {
+    test(name, () => assert.equal(tailOfLog(Buffer.from(log), { maxLines, maxBytes }).text, want));
+  }
+});
