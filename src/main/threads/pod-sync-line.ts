@@ -25,6 +25,8 @@ export interface PodSyncHandlers {
 
 /** A task asks for few things at a time: one that asks for more has gone wrong. */
 const maxRequests = 1000;
+/** Then the line is closed from here: the task did not do so, nor did its thread's end. */
+const lingerMs = 1000;
 
 export class PodSyncLine {
   /** The task's end. */
@@ -51,11 +53,11 @@ export class PodSyncLine {
     if (!this.#over.signal.aborted) this.#mainPort.postMessage(reply);
   }
 
-  /** The task has ended. What it said before is still heard: a result may overtake the line. */
+  /** The task has ended. What it said before is still heard, until it has closed its end: a result may overtake the line. */
   close(): void {
     if (this.#over.signal.aborted) return;
-    // Two turns: a message of the task that lies in the port is delivered before the port is closed.
-    setImmediate(() => setImmediate(() => this.#mainPort.close()));
+    const timer = setTimeout(() => this.#mainPort.close(), lingerMs);
+    this.#mainPort.once('close', () => clearTimeout(timer));
     this.#over.abort();
     for (const permit of this.#permits.values()) permit.release(false);
     this.#permits.clear();

@@ -46,9 +46,6 @@ const maxQueue = 20_000;
 const maxSends = 4;
 const resendDelayMs = 50;
 const closeDeadlineMs = 2_000;
-/** Then the tasks that are still on a retired pool are sent to its successor. */
-const retiredDeadlineMs = 60_000;
-
 /** The pool's threads, for a node with so many cores: two at least (one may die), eight at most (more than a runtime can use). */
 export function defaultPodSyncThreads(cores: number): number {
   return Math.min(8, Math.max(2, Math.floor(cores / 2)));
@@ -64,8 +61,9 @@ export class PodSyncPool {
   readonly #lives: PoolLives;
   #pool: Piscina;
   #poolBornAtMs = 0;
-  /** Pools that lost a thread for good and end with their last task. */
+  /** Pools that lost a thread for good: each ends with its last task. With the number of their tasks. */
   readonly #retired = new Set<Piscina>();
+  readonly #tasks = new Map<Piscina, number>();
   #history: RestartHistory = { earlyDeaths: 0 };
   #cancelReplacement: () => void = () => {};
   #closed = false;
@@ -146,7 +144,7 @@ export class PodSyncPool {
     this.#lives.close();
     this.#cancelReplacement();
     const late = new AbortController();
-    const ended = Promise.all([this.#pool, ...this.#retired].map((pool) => pool.destroy()));
+    const ended = Promise.all([this.#pool, ...this.#retired].map((pool) => this.#destroy(pool)));
     await Promise.race([ended, this.#clock.sleep(closeDeadlineMs, late.signal)]).finally(() => late.abort());
   }
 
@@ -162,14 +160,16 @@ export class PodSyncPool {
     this.#open.add(closed.reject);
     try {
       for (let sends = 1; ; sends += 1) {
-        const sent = sendOnce(this.#pool);
+        const pool = this.#pool;
+        this.#count(pool, 1);
+        const sent = sendOnce(pool).finally(() => this.#count(pool, -1));
         try {
           return await Promise.race([sent, closed.promise]);
         } catch (err) {
           sent.catch(() => {});
           if (this.#closed || isFinal(err) || sends >= maxSends) throw err;
           this.#logger.warn({ task: what, err, sends }, 'a task was lost with its thread; it is sent again');
-          await this.#clock.sleep(withJitter(resendDelayMs * 2 ** (sends - 1), 0.5));
+          await Promise.race([this.#clock.sleep(withJitter(resendDelayMs * 2 ** (sends - 1), 0.5)), closed.promise]);
         }
       }
     } finally {
@@ -190,7 +190,6 @@ export class PodSyncPool {
       // Otherwise an idle worker sleeps in Atomics.wait, and its gRPC connections with it.
       atomics: 'disabled',
       recordTiming: false,
-      closeTimeout: retiredDeadlineMs,
     });
     // An error of an idle thread; its death is seen, logged and counted by PoolLives.
     pool.on('error', (err: unknown) => this.#logger.debug({ err }, 'an idle thread of the sync pool failed'));
@@ -201,6 +200,8 @@ export class PodSyncPool {
 
   /** Piscina gives up a thread's place for good when one dies before it was ready. Then a new pool takes over. */
   #replaceBroken(pool: Piscina): void {
+    // Its last thread is gone: who still waits in its queue is sent to the successor.
+    if (this.#retired.has(pool) && pool.threads.length === 0) void this.#destroy(pool);
     if (this.#closed || this.#pool !== pool || pool.threads.length >= this.#threads) return;
     const { history, delayMs } = afterDeath(this.#history, this.#clock.monotonic() - this.#poolBornAtMs, Math.random);
     this.#history = history;
@@ -219,10 +220,20 @@ export class PodSyncPool {
   /** Lets a pool end with its last task; one without threads ends now, and its tasks are sent to the successor. */
   #retire(pool: Piscina): void {
     this.#retired.add(pool);
-    const ended = pool.threads.length > 0 ? pool.close() : pool.destroy();
-    ended
-      .catch((err: unknown) => this.#logger.warn({ err }, 'a retired sync pool did not end in time'))
-      .finally(() => this.#retired.delete(pool));
+    if (pool.threads.length === 0) void this.#destroy(pool);
+    else this.#count(pool, 0);
+  }
+
+  #count(pool: Piscina, change: number): void {
+    const tasks = (this.#tasks.get(pool) ?? 0) + change;
+    this.#tasks.set(pool, tasks);
+    if (tasks === 0 && this.#retired.has(pool)) void this.#destroy(pool);
+  }
+
+  async #destroy(pool: Piscina): Promise<void> {
+    this.#retired.delete(pool);
+    this.#tasks.delete(pool);
+    await pool.destroy();
   }
 }
 

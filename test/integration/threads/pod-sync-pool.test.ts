@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { PodSyncPool, ThreadState, type PodSyncHandlers, type PodTask } from '../../../src/main/threads/index.ts';
+import type { PodSyncSettings, RecordedEvent } from '../../../src/shared/contracts/pod-sync.ts';
+import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
+import { HeartbeatsReader } from '../../../src/shared/state/heartbeats.ts';
+import { aLogger } from '../../support/logger.ts';
+
+function aPool(over: Partial<PodSyncHandlers> = {}) {
+  const { logger, lines } = aLogger();
+  const state = new ThreadState({ logging: { format: 'text', verbosity: 0, vmodule: [] }, podSyncThreads: 2, syncFrequencyMs: 60_000 });
+  const permits: string[] = [];
+  const handlers: PodSyncHandlers = {
+    ensureImage: async () => ({ outcome: 'present', imageRef: 'sha256:1', events: [] }),
+    startPermit: async (kind) => ({ release: (succeeded) => permits.push(`${kind} ${succeeded}`) }),
+    event: () => {},
+    ...over,
+  };
+  const pool = PodSyncPool.start({
+    state,
+    logger,
+    settings: {} as PodSyncSettings,
+    handlers,
+    entry: new URL('pool-worker.ts', import.meta.url),
+  });
+  after(() => pool.close());
+  const threads = () => new HeartbeatsReader(state.heartbeats).threads().filter(({ thread }) => thread.startsWith('pod-sync-'));
+  return { pool, lines, permits, threads };
+}
+const aTask = (podUID: string): PodTask => ({ kind: 'cleanUp', podUID: podUID as PodUID, node: {} as never });
+
+test('a task is run, its requests are answered over its line, and its permit is given back', async () => {
+  const recorded = Promise.withResolvers<RecordedEvent>();
+  const { pool, permits } = aPool({ event: recorded.resolve });
+  assert.equal((await pool.run(aTask('image-and-permit')).result).outcome, 'synced');
+  assert.deepEqual(permits, ['sandbox true']);
+  const [permit, image] = JSON.parse((await recorded.promise).message) as { type: string; id: number }[];
+  assert.deepEqual([permit?.type, permit?.id, image?.type, image?.id], ['permit', 1, 'image', 2]);
+  assert.equal(pool.pending, 0);
+});
+
+test('a task hears that it should stop, and that its grace period shrank: to the least that was said', async () => {
+  const { pool } = aPool();
+  const stopped = pool.run(aTask('until-stopped'));
+  const shrunk = pool.run(aTask('until-shrunk'));
+  stopped.stop();
+  shrunk.shrinkGracePeriod(5);
+  shrunk.shrinkGracePeriod(30);
+  assert.equal((await stopped.result).outcome, 'stopped');
+  assert.equal((await shrunk.result).retryAtMs, 5);
+});
+
+test('hundreds of tasks share the threads', async () => {
+  const { pool } = aPool();
+  const runs = Array.from({ length: 600 }, () => pool.run(aTask('until-stopped')));
+  const slots = await Promise.all(Array.from({ length: 4 }, () => pool.run(aTask('which-slot')).result));
+  assert.ok(slots.every(({ retryAtMs }) => retryAtMs === 0 || retryAtMs === 1));
+  for (const run of runs) run.stop();
+  const results = await Promise.all(runs.map(({ result }) => result));
+  assert.ok(results.every(({ outcome }) => outcome === 'stopped'));
+});
+
+test('tasks that are lost with their threads are sent again, and hear again what they were told', async () => {
+  const { pool, lines, threads } = aPool();
+  await Promise.all(Array.from({ length: 4 }, () => pool.run(aTask('any')).result));
+  const runs = Array.from({ length: 20 }, () => pool.run(aTask('until-stopped')));
+  const before = threads().filter(({ alive }) => alive === 1).length;
+  assert.equal(before, 2);
+  const killedAt = performance.now();
+  await Promise.all([pool.kill(0), pool.kill(1)]);
+  for (const run of runs) run.stop();
+  assert.ok((await Promise.all(runs.map(({ result }) => result))).every(({ outcome }) => outcome === 'stopped'));
+  assert.ok(performance.now() - killedAt < 1000, `${performance.now() - killedAt} ms`);
+  assert.equal(
+    threads().reduce((sum, { deaths }) => sum + deaths, 0),
+    2,
+  );
+  assert.ok(lines.some(({ msg }) => msg.startsWith('thread died')));
+  assert.equal(pool.pending, 0);
+});
+
+test('what a lost task held is given back, and what it waited for is cancelled', async () => {
+  const cancelled = Promise.withResolvers<string>();
+  const held: string[] = [];
+  const asked = Promise.withResolvers<void>();
+  const { pool } = aPool({
+    startPermit: (kind, _task, signal) => {
+      if (kind === 'sandbox') return Promise.resolve({ release: (succeeded) => held.push(`${kind} ${succeeded}`) });
+      asked.resolve();
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          cancelled.resolve(kind);
+          reject(signal.reason as Error);
+        });
+      });
+    },
+  });
+  pool.run(aTask('permit-then-hang')).result.catch(() => {});
+  await asked.promise;
+  await Promise.all([pool.kill(0), pool.kill(1)]);
+  assert.equal(await cancelled.promise, 'container');
+  assert.deepEqual(held, ['sandbox false']);
+});
+
+test('a task that ends every thread that it meets fails, and the pool goes on', async () => {
+  const { pool } = aPool();
+  const result = await pool.run(aTask('kills-its-thread')).result;
+  assert.equal(result.outcome, 'failed');
+  assert.equal(result.outcome === 'failed' && result.failure.reason, 'SyncThreadLost');
+  assert.equal((await pool.run(aTask('any')).result).outcome, 'synced');
+});
+
+test('threads killed at any moment, while they boot too, are replaced, and no task is lost', async () => {
+  const { pool } = aPool();
+  for (let round = 0; round < 5; round += 1) {
+    const runs = Array.from({ length: 10 }, () => pool.run(aTask('any')).result);
+    if (round % 2 === 1) await runs[5];
+    await Promise.all([pool.kill(0), pool.kill(1)]);
+    for (const result of await Promise.all(runs)) assert.equal(result.outcome, 'synced');
+  }
+  assert.equal(pool.pending, 0);
+});
+
+test('a manifest is decoded in the pool; one that breaks the decoder is an error of its own', async () => {
+  const { pool } = aPool();
+  const task = { source: 'file', nodeName: 'n', content: Buffer.from('hello') } as const;
+  assert.deepEqual(await pool.decodeManifest({ ...task, origin: 'a.yaml' }), { pods: [], errors: ['hello'], readable: true });
+  assert.deepEqual(await pool.decodeManifest({ ...task, origin: 'broken' }), {
+    pods: [],
+    errors: ['broken: it is broken'],
+    readable: false,
+  });
+});
+
+test('a closed pool rejects what is under way and what comes after', async () => {
+  const { pool, threads } = aPool();
+  await pool.run(aTask('any')).result;
+  const { result } = pool.run(aTask('until-stopped'));
+  const rejected = assert.rejects(result, { reason: 'ThreadClosed' });
+  await pool.close();
+  await rejected;
+  await assert.rejects(pool.run(aTask('any')).result, { reason: 'ThreadClosed' });
+  assert.ok(threads().every(({ alive, deaths }) => alive === 0 && deaths === 0));
+});

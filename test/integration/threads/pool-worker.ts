@@ -1,0 +1,78 @@
+/** A thread of the pool for the tests of supervision: what a task does is said by its pod's UID. */
+import type {
+  DecodeManifestResult,
+  DecodeManifestTask,
+  PodSyncReply,
+  PodSyncRequest,
+  PodSyncResult,
+  PodSyncTask,
+} from '../../../src/shared/contracts/pod-sync.ts';
+import { enterPoolThread } from '../../../src/shared/thread/enter-thread.ts';
+
+const { slot } = enterPoolThread();
+const done: PodSyncResult = { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true };
+
+export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncResult> {
+  try {
+    return await act(task);
+  } finally {
+    task.line.close();
+  }
+}
+
+async function act(task: PodSyncTask): Promise<PodSyncResult> {
+  const replies = messages(task);
+  const ask = (request: PodSyncRequest) => task.line.postMessage(request);
+  switch (task.podUID as string) {
+    case 'until-stopped':
+      for await (const reply of replies) if (reply.type === 'stop') return { ...done, outcome: 'stopped' };
+      break;
+    case 'until-shrunk':
+      for await (const reply of replies) {
+        if (reply.type === 'shrinkGracePeriod') return { ...done, retryAtMs: reply.gracePeriodSeconds };
+      }
+      break;
+    case 'permit-then-hang':
+      ask({ type: 'startPermit', id: 1, kind: 'sandbox' });
+      await replies.next();
+      ask({ type: 'startPermit', id: 2, kind: 'container' });
+      await new Promise(() => {});
+      break;
+    case 'image-and-permit': {
+      ask({ type: 'startPermit', id: 1, kind: 'sandbox' });
+      const permit = (await replies.next()).value;
+      ask({ type: 'returnPermit', id: 1, succeeded: true });
+      ask({ type: 'ensureImage', id: 2, image: { image: 'busybox' } as never });
+      const image = (await replies.next()).value;
+      ask({ type: 'event', event: { object: {} as never, type: 'Normal', reason: 'Seen', message: JSON.stringify([permit, image]) } });
+      return done;
+    }
+    case 'which-slot':
+      return { ...done, retryAtMs: slot };
+    case 'kills-its-thread':
+      process.exit(7);
+      break;
+    default:
+      return done;
+  }
+  return done;
+}
+
+export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {
+  if (task.origin === 'broken') throw new Error('it is broken');
+  return { pods: [], errors: [Buffer.from(task.content).toString()], readable: true };
+}
+
+async function* messages({ line }: PodSyncTask): AsyncGenerator<PodSyncReply, undefined> {
+  const queue: PodSyncReply[] = [];
+  let wake = () => {};
+  line.on('message', (reply: PodSyncReply) => {
+    queue.push(reply);
+    wake();
+  });
+  for (;;) {
+    const next = queue.shift();
+    if (next) yield next;
+    else await new Promise<void>((resolve) => (wake = resolve));
+  }
+}
