@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { ContainerStatus } from '../../../../src/shared/cri/generated/cri-v1.ts';
+import { ContainerStatus, type DeepPartial } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import { readLogTail, tailOfLog } from '../../../../src/workers/pleg/log-tail.ts';
 import { readTerminationMessage, terminationMessageSource } from '../../../../src/workers/pleg/termination-message.ts';
 
@@ -19,7 +19,7 @@ suite('where the termination message of a container is', () => {
     'io.kubernetes.container.terminationMessagePolicy': policy,
   });
   const ended = { state: 2 as const, exitCode: 1, mounts, logPath: '/logs/0.log' };
-  const cases: { name: string; given: Parameters<typeof ContainerStatus.fromPartial>[0]; want: { file?: string; log?: string } }[] = [
+  const cases: { name: string; given: DeepPartial<ContainerStatus>; want: { file?: string; log?: string } }[] = [
     { name: 'nowhere while it runs', given: { ...ended, state: 1, annotations: annotations('File') }, want: {} },
     {
       name: 'in the file that is mounted there',
@@ -50,7 +50,7 @@ suite('where the termination message of a container is', () => {
     },
   ];
   for (const { name, given, want } of cases) {
-    test(name, () => assert.deepEqual(terminationMessageSource(ContainerStatus.fromPartial(given)), want));
+    test(name, () => assert.deepEqual(terminationMessageSource(ContainerStatus.fromPartial(given as object)), want));
   }
 });
 

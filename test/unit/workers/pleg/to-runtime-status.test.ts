@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { RuntimeSandboxStatus } from '../../../../src/shared/contracts/runtime-status.ts';
-import { Container, ContainerStatus, PodSandboxStatus, Signal } from '../../../../src/shared/cri/generated/cri-v1.ts';
+import { Container, ContainerStatus, PodSandboxStatus, Signal, type DeepPartial } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import type { PodUID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
 import { readContainerAnnotations } from '../../../../src/workers/pleg/container-annotations.ts';
 import {
@@ -12,8 +12,8 @@ import {
 } from '../../../../src/workers/pleg/to-runtime-status.ts';
 
 const sandboxID = 's1' as SandboxID;
-type Given = Parameters<typeof ContainerStatus.fromPartial>[0];
-const status = (given: Given) => toRuntimeContainerStatus(ContainerStatus.fromPartial(given), sandboxID, '');
+const status = (given: DeepPartial<ContainerStatus>) =>
+  toRuntimeContainerStatus(ContainerStatus.fromPartial(given as object), sandboxID, '');
 
 suite('a container of the runtime as the kubelet knows it', () => {
   test('one that has exited, with all that the runtime may say', () => {

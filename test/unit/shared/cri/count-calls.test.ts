@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { operationType } from '../../../../src/shared/cri/count-calls.ts';
+
+/** Call, and upstream's operation_type. */
+const cases: [string, string][] = [
+  ['Version', 'version'],
+  ['RunPodSandbox', 'run_podsandbox'],
+  ['ListPodSandbox', 'list_podsandbox'],
+  ['StreamPodSandboxes', 'list_podsandbox'],
+  ['PodSandboxStatus', 'podsandbox_status'],
+  ['UpdatePodSandboxResources', 'update_podsandbox_resources'],
+  ['ListContainers', 'list_containers'],
+  ['StreamContainers', 'list_containers'],
+  ['UpdateContainerResources', 'update_container'],
+  ['ExecSync', 'exec_sync'],
+  ['ImageFsInfo', 'image_fs_info'],
+  ['GetContainerEvents', 'get_container_events'],
+  ['ListPodSandboxMetrics', 'list_podsandbox_metrics'],
+];
+suite('a runtime call is counted under the name of its operation', () => {
+  for (const [call, want] of cases) test(`${call}: ${want}`, () => assert.equal(operationType(call), want));
+});

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { ContainerID, PodUID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
+import { createRuntimeSnapshot, RuntimeSnapshotReader, RuntimeSnapshotWriter } from '../../../../src/shared/state/runtime-snapshot.ts';
+import type { SnapshotItem } from '../../../../src/shared/state/runtime-snapshot.ts';
+
+const container: SnapshotItem = {
+  kind: 'container',
+  state: 'running',
+  attempt: 3,
+  createdAtMs: 1_767_225_600_000.5,
+  id: 'c1' as ContainerID,
+  sandboxID: 's1' as SandboxID,
+  podUID: 'u1' as PodUID,
+  podName: 'web',
+  podNamespace: 'default',
+  containerName: 'app',
+};
+
+suite('the snapshot of the runtime', () => {
+  test('shows every thread what its writer put into it', () => {
+    const buffer = createRuntimeSnapshot(1);
+    const reader = new RuntimeSnapshotReader(buffer);
+    const writer = new RuntimeSnapshotWriter(buffer);
+    assert.deepEqual([reader.relistedAtMs, [...reader.all()]], [0, []]);
+    const row = writer.add(container)!;
+    writer.relisted(12.5);
+    assert.deepEqual([reader.relistedAtMs, [...reader.all()]], [12.5, [container]]);
+    writer.setState(row, 'exited');
+    assert.deepEqual([...reader.all()], [{ ...container, state: 'exited' }]);
+    writer.remove(row);
+    assert.equal(reader.size, 0);
+  });
+
+  test('begins empty again with a new writer', () => {
+    const buffer = createRuntimeSnapshot(1);
+    const first = new RuntimeSnapshotWriter(buffer);
+    first.add(container);
+    first.relisted(5);
+    const second = new RuntimeSnapshotWriter(buffer);
+    const reader = new RuntimeSnapshotReader(buffer);
+    assert.deepEqual([reader.size, reader.relistedAtMs], [0, 0]);
+    second.add(container);
+    assert.equal(reader.size, 1);
+  });
+
+  test('has room for ten items a pod, and some more', () => {
+    const writer = new RuntimeSnapshotWriter(createRuntimeSnapshot(1));
+    for (let n = 0; n < 210; n += 1) assert.notEqual(writer.add(container), undefined);
+    assert.equal(writer.add(container), undefined);
+  });
+
+  test('refuses a name that is too long, by name', () => {
+    const writer = new RuntimeSnapshotWriter(createRuntimeSnapshot(1));
+    assert.throws(() => writer.add({ ...container, podName: 'x'.repeat(300) }), /runtime-snapshot.podName: .* has 300 bytes/);
+  });
+});
