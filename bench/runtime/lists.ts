@@ -10,6 +10,7 @@ import {
   type PodSandboxFilter,
 } from '../../src/shared/cri/generated/cri-v1.ts';
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import { EncodedList, Slabs } from './encoded-list.ts';
 import type { Container, Sandbox } from './machine.ts';
 import { toContainer, toPodSandbox } from './messages.ts';
 import { shuffle, type Random } from './shuffle.ts';
@@ -17,7 +18,7 @@ import { shuffle, type Random } from './shuffle.ts';
 /** Orders of map entries kept for each item; 45 MB in all at 2,500 pods and 5,000 containers. */
 const variantsKept = 4;
 /** Items in one message of a streaming list. */
-const streamChunkItems = 500;
+export const streamChunkItems = 500;
 
 interface Encoded {
   readonly state: string;
@@ -27,54 +28,41 @@ interface Encoded {
 export class ListReplies {
   readonly #encoded = new WeakMap<Sandbox | Container, Encoded>();
   readonly #random: Random;
+  readonly #slabs = new Slabs();
 
   constructor(random: Random) {
     this.#random = random;
   }
 
-  sandboxes(all: Iterable<Sandbox>, filter: PodSandboxFilter | undefined): Uint8Array[] {
+  sandboxes(all: Iterable<Sandbox>, filter: PodSandboxFilter | undefined): EncodedList {
     const items: Uint8Array[] = [];
     for (const sandbox of all) {
       if (filter && !matchesSandbox(sandbox, filter)) continue;
       items.push(this.#item(sandbox, () => PodSandbox.encode(toPodSandbox(sandbox, this.#random)).finish()));
     }
-    return shuffle(items, this.#random);
+    return new EncodedList(shuffle(items, this.#random));
   }
 
-  containers(all: Iterable<Container>, filter: ContainerFilter | undefined): Uint8Array[] {
+  containers(all: Iterable<Container>, filter: ContainerFilter | undefined): EncodedList {
     const items: Uint8Array[] = [];
     for (const container of all) {
       if (filter && !matchesContainer(container, filter)) continue;
       items.push(this.#item(container, () => CriContainer.encode(toContainer(container, this.#random)).finish()));
     }
-    return shuffle(items, this.#random);
+    return new EncodedList(shuffle(items, this.#random));
   }
 
   #item(object: Sandbox | Container, encode: () => Uint8Array): Uint8Array {
     let encoded = this.#encoded.get(object);
     if (encoded?.state !== object.state) this.#encoded.set(object, (encoded = { state: object.state, variants: [] }));
     const variant = Math.floor(this.#random() * variantsKept);
-    return (encoded.variants[variant] ??= asFirstField(encode()));
+    return (encoded.variants[variant] ??= this.#slabs.keep(asFirstField(encode())));
   }
 }
 
 /** The item with the tag and length that it has as an element of field 1 of any list reply. */
 function asFirstField(item: Uint8Array): Uint8Array {
   return new BinaryWriter().uint32(10).bytes(item).finish();
-}
-
-/** A streaming list's messages: each a list of some of the items. */
-export function* inChunks(items: readonly Uint8Array[]): Generator<Buffer> {
-  for (let first = 0; first < items.length; first += streamChunkItems) yield Buffer.concat(items.slice(first, first + streamChunkItems));
-}
-
-/** An unknown field that makes a reply larger than any CRI client or server lets through. */
-export function oversized(reply: Buffer): Buffer {
-  const padding = new BinaryWriter()
-    .uint32((15 << 3) | 2)
-    .bytes(new Uint8Array(17 * 1024 * 1024))
-    .finish();
-  return Buffer.concat([reply, padding]);
 }
 
 function hasLabels(labels: Readonly<Record<string, string>>, selector: Readonly<Record<string, string>>): boolean {

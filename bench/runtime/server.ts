@@ -16,11 +16,13 @@ import { containerCalls } from './calls/container-calls.ts';
 import { nodeCalls, type ExecResults } from './calls/node-calls.ts';
 import { sandboxCalls } from './calls/sandbox-calls.ts';
 import { statsCalls } from './calls/stats-calls.ts';
-import { oversized } from './lists.ts';
+import { EncodedList } from './encoded-list.ts';
 import type { RpcError } from './rpc-error.ts';
 
 /** containerd's max_recv_message_size and max_send_message_size, and the kubelet's own limit. */
 const maxMessageBytes = 16 * 1024 * 1024;
+/** What makes any list too large. */
+const oversizeBytes = maxMessageBytes;
 
 type AnyMessage = MessageFns<object>;
 type AnyHandler = Handler<object, unknown>;
@@ -98,7 +100,7 @@ export class RuntimeServer {
       call.on('cancelled', () => abort.abort());
       try {
         const { reply, oversize } = await runCall(name, call.request, abort.signal, handler, this.#around);
-        callback(null, oversize ? oversized(reply as Buffer) : reply);
+        callback(null, oversize && reply instanceof EncodedList ? reply.padded(oversizeBytes) : reply);
       } catch (err) {
         callback(toServiceError(err));
       }
@@ -128,7 +130,7 @@ function toServiceError(err: unknown): Partial<StatusObject> {
   return { code, details: message };
 }
 
-/** Requests are decoded; a reply that is bytes already is sent as it is. */
+/** Requests are decoded; a list that is encoded already is only joined. */
 function grpcMethod(service: string, method: AnyMethod): ServiceDefinition[string] {
   const requestType = method.requestType as AnyMessage;
   const responseType = method.responseType as AnyMessage;
@@ -140,7 +142,7 @@ function grpcMethod(service: string, method: AnyMethod): ServiceDefinition[strin
     requestSerialize: (message: object) => Buffer.from(requestType.encode(message).finish()),
     requestDeserialize: (bytes: Buffer) => requestType.decode(bytes),
     responseSerialize: (message: object) =>
-      Buffer.isBuffer(message) ? message : Buffer.from(responseType.encode(responseType.fromPartial(message)).finish()),
+      message instanceof EncodedList ? message.join() : Buffer.from(responseType.encode(responseType.fromPartial(message)).finish()),
     responseDeserialize: (bytes: Buffer) => responseType.decode(bytes),
   };
 }

@@ -1,6 +1,6 @@
 /** The calls about containers. */
 import { containerBehaviour, codeOfKill, type ContainerBehaviour } from '../image-behaviour.ts';
-import { inChunks } from '../lists.ts';
+import { streamChunkItems } from '../lists.ts';
 import type { Container } from '../machine.ts';
 import { cancelled, unimplemented, unknown } from '../rpc-error.ts';
 import type { SimulatedRuntime } from '../runtime.ts';
@@ -77,13 +77,13 @@ export function containerCalls(runtime: SimulatedRuntime): RuntimeHandlers {
 
     async listContainers({ filter }, call) {
       await call.work();
-      return Buffer.concat(runtime.lists.containers(machine.containers.values(), filter));
+      return runtime.lists.containers(machine.containers.values(), filter);
     },
 
     async streamContainers({ filter }, call) {
       if (!runtime.options.streamingLists) throw unimplemented('StreamContainers');
       await call.work();
-      return inChunks(runtime.lists.containers(machine.containers.values(), filter));
+      return runtime.lists.containers(machine.containers.values(), filter).inChunks(streamChunkItems);
     },
 
     async updateContainerResources({ containerId, linux }, call) {

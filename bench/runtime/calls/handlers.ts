@@ -1,6 +1,7 @@
-/** Types of the calls' handlers, from the generated service definitions: a reply may be a message, or its encoded bytes. */
+/** Types of the calls' handlers, from the generated service definitions: a reply may be a message, or a list that is encoded already. */
 import type { ImageServiceDefinition, RuntimeServiceDefinition } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { Partially } from '../../../src/shared/cri/client.ts';
+import type { EncodedList } from '../encoded-list.ts';
 import type { Handler } from '../call.ts';
 
 type Definition = typeof RuntimeServiceDefinition | typeof ImageServiceDefinition;
@@ -12,9 +13,9 @@ export type Handlers<D extends Definition> = {
   readonly [K in keyof D['methods']]?: D['methods'][K] extends { responseStream: true }
     ? Handler<
         RequestOf<D['methods'][K]>,
-        AsyncIterable<Partially<ResponseOf<D['methods'][K]>> | Buffer> | Iterable<Partially<ResponseOf<D['methods'][K]>> | Buffer>
+        AsyncIterable<Partially<ResponseOf<D['methods'][K]>> | EncodedList> | Iterable<Partially<ResponseOf<D['methods'][K]>> | EncodedList>
       >
-    : Handler<RequestOf<D['methods'][K]>, Partially<ResponseOf<D['methods'][K]>> | Buffer>;
+    : Handler<RequestOf<D['methods'][K]>, Partially<ResponseOf<D['methods'][K]>> | EncodedList>;
 };
 export type RuntimeHandlers = Handlers<typeof RuntimeServiceDefinition>;
 export type ImageHandlers = Handlers<typeof ImageServiceDefinition>;

@@ -1,5 +1,5 @@
 /** The calls about pod sandboxes. */
-import { inChunks } from '../lists.ts';
+import { streamChunkItems } from '../lists.ts';
 import { toPodSandboxStatus } from '../messages.ts';
 import { unimplemented, unknown } from '../rpc-error.ts';
 import type { SimulatedRuntime } from '../runtime.ts';
@@ -52,13 +52,13 @@ export function sandboxCalls(runtime: SimulatedRuntime): RuntimeHandlers {
 
     async listPodSandbox({ filter }, call) {
       await call.work();
-      return Buffer.concat(runtime.lists.sandboxes(machine.sandboxes.values(), filter));
+      return runtime.lists.sandboxes(machine.sandboxes.values(), filter);
     },
 
     async streamPodSandboxes({ filter }, call) {
       if (!runtime.options.streamingLists) throw unimplemented('StreamPodSandboxes');
       await call.work();
-      return inChunks(runtime.lists.sandboxes(machine.sandboxes.values(), filter));
+      return runtime.lists.sandboxes(machine.sandboxes.values(), filter).inChunks(streamChunkItems);
     },
 
     async updatePodSandboxResources({ podSandboxId }, call) {

@@ -1,0 +1,100 @@
+/**
+ * A bare CRI driver: does to the runtime what a kubelet must do, and nothing else. Its times are the floors that the kubelet's are
+ * held against.
+ */
+import { CriClient } from '../../src/shared/cri/client.ts';
+import { monotonicMs } from '../../src/shared/time/clock.ts';
+
+export interface StartedPod {
+  readonly name: string;
+  readonly sandboxID: string;
+  readonly containerID: string;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** A burst on a slow machine: one call takes seconds. */
+const limits = { deadlineMs: 120_000 };
+
+export class CriDriver {
+  readonly #client: CriClient;
+  readonly #image: string;
+  readonly #command: readonly string[];
+
+  constructor(endpoint: string, image: string, command: readonly string[] = []) {
+    this.#client = new CriClient({ endpoint });
+    this.#image = image;
+    this.#command = command;
+  }
+
+  /** Sandbox, container, start: the three calls that no kubelet can leave out. */
+  async startPod(name: string): Promise<StartedPod> {
+    const { runtime } = this.#client;
+    const startMs = monotonicMs();
+    const labels = { 'io.kubernetes.pod.name': name, 'io.kubernetes.pod.namespace': 'bench', 'io.kubernetes.pod.uid': `uid-${name}` };
+    const config = { metadata: { name, namespace: 'bench', uid: `uid-${name}`, attempt: 0 }, hostname: name, labels, linux: {} };
+    const { podSandboxId } = await runtime.call('runPodSandbox', { config }, limits);
+    const container = { metadata: { name: 'app' }, image: { image: this.#image }, command: this.#command, labels, linux: {} };
+    const { containerId } = await runtime.call('createContainer', { podSandboxId, config: container, sandboxConfig: config }, limits);
+    await runtime.call('startContainer', { containerId }, limits);
+    return { name, sandboxID: podSandboxId, containerID: containerId, startMs, endMs: monotonicMs() };
+  }
+
+  /** All of them, so many at a time; in the order in which they were running. */
+  async startPods(names: readonly string[], parallelism: number): Promise<readonly StartedPod[]> {
+    const started: StartedPod[] = [];
+    const left = names.values();
+    const take = async () => {
+      for (const name of left) started.push(await this.startPod(name));
+    };
+    await Promise.all(Array.from({ length: parallelism }, take));
+    return started;
+  }
+
+  /** Both lists at once, as bytes, as a relist asks for them. */
+  async lists(): Promise<{ readonly ms: number; readonly bytes: number }> {
+    const { runtime } = this.#client;
+    const began = monotonicMs();
+    const replies = await Promise.all([runtime.callRaw('listPodSandbox', {}, limits), runtime.callRaw('listContainers', {}, limits)]);
+    return { ms: monotonicMs() - began, bytes: replies[0].length + replies[1].length };
+  }
+
+  /** Every container's start, as wall-clock ms, by pod name. */
+  async startTimes(): Promise<ReadonlyMap<string, number>> {
+    const { runtime } = this.#client;
+    const { containers } = await runtime.call('listContainers', {}, limits);
+    const times = new Map<string, number>();
+    for (const { id, labels } of containers) {
+      const { status } = await runtime.call('containerStatus', { containerId: id }, limits);
+      if (status && status.startedAt > 0n) times.set(labels['io.kubernetes.pod.name'] ?? id, Number(status.startedAt) / 1e6);
+    }
+    return times;
+  }
+
+  async runningContainers(): Promise<number> {
+    const { containers } = await this.#client.runtime.call('listContainers', { filter: { state: { state: 1 } } }, limits);
+    return containers.length;
+  }
+
+  async pull(image: string): Promise<void> {
+    await this.#client.images.call('pullImage', { image: { image } }, limits);
+  }
+
+  /** Stops and removes every pod, eight at a time. */
+  async removeAll(): Promise<void> {
+    const { runtime } = this.#client;
+    const { items } = await runtime.call('listPodSandbox', {}, limits);
+    const left = items.values();
+    const take = async () => {
+      for (const { id } of left) {
+        await runtime.call('stopPodSandbox', { podSandboxId: id }, limits);
+        await runtime.call('removePodSandbox', { podSandboxId: id }, limits);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, take));
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}

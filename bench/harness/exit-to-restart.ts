@@ -1,0 +1,47 @@
+/** From a container's end to the runtime hearing the call that makes its successor, on one pod after the other. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeletProcess } from './kubelet-process.ts';
+import type { ControlClient } from '../runtime/client.ts';
+
+/** Exits do not fall into step with a clock of the kubelet: they come at random, this far apart on average. */
+const meanGapMs = 60;
+const patienceMs = 30_000;
+
+/**
+ * Ends one container of each of these pods (its first: no back-off delays a first restart), and answers with the latencies in ms. Throws when
+ * one was not made again.
+ */
+export async function exitToRestartMs(
+  control: ControlClient,
+  kubelet: KubeletProcess,
+  podNames: readonly string[],
+): Promise<readonly number[]> {
+  const { containers } = await control.state();
+  const endedAt = new Map<string, number>();
+  for (const podName of podNames) {
+    const container = containers.find((one) => one.podName === podName && one.name === 'app-0' && one.state === 'running');
+    if (!container) throw new Error(`${podName} has no running container app-0`);
+    endedAt.set(`${container.podUID}/app-0`, await control.exitContainer(container.id, 0));
+    await sleep(Math.random() * 2 * meanGapMs);
+  }
+  const end = performance.now() + patienceMs;
+  for (;;) {
+    const made = await control.calls('CreateContainer');
+    const latencies = [...endedAt].map(([subject, endedMs]) => {
+      const call = made.find((one) => one.subject === subject && one.startMs >= endedMs);
+      return call === undefined ? undefined : call.startMs - endedMs;
+    });
+    if (latencies.every((latency) => latency !== undefined)) return latencies;
+    if (performance.now() > end) {
+      const missing = latencies.filter((latency) => latency === undefined).length;
+      throw new Error(
+        `${missing} of ${podNames.length} containers were not made again within ${patienceMs} ms; the log ends:\n${kubelet.logTail()}`,
+      );
+    }
+    await sleep(100);
+  }
+}
+
+export function podNames(from: number, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `pod-${from + index}-bench`);
+}

@@ -1,0 +1,167 @@
+/** The kubelet under measurement: the compiled daemon, standalone on a folder of manifests of its own, as its users run it. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+
+export interface KubeletProcessOptions {
+  /** `unix:///…` */
+  readonly runtimeEndpoint: string;
+  readonly maxPods?: number;
+  /** More fields of KubeletConfiguration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+const root = join(import.meta.dirname, '../..');
+const nodeName = 'bench';
+const startTimeoutMs = 30_000;
+/** The daemon promises 5 s for its own end. */
+const stopTimeoutMs = 15_000;
+
+export class KubeletProcess {
+  readonly pid: number;
+  readonly #child: ChildProcess;
+  readonly #folder: string;
+  readonly #readOnly: string;
+  readonly #http = new Agent({ connections: 1, pipelining: 1 });
+  #stopped: Promise<void> | undefined;
+
+  private constructor(child: ChildProcess, folder: string, readOnly: string) {
+    this.pid = child.pid ?? 0;
+    this.#child = child;
+    this.#folder = folder;
+    this.#readOnly = readOnly;
+  }
+
+  /** Resolves once /healthz says ok. Rejects with the end of its log when it does not come up, or is not built. */
+  static async start(options: KubeletProcessOptions): Promise<KubeletProcess> {
+    const executable = join(root, 'bin/kubelet');
+    for (const needed of [executable, join(root, 'dist/src/main/cli.js')]) {
+      if (!existsSync(needed)) throw new Error(`${needed} is not there: npm run build makes it`);
+    }
+    const folder = mkdtempSync(join(tmpdir(), 'bench-kubelet-'));
+    for (const sub of ['manifests', 'root', 'logs', 'certificates']) mkdirSync(join(folder, sub));
+    const [healthz, readOnly] = [await freePort(), await freePort()];
+    writeFileSync(join(folder, 'config.json'), JSON.stringify(configuration(folder, options, healthz, readOnly)));
+    const log = openSync(join(folder, 'log'), 'a');
+    const args = [
+      `--config=${join(folder, 'config.json')}`,
+      `--root-dir=${join(folder, 'root')}`,
+      `--cert-dir=${join(folder, 'certificates')}`,
+      `--hostname-override=${nodeName}`,
+    ];
+    const child = spawn(executable, args, { stdio: ['ignore', log, log] });
+    const kubelet = new KubeletProcess(child, folder, `http://127.0.0.1:${readOnly}`);
+    try {
+      await kubelet.#healthy(`http://127.0.0.1:${healthz}/healthz`);
+    } catch (err) {
+      await kubelet.stop();
+      throw err;
+    }
+    return kubelet;
+  }
+
+  /** A pod of one container (or more), on the host's files and network only as far as every pod is. Atomic: the kubelet sees all of it or nothing. */
+  writePod(name: string, spec: object): void {
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'bench' }, spec };
+    const path = join(this.#folder, 'manifests', `${name}.json`);
+    const hidden = join(this.#folder, 'manifests', `.${name}.json`);
+    writeFileSync(hidden, JSON.stringify(pod));
+    renameSync(hidden, path);
+  }
+
+  removePod(name: string): void {
+    rmSync(join(this.#folder, 'manifests', `${name}.json`));
+  }
+
+  /** What the kubelet itself says about its pods. */
+  async pods(): Promise<readonly Pod[]> {
+    const { statusCode, body } = await request(`${this.#readOnly}/pods`, { dispatcher: this.#http });
+    if (statusCode !== 200) throw new Error(`/pods answered ${statusCode}: ${await body.text()}`);
+    return ((await body.json()) as { items?: Pod[] }).items ?? [];
+  }
+
+  async metrics(): Promise<string> {
+    const { body } = await request(`${this.#readOnly}/metrics`, { dispatcher: this.#http });
+    return body.text();
+  }
+
+  logTail(lines = 20): string {
+    return readFileSync(join(this.#folder, 'log'), 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+  }
+
+  /** Ends it as systemd would, and removes its folder; its pods stay. Idempotent. */
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#stop());
+  }
+
+  async #stop(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      const ended = once(this.#child, 'exit');
+      this.#child.kill('SIGTERM');
+      const timer = setTimeout(() => this.#child.kill('SIGKILL'), stopTimeoutMs);
+      await ended;
+      clearTimeout(timer);
+    }
+    await this.#http.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #healthy(url: string): Promise<void> {
+    const end = performance.now() + startTimeoutMs;
+    while (performance.now() < end) {
+      if (this.#child.exitCode !== null) break;
+      const ok = await request(url, { dispatcher: this.#http })
+        .then(async ({ statusCode, body }) => (await body.text(), statusCode === 200))
+        .catch(() => false);
+      if (ok) return;
+      await sleep(20);
+    }
+    throw new Error(`the kubelet did not become healthy; the end of its log:\n${this.logTail()}`);
+  }
+}
+
+/** cgroups below a root of its own, no swap check, no ports but its own: it must not meet another kubelet on the host. */
+function configuration(
+  folder: string,
+  { runtimeEndpoint, maxPods = 110, config }: KubeletProcessOptions,
+  healthzPort: number,
+  readOnlyPort: number,
+): object {
+  return {
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    containerRuntimeEndpoint: runtimeEndpoint,
+    staticPodPath: join(folder, 'manifests'),
+    podLogsDir: join(folder, 'logs'),
+    cgroupDriver: 'cgroupfs',
+    cgroupRoot: '/',
+    cgroupsPerQOS: false,
+    enforceNodeAllocatable: [],
+    failSwapOn: false,
+    failCgroupV1: false,
+    enableServer: true,
+    address: '127.0.0.1',
+    healthzBindAddress: '127.0.0.1',
+    healthzPort,
+    readOnlyPort,
+    maxPods,
+    ...config,
+  };
+}
+
+/** Free a moment ago: nobody else on this machine asks in a row. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}

@@ -1,0 +1,42 @@
+/** CPU time and memory of a process and its children, from procfs. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface ProcessUsage {
+  readonly cpuSeconds: number;
+  readonly rssBytes: number;
+  readonly processes: number;
+}
+
+/** USER_HZ: 100 on every Linux that Node runs on. */
+const ticksPerSecond = 100;
+
+/** Of the process and all that it started and that still run. Throws when it is gone. */
+export function usageOf(pid: number): ProcessUsage {
+  let cpuSeconds = 0;
+  let rssBytes = 0;
+  const pids = family(pid);
+  for (const one of pids) {
+    const fields = statFields(one);
+    // Fields 14 and 15 of proc(5)'s stat: user and system ticks.
+    cpuSeconds += (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+    rssBytes += Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+  }
+  return { cpuSeconds, rssBytes, processes: pids.length };
+}
+
+/** What stands behind the command's closing bracket: from field 3 on. */
+function statFields(pid: number): string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+function family(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => {
+    try {
+      return readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+    } catch {
+      return []; // The thread is gone since.
+    }
+  });
+  return [pid, ...children.flatMap(family)];
+}

@@ -1,0 +1,44 @@
+/** The table of bench/RESULTS.md, from the JSON of every benchmark that was run on this machine. */
+import type { BenchRecord, Measurement } from './benchmark.ts';
+
+export function resultsMarkdown(records: readonly BenchRecord[]): string {
+  const lines = [
+    '# Benchmark results',
+    '',
+    'Written by `npm run bench`. A floor is what the same machine did in the same run without a kubelet: a bare CRI driver (`bench/driver/`).',
+    'No test depends on a time in here.',
+    '',
+  ];
+  for (const record of records) lines.push(...section(record));
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function section({ name, about, at, host, outcome }: BenchRecord): string[] {
+  const machine = `${host.cores} cores (${host.cpu}), ${host.memoryGiB} GiB, ${host.os}, Linux ${host.kernel}, Node ${host.node}, kubelet ${host.kubelet}`;
+  const head = [`## ${name}`, '', about, ''];
+  const measuredAt = `${at.slice(0, 16).replace('T', ' ')} UTC on ${machine}; load before: ${host.loadBefore}.`;
+  if ('failed' in outcome)
+    return [...head, `**Did not run**, ${measuredAt}`, '', ...outcome.failed.split('\n').map((line) => `    ${line}`), ''];
+  return [
+    ...head,
+    `${outcome.repeats}; ${measuredAt}`,
+    '',
+    '| measured | value | floor | goal |',
+    '|---|---:|---|---|',
+    ...outcome.measurements.map(row),
+    '',
+  ];
+}
+
+function row({ what, value, unit, floor, goal }: Measurement): string {
+  const floorText = floor ? `${amount(floor.value, unit)} (${floor.what})` : '';
+  const goalText = goal ? `${goal.text}: ${goal.met ? 'met' : '**missed**'}` : '';
+  return `| ${what} | ${amount(value, unit)} | ${floorText} | ${goalText} |`;
+}
+
+/** Three digits that matter, as people write numbers. */
+export function amount(value: number, unit: string): string {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  const rounded = value.toLocaleString('en-US', { maximumFractionDigits: Math.abs(value) < 0.1 && value !== 0 ? 4 : digits });
+  return unit === '' ? rounded : `${rounded} ${unit}`;
+}

@@ -1,0 +1,100 @@
+/** The pleg thread's relist against the simulated runtime, when nothing has changed: the price that is paid every second. */
+import { pino } from 'pino';
+import { PlegThread } from '../src/main/threads/pleg-thread.ts';
+import { ThreadState } from '../src/main/threads/thread-state.ts';
+import { createRuntimeSnapshot } from '../src/shared/state/runtime-snapshot.ts';
+import { monotonicMs } from '../src/shared/time/clock.ts';
+import { CriDriver } from './driver/cri-driver.ts';
+import type { Benchmark, BenchContext, Measurement } from './harness/benchmark.ts';
+import { percentile } from './harness/statistics.ts';
+import { startRuntimeProcess } from './runtime/client.ts';
+
+const repeats = 300;
+const warmUps = 50;
+/** Goals of the small node: this much more than the runtime's own lists. */
+const overheadGoalMs = 3;
+/** Goal of the large node. */
+const largeGoalMs = 40;
+/** No relist of its own comes between: only those that are asked for. */
+const noPeriodMs = 3_600_000;
+
+export const benchmark: Benchmark = {
+  name: 'relist',
+  about:
+    'One relist of the pleg thread when nothing has changed, simulated runtime; the floor is both list calls at once, as bytes, from a bare driver.',
+  needs: 'none',
+  async run(context) {
+    const small = await measure(context, 500, (p99, floor) => ({
+      text: `floor + ${overheadGoalMs} ms`,
+      met: p99 <= floor + overheadGoalMs,
+    }));
+    const large = await measure(context, 2500, (p99) => ({ text: `${largeGoalMs} ms`, met: p99 <= largeGoalMs }));
+    return { repeats: `${repeats} relists each, in turn with the floor's`, measurements: [...small, ...large] };
+  },
+};
+
+async function measure(
+  { say, after }: BenchContext,
+  pods: number,
+  goalOf: (p99: number, floorP99: number) => Measurement['goal'] & object,
+): Promise<Measurement[]> {
+  const node = `${pods.toLocaleString('en-US')} pods / ${(pods * 2).toLocaleString('en-US')} containers`;
+  say(`${node} …`);
+  const runtime = await startRuntimeProcess();
+  after(() => runtime.stop());
+  await runtime.control.seed({ pods, containersPerPod: 2 });
+  const driver = new CriDriver(runtime.endpoint, '');
+  const pleg = startPleg(runtime.endpoint, pods);
+  after(async () => {
+    await pleg.close();
+    driver.close();
+  });
+  const times: number[] = [];
+  const floors: number[] = [];
+  let bytes = 0;
+  for (let round = -warmUps; round < repeats; round += 1) {
+    const began = monotonicMs();
+    await pleg.relist();
+    const took = monotonicMs() - began;
+    const floor = await driver.lists();
+    if (round < 0) continue;
+    times.push(took);
+    floors.push(floor.ms);
+    bytes = floor.bytes;
+  }
+  const cpu = await cpuOf(() => pleg.relist());
+  const floorCpu = await cpuOf(() => driver.lists());
+  await pleg.close();
+  await runtime.stop();
+  const both = (percent: number) => [percentile(times, percent), percentile(floors, percent)] as const;
+  const [p50, floor50] = both(50);
+  const [p99, floor99] = both(99);
+  return [
+    { what: `relist p50, ${node}`, value: p50, unit: 'ms', floor: { what: 'bare lists', value: floor50 } },
+    { what: `relist p99, ${node}`, value: p99, unit: 'ms', floor: { what: 'bare lists', value: floor99 }, goal: goalOf(p99, floor99) },
+    { what: `CPU of a relist, ${node}`, value: cpu, unit: 'ms', floor: { what: 'bare lists', value: floorCpu } },
+    { what: `bytes of both lists, ${node}`, value: bytes / 1e6, unit: 'MB' },
+  ];
+}
+
+function startPleg(runtimeEndpoint: string, pods: number): PlegThread {
+  const logger = pino({ level: 'silent' });
+  const state = new ThreadState({ logging: { format: 'text', verbosity: 0, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const settings = {
+    runtimeEndpoint,
+    relistPeriodMs: noPeriodMs,
+    runtimeRequestTimeoutMs: 120_000,
+    useEventStream: false,
+    snapshot: createRuntimeSnapshot(pods),
+  };
+  return PlegThread.start({ state, logger, settings, onMessage: () => {} });
+}
+
+/** CPU ms of this process for each turn: main asks, the thread works, nobody else is here. */
+async function cpuOf(act: () => Promise<unknown>): Promise<number> {
+  const turns = 200;
+  const before = process.cpuUsage();
+  for (let turn = 0; turn < turns; turn += 1) await act();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000 / turns;
+}

@@ -1,0 +1,84 @@
+/**
+ * Runs the benchmarks, all or those named, one after the other: `npm run bench [name …]`. Writes each one's JSON into
+ * bench/results/ and, from all that are there, the table of bench/RESULTS.md. A benchmark that cannot run says why, in the table too,
+ * and the exit code is 1; the others run all the same.
+ */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf } from '../src/shared/errors/kubelet-error.ts';
+import type { BenchContext, Benchmark, BenchRecord } from './harness/benchmark.ts';
+import { hostFacts } from './harness/host-facts.ts';
+import { amount, resultsMarkdown } from './harness/results-table.ts';
+
+const root = join(import.meta.dirname, '..');
+const resultsFolder = join(import.meta.dirname, 'results');
+
+/** In the order in which they are run, and stand in the table. Loaded when wanted: one whose part is missing hinders no other. */
+const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Benchmark }>>> = {
+  relist: () => import('./relist.ts'),
+  'start-one': () => import('./start-one.ts'),
+  'start-burst': () => import('./start-burst.ts'),
+  restart: () => import('./restart.ts'),
+  wedged: () => import('./wedged.ts'),
+  idle: () => import('./idle.ts'),
+};
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+async function runOne(name: string): Promise<boolean> {
+  const host = hostFacts(root);
+  const at = new Date().toISOString();
+  const cleanUps: (() => Promise<void>)[] = [];
+  const context: BenchContext = { say: (line) => say(`    ${line}`), after: (action) => void cleanUps.unshift(action) };
+  let about = '';
+  let outcome: BenchRecord['outcome'];
+  say(`==> ${name}`);
+  try {
+    const { benchmark } = await benchmarks[name]!();
+    about = benchmark.about;
+    if (benchmark.needs === 'root' && process.getuid?.() !== 0) throw new Error('needs root: it starts a containerd of its own');
+    outcome = await benchmark.run(context);
+    for (const { what, value, unit, floor, goal } of outcome.measurements) {
+      const beside = [
+        floor ? `floor ${amount(floor.value, unit)}` : '',
+        goal ? `goal ${goal.text}: ${goal.met ? 'met' : 'MISSED'}` : '',
+      ].filter(Boolean);
+      say(`    ${what}: ${amount(value, unit)}${beside.length > 0 ? ` (${beside.join('; ')})` : ''}`);
+    }
+  } catch (err) {
+    outcome = { failed: messageOf(err) };
+    say(`    did not run: ${outcome.failed}`);
+  }
+  for (const cleanUp of cleanUps) await cleanUp().catch((err: unknown) => say(`    cleaning up: ${messageOf(err)}`));
+  const record: BenchRecord = { name, about, at, host, outcome };
+  writeFileSync(join(resultsFolder, `${name}.json`), `${JSON.stringify(record, null, 2)}\n`);
+  return !('failed' in outcome);
+}
+
+function writeTable(): void {
+  const present = new Set(readdirSync(resultsFolder));
+  const records = Object.keys(benchmarks)
+    .filter((name) => present.has(`${name}.json`))
+    .map((name) => JSON.parse(readFileSync(join(resultsFolder, `${name}.json`), 'utf8')) as BenchRecord);
+  writeFileSync(join(import.meta.dirname, 'RESULTS.md'), resultsMarkdown(records));
+}
+
+async function main(names: readonly string[]): Promise<number> {
+  const wrong = names.find((name) => !(name in benchmarks));
+  if (wrong !== undefined) {
+    say(`no such benchmark: ${wrong}; there are ${Object.keys(benchmarks).join(', ')}`);
+    return 2;
+  }
+  mkdirSync(resultsFolder, { recursive: true });
+  let failed = 0;
+  for (const name of names.length > 0 ? names : Object.keys(benchmarks)) {
+    if (!(await runOne(name))) failed += 1;
+  }
+  writeTable();
+  say(failed === 0 ? '==> bench/RESULTS.md' : `==> bench/RESULTS.md; ${failed} did not run`);
+  return failed === 0 ? 0 : 1;
+}
+
+process.exit(await main(process.argv.slice(2)));

@@ -1,0 +1,116 @@
+/** A hundred pods at once on containerd: the kubelet must find the parallelism that the bare driver needs to be told. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CriDriver } from './driver/cri-driver.ts';
+import type { Benchmark, BenchContext } from './harness/benchmark.ts';
+import { benchCommand, benchImage, benchPodSpec, startContainerd } from './harness/containerd.ts';
+import { KubeletProcess } from './harness/kubelet-process.ts';
+import { percentile } from './harness/statistics.ts';
+
+const pods = 100;
+const parallelisms = [4, 8, 16];
+const kubeletRounds = 3;
+/** Goals: this much of the bare driver's best time; and the first pod, in ms. */
+const shareGoal = 1.1;
+const firstGoalMs = 1000;
+const patienceMs = 180_000;
+
+interface Burst {
+  /** From the start of all until each ran, ms, ascending. */
+  readonly running: readonly number[];
+}
+
+export const benchmark: Benchmark = {
+  name: 'start-burst',
+  about: `${pods} pods at once on containerd, by their containers' own start times; the floor is the bare driver at the parallelism at which it is fastest.`,
+  needs: 'root',
+  async run(context) {
+    const containerd = await startContainerd(context);
+    const driver = new CriDriver(containerd.endpoint, benchImage, benchCommand);
+    context.after(async () => driver.close());
+    const bare: { parallelism: number; lastMs: number; firstMs: number }[] = [];
+    for (const parallelism of parallelisms) {
+      context.say(`bare driver, ${parallelism} at a time …`);
+      const { running } = await bareBurst(driver, parallelism);
+      bare.push({ parallelism, lastMs: running.at(-1)!, firstMs: running[0]! });
+      context.say(`bare driver, ${parallelism} at a time: ${Math.round(running.at(-1)!)} ms`);
+    }
+    const best = bare.reduce((a, b) => (b.lastMs < a.lastMs ? b : a));
+    const bursts: Burst[] = [];
+    for (let round = 1; round <= kubeletRounds; round += 1) {
+      context.say(`kubelet, round ${round} …`);
+      const burst = await kubeletBurst(context, driver, containerd.endpoint);
+      context.say(`kubelet, round ${round}: ${Math.round(burst.running.at(-1)!)} ms`);
+      bursts.push(burst);
+    }
+    const last = percentile(
+      bursts.map(({ running }) => running.at(-1)!),
+      50,
+    );
+    const first = percentile(
+      bursts.map(({ running }) => running[0]!),
+      50,
+    );
+    const middle = percentile(
+      bursts.map(({ running }) => percentile(running, 50)),
+      50,
+    );
+    const floor = { what: `bare, ${best.parallelism} at a time`, value: best.lastMs / 1000 };
+    return {
+      repeats: `${kubeletRounds} bursts (the median is shown), one for each parallelism of the driver (${parallelisms.join(', ')})`,
+      measurements: [
+        {
+          what: `all ${pods} pods running`,
+          value: last / 1000,
+          unit: 's',
+          floor,
+          goal: { text: 'floor + 10 %', met: last <= best.lastMs * shareGoal },
+        },
+        { what: 'the median pod running', value: middle / 1000, unit: 's' },
+        {
+          what: 'the first pod running',
+          value: first / 1000,
+          unit: 's',
+          floor: { what: floor.what, value: best.firstMs / 1000 },
+          goal: { text: `${firstGoalMs / 1000} s`, met: first <= firstGoalMs },
+        },
+      ],
+    };
+  },
+};
+
+async function bareBurst(driver: CriDriver, parallelism: number): Promise<Burst> {
+  const began = Date.now();
+  await driver.startPods(
+    Array.from({ length: pods }, (_, index) => `bare-${parallelism}-${index}`),
+    parallelism,
+  );
+  const burst = await burstSince(driver, began);
+  await driver.removeAll();
+  return burst;
+}
+
+/** A kubelet of its own for each burst: what it learned of the runtime in one must be learned again in the next. */
+async function kubeletBurst(context: BenchContext, driver: CriDriver, runtimeEndpoint: string): Promise<Burst> {
+  const kubelet = await KubeletProcess.start({ runtimeEndpoint, maxPods: pods + 10 });
+  try {
+    const began = Date.now();
+    for (let index = 0; index < pods; index += 1) kubelet.writePod(`burst-${index}`, benchPodSpec);
+    const end = began + patienceMs;
+    while ((await driver.runningContainers()) < pods) {
+      if (Date.now() > end)
+        throw new Error(`only ${await driver.runningContainers()} of ${pods} ran after ${patienceMs} ms:\n${kubelet.logTail()}`);
+      await sleep(100);
+    }
+    return await burstSince(driver, began);
+  } finally {
+    await kubelet.stop();
+    context.say('removing the pods …');
+    await driver.removeAll();
+  }
+}
+
+async function burstSince(driver: CriDriver, beganMs: number): Promise<Burst> {
+  const times = [...(await driver.startTimes()).values()].map((startedMs) => startedMs - beganMs).sort((a, b) => a - b);
+  if (times.length !== pods) throw new Error(`${times.length} containers have started, not ${pods}`);
+  return { running: times };
+}

@@ -1,0 +1,103 @@
+/**
+ * One pod on an idle node: from its manifest to the kubelet saying that its container runs, minus the calls that start it. The calls
+ * are timed by a proxy between kubelet and containerd; what the kubelet asks besides (statuses, lists) counts as its own time.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monotonicMs } from '../src/shared/time/clock.ts';
+import { CriDriver } from './driver/cri-driver.ts';
+import { RecordingProxy } from './driver/recording-proxy.ts';
+import type { Benchmark } from './harness/benchmark.ts';
+import { benchCommand, benchImage, benchPodSpec, startContainerd } from './harness/containerd.ts';
+import { KubeletProcess } from './harness/kubelet-process.ts';
+import { percentile, unionLength } from './harness/statistics.ts';
+
+const repeats = 30;
+const goalMs = 40;
+const startCalls = new Set(['RunPodSandbox', 'CreateContainer', 'StartContainer']);
+
+export const benchmark: Benchmark = {
+  name: 'start-one',
+  about:
+    'One pod at a time on containerd: manifest written → the kubelet shows its container running. Overhead is that minus RunPodSandbox, CreateContainer and StartContainer.',
+  needs: 'root',
+  async run(context) {
+    const containerd = await startContainerd(context);
+    const driver = new CriDriver(containerd.endpoint, benchImage, benchCommand);
+    context.after(async () => driver.close());
+    const floors: number[] = [];
+    for (let round = 0; round < repeats; round += 1) {
+      const { startMs, endMs } = await driver.startPod(`floor-${round}`);
+      floors.push(endMs - startMs);
+    }
+    await driver.removeAll();
+
+    const folder = mkdtempSync(join(tmpdir(), 'kp-'));
+    const proxy = await RecordingProxy.start(join(folder, 'p.sock'), containerd.endpoint);
+    context.after(async () => {
+      proxy.close();
+      rmSync(folder, { recursive: true });
+    });
+    const kubelet = await KubeletProcess.start({ runtimeEndpoint: proxy.endpoint });
+    context.after(() => kubelet.stop());
+    const totals: number[] = [];
+    const overheads: number[] = [];
+    for (let round = 0; round < repeats; round += 1) {
+      proxy.takeCalls();
+      const began = monotonicMs();
+      kubelet.writePod(`one-${round}`, benchPodSpec);
+      const known = await untilRunning(kubelet, `one-${round}-bench`);
+      const calls = proxy.takeCalls().filter(({ call }) => startCalls.has(call));
+      if (calls.length !== startCalls.size)
+        throw new Error(`one pod took ${calls.length} starting calls: ${calls.map(({ call }) => call).join(', ')}`);
+      totals.push(known - began);
+      overheads.push(known - began - unionLength(calls));
+      kubelet.removePod(`one-${round}`);
+      await untilGone(kubelet, `one-${round}-bench`);
+    }
+    const p99 = percentile(overheads, 99);
+    return {
+      repeats: `${repeats} pods, one after the other`,
+      measurements: [
+        {
+          what: 'manifest → running, p50',
+          value: percentile(totals, 50),
+          unit: 'ms',
+          floor: { what: 'the three calls, bare', value: percentile(floors, 50) },
+        },
+        {
+          what: 'manifest → running, p99',
+          value: percentile(totals, 99),
+          unit: 'ms',
+          floor: { what: 'the three calls, bare', value: percentile(floors, 99) },
+        },
+        { what: 'own overhead, p50', value: percentile(overheads, 50), unit: 'ms' },
+        { what: 'own overhead, p99', value: p99, unit: 'ms', goal: { text: `${goalMs} ms`, met: p99 <= goalMs } },
+      ],
+    };
+  },
+};
+
+const patienceMs = 30_000;
+
+/** Monotonic ms at which the kubelet was seen to know it. */
+async function untilRunning(kubelet: KubeletProcess, name: string): Promise<number> {
+  const end = monotonicMs() + patienceMs;
+  while (monotonicMs() < end) {
+    const pod = (await kubelet.pods()).find(({ metadata }) => metadata.name === name);
+    if (pod?.status?.containerStatuses?.some(({ state }) => state?.running)) return monotonicMs();
+    await sleep(1);
+  }
+  throw new Error(`${name} did not run within ${patienceMs} ms; the kubelet's log ends:\n${kubelet.logTail()}`);
+}
+
+async function untilGone(kubelet: KubeletProcess, name: string): Promise<void> {
+  const end = monotonicMs() + patienceMs;
+  while (monotonicMs() < end) {
+    if (!(await kubelet.pods()).some(({ metadata }) => metadata.name === name)) return;
+    await sleep(20);
+  }
+  throw new Error(`${name} was not gone within ${patienceMs} ms; the kubelet's log ends:\n${kubelet.logTail()}`);
+}

@@ -1,0 +1,45 @@
+/** One container about which the runtime never answers: what it costs the pods beside it. */
+import type { Benchmark } from './harness/benchmark.ts';
+import { exitToRestartMs, podNames } from './harness/exit-to-restart.ts';
+import { startSimulatedNode } from './harness/simulated-node.ts';
+import { percentile } from './harness/statistics.ts';
+
+const pods = 300;
+const share = 140;
+/** Noise between two halves of one run: a p99 of 140 samples is its second largest. */
+const noiseMs = 10;
+
+export const benchmark: Benchmark = {
+  name: 'wedged',
+  about: `Exit → restart call of ${share} pods while the status of one other container hangs; ${pods} pods, simulated runtime with events. The floor is the same node a moment before.`,
+  needs: 'none',
+  async run(context) {
+    const { control, kubelet } = await startSimulatedNode(context, { pods, containersPerPod: 1 });
+    const before = await exitToRestartMs(control, kubelet, podNames(0, share));
+    const { containers } = await control.state();
+    const wedged = containers.find(({ podName, state }) => podName === `pod-${pods - 1}-bench` && state === 'running');
+    if (!wedged) throw new Error('the pod to be wedged does not run');
+    await control.fault({ call: 'ContainerStatus', id: wedged.id, kind: 'hang' });
+    // It wedges the look that its own exit asks for.
+    await control.exitContainer(wedged.id, 1);
+    const during = await exitToRestartMs(control, kubelet, podNames(share, share));
+    await control.clearFaults();
+    const both = (percent: number) => ({
+      value: percentile(during, percent),
+      floor: { what: 'nobody wedged', value: percentile(before, percent) },
+    });
+    const p99 = both(99);
+    return {
+      repeats: `${share} exits before, ${share} during`,
+      measurements: [
+        { what: 'exit → restart call p50, one container wedged', unit: 'ms', ...both(50) },
+        {
+          what: 'exit → restart call p99, one container wedged',
+          unit: 'ms',
+          ...p99,
+          goal: { text: `unchanged (± ${noiseMs} ms)`, met: p99.value <= p99.floor.value + noiseMs },
+        },
+      ],
+    };
+  },
+};

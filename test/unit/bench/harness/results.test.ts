@@ -1,0 +1,58 @@
+/** What a benchmark says about its samples, and how the table shows it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { BenchRecord } from '../../../../bench/harness/benchmark.ts';
+import { amount, resultsMarkdown } from '../../../../bench/harness/results-table.ts';
+import { percentile, unionLength } from '../../../../bench/harness/statistics.ts';
+
+const percentiles: { samples: number[]; percent: number; want: number }[] = [
+  { samples: [3, 1, 2], percent: 50, want: 2 },
+  { samples: [1, 2, 3, 4], percent: 50, want: 2 },
+  { samples: [5], percent: 99, want: 5 },
+  { samples: Array.from({ length: 200 }, (_, i) => i + 1), percent: 99, want: 198 },
+];
+for (const { samples, percent, want } of percentiles) {
+  test(`p${percent} of ${samples.length} samples is one of them: ${want}`, () => assert.equal(percentile(samples, percent), want));
+}
+
+test('a percentile of nothing is an error, not a number', () => {
+  assert.throws(() => percentile([], 50), /nothing was measured/);
+});
+
+test('calls that overlap count once', () => {
+  const calls = [
+    { startMs: 10, endMs: 20 },
+    { startMs: 0, endMs: 5 },
+    { startMs: 12, endMs: 15 },
+    { startMs: 18, endMs: 25 },
+  ];
+  assert.equal(unionLength(calls), 20);
+});
+
+const amounts: [value: number, unit: string, text: string][] = [
+  [0.0312, 'cores', '0.0312 cores'],
+  [3.14159, 'ms', '3.14 ms'],
+  [31.4159, 'ms', '31.4 ms'],
+  [31_415.9, 'MB', '31,416 MB'],
+  [2, '', '2'],
+];
+for (const [value, unit, text] of amounts) test(`${value} is shown as ${text}`, () => assert.equal(amount(value, unit), text));
+
+test('the table shows value, floor and goal, and says of a benchmark that did not run why', () => {
+  const host = { cpu: 'X', cores: 2, memoryGiB: 24, kernel: '6', os: 'Debian', node: 'v26', kubelet: 'abc', loadBefore: 0.1 };
+  const measurement = {
+    what: 'relist p99',
+    value: 5,
+    unit: 'ms',
+    floor: { what: 'bare lists', value: 3 },
+    goal: { text: 'floor + 3 ms', met: true },
+  };
+  const at = '2026-01-02T03:04:05.000Z';
+  const records: BenchRecord[] = [
+    { name: 'relist', about: 'A relist.', at, host, outcome: { repeats: '3 relists', measurements: [measurement] } },
+    { name: 'idle', about: 'Nothing.', at, host, outcome: { failed: 'bin/kubelet is not there' } },
+  ];
+  const text = resultsMarkdown(records);
+  assert.match(text, /\| relist p99 \| 5 ms \| 3 ms \(bare lists\) \| floor \+ 3 ms: met \|/);
+  assert.match(text, /\*\*Did not run\*\*.*\n\n {4}bin\/kubelet is not there/);
+});
