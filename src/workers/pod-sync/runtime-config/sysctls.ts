@@ -1,6 +1,7 @@
 /** Which sysctls a pod may set, and under which names (upstream pkg/kubelet/sysctl and component-helpers node/util/sysctl). */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { isKernelAtLeast } from '../../../shared/linux/kernel-version.ts';
 
 type Namespace = 'IPC' | 'Net';
 
@@ -44,7 +45,7 @@ export function normalizeSysctl(name: string): string {
  * are the configuration's allowedUnsafeSysctls: names, or prefixes that end in `*`.
  */
 export function checkSysctls(pod: Pod, allowedUnsafeSysctls: readonly string[], kernelVersion: string): string | null {
-  const allowed = [...safeSysctls.filter(([, since]) => isAtLeast(kernelVersion, since)).map(([name]) => name), ...allowedUnsafeSysctls];
+  const allowed = [...safeSysctls.filter(([, since]) => isKernelAtLeast(kernelVersion, since)).map(([name]) => name), ...allowedUnsafeSysctls];
   for (const { name } of pod.spec.securityContext?.sysctls ?? []) {
     const forbidden = checkOne(normalizeSysctl(name), allowed, pod);
     if (forbidden !== null) return `forbidden sysctl: ${forbidden}`;
@@ -67,14 +68,4 @@ function matches(sysctl: string, pattern: string): boolean {
 
 function namespaceOf(name: string): Namespace {
   return ipcSysctls.has(name) || name.startsWith('fs.mqueue.') ? 'IPC' : 'Net';
-}
-
-function isAtLeast(version: string, least: string): boolean {
-  const parts = (text: string) => text.split('.').map((part) => Number.parseInt(part, 10) || 0);
-  const [have, want] = [parts(version), parts(least)];
-  for (let index = 0; index < want.length; index += 1) {
-    const difference = (have[index] ?? 0) - (want[index] ?? 0);
-    if (difference !== 0) return difference > 0;
-  }
-  return true;
 }

@@ -4,4 +4,5 @@
  * kubelet or a change-over from another one changes nothing. Called by the steps of a sync.
  * After upstream's pkg/volume, pkg/kubelet/kubelet_pods.go and pkg/kubelet/volumemanager.
  */
-export { PodVolumes, type ContainerMountsInput, type MountVolumesInput, type PodVolumesOptions } from './pod-volumes.ts';
+export { PodVolumes } from './pod-volumes.ts';
+export type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions } from './types.ts';

@@ -1,73 +1,162 @@
-/** The room's offer: the four things that a sync does with volumes. */
-import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
-import type { ImageSpec, Mount } from '../../../shared/cri/generated/cri-v1.ts';
-import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
+/** The room's offer: what a sync does with volumes, each a step that may be repeated. */
+import { mkdir, realpath } from 'node:fs/promises';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
+import type { Mount } from '../../../shared/cri/generated/cri-v1.ts';
+import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Container, EphemeralContainer, Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
-import type { Logger } from '../../../shared/log/logger.ts';
-import type { HelperClient } from '../helper-client.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { podDir, podPluginsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';
+import { readMountsBelow } from '../../../shared/linux/mountinfo.ts';
+import { envFileKey } from '../runtime-config/environment.ts';
+import { isEnabled } from '../runtime-config/gates.ts';
+import { podHostname } from '../runtime-config/hostname.ts';
+import { containerMounts, volumePath } from './container-mounts.ts';
+import type { VolumeContext } from './context.ts';
+import { setUpDownwardAPI, setUpProjected } from './downward-api.ts';
+import { setUpEmptyDir } from './empty-dir.ts';
+import { removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
+import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions } from './types.ts';
+import { kindOf, usedVolumes } from './volume-kind.ts';
 
-export interface PodVolumesOptions {
-  readonly rootDir: string;
-  readonly clusterDomain: string;
-  /** What may hang in the kernel is asked of it. One a thread. */
-  readonly helper: HelperClient;
-  readonly logger: Logger;
-  readonly selinuxEnabled: boolean;
-}
-
-export interface MountVolumesInput {
-  readonly pod: Pod;
-  readonly node: NodeFacts;
-  readonly signal?: AbortSignal;
-}
-
-export interface ContainerMountsInput {
-  readonly pod: Pod;
-  readonly container: Container | EphemeralContainer;
-  /** From `makeEnvironment`: what subPathExpr may refer to. */
-  readonly env: readonly { readonly name: string; readonly value: string }[];
-  /** Of the sandbox; empty for a pod in the host's network. */
-  readonly podIPs: readonly string[];
-  /** Whether the pod's runtime handler has the feature. */
-  readonly supportsRecursiveReadOnly: boolean;
-  /** The image behind each image volume, by the volume's name, once it was pulled. */
-  readonly imageVolumes?: ReadonlyMap<string, ImageSpec>;
-  readonly signal?: AbortSignal;
-}
+/** An environment file larger than this is no environment file. */
+const maxEnvFileBytes = 1024 * 1024;
 
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
+  readonly #gates: Pick<PodSyncSettings, 'featureGates'>;
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
+    this.#gates = { featureGates: options.featureGates ?? {} };
   }
 
   /**
    * Makes the pod's folders and sets up each volume that a container uses. Run again, it changes only what is not as it should be:
    * downward API files follow the pod. Rejects with KubeletError `FailedMount`, naming every volume that could not be set up.
    */
-  mountVolumes(_input: MountVolumesInput): Promise<void> {
-    return Promise.reject(new Error(`under construction: ${this.#options.rootDir}`));
+  async mountVolumes({ pod, node, signal }: MountVolumesInput): Promise<void> {
+    const { helper, logger } = this.#options;
+    const { uid } = pod.metadata;
+    const rootDir = await this.#makePodFolders(uid);
+    const volumes = usedVolumes(pod);
+    // Only volumes on a filesystem of their own can be in the mount table.
+    const mounts = volumes.some(({ emptyDir, downwardAPI, projected }) => emptyDir?.medium || downwardAPI || projected)
+      ? await readMountsBelow(podDir(rootDir, uid))
+      : [];
+    const podLevelResources = isEnabled(this.#gates, 'PodLevelResources');
+    const context: VolumeContext = { pod, node, rootDir, helper, logger, podLevelResources, mounts, signal };
+    const results = await Promise.allSettled(volumes.map((volume) => setUp(context, volume)));
+    signal?.throwIfAborted();
+    const failed = results.flatMap((result, index) =>
+      result.status === 'rejected' ? [{ volume: volumes[index]?.name ?? '', err: result.reason as unknown }] : [],
+    );
+    if (failed.length === 0) return;
+    const messages = failed.map(({ volume, err }) => `MountVolume.SetUp failed for volume ${goQuote(volume)} : ${messageOf(err)}`);
+    throw new KubeletError('FailedMount', messages.join('; '), { cause: failed[0]?.err });
   }
 
   /**
    * The mounts of one container: its volumeMounts (subPaths bound, safe against a symlink that changes meanwhile), /etc/hosts, and a new
    * termination message file. Rejects with KubeletError `CreateContainerConfigError`.
    */
-  makeContainerMounts(_input: ContainerMountsInput): Promise<Mount[]> {
-    return Promise.reject(new Error('under construction'));
+  async makeContainerMounts(input: ContainerMountsInput): Promise<Mount[]> {
+    try {
+      const hostname = podHostname(input.pod, { ...this.#gates, clusterDomain: this.#options.clusterDomain });
+      return await containerMounts({ ...this.#options, ...input, hostname, rootDir: await realpath(this.#options.rootDir) });
+    } catch (err) {
+      input.signal?.throwIfAborted();
+      throw new KubeletError('CreateContainerConfigError', messageOf(err), { cause: err });
+    }
+  }
+
+  /**
+   * The files that a container's environment refers to (fileKeyRef), by `envFileKey`: `makeEnvironment` takes them. Empty for most.
+   * Rejects with KubeletError `CreateContainerConfigError`.
+   */
+  async readEnvFiles(pod: Pod, container: Container | EphemeralContainer, signal?: AbortSignal): Promise<ReadonlyMap<string, string>> {
+    const files = new Map<string, string>();
+    for (const { valueFrom } of container.env ?? []) {
+      const ref = valueFrom?.fileKeyRef;
+      if (!ref || files.has(envFileKey(ref)) || !isEnabled(this.#gates, 'EnvFiles')) continue;
+      try {
+        files.set(envFileKey(ref), await this.#readVolumeFile(pod, ref.volumeName, ref.path, signal));
+      } catch (err) {
+        signal?.throwIfAborted();
+        throw new KubeletError('CreateContainerConfigError', `couldn't parse env file: ${messageOf(err)}`, { cause: err });
+      }
+    }
+    return files;
   }
 
   /**
    * Takes down all that is mounted below the pod's folder, deepest first, then what volumes left on disk. Needs only the UID. Nothing to
    * do is a success. Rejects naming the path that is still busy.
    */
-  unmountVolumes(_podUID: PodUID, _signal?: AbortSignal): Promise<void> {
-    return Promise.reject(new Error('under construction'));
+  async unmountVolumes(podUID: PodUID, signal?: AbortSignal): Promise<void> {
+    const context = await this.#teardown(podUID, signal);
+    if (!context) return;
+    await unmountAll(context);
+    await removeVolumeData(context);
   }
 
   /** Removes the pod's folder. Refuses (rejects) while anything is mounted below it; follows neither a symlink nor a mount. */
-  removePodDirectory(_podUID: PodUID, _signal?: AbortSignal): Promise<void> {
-    return Promise.reject(new Error('under construction'));
+  async removePodDirectory(podUID: PodUID, signal?: AbortSignal): Promise<void> {
+    const context = await this.#teardown(podUID, signal);
+    if (context) await removePodFolder(context);
   }
+
+  async #makePodFolders(podUID: string): Promise<string> {
+    const rootDir = await realpath(this.#options.rootDir);
+    for (const folder of [podDir(rootDir, podUID), podVolumesDir(rootDir, podUID), podPluginsDir(rootDir, podUID)]) {
+      await mkdir(folder, { recursive: true, mode: 0o750 });
+    }
+    return rootDir;
+  }
+
+  /** Undefined: there is no root dir, so there is nothing in it. */
+  async #teardown(podUID: string, signal: AbortSignal | undefined): Promise<TeardownContext | undefined> {
+    const { helper, logger } = this.#options;
+    const rootDir = await realpath(this.#options.rootDir).catch((err: NodeJS.ErrnoException) => {
+      if (err.code !== 'ENOENT') throw err;
+    });
+    return rootDir === undefined ? undefined : { rootDir, podUID, helper, logger, signal };
+  }
+
+  async #readVolumeFile(pod: Pod, volumeName: string, path: string, signal: AbortSignal | undefined): Promise<string> {
+    const volume = pod.spec.volumes?.find(({ name }) => name === volumeName);
+    const kind = volume && kindOf(volume);
+    if (!volume || !kind || kind.kind === 'image')
+      throw new Error(`cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
+    const rootDir = await realpath(this.#options.rootDir);
+    const request = { volumePath: volumePath(rootDir, pod, volume, kind), path, maxBytes: maxEnvFileBytes };
+    return (await this.#options.helper.call('readFile', request, { signal })).content;
+  }
+}
+
+async function setUp(context: VolumeContext, volume: Volume): Promise<void> {
+  const found = kindOf(volume);
+  switch (found.kind) {
+    case 'emptyDir':
+      return setUpEmptyDir(context, volume.name, found.source);
+    case 'hostPath':
+      return setUpHostPath(context, found.source);
+    case 'downwardAPI':
+      return setUpDownwardAPI(context, volume.name, found.source);
+    case 'projected':
+      return setUpProjected(context, volume.name, found.source);
+    case 'image':
+      return undefined;
+  }
+}
+
+/** Without a type the path is the runtime's to find out about. */
+async function setUpHostPath(
+  { helper, signal }: VolumeContext,
+  { path, type }: { readonly path: string; readonly type?: string },
+): Promise<void> {
+  if (path.split('/').includes('..')) throw new Error(`invalid HostPath \`${path}\`: must not contain '..'`);
+  if (!type) return;
+  const { failure } = await helper.call('checkHostPath', { path, type }, { signal });
+  if (failure !== null) throw new Error(failure);
 }

@@ -1,0 +1,99 @@
+/**
+ * Writes a volume's files so that a container sees either all of the old or all of the new (upstream pkg/volume/util/atomic_writer.go):
+ * the files are in a folder of their own, `..data` links to it, and what the container sees links through `..data`. The
+ * layout is upstream's: programs watch `..data`.
+ */
+import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, normalize } from 'node:path';
+
+export interface FileProjection {
+  readonly content: string;
+  readonly mode: number;
+}
+/** By path in the volume. */
+export type Payload = ReadonlyMap<string, FileProjection>;
+
+const dataLink = '..data';
+const newDataLink = '..data_tmp';
+const maxPath = 4096;
+const maxName = 255;
+
+/** Throws an Error when the path leads out of the volume, or is one of the writer's own. */
+export function validatePath(path: string): string {
+  if (path === '') throw new Error('invalid path: must not be empty: ""');
+  if (path.startsWith('/')) throw new Error(`invalid path: must be relative path: ${path}`);
+  if (path.length > maxPath) throw new Error(`invalid path: must be less than or equal to ${maxPath} characters`);
+  const names = path.split('/');
+  if (names.includes('..')) throw new Error(`invalid path: must not contain '..': ${path}`);
+  if (names.some((name) => name.length > maxName))
+    throw new Error(`invalid path: filenames must be less than or equal to ${maxName} characters`);
+  if (names[0]?.startsWith('..')) throw new Error(`invalid path: must not start with '..': ${path}`);
+  const clean = normalize(path).replace(/\/$/, '');
+  if (clean === '.') throw new Error(`invalid path: must name a file: ${path}`);
+  return clean;
+}
+
+/**
+ * Makes the volume's files those of the payload. What is so already is left alone. `setPermissions` runs before the new files can be
+ * seen. Only one writer at a time.
+ */
+export async function writeAtomically(dir: string, payload: Payload, setPermissions: () => Promise<void>): Promise<void> {
+  const wanted: Payload = new Map([...payload].map(([path, file]) => [validatePath(path), file]));
+  const current = await readlink(join(dir, dataLink)).catch(() => undefined);
+  const old = current === undefined ? undefined : join(dir, basename(current));
+  const outdated = old === undefined ? [] : await surplus(old, wanted);
+  if (old === undefined || outdated.length > 0 || (await differs(old, wanted))) {
+    await publish(dir, wanted, setPermissions);
+    await linkFiles(dir, wanted);
+    // Only names at the top have links of their own.
+    for (const name of outdated.filter((path) => !path.includes('/'))) await rm(join(dir, name), { force: true });
+    if (old !== undefined) await rm(old, { recursive: true, force: true });
+  } else {
+    await linkFiles(dir, wanted);
+  }
+}
+
+async function publish(dir: string, payload: Payload, setPermissions: () => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(dir, `..${new Date().toISOString().slice(0, 19).replaceAll(/[-T:]/g, '_')}.`));
+  try {
+    await chmod(folder, 0o755);
+    for (const [path, { content, mode }] of payload) {
+      const file = join(folder, path);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content);
+      await chmod(file, mode);
+    }
+    await setPermissions();
+    // One that was left behind by a writer that died.
+    await rm(join(dir, newDataLink), { force: true });
+    await symlink(basename(folder), join(dir, newDataLink));
+    await rename(join(dir, newDataLink), join(dir, dataLink));
+  } catch (err) {
+    await rm(folder, { recursive: true, force: true });
+    throw err;
+  }
+}
+
+async function linkFiles(dir: string, payload: Payload): Promise<void> {
+  for (const name of new Set([...payload.keys()].map((path) => path.split('/', 1)[0] ?? path))) {
+    await symlink(join(dataLink, name), join(dir, name)).catch((err: NodeJS.ErrnoException) => {
+      if (err.code !== 'EEXIST') throw err;
+    });
+  }
+}
+
+async function differs(folder: string, payload: Payload): Promise<boolean> {
+  for (const [path, { content }] of payload) {
+    const found = await readFile(join(folder, path), 'utf8').catch(() => undefined);
+    if (found !== content) return true;
+  }
+  return false;
+}
+
+/** Files and folders that are there and no longer wanted. */
+async function surplus(folder: string, payload: Payload): Promise<string[]> {
+  const wanted = new Set<string>();
+  for (let path of payload.keys()) for (; path !== '.'; path = dirname(path)) wanted.add(path);
+  const found = await readdir(folder, { recursive: true }).catch(() => []);
+  return found.filter((path) => !wanted.has(path));
+}

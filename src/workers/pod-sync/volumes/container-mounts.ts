@@ -1,0 +1,124 @@
+/** One container's mounts: its volumes, /etc/hosts, and the file for its termination message (upstream makeMounts). */
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ImageSpec, type Mount, MountPropagation } from '../../../shared/cri/generated/cri-v1.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Pod, Volume, VolumeMount } from '../../../shared/kubernetes/api.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { podContainerDir, podVolumeDir, subpathTarget } from '../../../shared/kubernetes/paths.ts';
+import type { PodHostname } from '../runtime-config/hostname.ts';
+import { writeHostsFile } from './etc-hosts.ts';
+import { mountPropagation, recursiveReadOnly, subPathOf } from './mount-options.ts';
+import type { ContainerMountsInput, PodVolumesOptions } from './types.ts';
+import { kindOf, pluginNames, type VolumeKind } from './volume-kind.ts';
+
+type Context = ContainerMountsInput & PodVolumesOptions & { readonly hostname: PodHostname };
+
+const etcHosts = '/etc/hosts';
+
+/** Rejects with an Error; what it says of a subPath tells nothing of the host's files, the log does. */
+export async function containerMounts(context: Context): Promise<Mount[]> {
+  const { pod, container, podIPs } = context;
+  const mounts: Mount[] = [];
+  for (const [index, volumeMount] of (container.volumeMounts ?? []).entries()) {
+    context.signal?.throwIfAborted();
+    mounts.push(await mountOf(context, volumeMount, index));
+  }
+  const hasHosts =
+    (podIPs.length > 0 || pod.spec.hostNetwork === true) && !(container.volumeMounts ?? []).some(({ mountPath }) => mountPath === etcHosts);
+  if (hasHosts) {
+    const hostPath = await writeHostsFile(context.rootDir, pod, podIPs, context.hostname);
+    mounts.push(aMount({ containerPath: etcHosts, hostPath, selinuxRelabel: context.selinuxEnabled }));
+  }
+  const message = await terminationMessageMount(context);
+  return message ? [...mounts, message] : mounts;
+}
+
+async function mountOf(context: Context, mount: VolumeMount, index: number): Promise<Mount> {
+  const { pod, container, env, imageVolumes } = context;
+  const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
+  if (!volume) throw new Error(`cannot find volume ${goQuote(mount.name)} to mount into container ${goQuote(container.name)}`);
+  const kind = kindOf(volume);
+  const subPath = subPathOf(mount, env);
+  const isWritten = kind.kind === 'downwardAPI' || kind.kind === 'projected';
+  const from =
+    kind.kind === 'image'
+      ? { image: pulledImage(volume.name, imageVolumes), imageSubPath: subPath }
+      : { hostPath: await hostPathOf(context, volume, kind, subPath, index) };
+  return aMount({
+    ...from,
+    containerPath: absolute(mount.mountPath),
+    readonly: mount.readOnly === true || isWritten || kind.kind === 'image',
+    recursiveReadOnly: recursiveReadOnly(mount, context.supportsRecursiveReadOnly),
+    propagation: mountPropagation(mount.mountPropagation),
+    // The host's own files keep their labels.
+    selinuxRelabel: context.selinuxEnabled && (isWritten || kind.kind === 'emptyDir'),
+  });
+}
+
+function pulledImage(volume: string, images: ReadonlyMap<string, ImageSpec> | undefined): ImageSpec {
+  const image = images?.get(volume);
+  if (!image) throw new Error(`the image of volume ${goQuote(volume)} was not pulled: image volumes are not available here`);
+  return image;
+}
+
+type OnDisk = Exclude<VolumeKind, { readonly kind: 'image' }>;
+
+/** Where a volume is on this host. */
+export function volumePath(rootDir: string, pod: Pod, volume: Volume, kind: OnDisk): string {
+  return kind.kind === 'hostPath' ? kind.source.path : podVolumeDir(rootDir, pod.metadata.uid, pluginNames[kind.kind], volume.name);
+}
+
+async function hostPathOf(context: Context, volume: Volume, kind: OnDisk, subPath: string, index: number): Promise<string> {
+  const { rootDir, pod, container, helper, logger, signal } = context;
+  const path = volumePath(rootDir, pod, volume, kind);
+  if (subPath === '') return path;
+  const target = subpathTarget(rootDir, pod.metadata.uid, volume.name, container.name, index);
+  try {
+    await helper.call('bindSubpath', { volumePath: path, subPath, target }, { signal });
+  } catch (err) {
+    signal?.throwIfAborted();
+    // The cause is in the log only: who asks for a subPath must not learn of the host's files by it.
+    logger.error({ container: container.name, volume: volume.name, subPath, err: messageOf(err) }, 'subPath not prepared');
+    // oxlint-disable-next-line preserve-caught-error
+    throw new Error(`failed to prepare subPath for volumeMount ${goQuote(volume.name)} of container ${goQuote(container.name)}`);
+  }
+  return target;
+}
+
+/** A new file for each instance. A container without one still starts, as upstream. */
+async function terminationMessageMount({ rootDir, pod, container, logger, selinuxEnabled }: Context): Promise<Mount | undefined> {
+  if (!container.terminationMessagePath) return undefined;
+  const folder = podContainerDir(rootDir, pod.metadata.uid, container.name);
+  const hostPath = join(folder, randomBytes(4).toString('hex'));
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o750 });
+    await writeFile(hostPath, '');
+    await chmod(hostPath, 0o666);
+  } catch (err) {
+    logger.error({ container: container.name, path: hostPath, err: messageOf(err) }, 'termination message file not made');
+    return undefined;
+  }
+  return aMount({ containerPath: absolute(container.terminationMessagePath), hostPath, selinuxRelabel: selinuxEnabled });
+}
+
+function absolute(path: string): string {
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
+function aMount(fields: Partial<Mount>): Mount {
+  return {
+    containerPath: '',
+    hostPath: '',
+    readonly: false,
+    selinuxRelabel: false,
+    propagation: MountPropagation.PROPAGATION_PRIVATE,
+    uidMappings: [],
+    gidMappings: [],
+    recursiveReadOnly: false,
+    image: undefined,
+    imageSubPath: '',
+    ...fields,
+  };
+}

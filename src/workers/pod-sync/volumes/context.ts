@@ -1,0 +1,25 @@
+/** What setting up one pod's volumes needs to know. */
+import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { MountInfo } from '../../../shared/linux/mountinfo.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { HelperClient } from '../helper-client.ts';
+
+export interface VolumeContext {
+  readonly pod: Pod;
+  readonly node: NodeFacts;
+  /** Without symlinks: paths must be those of the mount table. */
+  readonly rootDir: string;
+  readonly helper: HelperClient;
+  readonly logger: Logger;
+  /** Gate PodLevelResources. */
+  readonly podLevelResources: boolean;
+  /** What was mounted below the pod's folder when the set-up began. */
+  readonly mounts: readonly MountInfo[];
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The topmost mount at exactly this place. */
+export function mountAt({ mounts }: Pick<VolumeContext, 'mounts'>, path: string): MountInfo | undefined {
+  return mounts.findLast(({ mountPoint }) => mountPoint === path);
+}

@@ -1,0 +1,121 @@
+/**
+ * emptyDir: a folder of the pod's own, on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). The volumes whose
+ * files the kubelet writes are an emptyDir in memory too: their content is gone with the node.
+ */
+import { access, chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { release } from 'node:os';
+import { dirname, join } from 'node:path';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { podPluginDir, podVolumeDir } from '../../../shared/kubernetes/paths.ts';
+import { isKernelAtLeast } from '../../../shared/linux/kernel-version.ts';
+import { memorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
+import { mountAt, type VolumeContext } from './context.ts';
+import { pluginNames } from './volume-kind.ts';
+
+export interface EmptyDir {
+  readonly path: string;
+  /** Of its readiness file: the volume's, or `wrapped_<volume>`. */
+  readonly readyName: string;
+  readonly medium: string;
+  readonly sizeLimit?: string;
+  /** False for volumes whose files are still to be written: their group is set then. */
+  readonly setGroup: boolean;
+}
+
+/** Everybody may write: containers run as who knows whom. */
+const mode = 0o777;
+
+export async function setUpEmptyDir(
+  context: VolumeContext,
+  volume: string,
+  source: { readonly medium?: string; readonly sizeLimit?: string },
+): Promise<void> {
+  const path = podVolumeDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir, volume);
+  await setUpEmptyDirAt(context, { path, readyName: volume, medium: source.medium ?? '', setGroup: true, ...source });
+}
+
+/** Nothing to do when it is ready already: what is in it is the pod's. */
+export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Promise<void> {
+  const readyFile = join(podPluginDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir), dir.readyName, 'ready');
+  if ((await exists(readyFile)) && (await isInPlace(context, dir))) return;
+  await rm(readyFile, { force: true });
+  await setUpMedium(context, dir);
+  if (dir.setGroup) await setGroup(context, dir.path, false);
+  await mkdir(dirname(readyFile), { recursive: true, mode: 0o750 });
+  await writeFile(readyFile, '');
+}
+
+async function isInPlace(context: VolumeContext, { path, medium }: EmptyDir): Promise<boolean> {
+  if (medium === '') return exists(path);
+  return mountAt(context, path)?.fsType === (medium === 'Memory' ? 'tmpfs' : 'hugetlbfs');
+}
+
+async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void> {
+  const { path, medium, sizeLimit } = dir;
+  const { pod, node, helper, signal, podLevelResources } = context;
+  if (medium === 'Memory') {
+    await makeFolder(path);
+    const sizeBytes = memorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources);
+    const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...((await hasNoswap()) ? ['noswap'] : [])].join(',');
+    await helper.call('mountFilesystem', { target: path, fsType: 'tmpfs', source: 'tmpfs', options }, { signal });
+    await chmod(path, mode);
+  } else if (medium === 'HugePages' || medium.startsWith('HugePages-')) {
+    const mounted = mountAt(context, path);
+    if (mounted?.fsType === 'hugetlbfs') {
+      if (mountedPageSizeMatches(medium, mounted.superOptions)) return;
+      throw new Error(`pod ${pod.metadata.uid}: mounted dir ${path} has another page size than the requested medium ${medium}`);
+    }
+    const options = pageSizeOption(medium, pod, podLevelResources);
+    await makeFolder(path);
+    await helper.call('mountFilesystem', { target: path, fsType: 'hugetlbfs', source: 'nodev', options }, { signal });
+    await chmod(path, mode);
+  } else if (medium === '') {
+    await makeFolder(path);
+  } else {
+    throw new Error(`unknown storage medium "${medium}"`);
+  }
+}
+
+/** The mode is set afterwards, because the process's umask takes from it. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+  await mkdir(path, { recursive: true });
+  if (((await stat(path)).mode & 0o777) !== mode) await chmod(path, mode);
+}
+
+/** fsGroup. What could not be changed is logged, as upstream: the pod starts. */
+export async function setGroup({ pod, helper, logger, signal }: VolumeContext, path: string, readOnly: boolean): Promise<void> {
+  const fsGroup = pod.spec.securityContext?.fsGroup;
+  if (fsGroup === undefined) return;
+  try {
+    const request = { path, fsGroup, readOnly, onlyOnRootMismatch: false };
+    const { failures, firstFailure } = await helper.call('changeOwnership', request, { deadlineMs: ownershipDeadlineMs, signal });
+    if (failures > 0) logger.warn({ path, fsGroup, failures, err: firstFailure }, 'fsGroup not set on every file');
+  } catch (err) {
+    signal?.throwIfAborted();
+    logger.warn({ path, fsGroup, err: messageOf(err) }, 'fsGroup not set');
+  }
+}
+
+/** A tree of a million files takes a minute. */
+const ownershipDeadlineMs = 10 * 60_000;
+
+let noswap: Promise<boolean> | undefined;
+
+/** Linux 6.4 has the option; the root of a user namespace may not use it (upstream pkg/kubelet/util/swap). */
+function hasNoswap(): Promise<boolean> {
+  noswap ??= isKernelAtLeast(release(), '6.4') ? isInitialUserNamespace() : Promise.resolve(false);
+  return noswap;
+}
+
+async function isInitialUserNamespace(): Promise<boolean> {
+  const map = await readFile('/proc/self/uid_map', 'utf8').catch(() => '');
+  return /^\s*0\s+0\s+4294967295\s*$/.test(map);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,45 @@
+/** A pod's /etc/hosts, managed by the kubelet (upstream pkg/kubelet/kubelet_pods.go). */
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { etcHostsPath } from '../../../shared/kubernetes/paths.ts';
+import type { PodHostname } from '../runtime-config/hostname.ts';
+
+type HostAliases = NonNullable<Pod['spec']['hostAliases']>;
+
+const nodeHostsFile = '/etc/hosts';
+const loopbackLines = [
+  '127.0.0.1\tlocalhost',
+  '::1\tlocalhost ip6-localhost ip6-loopback',
+  'fe00::0\tip6-localnet',
+  'fe00::0\tip6-mcastprefix',
+  'fe00::1\tip6-allnodes',
+  'fe00::2\tip6-allrouters',
+];
+
+/** For a pod with a network of its own. */
+export function managedHosts(podIPs: readonly string[], { hostname, domain }: PodHostname, aliases: HostAliases = []): string {
+  const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
+  const lines = ['# Kubernetes-managed hosts file.', ...loopbackLines, ...podIPs.map((ip) => `${ip}\t${names}`)];
+  return `${lines.join('\n')}\n${aliasLines(aliases)}`;
+}
+
+/** For a pod in the host's network: the node's file. */
+export function nodeHosts(nodeContent: string, aliases: HostAliases = []): string {
+  return `# Kubernetes-managed hosts file (host network).\n${nodeContent}${aliasLines(aliases)}`;
+}
+
+function aliasLines(aliases: HostAliases): string {
+  if (aliases.length === 0) return '';
+  const lines = aliases.map(({ ip, hostnames = [] }) => `${ip ?? ''}\t${hostnames.join('\t')}\n`);
+  return `\n# Entries added by HostAliases.\n${lines.join('')}`;
+}
+
+/** Written in place: running containers have this very file mounted. Answers its path. */
+export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly string[], hostname: PodHostname): Promise<string> {
+  const { hostAliases, hostNetwork } = pod.spec;
+  const path = etcHostsPath(rootDir, pod.metadata.uid);
+  const content = hostNetwork ? nodeHosts(await readFile(nodeHostsFile, 'utf8'), hostAliases) : managedHosts(podIPs, hostname, hostAliases);
+  if ((await readFile(path, 'utf8').catch(() => undefined)) !== content) await writeFile(path, content);
+  await chmod(path, 0o644);
+  return path;
+}

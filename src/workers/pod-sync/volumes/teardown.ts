@@ -1,0 +1,86 @@
+/**
+ * The end of a pod's volumes and of its folder. Everything follows from the UID and the mount table, so that it works for a pod of
+ * which nothing else is known, and for what another kubelet had mounted.
+ */
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { escapeQualifiedName, podDir, podPluginDir, podSubpathsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';
+import { deepestFirst, isWithin, type MountInfo, readMountsBelow } from '../../../shared/linux/mountinfo.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { HelperClient } from '../helper-client.ts';
+import { removeTree } from './remove-tree.ts';
+import { pluginNames } from './volume-kind.ts';
+
+export interface TeardownContext {
+  /** Without symlinks. */
+  readonly rootDir: string;
+  readonly podUID: string;
+  readonly helper: HelperClient;
+  readonly logger: Logger;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Subpaths first: they are bind mounts of what the volumes mount. */
+export async function unmountAll(context: TeardownContext): Promise<void> {
+  const { rootDir, podUID, helper, logger, signal } = context;
+  const dir = podDir(rootDir, podUID);
+  const subpaths = podSubpathsDir(rootDir, podUID);
+  const mounts = deepestFirst(await readMountsBelow(dir));
+  const isSubpath = ({ mountPoint }: MountInfo) => isWithin(mountPoint, subpaths);
+  const failures: string[] = [];
+  for (const { mountPoint } of [...mounts.filter(isSubpath), ...mounts.filter((mount) => !isSubpath(mount))]) {
+    signal?.throwIfAborted();
+    // One that is busy or hangs must not keep the others mounted.
+    await helper.call('unmount', { target: mountPoint, force: false }, { signal }).catch((err: unknown) => failures.push(messageOf(err)));
+  }
+  const left = mounts.length === 0 ? [] : await readMountsBelow(dir);
+  if (left.length > 0) {
+    throw new Error(
+      `unmount volumes of pod ${podUID}: ${left.map(({ mountPoint }) => mountPoint).join(', ')} still mounted${failures.length > 0 ? `: ${failures.join('; ')}` : ''}`,
+    );
+  }
+  if (mounts.length > 0) logger.debug({ mounts: mounts.length }, 'volumes unmounted');
+}
+
+/** Folders under `volumes/` whose content is this kubelet's to remove. */
+const ownFolders = new Set(Object.values(pluginNames).map(escapeQualifiedName));
+
+/** What the volumes left on disk; the rest of the pod's folder stays, for who wants to look at it. */
+export async function removeVolumeData(context: TeardownContext): Promise<void> {
+  const { rootDir, podUID, signal } = context;
+  await requireNothingMounted(context);
+  const volumes = podVolumesDir(rootDir, podUID);
+  for (const folder of await names(volumes)) {
+    if (ownFolders.has(folder)) await removeTree(join(volumes, folder), { signal });
+  }
+  await removeTree(podSubpathsDir(rootDir, podUID), { signal });
+  // Readiness files say that the volumes are set up, which is no longer so.
+  await removeTree(podPluginDir(rootDir, podUID, pluginNames.emptyDir), { signal });
+}
+
+/** All of the pod's folder. */
+export async function removePodFolder(context: TeardownContext): Promise<void> {
+  const { rootDir, podUID, signal } = context;
+  const dir = podDir(rootDir, podUID);
+  const stats = await lstat(dir).catch(() => undefined);
+  if (!stats) return;
+  if (!stats.isDirectory()) throw new Error(`remove folder of pod ${podUID}: ${dir} is not a folder`);
+  await removeVolumeData(context);
+  // What is left there is of volumes that are not this kubelet's: mount points may go, files may be data.
+  await removeTree(podVolumesDir(rootDir, podUID), { foldersOnly: true, signal });
+  await removeTree(dir, { signal });
+}
+
+async function requireNothingMounted({ rootDir, podUID }: TeardownContext): Promise<void> {
+  const mounts = await readMountsBelow(podDir(rootDir, podUID));
+  if (mounts.length === 0) return;
+  throw new Error(`remove folder of pod ${podUID}: ${mounts.map(({ mountPoint }) => mountPoint).join(', ')} still mounted`);
+}
+
+async function names(dir: string): Promise<string[]> {
+  return readdir(dir).catch((err: NodeJS.ErrnoException) => {
+    if (err.code === 'ENOENT') return [];
+    throw err;
+  });
+}

@@ -1,0 +1,38 @@
+/** What the room takes. */
+import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
+import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
+import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { HelperClient } from '../helper-client.ts';
+
+export interface PodVolumesOptions {
+  readonly rootDir: string;
+  readonly clusterDomain: string;
+  /** Absent: the defaults. */
+  readonly featureGates?: PodSyncSettings['featureGates'];
+  /** What may hang in the kernel is asked of it. One a thread. */
+  readonly helper: HelperClient;
+  readonly logger: Logger;
+  readonly selinuxEnabled: boolean;
+}
+
+export interface MountVolumesInput {
+  readonly pod: Pod;
+  readonly node: NodeFacts;
+  readonly signal?: AbortSignal;
+}
+
+export interface ContainerMountsInput {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  /** From `makeEnvironment`: what subPathExpr may refer to. */
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  /** Of the sandbox; empty for a pod in the host's network. */
+  readonly podIPs: readonly string[];
+  /** Whether the pod's runtime handler has the feature. */
+  readonly supportsRecursiveReadOnly: boolean;
+  /** The image behind each image volume, by the volume's name, once it was pulled. */
+  readonly imageVolumes?: ReadonlyMap<string, ImageSpec>;
+  readonly signal?: AbortSignal;
+}

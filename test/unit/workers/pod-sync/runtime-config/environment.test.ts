@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, EnvVar } from '../../../../../src/shared/kubernetes/api.ts';
+import { makeEnvironment } from '../../../../../src/workers/pod-sync/runtime-config/environment.ts';
+import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aNode, someSettings } from '../../../../support/runtime-config-inputs.ts';
+
+const metadata = {
+  labels: { b: 'two', a: 'one "1"' },
+  annotations: { 'example.com/note': 'hi', z: 'multi\nline' },
+};
+const limited = aContainer({
+  name: 'limited',
+  resources: { limits: { cpu: '1500m', memory: '64Mi', 'hugepages-2Mi': '4Mi' }, requests: { cpu: '250m', memory: '32Mi' } },
+});
+const init = aContainer({ name: 'init' });
+
+interface Fields {
+  readonly podIPs?: readonly string[];
+  readonly hostNetwork?: boolean;
+  readonly hostIPs?: readonly string[];
+  readonly envFiles?: ReadonlyMap<string, string>;
+  readonly podLimits?: Record<string, string>;
+}
+
+function environment(container: Partial<Container>, fields: Fields = {}): Record<string, string> {
+  const own = aContainer(container);
+  const { podIPs = ['10.0.0.7', 'fd00::7'], hostNetwork = false, hostIPs = aNode.hostIPs, envFiles, podLimits } = fields;
+  const pod = aPod({
+    metadata,
+    spec: {
+      containers: [own, limited],
+      initContainers: [init],
+      hostNetwork,
+      nodeName: 'node-1',
+      serviceAccountName: 'default',
+      ...(podLimits ? { resources: { limits: podLimits } } : {}),
+    },
+  });
+  const input = { pod, container: own, node: { ...aNode, hostIPs }, settings: someSettings, podIPs, ...(envFiles ? { envFiles } : {}) };
+  return Object.fromEntries(makeEnvironment(input).map(({ name, value }) => [name, value]));
+}
+
+const field = (fieldPath: string): EnvVar => ({ name: 'V', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } } });
+const resource = (name: string, containerName?: string, divisor?: string): EnvVar => ({
+  name: 'V',
+  valueFrom: { resourceFieldRef: { resource: name, ...(containerName ? { containerName } : {}), ...(divisor ? { divisor } : {}) } },
+});
+
+const values: readonly [name: string, variable: EnvVar, want: string, fields?: Fields][] = [
+  ['metadata.name', field('metadata.name'), 'web'],
+  ['metadata.namespace', field('metadata.namespace'), 'default'],
+  ['metadata.uid', field('metadata.uid'), 'uid-web'],
+  ['metadata.labels, in order of their keys', field('metadata.labels'), 'a="one \\"1\\""\nb="two"'],
+  ["metadata.labels['b']", field("metadata.labels['b']"), 'two'],
+  ["metadata.labels['none']", field("metadata.labels['none']"), ''],
+  ["metadata.labels['constructor']", field("metadata.labels['constructor']"), ''],
+  ["metadata.annotations['z']", field("metadata.annotations['z']"), 'multi\nline'],
+  ["metadata.annotations['example.com/note']", field("metadata.annotations['example.com/note']"), 'hi'],
+  ['metadata.annotations', field('metadata.annotations'), 'example.com/note="hi"\nz="multi\\nline"'],
+  ['spec.nodeName', field('spec.nodeName'), 'node-1'],
+  ['spec.serviceAccountName', field('spec.serviceAccountName'), 'default'],
+  ['status.hostIP', field('status.hostIP'), '192.168.1.5'],
+  ['status.hostIPs', field('status.hostIPs'), '192.168.1.5,fd00::5', { hostIPs: ['192.168.1.5', 'fd00::5'] }],
+  ['status.podIP', field('status.podIP'), '10.0.0.7'],
+  ['status.podIPs', field('status.podIPs'), '10.0.0.7,fd00::7'],
+  ['status.podIPs on a node that prefers IPv6', field('status.podIPs'), 'fd00::7,10.0.0.7', { hostIPs: ['fd00::5'] }],
+  ['status.podIP of a pod in the network of the host', field('status.podIP'), '192.168.1.5', { podIPs: [], hostNetwork: true }],
+  ['status.podIP before there is one', field('status.podIP'), '', { podIPs: [] }],
+  ['limits.cpu without a limit: what the node can give', resource('limits.cpu'), '4'],
+  ['limits.cpu in millis', resource('limits.cpu', undefined, '1m'), '3500'],
+  ['limits.cpu without a limit, in a pod with one', resource('limits.cpu', undefined, '1m'), '700', { podLimits: { cpu: '700m' } }],
+  ['limits.memory without a limit', resource('limits.memory'), '3000000000'],
+  ['limits.ephemeral-storage without a limit', resource('limits.ephemeral-storage', undefined, '1Gi'), '84'],
+  ['requests.cpu without a request', resource('requests.cpu'), '0'],
+  ['limits.cpu of another container', resource('limits.cpu', 'limited'), '2'],
+  ['limits.memory of another container', resource('limits.memory', 'limited', '1Mi'), '64'],
+  ['requests.cpu in millis', resource('requests.cpu', 'limited', '1m'), '250'],
+  ['requests.memory in kilobytes, rounded up', resource('requests.memory', 'limited', '1k'), '33555'],
+  ['limits of huge pages', resource('limits.hugepages-2Mi', 'limited', '1Mi'), '4'],
+  ['limits of an init container have no defaults', resource('limits.cpu', 'init'), '0'],
+];
+for (const [name, variable, want, fields] of values) {
+  test(`env from ${name}`, () => assert.equal(environment({ env: [variable] }, fields)['V'], want));
+}
+
+const failures: readonly [name: string, container: Partial<Container>, message: RegExp][] = [
+  [
+    'a config map key',
+    { env: [{ name: 'V', valueFrom: { configMapKeyRef: { name: 'cm', key: 'k', optional: true } } }] },
+    /couldn't get configMap default\/cm, no kubeClient defined/,
+  ],
+  ['a secret key', { env: [{ name: 'V', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }, /couldn't get secret default\/s/],
+  ['a whole config map', { envFrom: [{ configMapRef: { name: 'cm' } }] }, /couldn't get configMap default\/cm/],
+  ['a whole secret', { envFrom: [{ secretRef: { name: 's' } }] }, /couldn't get secret default\/s/],
+  ['an unknown field', { env: [field('spec.restartPolicy')] }, /unsupported fieldPath: spec.restartPolicy/],
+  ['a subscript where none may be', { env: [field("metadata.name['x']")] }, /does not support subscript/],
+  ['an unknown resource', { env: [resource('limits.gpu')] }, /unsupported container resource : limits.gpu/],
+  ['an unknown container', { env: [resource('limits.cpu', 'nobody')] }, /container nobody not found/],
+  [
+    'a file that was not read',
+    { env: [{ name: 'V', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'env', key: 'K' } } }] },
+    /cannot find the volume "v"/,
+  ],
+];
+for (const [name, container, message] of failures) {
+  test(`env from ${name} fails with a clear CreateContainerConfigError`, () => {
+    assert.throws(() => environment(container), { reason: 'CreateContainerConfigError', message });
+  });
+}
+
+test('a variable may refer to those before it, not to those after', () => {
+  const env = [
+    { name: 'A', value: 'a' },
+    { name: 'B', value: '$(A)-$(C)-$$(A)' },
+    { name: 'C', value: 'c' },
+    { name: 'A', value: '$(A)2' },
+    { name: 'EMPTY' },
+  ];
+  assert.deepEqual(environment({ env }), { A: 'a2', B: 'a-$(C)-$(A)', C: 'c', EMPTY: '' });
+});
+
+const file = `# comment
+A='one'
+  B='two words' # kept
+C='multi
+line'
+D= 'assigned nothing'
+`;
+const ref = (key: string, optional = false): EnvVar => ({
+  name: 'V',
+  valueFrom: { fileKeyRef: { volumeName: 'v', path: 'env', key, optional } },
+});
+for (const [key, want] of [
+  ['A', 'one'],
+  ['B', 'two words'],
+  ['C', 'multi\nline'],
+] as const) {
+  test(`env from a file: ${key}`, () =>
+    assert.equal(environment({ env: [ref(key)] }, { envFiles: new Map([['v/env', file]]) })['V'], want));
+}
+test('env from a file: a key that is not there is an error, unless it may be missing', () => {
+  const envFiles = new Map([['v/env', file]]);
+  assert.deepEqual(environment({ env: [ref('X', true)] }, { envFiles }), {});
+  assert.throws(() => environment({ env: [ref('X')] }, { envFiles }), /environment variable key "X" not found in file "env"/);
+  assert.throws(() => environment({ env: [ref('D')] }, { envFiles }), /not found/);
+});
+for (const [content, message] of [
+  ['A', "line 1: missing '='"],
+  ["='x'", 'line 1: empty variable name'],
+  ["A ='x'", "line 1: whitespace before '=' is not allowed"],
+  ['\nA=x', 'line 2: value must be enclosed in single quotes'],
+  ["A='x'y", 'line 1: unexpected content after closing quote'],
+  ["\nA='x\ny", 'unclosed single quote'],
+] as const) {
+  test(`env from a broken file is refused: ${message}`, () => {
+    assert.throws(
+      () => environment({ env: [ref('A')] }, { envFiles: new Map([['v/env', content]]) }),
+      (err: Error) => err.message.includes(message),
+    );
+  });
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PodSyncSettings } from '../../../../../src/shared/contracts/pod-sync.ts';
+import type { PodSpec, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
+import { containerResources, sandboxResources } from '../../../../../src/workers/pod-sync/runtime-config/linux-resources.ts';
+import type { ContainerConfigInput, HostFacts } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
+import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainerConfigInput, aSandboxConfigInput, someHostFacts, someSettings } from '../../../../support/runtime-config-inputs.ts';
+
+interface Fields {
+  readonly settings?: Partial<PodSyncSettings>;
+  readonly host?: Partial<HostFacts>;
+  readonly spec?: Partial<PodSpec>;
+  readonly annotations?: Record<string, string>;
+  readonly input?: Partial<ContainerConfigInput>;
+}
+
+function resources(own: ResourceRequirements, { settings, host, spec, annotations, input }: Fields = {}) {
+  const container = aContainer({ resources: own });
+  const pod = aPod({ spec: { ...spec, containers: [container] }, ...(annotations ? { metadata: { annotations } } : {}) });
+  return containerResources(
+    aContainerConfigInput({ pod, container, settings: { ...someSettings, ...settings }, host: { ...someHostFacts, ...host }, ...input }),
+  );
+}
+
+const cpu: readonly [
+  name: string,
+  own: ResourceRequirements,
+  settings: Partial<PodSyncSettings>,
+  want: [shares: bigint, quota: bigint, period: bigint],
+][] = [
+  ['nothing asked for', {}, {}, [2n, 0n, 100_000n]],
+  ['a request', { requests: { cpu: '500m' } }, {}, [512n, 0n, 100_000n]],
+  ['a limit, and no request', { limits: { cpu: '2' } }, {}, [2048n, 200_000n, 100_000n]],
+  ['a request of zero is not the limit', { limits: { cpu: '2' }, requests: { cpu: '0' } }, {}, [2n, 200_000n, 100_000n]],
+  ['a limit below what the kernel can give', { limits: { cpu: '1m' } }, {}, [2n, 1000n, 100_000n]],
+  ['a shorter period', { limits: { cpu: '1' } }, { cpuCFSQuotaPeriodUs: 10_000 }, [1024n, 10_000n, 10_000n]],
+  [
+    'a shorter period without its gate',
+    { limits: { cpu: '1' } },
+    { cpuCFSQuotaPeriodUs: 10_000, featureGates: { CustomCPUCFSQuotaPeriod: false } },
+    [1024n, 100_000n, 100_000n],
+  ],
+  ['no quotas on this node', { limits: { cpu: '1' } }, { cpuCFSQuota: false }, [1024n, 0n, 0n]],
+];
+for (const [name, own, settings, want] of cpu) {
+  test(`CPU: ${name}`, () => {
+    const { cpuShares, cpuQuota, cpuPeriod } = resources(own, { settings });
+    assert.deepEqual([cpuShares, cpuQuota, cpuPeriod], want);
+  });
+}
+
+test('exclusive CPUs are named and not throttled', () => {
+  const { cpusetCpus, cpuQuota } = resources({ limits: { cpu: '2' } }, { input: { cpusetCpus: '2-3' } });
+  assert.deepEqual([cpusetCpus, cpuQuota], ['2-3', -1n]);
+});
+
+test('a memory limit is the limit; the limit of the pod holds a container without one', () => {
+  assert.equal(resources({ limits: { memory: '64Mi' } }).memoryLimitInBytes, 67_108_864n);
+  assert.equal(resources({}, { spec: { resources: { limits: { memory: '1Gi' } } } }).memoryLimitInBytes, 1_073_741_824n);
+  const gateOff = { settings: { featureGates: { PodLevelResources: false } }, spec: { resources: { limits: { memory: '1Gi' } } } };
+  assert.equal(resources({}, gateOff).memoryLimitInBytes, 0n);
+});
+
+test('every huge page size of the node has a limit, 0 where nothing was asked for', () => {
+  assert.deepEqual(resources({ limits: { 'hugepages-2Mi': '4Mi' } }).hugepageLimits, [
+    { pageSize: '2MB', limit: 4_194_304n },
+    { pageSize: '1GB', limit: 0n },
+  ]);
+});
+
+const burstable: ResourceRequirements = { requests: { memory: '1G' }, limits: { memory: '2G' } };
+const api = { 'kubernetes.io/config.source': 'api' };
+const limited = { memorySwapBehavior: 'LimitedSwap', cgroupVersion: 2 } as const;
+const swapping = { swapControllerAvailable: true, swapCapacityBytes: 8_000_000_000 };
+const swap: readonly [name: string, own: ResourceRequirements, fields: Fields, wantV1: bigint, wantV2: Record<string, string>][] = [
+  ['v1 without a swap controller', burstable, {}, 0n, {}],
+  ['v1: none beyond the memory', burstable, { host: swapping }, 2_000_000_000n, {}],
+  ['v2: none', burstable, { host: swapping, settings: { cgroupVersion: 2 } }, 0n, { 'memory.swap.max': '0' }],
+  [
+    'v2, limited: in proportion to the request',
+    burstable,
+    { host: swapping, settings: limited, annotations: api },
+    0n,
+    { 'memory.swap.max': '2000000000' },
+  ],
+  ['v2, limited: a static pod is critical and gets none', burstable, { host: swapping, settings: limited }, 0n, { 'memory.swap.max': '0' }],
+  ['v2, limited: best effort gets none', {}, { host: swapping, settings: limited, annotations: api }, 0n, { 'memory.swap.max': '0' }],
+  [
+    'v2, limited: a request as high as the limit gets none',
+    { requests: { memory: '1G' }, limits: { memory: '1G' } },
+    { host: swapping, settings: limited, annotations: api },
+    0n,
+    { 'memory.swap.max': '0' },
+  ],
+];
+for (const [name, own, fields, wantV1, wantV2] of swap) {
+  test(`swap, ${name}`, () => {
+    const { memorySwapLimitInBytes, unified } = resources(own, fields);
+    assert.deepEqual([memorySwapLimitInBytes, unified], [wantV1, wantV2]);
+  });
+}
+
+test('v2: all processes of a container die together, unless the node says one', () => {
+  assert.deepEqual(resources({}, { settings: { cgroupVersion: 2, singleProcessOOMKill: false } }).unified, { 'memory.oom.group': '1' });
+  assert.deepEqual(resources({}, { settings: { cgroupVersion: 1, singleProcessOOMKill: false } }).unified, {});
+});
+
+test('a sandbox is told what the pod asks for, and its overhead apart', () => {
+  const pod = aPod({
+    spec: {
+      containers: [
+        aContainer({ resources: { requests: { cpu: '500m' }, limits: { cpu: '1', memory: '100M' } } }),
+        aContainer({ name: 'b', resources: { requests: { cpu: '500m' }, limits: { cpu: '1', memory: '100M' } } }),
+      ],
+      overhead: { cpu: '250m', memory: '50M' },
+    },
+  });
+  const { resources: own, overhead } = sandboxResources(aSandboxConfigInput({ pod }));
+  assert.deepEqual([own.cpuShares, own.cpuQuota, own.memoryLimitInBytes], [1024n, 200_000n, 200_000_000n]);
+  assert.deepEqual([overhead.cpuShares, overhead.cpuQuota, overhead.memoryLimitInBytes], [256n, 25_000n, 50_000_000n]);
+  assert.equal(sandboxResources(aSandboxConfigInput()).overhead.cpuShares, 0n);
+});

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
+import { oomScoreAdj } from '../../../../../src/workers/pod-sync/runtime-config/oom-score.ts';
+import { aContainer, aPod } from '../../../../support/pods.ts';
+
+const capacity = 4_000_000_000;
+const request = (memory: string, more: Partial<Container> = {}) => aContainer({ resources: { requests: { memory } }, ...more });
+const sidecar = request('1000', { name: 'sidecar', restartPolicy: 'Always' });
+
+const cases: readonly [name: string, container: Container, spec: Partial<PodSpec>, want: number][] = [
+  ['best effort dies first', aContainer(), {}, 1000],
+  [
+    'guaranteed dies last',
+    aContainer({ resources: { limits: { cpu: '1', memory: '1G' }, requests: { cpu: '1', memory: '1G' } } }),
+    {},
+    -997,
+  ],
+  ['a node-critical pod dies last, whatever it asks for', aContainer(), { priorityClassName: 'system-node-critical' }, -997],
+  ['a quarter of the memory', request('1G'), {}, 750],
+  ['next to nothing still lives longer than best effort', request('1'), {}, 999],
+  ['a CPU request alone', aContainer({ resources: { requests: { cpu: '100m' } } }), {}, 999],
+  ['all of the memory is still above guaranteed', request('4G'), {}, 3],
+  ['more than all of the memory too', request('9G'), {}, 3],
+];
+for (const [name, container, spec, want] of cases) {
+  test(`OOM score: ${name}`, () =>
+    assert.equal(oomScoreAdj(aPod({ spec: { ...spec, containers: [container] } }), container, capacity, true), want));
+}
+
+test('OOM score: a sidecar lives as long as the containers that it serves', () => {
+  const pod = aPod({ spec: { containers: [request('2G'), request('1G', { name: 'other' })], initContainers: [sidecar] } });
+  assert.equal(oomScoreAdj(pod, sidecar, capacity, true), 750);
+  const notASidecar = { ...sidecar, name: 'not-in-the-pod' };
+  assert.equal(oomScoreAdj(pod, notASidecar, capacity, true), 999);
+});
+
+test('OOM score: what a pod asks for beyond its containers counts for each in equal parts', () => {
+  const containers = [request('1G'), aContainer({ name: 'other' })];
+  const pod = aPod({ spec: { containers, resources: { requests: { memory: '3G' } } } });
+  assert.equal(oomScoreAdj(pod, containers[0]!, capacity, true), 500);
+  assert.equal(oomScoreAdj(pod, containers[1]!, capacity, true), 750);
+});
+
+test('OOM score: on a node of unknown size a burstable container dies before guaranteed, after best effort', () => {
+  assert.equal(oomScoreAdj(aPod({ spec: { containers: [request('1G')] } }), request('1G'), 0, true), 999);
+});
