@@ -15,7 +15,7 @@ import type { PodVolumes } from './volumes/index.ts';
 export interface PodSyncDependencies {
   readonly settings: PodSyncSettings;
   readonly runtime: PodRuntime;
-  readonly cgroups: PodCgroups;
+  readonly cgroups: Pick<PodCgroups, 'parentOf' | 'exists' | 'ensure' | 'remove'>;
   readonly volumes: Pick<PodVolumes, 'mountVolumes' | 'makeContainerMounts' | 'unmountVolumes' | 'removePodDirectory'>;
   readonly host: Pick<HostFactsReader, 'read'>;
   readonly httpGet: HttpGet;

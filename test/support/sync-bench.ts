@@ -1,0 +1,230 @@
+/**
+ * A thread of the sync pool without the thread: tasks run on a fake runtime and a fake clock, their line answered by a main that grants
+ * all. Folders are real, below a temporary one.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EnsureImageResult } from '../../src/shared/contracts/images.ts';
+import type { NodeFacts } from '../../src/shared/contracts/node-facts.ts';
+import type {
+  ContainerBackoff,
+  PodSyncReply,
+  PodSyncRequest,
+  PodSyncResult,
+  PodSyncSettings,
+  PodSyncTask,
+} from '../../src/shared/contracts/pod-sync.ts';
+import type { Pod, PodStatus } from '../../src/shared/kubernetes/api.ts';
+import { podUID } from '../../src/shared/kubernetes/ids.ts';
+import type { PodSyncDependencies } from '../../src/workers/pod-sync/dependencies.ts';
+import type { LinePort } from '../../src/workers/pod-sync/line.ts';
+import { runTask } from '../../src/workers/pod-sync/run-task.ts';
+import { FakeClock } from './fake-clock.ts';
+import { FakeRuntime } from './fake-runtime.ts';
+import { aLogger } from './logger.ts';
+
+/** Main's end of one task's line. */
+export class FakeLine implements LinePort {
+  readonly requests: PodSyncRequest[] = [];
+  /** Answers to `ensureImage`, by image; present unless said otherwise. */
+  readonly images: ReadonlyMap<string, EnsureImageResult>;
+  /** While true, permits are not granted. */
+  readonly holdPermits: boolean;
+  #hear: (reply: PodSyncReply) => void = () => {};
+  #onClose: () => void = () => {};
+  readonly #waiting = new Map<PodSyncRequest['type'], PromiseWithResolvers<void>>();
+
+  constructor(images: ReadonlyMap<string, EnsureImageResult>, holdPermits: boolean) {
+    this.images = images;
+    this.holdPermits = holdPermits;
+  }
+
+  on(event: 'message' | 'close', listener: ((reply: PodSyncReply) => void) & (() => void)): void {
+    if (event === 'message') this.#hear = listener;
+    else this.#onClose = listener;
+  }
+
+  postMessage(request: PodSyncRequest): void {
+    this.requests.push(request);
+    this.#waiting.get(request.type)?.resolve();
+    if (request.type === 'startPermit' && !this.holdPermits) queueMicrotask(() => this.#hear({ type: 'permit', id: request.id }));
+    if (request.type === 'ensureImage') {
+      const present: EnsureImageResult = { outcome: 'present', imageRef: `sha256:${request.image.image}`, events: [] };
+      const result = this.images.get(request.image.image) ?? present;
+      queueMicrotask(() => this.#hear({ type: 'image', id: request.id, result }));
+    }
+  }
+
+  /** Resolves when a request of this type has been made. */
+  asked(type: PodSyncRequest['type']): Promise<void> {
+    const waiting = Promise.withResolvers<void>();
+    this.#waiting.set(type, waiting);
+    if (this.requests.some((request) => request.type === type)) waiting.resolve();
+    return waiting.promise;
+  }
+
+  post(reply: PodSyncReply): void {
+    this.#hear(reply);
+  }
+
+  close(): void {
+    this.#onClose();
+  }
+
+  /** `Started spec.containers{app}: Container started` */
+  get events(): string[] {
+    return this.requests.flatMap((request) =>
+      request.type === 'event' ? [`${request.event.reason} ${request.event.object.fieldPath ?? 'pod'}: ${request.event.message}`] : [],
+    );
+  }
+}
+
+const resources = { milliCPU: 2000, memoryBytes: 4e9, ephemeralStorageBytes: 1e10, pods: 110 };
+
+export interface Run {
+  readonly line: FakeLine;
+  readonly result: Promise<PodSyncResult>;
+}
+
+export class SyncBench {
+  readonly clock = new FakeClock();
+  readonly runtime = new FakeRuntime(this.clock);
+  readonly logs = aLogger();
+  readonly folder = mkdtempSync(join(tmpdir(), 'pod-sync-'));
+  readonly images = new Map<string, EnsureImageResult>();
+  /** What was done to volumes and cgroups, in order. */
+  readonly effects: string[] = [];
+  readonly failing = new Map<string, Error>();
+  readonly hooks: string[] = [];
+  hasCgroup = false;
+  holdPermits = false;
+  networkReady = true;
+  backoffs: readonly ContainerBackoff[] = [];
+
+  readonly settings: PodSyncSettings = {
+    runtimeEndpoint: '',
+    runtimeRequestTimeoutMs: 120_000,
+    rootDir: join(this.folder, 'kubelet'),
+    podLogsDir: join(this.folder, 'pods'),
+    containerLogsDir: join(this.folder, 'containers'),
+    seccompDefault: false,
+    seccompProfileRoot: join(this.folder, 'seccomp'),
+    cgroupDriver: 'cgroupfs',
+    cgroupVersion: 2,
+    cgroupFsRoot: join(this.folder, 'cgroup'),
+    cgroupRoot: '/',
+    cgroupsPerQOS: true,
+    cpuCFSQuota: true,
+    cpuCFSQuotaPeriodUs: 100_000,
+    podPidsLimit: -1,
+    memorySwapBehavior: '',
+    clusterDNS: ['10.96.0.10'],
+    clusterDomain: 'cluster.local',
+    resolvConf: '',
+    allowedUnsafeSysctls: [],
+    maxContainerBackOffMs: 300_000,
+    initialContainerBackOffMs: 10_000,
+    singleProcessOOMKill: false,
+    featureGates: {},
+  };
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  get node(): NodeFacts {
+    return {
+      nodeName: 'node-1',
+      hostname: 'node-1',
+      hostIPs: ['192.0.2.1'],
+      capacity: resources,
+      allocatable: resources,
+      runtimeName: 'fake',
+      runtimeVersion: '1.0.0',
+      networkReady: this.networkReady,
+      networkNotReadyMessage: 'cni plugin not initialized',
+    };
+  }
+
+  /** Syncs with what the runtime has now, unless a status is given. */
+  sync(pod: Pod, more: { readonly status?: null; readonly apiStatus?: PodStatus } = {}): Run {
+    const status = more.status === null ? null : this.runtime.status(podUID(pod));
+    return this.#run({ kind: 'sync', pod, status, apiStatus: more.apiStatus ?? {}, backoffs: this.backoffs }, podUID(pod));
+  }
+
+  /** The same, until it is over; back-offs are kept for the next. */
+  async synced(
+    pod: Pod,
+    more: { readonly status?: null; readonly apiStatus?: PodStatus } = {},
+  ): Promise<{ line: FakeLine; result: PodSyncResult }> {
+    const { line, result } = this.sync(pod, more);
+    const settled = await result;
+    const changed = new Set(settled.backoffs.map(({ key }) => key));
+    this.backoffs = [...this.backoffs.filter(({ key }) => !changed.has(key)), ...settled.backoffs];
+    return { line, result: settled };
+  }
+
+  terminate(pod: Pod, gracePeriodSeconds: number | null = null): Run {
+    const status = this.runtime.status(podUID(pod))!;
+    return this.#run({ kind: 'terminating', pod, status, gracePeriodSeconds }, podUID(pod));
+  }
+
+  run(task: TaskWithoutLine, uid: string): Run {
+    return this.#run(task, uid);
+  }
+
+  #run(task: TaskWithoutLine, uid: string): Run {
+    const line = new FakeLine(this.images, this.holdPermits);
+    const whole = { ...task, podUID: uid, node: this.node, line: null } as unknown as PodSyncTask;
+    return { line, result: runTask(this.#dependencies(), whole, line) };
+  }
+
+  #dependencies(): PodSyncDependencies {
+    const effect = (name: string) => {
+      const failure = this.failing.get(name);
+      if (failure) return Promise.reject(failure);
+      this.effects.push(name);
+      return Promise.resolve();
+    };
+    return {
+      settings: this.settings,
+      runtime: this.runtime,
+      cgroups: {
+        parentOf: (pod) => `/kubepods/pod${pod.metadata.uid}`,
+        exists: () => Promise.resolve(this.hasCgroup),
+        ensure: async () => {
+          await effect('make cgroup');
+          this.hasCgroup = true;
+        },
+        remove: () => effect('remove cgroup'),
+      },
+      volumes: {
+        mountVolumes: () => effect('mount volumes'),
+        makeContainerMounts: ({ container }) => effect(`make mounts of ${container.name}`).then(() => []),
+        unmountVolumes: () => effect('unmount volumes'),
+        removePodDirectory: () => effect('remove folder'),
+      },
+      host: {
+        read: () =>
+          Promise.resolve({
+            resolvConf: null,
+            hugePageSizes: [],
+            swapControllerAvailable: false,
+            swapCapacityBytes: 0,
+            thermalThrottlePaths: [],
+            kernelVersion: '6.1.0',
+            selinuxEnabled: false,
+          }),
+      },
+      httpGet: ({ url }) => {
+        this.hooks.push(url.href);
+        return effect('http get');
+      },
+      clock: this.clock,
+      logger: this.logs.logger,
+    };
+  }
+}
+
+type TaskWithoutLine = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'line' | 'podUID' | 'node'> : never) : never;
