@@ -2,7 +2,7 @@
  * The text of a configuration file as plain data, with the line of every field kept for messages. Files may be hostile: what
  * comes out has no cycles, no aliases that multiply, no key twice, and every failure is a ConfigurationError.
  */
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Pair, type YAMLMap } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Pair } from 'yaml';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/log/go-quote.ts';
 import { ConfigurationError } from './config-error.ts';
@@ -47,7 +47,7 @@ function refuseDuplicates(document: Document.Parsed, lineAt: (offset: number) =>
     if (isSeq(node)) node.items.forEach((item, index) => walk(item, [...path, index]));
     if (!isMap(node)) return;
     const seen = new Set<string>();
-    for (const { key, value } of node.items as Pair[]) {
+    for (const { key, value } of node.items) {
       const here = [...path, keyOf(key)];
       if (seen.has(keyOf(key))) found.push(`line ${lineAt(startOf(key))}: duplicate field ${goQuote(formatPath(here))}`);
       seen.add(keyOf(key));
@@ -67,7 +67,7 @@ function offsetOf(document: Document.Parsed, path: Path): number {
       node = node.items[Number(step)] as Node | undefined;
       offset = node ? startOf(node) : offset;
     } else if (isMap(node)) {
-      const pair: Pair | undefined = (node as YAMLMap).items.find((each) => keyOf(each.key) === step);
+      const pair: Pair | undefined = node.items.find((each) => keyOf(each.key) === step);
       offset = pair ? startOf(pair.key) : offset;
       node = pair?.value as Node | null | undefined;
     } else break;

@@ -27,6 +27,8 @@ export interface LoadedConfiguration {
   readonly config: KubeletConfiguration;
   readonly featureGates: FeatureGates;
   readonly warnings: readonly FeatureGateWarning[];
+  /** What file and drop-ins say, without defaults, in the form on the wire. */
+  readonly explicit: unknown;
   /** In the drop-in folder, but not named `*.conf`. */
   readonly skippedFiles: readonly string[];
 }
@@ -36,25 +38,27 @@ export function loadConfiguration({ file, dropInDir, applyFlags }: Configuration
   // A default may hang on a gate, so each layer is completed under the gates that will hold in the end.
   const complete = (raw: RawConfiguration): KubeletConfiguration =>
     applyDefaults(raw, computeFeatureGates(applyFlags(raw).featureGates).gates);
-  let raw = file === '' ? legacyDefaults() : loadFile(file);
+  let { raw, wire: explicit } = file === '' ? { raw: legacyDefaults(), wire: {} as unknown } : loadFile(file);
   let skippedFiles: readonly string[] = [];
   if (dropInDir !== '') {
-    const dropIns = findDropIns(dropInDir);
-    skippedFiles = dropIns.skipped;
-    raw = mergeDropIns(complete(raw), dropIns.files);
+    const { files, skipped } = findDropIns(dropInDir);
+    const patches = files.map(readDropIn);
+    raw = mergeDropIns(complete(raw), patches);
+    explicit = patches.reduce(mergePatch, explicit);
+    skippedFiles = skipped;
   }
   // Flags come after the defaults: one that is set moves no default of another field.
   const config = applyFlags(complete(raw));
   const { gates, errors, warnings } = computeFeatureGates(config.featureGates);
   if (errors.length > 0) throw new ConfigurationError(`failed to set feature gates: ${errors.join(', ')}`);
-  return { config, featureGates: gates, warnings, skippedFiles };
+  return { config, featureGates: gates, warnings, explicit, skippedFiles };
 }
 
-function loadFile(path: string): RawConfiguration {
+function loadFile(path: string): { raw: RawConfiguration; wire: unknown } {
   const absolute = resolve(path);
   try {
-    const { raw } = readConfigFile(absolute);
-    return resolvePaths({ ...raw, evictionHard: fileEvictionHard(raw) }, dirname(absolute));
+    const { raw, wire } = readConfigFile(absolute);
+    return { raw: resolvePaths({ ...raw, evictionHard: fileEvictionHard(raw) }, dirname(absolute)), wire };
   } catch (err) {
     throw new ConfigurationError(`failed to load kubelet config file, path: ${path}, error: ${messageOf(err)}`, { cause: err });
   }
@@ -76,15 +80,16 @@ function resolvePaths(raw: RawConfiguration, folder: string): RawConfiguration {
   };
 }
 
-function mergeDropIns(base: KubeletConfiguration, files: readonly string[]): RawConfiguration {
-  let wire: unknown = kubeletConfiguration.write(base);
-  for (const path of files) {
-    try {
-      wire = mergePatch(wire, readConfigFile(path).wire);
-    } catch (err) {
-      throw new ConfigurationError(`failed to load kubelet dropin file, path: ${path}, error: ${messageOf(err)}`, { cause: err });
-    }
+function readDropIn(path: string): unknown {
+  try {
+    return readConfigFile(path).wire;
+  } catch (err) {
+    throw new ConfigurationError(`failed to load kubelet dropin file, path: ${path}, error: ${messageOf(err)}`, { cause: err });
   }
+}
+
+function mergeDropIns(base: KubeletConfiguration, patches: readonly unknown[]): RawConfiguration {
+  const wire = patches.reduce(mergePatch, kubeletConfiguration.write(base));
   const problems: Problem[] = [];
   const merged = kubeletConfiguration.read(wire, new Place(problems));
   // Each part was read before with the same codecs, so nothing can be wrong with them all together.

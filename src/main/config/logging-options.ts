@@ -1,0 +1,13 @@
+/** The part of the logging configuration that every thread is born with. */
+import type { LoggingOptions } from '../../shared/log/logger.ts';
+import type { LoggingConfiguration } from './kubelet-configuration.ts';
+
+export function toLoggingOptions({ format, verbosity, vmodule, options }: LoggingConfiguration): LoggingOptions {
+  const json = format === 'json';
+  return {
+    format: json ? 'json' : 'text',
+    verbosity,
+    vmodule: vmodule.map(({ filePattern, verbosity: own }) => ({ pattern: filePattern, verbosity: own })),
+    splitStream: (json ? options.json : options.text).splitStream,
+  };
+}

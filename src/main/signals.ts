@@ -1,0 +1,50 @@
+/** What ends the kubelet from outside, and what it does of a fault that nobody caught. */
+import type { Logger } from '../shared/log/logger.ts';
+
+/** The exit code of a program that fell over, as Go's is after a panic. */
+const faultExitCode = 2;
+
+export interface StopSignal {
+  readonly signal: AbortSignal;
+  /** Stops the kubelet as SIGTERM does. */
+  readonly stop: (reason: string) => void;
+  /** Gives the signals back to the process. */
+  readonly release: () => void;
+}
+
+/** SIGTERM and SIGINT stop the kubelet in order; a second one ends it at once, with exit code 1. */
+export function handleSignals(logger: Logger): StopSignal {
+  const controller = new AbortController();
+  const stop = (reason: string): void => {
+    if (controller.signal.aborted) return;
+    logger.info({ reason }, 'Stopping');
+    controller.abort(new Error(`the kubelet was told to stop: ${reason}`));
+  };
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (controller.signal.aborted) {
+      logger.warn({ signal: name }, 'Told to stop a second time: exiting at once');
+      process.exit(1);
+    }
+    stop(name);
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  return {
+    signal: controller.signal,
+    stop,
+    release: () => {
+      process.off('SIGTERM', onSignal);
+      process.off('SIGINT', onSignal);
+    },
+  };
+}
+
+/** A fault that nobody caught is logged once, with its stack, and ends the process: what state it left is not known. */
+export function handleFaults(logger: Logger): void {
+  const onFault = (err: unknown, origin: NodeJS.UncaughtExceptionOrigin): void => {
+    logger.fatal({ err, origin, stack: err instanceof Error ? err.stack : undefined }, 'Uncaught fault, exiting');
+    process.exit(faultExitCode);
+  };
+  // An unhandled rejection comes here too, unless somebody listens for it alone.
+  process.on('uncaughtException', onFault);
+}
