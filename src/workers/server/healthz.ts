@@ -1,0 +1,38 @@
+/** `/healthz` and `/healthz/<check>`, answered as upstream does (apiserver pkg/server/healthz). */
+import type { HealthCheck } from './health.ts';
+import { error, notFound, ok, type Reply } from './reply.ts';
+
+/** The path is `/healthz` or below it. */
+export function replyHealthz(path: string, query: URLSearchParams, checks: readonly HealthCheck[]): Reply {
+  if (path === '/healthz') return replyRoot(query, checks);
+  const check = checks.find(({ name }) => path === `/healthz/${name}`);
+  if (!check) return notFound;
+  return check.fault === '' ? ok('ok') : error(500, `internal server error: ${check.fault}`);
+}
+
+/**
+ * All checks but those excluded. The reasons stay in the log and at each check's own path, as upstream; the names say which thread it is.
+ */
+function replyRoot(query: URLSearchParams, checks: readonly HealthCheck[]): Reply {
+  const excluded = new Set(query.getAll('exclude'));
+  const lines: string[] = [];
+  let failed = false;
+  for (const { name, fault, note } of checks) {
+    if (excluded.delete(name)) {
+      lines.push(`[+]${name} excluded: ok`);
+    } else if (fault === '') {
+      lines.push(`[+]${name} ok${note && ` (${note})`}`);
+    } else {
+      failed = true;
+      lines.push(`[-]${name} failed: reason withheld`);
+    }
+  }
+  if (excluded.size > 0) {
+    const quoted = [...excluded].sort().map((name) => JSON.stringify(name));
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${quoted.join(',')}`);
+  }
+  const page = `${lines.join('\n')}\n`;
+  if (failed) return error(500, `${page}healthz check failed`);
+  const reply = ok(query.has('verbose') ? `${page}healthz check passed\n` : 'ok');
+  return { ...reply, headers: { ...reply.headers, 'X-Content-Type-Options': 'nosniff' } };
+}

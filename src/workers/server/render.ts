@@ -1,0 +1,62 @@
+/** The metrics pages: what the threads counted, with what is known only when it is asked for (the process, the threads' lives). */
+import { readdir, readFile } from 'node:fs/promises';
+import { parseBootTime, parseMaxOpenFiles, parseProcessStat, ticksPerSecond } from '../../shared/linux/procfs.ts';
+import { definitions } from '../../shared/metrics/definitions/index.ts';
+import * as sli from '../../shared/metrics/definitions/health.ts';
+import * as processMetrics from '../../shared/metrics/definitions/process.ts';
+import { metricsDroppedSeries, threadDeaths, threadStarts, threadUp } from '../../shared/metrics/definitions/threads.ts';
+import { droppedSeries, renderMetrics } from '../../shared/metrics/index.ts';
+import type { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
+import { faultOf } from './health.ts';
+
+export interface MetricsPages {
+  readonly segments: readonly SharedArrayBuffer[];
+  readonly heartbeats: HeartbeatsReader;
+  readonly monotonicMs: () => number;
+}
+
+/** `all`: /metrics. `probes` and `slis`: pages of their own, as upstream keeps them. */
+export async function renderPage(page: 'all' | 'probes' | 'slis', pages: MetricsPages): Promise<string> {
+  await observeProcess();
+  if (page === 'slis') return renderMetrics(pages.segments, [...Object.values(sli), startTime]);
+  if (page === 'probes') return renderMetrics(pages.segments, [startTime]);
+  observeThreads(pages);
+  return renderMetrics(pages.segments, definitions);
+}
+
+/** On its other pages upstream registers the start time as a metric of its own, with a stability. */
+const startTime = { ...definitionOf(processMetrics.processStartTime), stability: 'ALPHA' as const };
+
+function definitionOf({ name, help, type, labelNames, buckets, combine }: typeof processMetrics.processStartTime) {
+  return { name, help, type, labelNames, buckets, combine };
+}
+
+function observeThreads({ heartbeats, segments, monotonicMs }: MetricsPages): void {
+  for (const health of heartbeats.threads()) {
+    if (health.starts === 0) continue;
+    const { thread } = health;
+    threadStarts.set(health.starts, { thread });
+    threadDeaths.set(health.deaths, { thread });
+    threadUp.set(health.alive === 1 && faultOf(health, monotonicMs()) === '' ? 1 : 0, { thread });
+  }
+  metricsDroppedSeries.set(droppedSeries(segments));
+}
+
+async function observeProcess(): Promise<void> {
+  const read = (path: string) => readFile(path, 'utf8');
+  const [stat, machine, limits, fds] = await Promise.all([
+    read('/proc/self/stat'),
+    read('/proc/stat'),
+    read('/proc/self/limits'),
+    readdir('/proc/self/fd'),
+  ]);
+  const { user, system } = process.cpuUsage();
+  const { startTicks, virtualMemoryBytes } = parseProcessStat(stat);
+  processMetrics.processCpuSeconds.set((user + system) / 1e6);
+  processMetrics.processResidentMemory.set(process.memoryUsage.rss());
+  processMetrics.processVirtualMemory.set(virtualMemoryBytes);
+  // The folder's own descriptor is one of them.
+  processMetrics.processOpenFds.set(fds.length - 1);
+  processMetrics.processMaxFds.set(parseMaxOpenFiles(limits));
+  processMetrics.processStartTime.set(parseBootTime(machine) + startTicks / ticksPerSecond);
+}

@@ -1,0 +1,44 @@
+/** An answer before it is sent, and the answers that Go's HTTP server and go-restful give for what is not there. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const plain = { 'Content-Type': 'text/plain; charset=utf-8' };
+
+export function ok(body: string, contentType = plain['Content-Type']): Reply {
+  return { status: 200, headers: { 'Content-Type': contentType }, body };
+}
+
+/** As Go's http.Error. */
+export function error(status: number, message: string): Reply {
+  return { status, headers: { ...plain, 'X-Content-Type-Options': 'nosniff' }, body: `${message}\n` };
+}
+
+/** As Go's mux, for a path that nobody serves. */
+export const notFound: Reply = error(404, '404 page not found');
+
+/** As Go's mux, for a folder without its slash. */
+export function movedTo(location: string): Reply {
+  return {
+    status: 301,
+    headers: { 'Content-Type': 'text/html; charset=utf-8', Location: location },
+    body: `<a href="${location}">Moved Permanently</a>.\n\n`,
+  };
+}
+
+/** As go-restful, which serves the paths of the API objects. */
+export function methodNotAllowed(allow: string): Reply {
+  return { status: 405, headers: { ...plain, Allow: allow }, body: '405: Method Not Allowed' };
+}
+export function notAcceptable(available: string): Reply {
+  return { status: 406, headers: plain, body: `406: Not Acceptable\n\nAvailable representations: ${available}` };
+}
+
+/** Whether a client takes a type: its exact name, or anything at all (go-restful knows no `application/*`). */
+export function accepts(accept: string | undefined, contentType: string): boolean {
+  if (accept === undefined || accept.trim() === '') return true;
+  const types = accept.split(',').map((part) => part.split(';', 1)[0]?.trim());
+  return types.includes('*/*') || types.includes(contentType);
+}

@@ -1,0 +1,63 @@
+/** Which path answers what, on each of the two servers: a request in, a reply out, nothing sent here. */
+import type { ServerUpcalls } from '../../shared/contracts/server.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { HealthCheck } from './health.ts';
+import { replyHealthz } from './healthz.ts';
+import { accepts, error, methodNotAllowed, movedTo, notAcceptable, notFound, ok, type Reply } from './reply.ts';
+
+export interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly accept: string | undefined;
+}
+
+export interface Sources {
+  readonly health: () => HealthCheck[];
+  readonly metrics: (page: 'all' | 'probes' | 'slis') => Promise<string>;
+  readonly main: ServerUpcalls;
+}
+
+/** Of the debug handlers, which this server never has (upstream InstallDebuggingDisabledHandlers). */
+const debugPrefixes = ['/run/', '/exec/', '/attach/', '/portForward/', '/containerLogs/', '/runningpods/', '/debug/pprof/', '/logs/'];
+/** Prometheus' text format, as its Go client announces it. */
+const metricsType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
+const metricsPages: Readonly<Record<string, 'all' | 'probes' | 'slis'>> = {
+  '/metrics': 'all',
+  '/metrics/probes': 'probes',
+  '/metrics/slis': 'slis',
+};
+
+/** The healthz port: upstream serves nothing else there. */
+export async function replyOnHealthz({ path, query }: Request, { health }: Sources): Promise<Reply> {
+  return isBelow(path, '/healthz') ? replyHealthz(path, query, health()) : notFound;
+}
+
+/** The read-only port. */
+export async function replyOnReadOnly(request: Request, sources: Sources): Promise<Reply> {
+  const { method, path } = request;
+  if (isBelow(path, '/healthz')) return replyHealthz(path, request.query, sources.health());
+  if (path === '/pods' || path === '/pods/') return replyJSON(request, () => sources.main.pods());
+  if (path === '/configz') {
+    return method === 'GET' ? replyJSON({ ...request, accept: undefined }, () => sources.main.configz()) : error(405, 'Method not allowed');
+  }
+  const page = metricsPages[path];
+  if (page) return ok(await sources.metrics(page), metricsType);
+  if (debugPrefixes.includes(`${path}/`)) return movedTo(`${path}/`);
+  if (debugPrefixes.some((prefix) => path.startsWith(prefix))) return error(405, 'Debug endpoints are disabled.');
+  return notFound;
+}
+
+async function replyJSON({ method, accept }: Request, ask: () => Promise<string>): Promise<Reply> {
+  if (method !== 'GET') return methodNotAllowed('GET');
+  if (!accepts(accept, 'application/json')) return notAcceptable('application/json');
+  try {
+    return ok(await ask(), 'application/json');
+  } catch (err) {
+    return error(500, messageOf(err));
+  }
+}
+
+function isBelow(path: string, root: string): boolean {
+  return path === root || path.startsWith(`${root}/`);
+}

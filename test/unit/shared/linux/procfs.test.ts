@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  countProcessors,
+  parseBootTime,
+  parseMaxOpenFiles,
+  parseMeminfo,
+  parseOsRelease,
+  parseProcessStat,
+} from '../../../../src/shared/linux/procfs.ts';
+
+test('the memory of the machine is read in bytes, counts as counts', () => {
+  const info = parseMeminfo('MemTotal:       24660000 kB\nSwapTotal:             0 kB\nHugePages_Total:       3\nNonsense\n');
+  assert.deepEqual(
+    [...info],
+    [
+      ['MemTotal', 24660000 * 1024],
+      ['SwapTotal', 0],
+      ['HugePages_Total', 3],
+    ],
+  );
+});
+
+test('a process whose name holds spaces and parentheses is read all the same', () => {
+  const fields = Array.from({ length: 30 }, (_, i) => String(i + 3)).join(' ');
+  assert.deepEqual(parseProcessStat(`12 (a) b (c) ${fields}\n`), { threads: 20, startTicks: 22, virtualMemoryBytes: 23 });
+});
+
+test('boot time, processors and limits are read from their texts', () => {
+  assert.equal(parseBootTime('cpu 1 2\nbtime 1763720000\nprocesses 5\n'), 1763720000);
+  assert.equal(countProcessors('processor\t: 0\nmodel name\t: x\n\nprocessor\t: 1\n'), 2);
+  assert.equal(
+    parseMaxOpenFiles('Limit  Soft Limit  Hard Limit Units\nMax open files            1024                 524288               files\n'),
+    1024,
+  );
+  assert.equal(parseMaxOpenFiles('Max open files            unlimited   unlimited   files\n'), Infinity);
+});
+
+test('the release file of the system is read with and without quotes', () => {
+  assert.deepEqual(
+    [...parseOsRelease('PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\n# a comment\n')],
+    [
+      ['PRETTY_NAME', 'Debian GNU/Linux 12 (bookworm)'],
+      ['ID', 'debian'],
+    ],
+  );
+});

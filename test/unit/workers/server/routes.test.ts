@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { requestLabels } from '../../../../src/workers/server/request-metrics.ts';
+import { replyOnHealthz, replyOnReadOnly, type Sources } from '../../../../src/workers/server/routes.ts';
+
+const sources: Sources = {
+  health: () => [{ name: 'ping', fault: '', note: '' }],
+  metrics: async (page) => `page ${page}`,
+  main: { pods: async () => '{"kind":"PodList"}', configz: async () => '{"kubeletconfig":{}}' },
+};
+const request = (method: string, target: string, accept?: string) => {
+  const [path = '', query = ''] = target.split('?');
+  return { method, path, query: new URLSearchParams(query), accept };
+};
+
+const readOnly: { ask: [string, string, string?]; want: [number, string, string] }[] = [
+  { ask: ['GET', '/healthz'], want: [200, 'text/plain; charset=utf-8', 'ok'] },
+  { ask: ['POST', '/healthz/ping'], want: [200, 'text/plain; charset=utf-8', 'ok'] },
+  { ask: ['GET', '/healthzz'], want: [404, 'text/plain; charset=utf-8', '404 page not found\n'] },
+  { ask: ['GET', '/pods'], want: [200, 'application/json', '{"kind":"PodList"}'] },
+  { ask: ['GET', '/pods/', 'text/html, */*;q=0.1'], want: [200, 'application/json', '{"kind":"PodList"}'] },
+  {
+    ask: ['GET', '/pods', 'text/html'],
+    want: [406, 'text/plain; charset=utf-8', '406: Not Acceptable\n\nAvailable representations: application/json'],
+  },
+  { ask: ['POST', '/pods'], want: [405, 'text/plain; charset=utf-8', '405: Method Not Allowed'] },
+  { ask: ['GET', '/configz', 'text/html'], want: [200, 'application/json', '{"kubeletconfig":{}}'] },
+  { ask: ['GET', '/metrics'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page all'] },
+  { ask: ['GET', '/metrics/slis'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page slis'] },
+  { ask: ['GET', '/metrics/probes'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page probes'] },
+  { ask: ['GET', '/metrics/none'], want: [404, 'text/plain; charset=utf-8', '404 page not found\n'] },
+  { ask: ['POST', '/exec/default/web/app'], want: [405, 'text/plain; charset=utf-8', 'Debug endpoints are disabled.\n'] },
+  { ask: ['GET', '/run'], want: [301, 'text/html; charset=utf-8', '<a href="/run/">Moved Permanently</a>.\n\n'] },
+  { ask: ['GET', '/runningpods/'], want: [405, 'text/plain; charset=utf-8', 'Debug endpoints are disabled.\n'] },
+  { ask: ['GET', '/'], want: [404, 'text/plain; charset=utf-8', '404 page not found\n'] },
+  { ask: ['GET', '/../etc/passwd'], want: [404, 'text/plain; charset=utf-8', '404 page not found\n'] },
+];
+for (const { ask, want } of readOnly) {
+  test(`the read-only port answers ${ask.join(' ')} with ${want[0]}`, async () => {
+    const { status, headers, body } = await replyOnReadOnly(request(...ask), sources);
+    assert.deepEqual([status, headers['Content-Type'], body], want);
+  });
+}
+
+test('the healthz port answers nothing but /healthz', async () => {
+  assert.equal((await replyOnHealthz(request('GET', '/healthz'), sources)).body, 'ok');
+  for (const path of ['/pods', '/metrics', '/configz', '/exec/a/b/c'])
+    assert.equal((await replyOnHealthz(request('GET', path), sources)).status, 404);
+});
+
+test('a main thread that does not answer is an internal error with its reason', async () => {
+  const main = { ...sources.main, pods: () => Promise.reject(new Error('the main thread did not answer')) };
+  const { status, body } = await replyOnReadOnly(request('GET', '/pods'), { ...sources, main });
+  assert.deepEqual([status, body], [500, 'the main thread did not answer\n']);
+});
+
+const labels: { ask: [string, string]; want: [string, string, string] }[] = [
+  { ask: ['GET', '/pods'], want: ['GET', 'pods', 'false'] },
+  { ask: ['GET', '/metrics/cadvisor'], want: ['GET', 'metrics/cadvisor', 'false'] },
+  { ask: ['GET', '/metrics/other'], want: ['GET', 'other', 'false'] },
+  { ask: ['POST', '/exec/ns/pod/c'], want: ['POST', 'exec', 'true'] },
+  { ask: ['PROPFIND', '/x/y?z'], want: ['other', 'other', 'false'] },
+  { ask: ['GET', '/healthz/ping'], want: ['GET', 'healthz', 'false'] },
+];
+for (const { ask, want } of labels) {
+  test(`${ask.join(' ')} is counted under ${want.join(', ')}`, () => {
+    const { method, path, long_running } = requestLabels(...ask, 'readonly');
+    assert.deepEqual([method, path, long_running], want);
+  });
+}
