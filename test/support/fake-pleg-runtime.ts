@@ -111,7 +111,7 @@ export class FakePlegRuntime implements PlegRuntime {
   }
 
   say(event: cri.DeepPartial<cri.ContainerEventResponse> | null): void {
-    this.#stream.resolve(event && cri.ContainerEventResponse.fromPartial(event as object));
+    this.#stream.resolve(event && cri.ContainerEventResponse.fromPartial(event));
   }
 
   async facts(signal: AbortSignal): Promise<RuntimeFacts> {

@@ -44,8 +44,8 @@ export class CriError extends Error {
   override readonly name = 'CriError';
   readonly call: string;
   readonly code: number;
-  constructor(call: string, code: number, details: string, cause?: unknown) {
-    super(`${call}: rpc error: code = ${codeName(code)} desc = ${details}`, { cause });
+  constructor(call: string, code: number, details: string) {
+    super(`${call}: rpc error: code = ${codeName(code)} desc = ${details}`);
     this.call = call;
     this.code = code;
   }
@@ -207,7 +207,8 @@ function serialize(type: Message<unknown>, message: never): Buffer {
 
 function toCriError(call: string, err: unknown): CriError {
   const { code = GrpcStatus.UNKNOWN, details } = err as Partial<ServiceError>;
-  return new CriError(call, code, details ?? String(err), err);
+  // grpc-js ends what it says of a connection with an empty note on name resolution.
+  return new CriError(call, code, (details ?? String(err)).replace(/ Resolution note: $/, ''));
 }
 
 export class CriClient {

@@ -55,7 +55,7 @@ export class PodLooker {
     try {
       if (beganAtMs === undefined) {
         const { sandboxes, containers } = await runtime.listPod(uid, signal);
-        records.applyPodLists(sandboxes, containers, clock.monotonic());
+        records.applyPodLists(uid, sandboxes, containers, clock.monotonic());
       }
       const record = records.get(uid);
       if (!record) return null;

@@ -164,10 +164,15 @@ export class PodRecords {
     return changed || containersChanged;
   }
 
-  /** Takes in one pod's part of the lists, for a look: what is new in it. What is missing in it, a look asks the runtime about. */
-  applyPodLists(sandboxes: readonly PodSandbox[], containers: readonly Container[], nowMs: number): void {
+  /**
+   * Takes in one pod's part of the lists, for a look: what is new in it. What is missing in it may have been made since, or carry no
+   * label: the look asks about it, also where its status was final.
+   */
+  applyPodLists(uid: PodUID, sandboxes: readonly PodSandbox[], containers: readonly Container[], nowMs: number): void {
     for (const sandbox of sandboxes) if (!this.#sandboxes.get(sandbox.id)) this.#addSandbox(sandbox, nowMs);
     for (const container of containers) if (!this.#containers.get(container.id)) this.#addContainer(container, nowMs);
+    const listed = new Set<string>([...sandboxes, ...containers].map(({ id }) => id));
+    for (const item of this.#pods.get(uid)?.items.values() ?? []) if (!listed.has(item.id)) item.final = false;
   }
 
   /** The runtime said so of one item, in answer to a question. */

@@ -12,8 +12,7 @@ import {
 } from '../../../../src/workers/pleg/to-runtime-status.ts';
 
 const sandboxID = 's1' as SandboxID;
-const status = (given: DeepPartial<ContainerStatus>) =>
-  toRuntimeContainerStatus(ContainerStatus.fromPartial(given as object), sandboxID, '');
+const status = (given: DeepPartial<ContainerStatus>) => toRuntimeContainerStatus(ContainerStatus.fromPartial(given), sandboxID, '');
 
 suite('a container of the runtime as the kubelet knows it', () => {
   test('one that has exited, with all that the runtime may say', () => {
