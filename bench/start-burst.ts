@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CriDriver } from './driver/cri-driver.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { benchCommand, benchImage, benchPodSpec, startContainerd } from './harness/containerd.ts';
-import { KubeletProcess } from './harness/kubelet-process.ts';
+import { ensureKubelet, KubeletProcess } from './harness/kubelet-process.ts';
 import { percentile } from './harness/statistics.ts';
 
 const pods = 100;
@@ -24,6 +24,7 @@ export const benchmark: Benchmark = {
   about: `${pods} pods at once on containerd, by their containers' own start times; the floor is the bare driver at the parallelism at which it is fastest.`,
   needs: 'root',
   async run(context) {
+    ensureKubelet();
     const containerd = await startContainerd(context);
     const driver = new CriDriver(containerd.endpoint, benchImage, benchCommand);
     context.after(async () => driver.close());

@@ -11,7 +11,7 @@ import { CriDriver } from './driver/cri-driver.ts';
 import { RecordingProxy } from './driver/recording-proxy.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { benchCommand, benchImage, benchPodSpec, startContainerd } from './harness/containerd.ts';
-import { KubeletProcess } from './harness/kubelet-process.ts';
+import { ensureKubelet, KubeletProcess } from './harness/kubelet-process.ts';
 import { percentile, unionLength } from './harness/statistics.ts';
 
 const repeats = 30;
@@ -24,6 +24,7 @@ export const benchmark: Benchmark = {
     'One pod at a time on containerd: manifest written → the kubelet shows its container running. Overhead is that minus RunPodSandbox, CreateContainer and StartContainer.',
   needs: 'root',
   async run(context) {
+    ensureKubelet();
     const containerd = await startContainerd(context);
     const driver = new CriDriver(containerd.endpoint, benchImage, benchCommand);
     context.after(async () => driver.close());

@@ -1,12 +1,17 @@
-/** The kubelet under measurement: the compiled daemon, standalone on a folder of manifests of its own, as its users run it. */
+/**
+ * The kubelet under measurement: the compiled daemon, standalone on a folder of manifests of its own, as its users run it. As root it makes
+ * cgroups for its pods, below a root of its own; without, it is told not to.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import { build, isBuilt } from '../../scripts/build.ts';
+import { removeCgroup } from '../../scripts/host/cgroups.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 
 export interface KubeletProcessOptions {
@@ -18,7 +23,9 @@ export interface KubeletProcessOptions {
 }
 
 const root = join(import.meta.dirname, '../..');
+const executable = join(root, 'bin/kubelet');
 const nodeName = 'bench';
+const makesCgroups = process.getuid?.() === 0;
 const startTimeoutMs = 30_000;
 /** The daemon promises 5 s for its own end. */
 const stopTimeoutMs = 15_000;
@@ -40,10 +47,7 @@ export class KubeletProcess {
 
   /** Resolves once /healthz says ok. Rejects with the end of its log when it does not come up, or is not built. */
   static async start(options: KubeletProcessOptions): Promise<KubeletProcess> {
-    const executable = join(root, 'bin/kubelet');
-    for (const needed of [executable, join(root, 'dist/src/main/cli.js')]) {
-      if (!existsSync(needed)) throw new Error(`${needed} is not there: npm run build makes it`);
-    }
+    ensureKubelet();
     const folder = mkdtempSync(join(tmpdir(), 'bench-kubelet-'));
     for (const sub of ['manifests', 'root', 'logs', 'certificates']) mkdirSync(join(folder, sub));
     const [healthz, readOnly] = [await freePort(), await freePort()];
@@ -109,7 +113,13 @@ export class KubeletProcess {
       clearTimeout(timer);
     }
     await this.#http.close();
+    await this.#removeCgroups();
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Empty once the pods are gone; what a pod still holds is left. */
+  async #removeCgroups(): Promise<void> {
+    for (let attempt = 0; makesCgroups && attempt < 20 && !removeCgroup(cgroupRootOf(this.#folder)); attempt += 1) await sleep(50);
   }
 
   async #healthy(url: string): Promise<void> {
@@ -126,7 +136,13 @@ export class KubeletProcess {
   }
 }
 
-/** cgroups below a root of its own, no swap check, no ports but its own: it must not meet another kubelet on the host. */
+/** Before anything is measured: the daemon, compiled from the sources as they are. Throws with the compiler's word. */
+export function ensureKubelet(): void {
+  if (!existsSync(executable)) throw new Error(`${executable} is not there`);
+  if (!isBuilt()) build();
+}
+
+/** No swap check, no ports but its own: it must not meet another kubelet on the host. */
 function configuration(
   folder: string,
   { runtimeEndpoint, maxPods = 110, config }: KubeletProcessOptions,
@@ -140,9 +156,7 @@ function configuration(
     staticPodPath: join(folder, 'manifests'),
     podLogsDir: join(folder, 'logs'),
     cgroupDriver: 'cgroupfs',
-    cgroupRoot: '/',
-    cgroupsPerQOS: false,
-    enforceNodeAllocatable: [],
+    ...(makesCgroups ? { cgroupRoot: cgroupRootOf(folder) } : { cgroupsPerQOS: false, enforceNodeAllocatable: [] }),
     failSwapOn: false,
     failCgroupV1: false,
     enableServer: true,
@@ -164,4 +178,8 @@ async function freePort(): Promise<number> {
   await once(server, 'close');
   if (address === null || typeof address === 'string') throw new Error('no free port');
   return address.port;
+}
+
+function cgroupRootOf(folder: string): string {
+  return `/${basename(folder)}`;
 }

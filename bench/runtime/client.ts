@@ -33,7 +33,17 @@ export async function startRuntimeProcess(options: RuntimeOptionsInput = {}): Pr
   const socket = join(folder, 'cri.sock');
   const controlSocket = join(folder, 'control.sock');
   const entry = fileURLToPath(new URL(`./index${extname(import.meta.url)}`, import.meta.url));
-  const args = ['--single-threaded-gc', entry, '--socket', socket, '--control', controlSocket, '--config', JSON.stringify(options), '--with-parent'];
+  const args = [
+    '--single-threaded-gc',
+    entry,
+    '--socket',
+    socket,
+    '--control',
+    controlSocket,
+    '--config',
+    JSON.stringify(options),
+    '--with-parent',
+  ];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
   try {
     await untilReady(child);
