@@ -9,6 +9,8 @@ import { containerResources } from './linux-resources.ts';
 import { containerSecurityContext, verifyRunAsNonRoot } from './security-context.ts';
 import type { ContainerConfigInput } from './types.ts';
 
+const utf8 = new TextEncoder();
+
 /** Throws KubeletError `CreateContainerConfigError`: the pod asks for what cannot be, or breaks its own non-root policy. */
 export function makeContainerConfig(input: ContainerConfigInput): ContainerConfig {
   try {
@@ -30,7 +32,7 @@ function make(input: ContainerConfigInput): ContainerConfig {
     command: (container.command ?? []).map((part) => expand(part, resolve)),
     args: (container.args ?? []).map((part) => expand(part, resolve)),
     workingDir: container.workingDir ?? '',
-    envs: env.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
+    envs: env.map(({ name, value }) => ({ key: name, value: utf8.encode(value) })),
     mounts: userNamespace
       ? input.mounts.map((mount) => ({ ...mount, uidMappings: userNamespace.uids, gidMappings: userNamespace.gids }))
       : [...input.mounts],

@@ -45,7 +45,10 @@ export function normalizeSysctl(name: string): string {
  * are the configuration's allowedUnsafeSysctls: names, or prefixes that end in `*`.
  */
 export function checkSysctls(pod: Pod, allowedUnsafeSysctls: readonly string[], kernelVersion: string): string | null {
-  const allowed = [...safeSysctls.filter(([, since]) => isKernelAtLeast(kernelVersion, since)).map(([name]) => name), ...allowedUnsafeSysctls];
+  const allowed = [
+    ...safeSysctls.filter(([, since]) => isKernelAtLeast(kernelVersion, since)).map(([name]) => name),
+    ...allowedUnsafeSysctls,
+  ];
   for (const { name } of pod.spec.securityContext?.sysctls ?? []) {
     const forbidden = checkOne(normalizeSysctl(name), allowed, pod);
     if (forbidden !== null) return `forbidden sysctl: ${forbidden}`;

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ContainerConfig, PodSandboxConfig, Signal } from '../../../../../src/shared/cri/generated/cri-v1.ts';
+import { makeContainerConfig, makeSandboxConfig } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
+import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainerConfigInput, aSandboxConfigInput, someSettings } from '../../../../support/runtime-config-inputs.ts';
+
+test('a sandbox’s config is what upstream would ask for', () => {
+  const pod = aPod({
+    metadata: { labels: { app: 'web' } },
+    spec: {
+      securityContext: { runAsUser: 5, fsGroup: 6, supplementalGroups: [7], sysctls: [{ name: 'net/ipv4/tcp_syncookies', value: '1' }] },
+      containers: [
+        aContainer({
+          securityContext: { privileged: true },
+          ports: [
+            { containerPort: 80, hostPort: 8080 },
+            { containerPort: 53, protocol: 'UDP', hostIP: '::1' },
+            { containerPort: 80, hostPort: 8080 },
+          ],
+        }),
+      ],
+    },
+  });
+  const { config, warnings } = makeSandboxConfig(aSandboxConfigInput({ pod, attempt: 2 }));
+  assert.deepEqual(warnings, []);
+  assert.deepEqual(config.metadata, { name: 'web', namespace: 'default', uid: 'uid-web', attempt: 2 });
+  assert.equal(config.hostname, 'web');
+  assert.equal(config.logDirectory, '/var/log/pods/default_web_uid-web');
+  assert.deepEqual(config.portMappings, [
+    { protocol: 0, containerPort: 80, hostPort: 8080, hostIp: '' },
+    { protocol: 1, containerPort: 53, hostPort: 0, hostIp: '::1' },
+  ]);
+  assert.equal(config.linux?.cgroupParent, '/kubepods/besteffort/poduid-web');
+  assert.deepEqual(config.linux?.sysctls, { 'net.ipv4.tcp_syncookies': '1' });
+  const security = config.linux?.securityContext;
+  assert.deepEqual([security?.privileged, security?.runAsUser, security?.supplementalGroups], [true, { value: 5n }, [6n, 7n]]);
+  assert.deepEqual(security?.seccomp, { profileType: 0, localhostRef: '' });
+  // It is a whole message: the wire gives back what was put in.
+  assert.deepEqual(PodSandboxConfig.decode(PodSandboxConfig.encode(config).finish()), config);
+});
+
+test('in the network of the host a sandbox has the host’s name', () => {
+  const { config } = makeSandboxConfig(aSandboxConfigInput({ pod: aPod({ spec: { hostNetwork: true } }) }));
+  assert.equal(config.hostname, '');
+  assert.equal(config.linux?.securityContext?.namespaceOptions?.network, 2);
+});
+
+test('a sandbox that cannot be is an error with a reason', () => {
+  const pod = aPod({ spec: { subdomain: 'NO' } });
+  assert.throws(() => makeSandboxConfig(aSandboxConfigInput({ pod })), { reason: 'CreatePodSandboxError', message: /Subdomain "NO"/ });
+});
+
+test('a container’s config is what upstream would ask for', () => {
+  const container = aContainer({
+    command: ['sh', '-c', 'echo $(WHO) $$(WHO) $(NOBODY)'],
+    args: ['$(WHO)'],
+    workingDir: '/work',
+    stdin: true,
+    tty: true,
+  });
+  const mount = { ...ContainerConfig.fromPartial({ mounts: [{ containerPath: '/data', hostPath: '/var/data' }] }).mounts[0]! };
+  const config = makeContainerConfig(
+    aContainerConfigInput({
+      container,
+      restartCount: 4,
+      env: [{ name: 'WHO', value: 'wörld' }],
+      mounts: [mount],
+      cdiDeviceNames: ['vendor.com/gpu=0'],
+    }),
+  );
+  assert.deepEqual(config.metadata, { name: 'app', attempt: 4 });
+  assert.deepEqual([config.image?.image, config.image?.userSpecifiedImage], ['sha256:abc', 'local.example/app:1']);
+  assert.deepEqual(config.command, ['sh', '-c', 'echo wörld $(WHO) $(NOBODY)']);
+  assert.deepEqual(config.args, ['wörld']);
+  assert.deepEqual(
+    config.envs.map(({ key, value }) => [key, Buffer.from(value).toString()]),
+    [['WHO', 'wörld']],
+  );
+  assert.deepEqual(
+    [config.logPath, config.workingDir, config.stdin, config.stdinOnce, config.tty],
+    ['app/4.log', '/work', true, false, true],
+  );
+  assert.deepEqual(config.CDIDevices, [{ name: 'vendor.com/gpu=0' }]);
+  assert.equal(config.linux?.resources?.oomScoreAdj, 1000n);
+  assert.equal(config.annotations['io.kubernetes.container.restartCount'], '4');
+  assert.deepEqual(ContainerConfig.decode(ContainerConfig.encode(config).finish()), config);
+});
+
+test('a container that may not run as root, and would, is an error with a reason', () => {
+  const input = aContainerConfigInput({ container: aContainer({ securityContext: { runAsNonRoot: true } }) });
+  assert.throws(() => makeContainerConfig(input), { reason: 'CreateContainerConfigError', message: /image will run as root/ });
+});
+
+test('an ephemeral container joins the processes of its target, unless the pod shares them all', () => {
+  const targetContainerID = 'target';
+  const own = makeContainerConfig(aContainerConfigInput({ targetContainerID })).linux?.securityContext?.namespaceOptions;
+  assert.deepEqual([own?.pid, own?.targetId], [3, 'target']);
+  const pod = aPod({ spec: { shareProcessNamespace: true } });
+  const shared = makeContainerConfig(aContainerConfigInput({ pod, targetContainerID })).linux?.securityContext?.namespaceOptions;
+  assert.deepEqual([shared?.pid, shared?.targetId], [0, '']);
+});
+
+test('a stop signal is passed on where its gate is on', () => {
+  const signalOf = (stopSignal: string, gate: boolean) =>
+    makeContainerConfig(
+      aContainerConfigInput({
+        container: aContainer({ lifecycle: { stopSignal } }),
+        settings: { ...someSettings, featureGates: { ContainerStopSignals: gate } },
+      }),
+    ).stopSignal;
+  assert.equal(signalOf('SIGUSR1', false), 0);
+  assert.deepEqual(
+    ['SIGUSR1', 'SIGRTMIN+3', 'SIGRTMAX-14', 'SIGNONE', 'constructor'].map((name) => signalOf(name, true)),
+    [Signal.SIGUSR1, Signal.SIGRTMINPLUS3, Signal.SIGRTMAXMINUS14, Signal.RUNTIME_DEFAULT, Signal.RUNTIME_DEFAULT],
+  );
+});
+
+test('every mount of a pod with users of its own is mapped to them', () => {
+  const userNamespace = {
+    mode: 0 as const,
+    uids: [{ hostId: 65536, containerId: 0, length: 65536 }],
+    gids: [{ hostId: 65536, containerId: 0, length: 65536 }],
+  };
+  const [mount] = ContainerConfig.fromPartial({ mounts: [{ containerPath: '/data' }] }).mounts;
+  const config = makeContainerConfig(aContainerConfigInput({ pod: aPod({ spec: { hostUsers: false } }), userNamespace, mounts: [mount!] }));
+  assert.deepEqual(config.mounts[0]?.uidMappings, userNamespace.uids);
+});

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, PodSpec, SecurityContext } from '../../../../../src/shared/kubernetes/api.ts';
+import {
+  containerSecurityContext,
+  effectiveSecurityContext,
+  verifyRunAsNonRoot,
+} from '../../../../../src/workers/pod-sync/runtime-config/security-context.ts';
+import type { ContainerConfigInput, ImageUser } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
+import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainerConfigInput, someHostFacts, someSettings } from '../../../../support/runtime-config-inputs.ts';
+
+interface Fields {
+  readonly pod?: PodSpec['securityContext'];
+  readonly container?: SecurityContext;
+  readonly annotations?: Record<string, string>;
+  readonly spec?: Partial<PodSpec>;
+  readonly input?: Partial<ContainerConfigInput>;
+}
+
+function contextOf({ pod: podContext, container: own, annotations, spec, input }: Fields) {
+  const container: Container = aContainer(own ? { securityContext: own } : {});
+  const pod = aPod({
+    spec: { containers: [container], ...(podContext ? { securityContext: podContext } : {}), ...spec },
+    ...(annotations ? { metadata: { annotations } } : {}),
+  });
+  return containerSecurityContext(aContainerConfigInput({ pod, container, ...input }));
+}
+
+test('a container that says nothing runs as the image says, confined by nothing but the defaults', () => {
+  const context = contextOf({});
+  assert.deepEqual(context.namespaceOptions, { network: 0, pid: 1, ipc: 0, targetId: '', usernsOptions: undefined });
+  assert.deepEqual(context.runAsUser, { value: 0n });
+  assert.deepEqual(context.seccomp, { profileType: 1, localhostRef: '' });
+  assert.equal(context.capabilities, undefined);
+  assert.equal(context.noNewPrivs, false);
+  assert.equal(context.maskedPaths.length, 12);
+  assert.ok(context.maskedPaths.includes('/proc/kcore'));
+  assert.deepEqual(context.readonlyPaths, ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger']);
+});
+
+test('the own security context of a container wins over that of its pod, field by field', () => {
+  const pod = aPod({ spec: { securityContext: { runAsUser: 1, runAsGroup: 2, runAsNonRoot: true, fsGroup: 9 } } });
+  const container = aContainer({ securityContext: { runAsUser: 7, capabilities: { drop: ['ALL'] } } });
+  assert.deepEqual(effectiveSecurityContext(pod, container), {
+    runAsUser: 7,
+    runAsGroup: 2,
+    runAsNonRoot: true,
+    capabilities: { drop: ['ALL'] },
+  });
+});
+
+test('what the spec asks for reaches the runtime', () => {
+  const context = contextOf({
+    pod: { fsGroup: 5, supplementalGroups: [6, 7], supplementalGroupsPolicy: 'Strict', seLinuxOptions: { level: 's0:c1,c2' } },
+    container: {
+      privileged: true,
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      procMount: 'Unmasked',
+      runAsUser: 0,
+      runAsGroup: 3,
+      capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
+    },
+    spec: { hostNetwork: true, hostPID: true, hostIPC: true },
+  });
+  assert.deepEqual(context.namespaceOptions, { network: 2, pid: 2, ipc: 2, targetId: '', usernsOptions: undefined });
+  assert.deepEqual([context.runAsUser, context.runAsGroup], [{ value: 0n }, { value: 3n }]);
+  assert.deepEqual([context.privileged, context.readonlyRootfs, context.noNewPrivs], [true, true, true]);
+  assert.deepEqual([context.maskedPaths, context.readonlyPaths], [[], []]);
+  assert.deepEqual([context.supplementalGroups, context.supplementalGroupsPolicy], [[5n, 6n, 7n], 1]);
+  assert.deepEqual(context.capabilities, { addCapabilities: ['NET_ADMIN'], dropCapabilities: ['ALL'], addAmbientCapabilities: [] });
+  assert.deepEqual(context.selinuxOptions, { user: '', role: '', type: '', level: 's0:c1,c2' });
+});
+
+test('containers of one pod see each other’s processes when the pod shares them', () => {
+  assert.equal(contextOf({ spec: { shareProcessNamespace: true } }).namespaceOptions?.pid, 0);
+});
+
+test('a pod that wants users of its own never runs with those of the host', () => {
+  assert.throws(() => contextOf({ spec: { hostUsers: false } }), /asks for a user namespace/);
+  const userNamespace = { mode: 0, uids: [{ hostId: 65536, containerId: 0, length: 65536 }], gids: [] } as const;
+  const context = contextOf({
+    spec: { hostUsers: false },
+    input: { userNamespace: { ...userNamespace, uids: [...userNamespace.uids], gids: [] } },
+  });
+  assert.equal(context.namespaceOptions?.usernsOptions?.uids[0]?.hostId, 65536);
+});
+
+test('thermal throttles of this host are masked too', () => {
+  const path = '/sys/devices/system/cpu/cpu0/thermal_throttle';
+  assert.equal(contextOf({ input: { host: { ...someHostFacts, thermalThrottlePaths: [path] } } }).maskedPaths.at(-1), path);
+});
+
+const seccomp: readonly [name: string, fields: Fields, want: [type: number, ref: string]][] = [
+  ['none is unconfined', {}, [1, '']],
+  ['none on a node with a default', { input: { settings: { ...someSettings, seccompDefault: true } } }, [0, '']],
+  ['the profile of the pod', { pod: { seccompProfile: { type: 'RuntimeDefault' } } }, [0, '']],
+  [
+    'the own one wins',
+    { pod: { seccompProfile: { type: 'RuntimeDefault' } }, container: { seccompProfile: { type: 'Unconfined' } } },
+    [1, ''],
+  ],
+  [
+    'a local file',
+    { container: { seccompProfile: { type: 'Localhost', localhostProfile: 'my/p.json' } } },
+    [2, '/var/lib/kubelet/seccomp/my/p.json'],
+  ],
+];
+for (const [name, fields, [profileType, localhostRef]] of seccomp) {
+  test(`seccomp: ${name}`, () => assert.deepEqual(contextOf(fields).seccomp, { profileType, localhostRef }));
+}
+test('seccomp: a local file without a name is refused', () => {
+  assert.throws(() => contextOf({ container: { seccompProfile: { type: 'Localhost' } } }), /localhostProfile must be set/);
+});
+
+const annotation = (value: string) => ({ 'container.apparmor.security.beta.kubernetes.io/app': value });
+const armor: readonly [name: string, fields: Fields, want: [type: number | undefined, old: string]][] = [
+  ['none', {}, [undefined, '']],
+  ['the profile of the pod', { pod: { appArmorProfile: { type: 'RuntimeDefault' } } }, [0, 'runtime/default']],
+  ['the own one', { container: { appArmorProfile: { type: 'Unconfined' } } }, [1, 'unconfined']],
+  ['a local one', { container: { appArmorProfile: { type: 'Localhost', localhostProfile: 'p' } } }, [2, 'localhost/p']],
+  [
+    'by annotation, before the pod’s',
+    { annotations: annotation('localhost/q'), pod: { appArmorProfile: { type: 'Unconfined' } } },
+    [2, 'localhost/q'],
+  ],
+  ['an annotation that says nothing', { annotations: annotation('what') }, [undefined, '']],
+];
+for (const [name, fields, want] of armor) {
+  test(`AppArmor: ${name}`, () => {
+    const { apparmor, apparmorProfile } = contextOf(fields);
+    assert.deepEqual([apparmor?.profileType, apparmorProfile], want);
+  });
+}
+
+const users: readonly [name: string, own: SecurityContext, image: ImageUser, want: RegExp | null][] = [
+  ['root is allowed when nobody forbids it', {}, {}, null],
+  ['a user of the spec', { runAsNonRoot: true, runAsUser: 5 }, {}, null],
+  [
+    'root in the spec',
+    { runAsNonRoot: true, runAsUser: 0 },
+    {},
+    /^container's runAsUser breaks non-root policy \(pod: "web_default\(uid-web\)", container: app\)$/,
+  ],
+  ['a user of the image', { runAsNonRoot: true }, { uid: 5 }, null],
+  ['root in the image', { runAsNonRoot: true }, { uid: 0n }, /^container has runAsNonRoot and image will run as root /],
+  ['an image that says nothing', { runAsNonRoot: true }, {}, /image will run as root/],
+  [
+    'a name in the image',
+    { runAsNonRoot: true },
+    { username: 'nginx' },
+    /image has non-numeric user \(nginx\), cannot verify user is non-root/,
+  ],
+  [
+    'a user that cannot be',
+    { runAsNonRoot: true },
+    { uid: 3_000_000_000 },
+    /invalid user id \(3000000000\)\. \(Must be 1-\(2147483647\)\)/,
+  ],
+  ['runAsNonRoot: false', { runAsNonRoot: false, runAsUser: 0 }, {}, null],
+];
+for (const [name, own, image, want] of users) {
+  test(`non-root: ${name} is ${want ? 'refused' : 'fine'}`, () => {
+    const verify = () => verifyRunAsNonRoot(aPod(), aContainer({ securityContext: own }), image);
+    if (want) assert.throws(verify, { message: want });
+    else verify();
+  });
+}
+
+test('an image’s user is a number or a name, the number first', () => {
+  const by = (imageUser: ImageUser) => contextOf({ input: { imageUser } });
+  assert.deepEqual([by({ uid: 33 }).runAsUser, by({ uid: 33 }).runAsUsername], [{ value: 33n }, '']);
+  assert.deepEqual([by({ username: 'www' }).runAsUser, by({ username: 'www' }).runAsUsername], [undefined, 'www']);
+});

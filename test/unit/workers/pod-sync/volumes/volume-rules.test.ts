@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Volume, VolumeMount } from '../../../../../src/shared/kubernetes/api.ts';
+import { validatePath } from '../../../../../src/workers/pod-sync/volumes/atomic-writer.ts';
+import { mountPropagation, recursiveReadOnly, subPathOf } from '../../../../../src/workers/pod-sync/volumes/mount-options.ts';
+import { nestedMountpoints } from '../../../../../src/workers/pod-sync/volumes/nested-mountpoints.ts';
+import { kindOf, usedVolumes } from '../../../../../src/workers/pod-sync/volumes/volume-kind.ts';
+import { aContainer, aPod } from '../../../../support/pods.ts';
+
+const mount = (fields: Partial<VolumeMount>): VolumeMount => ({ name: 'v', mountPath: '/v', ...fields });
+
+for (const [path, want] of [
+  ['a', 'a'],
+  ['a/b//c/', 'a/b/c'],
+  ['./a', 'a'],
+  ['..a/b', /must not start with/],
+  ['a/..b', 'a/..b'],
+  ['', /must not be empty/],
+  ['/a', /must be relative/],
+  ['a/../b', /must not contain/],
+  ['.', /must name a file/],
+  ['x'.repeat(256), /filenames must be/],
+  ['x/'.repeat(2049), /less than or equal to 4096/],
+] as const) {
+  test(`a file of a volume may ${typeof want === 'string' ? '' : 'not '}be ${path.slice(0, 12)}`, () => {
+    if (typeof want === 'string') assert.equal(validatePath(path), want);
+    else assert.throws(() => validatePath(path), want);
+  });
+}
+
+test('propagation has three modes, and none is the default', () => {
+  assert.deepEqual([undefined, 'None', 'HostToContainer', 'Bidirectional'].map(mountPropagation), [0, 0, 1, 2]);
+});
+
+const rro: readonly [fields: Partial<VolumeMount>, supported: boolean, want: boolean | RegExp][] = [
+  [{}, true, false],
+  [{ recursiveReadOnly: 'Disabled' }, true, false],
+  [{ readOnly: true, recursiveReadOnly: 'IfPossible' }, false, false],
+  [{ readOnly: true, recursiveReadOnly: 'IfPossible' }, true, true],
+  [{ readOnly: true, recursiveReadOnly: 'Enabled' }, true, true],
+  [{ readOnly: true, recursiveReadOnly: 'Enabled' }, false, /not supported by the runtime/],
+  [{ recursiveReadOnly: 'IfPossible' }, true, /not read-only/],
+  [
+    { readOnly: true, recursiveReadOnly: 'Enabled', mountPropagation: 'HostToContainer' },
+    true,
+    /not compatible with propagation "HostToContainer"/,
+  ],
+  [{ readOnly: true, recursiveReadOnly: 'Perhaps' }, true, /unknown recursive read-only mode "Perhaps"/],
+];
+for (const [fields, supported, want] of rro) {
+  test(`recursive read-only ${JSON.stringify(fields)} on a runtime that ${supported ? 'has' : 'lacks'} it: ${want}`, () => {
+    if (typeof want === 'boolean') assert.equal(recursiveReadOnly(mount(fields), supported), want);
+    else assert.throws(() => recursiveReadOnly(mount(fields), supported), want);
+  });
+}
+
+test('a subPath is taken as it is, a subPathExpr is expanded', () => {
+  const env = [{ name: 'POD', value: 'web' }];
+  assert.equal(subPathOf(mount({}), env), '');
+  assert.equal(subPathOf(mount({ subPath: '$(POD)' }), env), '$(POD)');
+  assert.equal(subPathOf(mount({ subPathExpr: 'logs/$(POD)/$$(POD)' }), env), 'logs/web/$(POD)');
+  assert.throws(() => subPathOf(mount({ subPathExpr: '$(UP)' }), [{ name: 'UP', value: '../x' }]), /must not contain '..'/);
+});
+
+test('where volumes are mounted within one there are folders for them, but not within those', () => {
+  const at = (name: string, mountPath: string) => ({ name, mountPath });
+  const containers = [
+    aContainer({
+      volumeMounts: [
+        at('v', '/dir/'),
+        at('a', '/dir/nested'),
+        at('b', '/dir/nested/double'),
+        at('c', '/dir/nested-vol'),
+        at('d', '/dir2/x'),
+      ],
+    }),
+    aContainer({ name: 'other', volumeMounts: [at('v', '/else'), at('a', '/else/x/y')] }),
+  ];
+  assert.deepEqual(nestedMountpoints(aPod({ spec: { containers } }), 'v').sort(), ['nested', 'nested-vol', 'x/y']);
+  assert.deepEqual(nestedMountpoints(aPod({ spec: { containers } }), 'd'), []);
+});
+
+test('a volume without a source is an emptyDir; only mounted ones are used', () => {
+  assert.equal(kindOf({ name: 'v' }).kind, 'emptyDir');
+  assert.equal(kindOf({ name: 'v', image: { reference: 'r' } }).kind, 'image');
+  const volumes: Volume[] = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
+  const containers = [aContainer({ volumeMounts: [mount({ name: 'a' })] })];
+  const initContainers = [aContainer({ name: 'i', volumeDevices: [{ name: 'c', devicePath: '/dev/x' }] })];
+  assert.deepEqual(
+    usedVolumes(aPod({ spec: { volumes, containers, initContainers } })).map(({ name }) => name),
+    ['a', 'c'],
+  );
+});
