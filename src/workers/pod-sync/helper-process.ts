@@ -46,10 +46,12 @@ export class HelperProcess {
 
   constructor({ entry, idleMs, logger, onExit }: HelperProcessOptions) {
     this.#idleMs = idleMs;
-    // Nothing of this process's own options and environment: what it is started with must not depend on who tests or traces the daemon.
+    const libraries = process.env['LD_LIBRARY_PATH'];
+    // Nothing of this process's own options, and of its environment only where libraries are: how it runs must not depend on who tests or
+    // traces the daemon.
     this.#child = fork(fileURLToPath(entry), [], {
       execArgv: [`--max-old-space-size=${maxHeapMiB}`],
-      env: { UV_THREADPOOL_SIZE: String(fileThreads) },
+      env: { UV_THREADPOOL_SIZE: String(fileThreads), ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#logger = logger.child({ helperPid: this.#child.pid });
