@@ -1,0 +1,167 @@
+/**
+ * A node around the pod workers, without threads: a pool whose tasks end when the test says so, and a runtime in memory that the tasks
+ * change. `node.task(kind)` is the task under way; `node.end(task)` does to the runtime what such a task does, and ends it.
+ */
+import { PodStatusCache } from '../../src/main/pods/pod-status-cache.ts';
+import { PodManager } from '../../src/main/pods/pod-manager.ts';
+import { PodStatuses } from '../../src/main/pods/pod-statuses.ts';
+import { PodWorkers } from '../../src/main/pods/pod-workers.ts';
+import { WorkQueue } from '../../src/main/pods/work-queue.ts';
+import type { PodTask } from '../../src/main/threads/pod-sync-line.ts';
+import type { PodSyncResult, RecordedEvent } from '../../src/shared/contracts/pod-sync.ts';
+import type { RuntimePodStatus } from '../../src/shared/contracts/runtime-status.ts';
+import type { NodeFacts } from '../../src/shared/contracts/node-facts.ts';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import type { ContainerID, PodUID } from '../../src/shared/kubernetes/ids.ts';
+import type { Clock } from '../../src/shared/time/clock.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+import { aLogger } from './logger.ts';
+import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from './pods.ts';
+
+const resources = { milliCPU: 2000, memoryBytes: 4e9, ephemeralStorageBytes: 1e10, pods: 110 };
+const facts: NodeFacts = {
+  nodeName: 'node-1',
+  hostname: 'node-1',
+  hostIPs: ['192.0.2.1'],
+  capacity: resources,
+  allocatable: resources,
+  runtimeName: 'containerd',
+  runtimeVersion: '2.0.0',
+  networkReady: true,
+  networkNotReadyMessage: '',
+};
+
+export interface FakeTask {
+  readonly task: PodTask;
+  stopped: boolean;
+  readonly graceShrunkTo: number[];
+  readonly resolve: (result: PodSyncResult) => void;
+}
+
+/** A static pod of the file source. */
+export function aStaticPod(uid: string, name = uid): Pod {
+  return aPod({ metadata: { name, uid } });
+}
+
+export class FakeNode {
+  readonly clock = new FakeClock();
+  /** No two readings are alike, as with the real clock: what was seen before is older than what was done after. */
+  #readings = 0;
+  readonly #moving: Clock = {
+    now: () => this.clock.now(),
+    monotonic: () => this.clock.monotonic() + (this.#readings += 1e-6),
+    sleep: (ms, signal) => this.clock.sleep(ms, signal),
+    after: (ms, callback) => this.clock.after(ms, callback),
+  };
+  readonly logs = aLogger();
+  readonly cache = new PodStatusCache();
+  readonly podManager = new PodManager();
+  readonly events: RecordedEvent[] = [];
+  readonly finished: PodUID[] = [];
+  readonly forgotten: PodUID[] = [];
+  /** `sync web`, `terminating web`, … in the order in which they were begun. */
+  readonly begun: string[] = [];
+  /** Tasks that are under way. */
+  tasks: FakeTask[] = [];
+  readonly runtime = new Map<PodUID, RuntimePodStatus>();
+  /** A look that fails, while it is set. */
+  lookError: Error | null = null;
+  readonly statuses = new PodStatuses({ node: () => facts, clock: this.clock, logger: this.logs.logger });
+  readonly workQueue: WorkQueue = new WorkQueue({ clock: this.clock, onDue: () => this.workers.wake(this.workQueue.takeDue()) });
+  readonly workers: PodWorkers = new PodWorkers({
+    pool: { run: (task) => this.#run(task) },
+    look: async (uid) => {
+      if (this.lookError) throw this.lookError;
+      const status = this.runtime.get(uid);
+      return status ? { ...status, observedAtMs: this.#moving.monotonic() } : null;
+    },
+    cache: this.cache,
+    statuses: this.statuses,
+    workQueue: this.workQueue,
+    events: { record: (event) => this.events.push(event) },
+    node: () => facts,
+    policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
+    clock: this.#moving,
+    logger: this.logs.logger,
+    random: () => 0,
+    onFinished: (uid) => this.finished.push(uid),
+    onForgotten: (uid) => this.forgotten.push(uid),
+  });
+
+  constructor() {
+    this.cache.apply({ relistedAtMs: -1, statuses: [], gone: [], events: [] });
+  }
+
+  /** The one task of this kind (and pod) that is under way. */
+  task(kind: PodTask['kind'], uid?: string): FakeTask {
+    const found = this.tasks.filter(({ task }) => task.kind === kind && (uid === undefined || task.podUID === uid));
+    if (found.length !== 1) throw new Error(`${found.length} ${kind} tasks are under way; begun: ${this.begun.join(', ')}`);
+    return found[0]!;
+  }
+
+  /** Ends a task as one that did its work, or with another result. */
+  async end(task: FakeTask, result: Partial<PodSyncResult> = {}): Promise<void> {
+    const report = { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, ...result } as PodSyncResult;
+    if (report.outcome === 'synced') this.#act(task.task);
+    this.tasks = this.tasks.filter((other) => other !== task);
+    task.resolve(report);
+    await settle();
+  }
+
+  /** Wants the pod, and lets its worker begin. */
+  async add(pod: Pod): Promise<void> {
+    this.podManager.set(pod);
+    this.workers.update(pod, 'create');
+    await settle();
+  }
+
+  async remove(pod: Pod): Promise<void> {
+    this.podManager.remove(pod.metadata.uid as PodUID);
+    this.workers.remove(pod);
+    await settle();
+  }
+
+  async syncKnownPods(): Promise<void> {
+    this.workers.syncKnownPods(this.podManager.uids());
+    await settle();
+  }
+
+  /** Ends every task that is under way, and those that follow from it, until none is. */
+  async endAll(): Promise<void> {
+    for (let next = this.tasks[0]; next; next = this.tasks[0]) await this.end(next);
+  }
+
+  phase(uid: string): string | undefined {
+    return this.statuses.get(uid as PodUID)?.phase;
+  }
+
+  #run(task: PodTask) {
+    const { promise, resolve } = Promise.withResolvers<PodSyncResult>();
+    const under: FakeTask = { task, stopped: false, graceShrunkTo: [], resolve };
+    this.tasks.push(under);
+    this.begun.push(`${task.kind} ${task.podUID}`);
+    return {
+      result: promise,
+      stop: () => void (under.stopped = true),
+      shrinkGracePeriod: (seconds: number) => void under.graceShrunkTo.push(seconds),
+    };
+  }
+
+  /** What a task that succeeds leaves in the runtime. */
+  #act(task: PodTask): void {
+    const uid = task.podUID;
+    if (task.kind === 'sync') {
+      const { name, namespace } = task.pod.metadata;
+      const containers = task.pod.spec.containers.map((container) =>
+        aRuntimeContainer({ id: `${uid}-${container.name}` as ContainerID, name: container.name }),
+      );
+      if (!this.runtime.has(uid)) this.runtime.set(uid, aRuntimePodStatus({ podUID: uid, name, namespace, containers }));
+    }
+    const status = this.runtime.get(uid);
+    if (task.kind === 'terminating' && status) {
+      const containers = status.containers.map(({ id, name }) => anExitedContainer(0, { id, name }));
+      this.runtime.set(uid, { ...status, containers, sandboxes: [aSandbox({ state: 'notReady' })] });
+    }
+    if (task.kind === 'cleanUp') this.runtime.delete(uid);
+  }
+}

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import { settle } from '../../../support/fake-clock.ts';
+import { aStaticPod, FakeNode } from '../../../support/fake-node.ts';
+import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
+
+const uid = (name: string) => name as PodUID;
+
+async function aRunningPod(node: FakeNode, pod = aStaticPod('web')) {
+  await node.add(pod);
+  await node.end(node.task('sync'));
+  return pod;
+}
+
+test('a new pod is synced, and its status is fresh as soon as its task has ended', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('web'));
+  assert.equal(node.phase('web'), 'Pending');
+  await node.end(node.task('sync'));
+  assert.equal(node.phase('web'), 'Running');
+  assert.deepEqual(node.begun, ['sync web']);
+});
+
+test('one pod has one task in flight; what arrives meanwhile is merged into the next', async () => {
+  const node = new FakeNode();
+  const pod = aStaticPod('web');
+  await node.add(pod);
+  for (const image of ['two', 'three']) {
+    node.workers.update(aPod({ metadata: pod.metadata, spec: { containers: [{ name: 'app', image }] } }), 'update');
+    node.workers.wake([uid('web')]);
+  }
+  await settle();
+  assert.deepEqual(node.begun, ['sync web']);
+  await node.end(node.task('sync'));
+  assert.deepEqual(node.begun, ['sync web', 'sync web']);
+  const { task } = node.task('sync');
+  assert.equal(task.kind === 'sync' && task.pod.spec.containers[0]?.image, 'three');
+  await node.end(node.task('sync'));
+  assert.equal(node.tasks.length, 0);
+});
+
+test('pods do not wait for each other', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('a'));
+  await node.add(aStaticPod('b'));
+  assert.deepEqual(node.begun, ['sync a', 'sync b']);
+});
+
+test('a pod that is removed goes through terminating, terminated and clean-up, and is forgotten', async () => {
+  const node = new FakeNode();
+  const pod = await aRunningPod(node);
+  await node.remove(pod);
+  const { task } = node.task('terminating');
+  assert.equal(task.kind === 'terminating' && task.gracePeriodSeconds, 30);
+  await node.endAll();
+  assert.deepEqual(node.finished, ['web']);
+  await node.syncKnownPods();
+  await node.endAll();
+  assert.deepEqual(node.begun, ['sync web', 'terminating web', 'terminated web', 'cleanUp web']);
+  assert.deepEqual(node.forgotten, ['web']);
+  assert.equal(node.workers.isKnown(uid('web')), false);
+  assert.equal(node.statuses.get(uid('web')), undefined);
+});
+
+test('a sync in flight is stopped when the pod is to end, and the end begins when it has stopped', async () => {
+  const node = new FakeNode();
+  const pod = aStaticPod('web');
+  await node.add(pod);
+  const sync = node.task('sync');
+  await node.remove(pod);
+  assert.equal(sync.stopped, true);
+  assert.deepEqual(node.begun, ['sync web']);
+  node.runtime.set(uid('web'), aRuntimePodStatus({ podUID: uid('web') }));
+  await node.end(sync, { outcome: 'stopped' });
+  assert.deepEqual(node.begun, ['sync web', 'terminating web']);
+});
+
+test('a shorter grace period reaches the termination that is under way', async () => {
+  const node = new FakeNode();
+  const pod = await aRunningPod(node);
+  await node.remove(pod);
+  const killed = node.workers.kill(uid('web'), { evicted: true, gracePeriodOverrideSeconds: 3 });
+  await settle();
+  assert.deepEqual(node.task('terminating').graceShrunkTo, [3]);
+  await node.end(node.task('terminating'));
+  await killed;
+});
+
+test('a container that still runs after the pod was killed fails the termination, which is tried again', async () => {
+  const node = new FakeNode();
+  const pod = await aRunningPod(node);
+  await node.remove(pod);
+  const survivor = aRuntimePodStatus({ podUID: uid('web'), containers: [aRuntimeContainer({ name: 'app' })] });
+  const task = node.task('terminating');
+  const end = node.end(task);
+  node.runtime.set(uid('web'), survivor);
+  await end;
+  assert.equal(node.events.at(-1)?.reason, 'FailedKillPod');
+  assert.equal(node.tasks.length, 0);
+  await node.clock.advance(10_000);
+  await node.endAll();
+  assert.deepEqual(node.finished, ['web']);
+});
+
+test('a UID that is created again while it ends starts only after it was forgotten', async () => {
+  const node = new FakeNode();
+  const pod = await aRunningPod(node);
+  await node.remove(pod);
+  await node.add(pod);
+  await node.endAll();
+  assert.deepEqual(
+    node.begun.filter((task) => task.startsWith('sync')),
+    ['sync web'],
+  );
+  await node.syncKnownPods();
+  await node.endAll();
+  assert.deepEqual(node.forgotten, ['web']);
+  await node.add(pod);
+  assert.equal(node.begun.at(-1), 'sync web');
+});
+
+test('a static pod of the same name waits until its predecessor has ended', async () => {
+  const node = new FakeNode();
+  const old = aStaticPod('old', 'web');
+  await aRunningPod(node, old);
+  await node.remove(old);
+  await node.add(aStaticPod('new', 'web'));
+  await node.end(node.task('terminating'));
+  assert.deepEqual(node.begun, ['sync old', 'terminating old', 'terminated old']);
+  await node.end(node.task('terminated'));
+  assert.equal(node.begun.at(-1), 'sync new');
+});
+
+test('of several that wait for the same name, one that is removed meanwhile does not hold up the next', async () => {
+  const node = new FakeNode();
+  const first = aStaticPod('first', 'web');
+  const second = aStaticPod('second', 'web');
+  await aRunningPod(node, first);
+  await node.add(second);
+  await node.add(aStaticPod('third', 'web'));
+  await node.remove(second);
+  await node.remove(first);
+  await node.endAll();
+  assert.deepEqual(
+    node.begun.filter((task) => task.startsWith('sync')),
+    ['sync first', 'sync third'],
+  );
+  assert.deepEqual(node.finished, ['second', 'first']);
+});
+
+test('a pod that ran to its end is terminated without anyone asking, and stays as it ended', async () => {
+  const node = new FakeNode();
+  const pod = aPod({ metadata: { name: 'job', uid: 'job' }, spec: { restartPolicy: 'Never' } });
+  await node.add(pod);
+  await node.end(node.task('sync'));
+  node.runtime.set(uid('job'), aRuntimePodStatus({ podUID: uid('job'), name: 'job', containers: [anExitedContainer(0)] }));
+  node.cache.applyLook(uid('job'), { ...node.runtime.get(uid('job'))!, observedAtMs: 1e6 }, 1e6);
+  node.workers.wake([uid('job')]);
+  await settle();
+  await node.endAll();
+  assert.equal(node.phase('job'), 'Succeeded');
+  await node.syncKnownPods();
+  node.workers.wake([uid('job')]);
+  await settle();
+  assert.deepEqual(node.begun, ['sync job', 'terminating job', 'terminated job']);
+});
+
+test('a pod that never started is finished without a task', async () => {
+  const node = new FakeNode();
+  const first = aStaticPod('first', 'web');
+  const second = aStaticPod('second', 'web');
+  await aRunningPod(node, first);
+  await node.add(second);
+  await node.remove(second);
+  assert.deepEqual(node.finished, ['second']);
+  assert.deepEqual(node.begun, ['sync first']);
+});
+
+test('a pod that only the runtime knows is ended as its annotations say, and its remains are removed', async () => {
+  const node = new FakeNode();
+  const status = aRuntimePodStatus({ podUID: uid('lost'), name: 'lost', observedAtMs: 0, containers: [aRuntimeContainer()] });
+  node.runtime.set(uid('lost'), status);
+  node.cache.applyLook(uid('lost'), status, 0);
+  node.workers.terminateRuntimePod(status);
+  await settle();
+  const { task } = node.task('terminating');
+  assert.ok(task.kind === 'terminating' && task.pod === null && task.gracePeriodSeconds === null);
+  await node.endAll();
+  await node.syncKnownPods();
+  await node.endAll();
+  assert.deepEqual(node.begun, ['terminating lost', 'cleanUp lost']);
+});
+
+test('a folder of a pod that nobody knows is removed, and the UID does not start meanwhile', async () => {
+  const node = new FakeNode();
+  node.workers.cleanUpUnknown(uid('web'));
+  await settle();
+  await node.add(aStaticPod('web'));
+  assert.deepEqual(node.begun, ['cleanUp web']);
+  await node.endAll();
+  assert.deepEqual(node.forgotten, ['web']);
+});
+
+test('a sync that fails is tried again after its back-off, and says so once in the log', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('web'));
+  await node.end(node.task('sync'), { outcome: 'failed', failure: { reason: 'FailedMount', message: 'no such folder' } });
+  assert.equal(node.tasks.length, 0);
+  await node.clock.advance(9_999);
+  assert.equal(node.tasks.length, 0);
+  await node.clock.advance(1);
+  assert.deepEqual(node.begun, ['sync web', 'sync web']);
+  const warnings = node.logs.lines.filter(({ level }) => level === 40);
+  assert.deepEqual(
+    warnings.map(({ reason, err }) => [reason, err]),
+    [['FailedMount', 'no such folder']],
+  );
+});
+
+test('a back-off that a task names wakes the pod on time, and is handed to the next task', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('web'));
+  const backoffs = [{ key: 'app', backoffMs: 10_000, lastUpdateMs: 5 }];
+  const retryAtMs = node.clock.now() + 4321;
+  await node.end(node.task('sync'), { outcome: 'failed', failure: { reason: 'CrashLoopBackOff', message: 'x' }, backoffs, retryAtMs });
+  await node.clock.advance(4320);
+  assert.equal(node.tasks.length, 0);
+  await node.clock.advance(1);
+  const { task } = node.task('sync');
+  assert.deepEqual(task.kind === 'sync' && task.backoffs, backoffs);
+});
+
+test('a sync does not begin on what was seen before the last task changed the runtime', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('web'));
+  node.lookError = new Error('runtime is away');
+  await node.end(node.task('sync'));
+  node.workers.wake([uid('web')]);
+  await settle();
+  assert.deepEqual(node.begun, ['sync web']);
+  assert.equal(node.events.at(-1)?.message, 'error determining status: runtime is away');
+  node.lookError = null;
+  await node.clock.advance(10_000);
+  const { task } = node.task('sync');
+  assert.equal(task.kind === 'sync' && task.status?.containers.length, 1);
+});
+
+test('a kill that does not come to its end is reported, and goes on', async () => {
+  const node = new FakeNode();
+  await aRunningPod(node);
+  const killed = node.workers.kill(uid('web'), {
+    evicted: true,
+    gracePeriodOverrideSeconds: 2,
+    failed: { reason: 'Evicted', message: 'low on memory' },
+  });
+  const rejected = assert.rejects(killed, { reason: 'ExceededGracePeriod' });
+  await node.clock.advance(10_000);
+  await rejected;
+  await node.endAll();
+  assert.equal(node.phase('web'), 'Failed');
+  assert.equal(node.statuses.get(uid('web'))?.reason, 'Evicted');
+});
+
+test('when the kubelet stops, tasks are told to stop, nothing new begins, and no pod is ended', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('a'));
+  const closed = node.workers.close();
+  assert.equal(node.task('sync').stopped, true);
+  await node.end(node.task('sync'), { outcome: 'stopped' });
+  await closed;
+  await node.add(aStaticPod('b'));
+  node.workers.wake([uid('a')]);
+  await settle();
+  assert.deepEqual(node.begun, ['sync a']);
+});
