@@ -124,8 +124,15 @@ export function rangeErrors(value: number, min: number, max: number): string[] {
   return value >= min && value <= max ? [] : [`must be between ${min} and ${max}, inclusive`];
 }
 
+const compiled = new Map(
+  [label, subdomain, subdomainWithUnderscore, labelKey, labelValue, configMapKey, headerName].map((pattern) => [
+    pattern,
+    new RegExp(`^(?:${pattern})$`),
+  ]),
+);
+
 function matches(pattern: string, value: string): boolean {
-  return new RegExp(`^(?:${pattern})$`).test(value);
+  return compiled.get(pattern)?.test(value) ?? false;
 }
 
 function tooLong(length: number): string {

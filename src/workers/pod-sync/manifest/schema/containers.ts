@@ -25,11 +25,11 @@ const containerResizePolicy = struct({
   restartPolicy: always(text),
 });
 const containerRestartRuleOnExitCodes = struct({
-  operator: text,
+  operator: always(text),
   values: list(int32),
 });
 const containerRestartRule = struct({
-  action: text,
+  action: always(text),
   exitCodes: pointer(containerRestartRuleOnExitCodes),
 });
 const volumeMount = struct({

@@ -3,27 +3,42 @@ import { formatQuantity, parseQuantity, QuantityError } from '../../../../shared
 import { invalid, keyPath } from '../validation/field-error.ts';
 import type { Schema, Struct } from './types.ts';
 
+/** A pod of more values would fill the memory of the thread that decodes it; the largest seen have some thousands. */
+const maxValues = 100_000;
+
+/** One manifest's decoding. */
+export interface Decoding {
+  /** Filled as they are found: one line each, with the field's path. */
+  readonly errors: string[];
+  values: number;
+}
+
 /**
- * The value in its canonical form, undefined when it is absent (null is absent, as for Go). Type errors are added to `errors` with
+ * The value in its canonical form, undefined when it is absent (null is absent, as for Go). Type errors are added to the decoding's, with
  * their paths; the value returned is then not to be used.
  */
-export function decodeValue(schema: Schema, value: unknown, path: string, errors: string[]): unknown {
+export function decodeValue(schema: Schema, value: unknown, path: string, decoding: Decoding): unknown {
   const isAbsent = value === undefined || value === null;
-  if (schema.kind === 'always') return decodePresent(schema.of, isAbsent ? zeroOf(schema.of) : value, path, errors);
+  if (schema.kind === 'always') return decodePresent(schema.of, isAbsent ? zeroOf(schema.of) : value, path, decoding);
   if (isAbsent) return undefined;
-  if (schema.kind === 'pointer') return decodePresent(schema.of, value, path, errors);
-  const decoded = decodePresent(schema, value, path, errors);
+  if (schema.kind === 'pointer') return decodePresent(schema.of, value, path, decoding);
+  const decoded = decodePresent(schema, value, path, decoding);
   return isZero(decoded) ? undefined : decoded;
 }
 
-function decodePresent(schema: Schema, value: unknown, path: string, errors: string[]): unknown {
+function decodePresent(schema: Schema, value: unknown, path: string, decoding: Decoding): unknown {
+  decoding.values += 1;
+  if (decoding.values > maxValues) {
+    if (decoding.values === maxValues + 1) decoding.errors.push(`more than ${maxValues} values, which no pod needs`);
+    return zeroOf(schema);
+  }
   const expect = (ok: boolean, what: string) => {
-    if (!ok) errors.push(invalid(path, value, `must be ${what}`));
+    if (!ok) decoding.errors.push(invalid(path, value, `must be ${what}`));
     return ok;
   };
   switch (schema.kind) {
     case 'text':
-      return expect(typeof value === 'string', 'a string') && decodeText(value as string, path, errors);
+      return expect(typeof value === 'string', 'a string') && decodeText(value as string, path, decoding);
     case 'bool':
       return expect(typeof value === 'boolean', 'a boolean') && value;
     case 'int32':
@@ -31,64 +46,69 @@ function decodePresent(schema: Schema, value: unknown, path: string, errors: str
     case 'int64':
       return expect(Number.isSafeInteger(value), 'a 64-bit integer') ? value : 0;
     case 'intOrString':
-      if (typeof value === 'string') return decodeText(value, path, errors);
+      if (typeof value === 'string') return decodeText(value, path, decoding);
       return expect(Number.isInteger(value) && value === ((value as number) | 0), 'a 32-bit integer or a string') ? value : 0;
     case 'quantity':
-      return expect(typeof value === 'string' || typeof value === 'number', 'a quantity') && decodeQuantity(value as string, path, errors);
+      return (
+        expect(typeof value === 'string' || typeof value === 'number', 'a quantity') && decodeQuantity(value as string, path, decoding)
+      );
     case 'time':
       return expect(typeof value === 'string' && isRFC3339(value), 'a time as of RFC 3339') && value;
     case 'list':
-      return expect(Array.isArray(value), 'a list') && decodeList(schema.of, value as unknown[], path, errors);
+      return expect(Array.isArray(value), 'a list') && decodeList(schema.of, value as unknown[], path, decoding);
     case 'map':
-      return expect(isObject(value), 'an object') && decodeMap(schema.of, value as object, path, errors);
+      return expect(isObject(value), 'an object') && decodeMap(schema.of, value as object, path, decoding);
     case 'struct':
-      return expect(isObject(value), 'an object') && decodeStruct(schema, value as Record<string, unknown>, path, errors);
+      return expect(isObject(value), 'an object') && decodeStruct(schema, value as Record<string, unknown>, path, decoding);
     case 'pointer':
     case 'always':
-      return decodeValue(schema, value, path, errors);
+      return decodeValue(schema, value, path, decoding);
     default:
       return schema satisfies never;
   }
 }
 
 /** Go would pass a NUL on to the runtime and fail there; system calls and gRPC take none. */
-function decodeText(value: string, path: string, errors: string[]): string {
-  if (value.includes('\0')) errors.push(invalid(path, value, 'must not contain NUL'));
+function decodeText(value: string, path: string, decoding: Decoding): string {
+  if (value.includes('\0')) decoding.errors.push(invalid(path, value, 'must not contain NUL'));
   return value.toWellFormed();
 }
 
-function decodeQuantity(value: string | number, path: string, errors: string[]): string {
+function decodeQuantity(value: string | number, path: string, decoding: Decoding): string {
   try {
     return formatQuantity(parseQuantity(String(value).trim()));
   } catch (err) {
     if (!(err instanceof QuantityError)) throw err;
-    errors.push(invalid(path, value, err.message));
+    decoding.errors.push(invalid(path, value, err.message));
     return '0';
   }
 }
 
 /** A null element is a zero: an empty string, or an object of which all is absent. */
-function decodeList(of: Schema, values: readonly unknown[], path: string, errors: string[]): unknown[] {
-  return values.map((value, index) => decodePresent(of, value ?? zeroOf(of), `${path}[${index}]`, errors));
+function decodeList(of: Schema, values: readonly unknown[], path: string, decoding: Decoding): unknown[] {
+  return values.map((value, index) => decodePresent(of, value ?? zeroOf(of), `${path}[${index}]`, decoding));
 }
 
-function decodeMap(of: Schema, value: object, path: string, errors: string[]): Record<string, unknown> {
+function decodeMap(of: Schema, value: object, path: string, decoding: Decoding): Record<string, unknown> {
   const entries = Object.entries(value).filter(([key]) => {
     if (key !== '__proto__') return true;
-    errors.push(invalid(path, key, 'not accepted as a key'));
+    decoding.errors.push(invalid(path, key, 'not accepted as a key'));
     return false;
   });
   return Object.fromEntries(
-    entries.map(([key, element]) => [decodeText(key, path, errors), decodePresent(of, element ?? zeroOf(of), keyPath(path, key), errors)]),
+    entries.map(([key, element]) => [
+      decodeText(key, path, decoding),
+      decodePresent(of, element ?? zeroOf(of), keyPath(path, key), decoding),
+    ]),
   );
 }
 
-function decodeStruct(schema: Struct, value: Readonly<Record<string, unknown>>, path: string, errors: string[]): Record<string, unknown> {
+function decodeStruct(schema: Struct, value: Readonly<Record<string, unknown>>, path: string, decoding: Decoding): Record<string, unknown> {
   const decoded: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(schema.fields)) {
     // Own fields only: `constructor` and the like are no part of any manifest.
     const given = Object.hasOwn(value, name) ? value[name] : undefined;
-    const element = decodeValue(field, given, path === '' ? name : `${path}.${name}`, errors);
+    const element = decodeValue(field, given, path === '' ? name : `${path}.${name}`, decoding);
     if (element !== undefined) decoded[name] = element;
   }
   return decoded;

@@ -89,8 +89,8 @@ const clusterTrustBundleProjection = struct({
   path: always(text),
 });
 const podCertificateProjection = struct({
-  signerName: text,
-  keyType: text,
+  signerName: always(text),
+  keyType: always(text),
   maxExpirationSeconds: pointer(int32),
   credentialBundlePath: text,
   keyPath: text,

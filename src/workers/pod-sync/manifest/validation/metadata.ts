@@ -28,11 +28,16 @@ export function validateMetadata(metadata: Metadata, path: string, errors: strin
 }
 
 export function validateAnnotations(annotations: Readonly<Record<string, string>> | undefined, path: string, errors: string[]): void {
-  let bytes = 0;
-  for (const [key, value] of Object.entries(annotations ?? {})) {
+  for (const key of Object.keys(annotations ?? {})) {
     for (const each of labelKeyErrors(key.toLowerCase())) errors.push(invalid(path, key, each));
-    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
+  validateAnnotationsSize(annotations, path, errors);
+}
+
+export function validateAnnotationsSize(annotations: Readonly<Record<string, string>> | undefined, path: string, errors: string[]): void {
+  const bytes = Object.entries(annotations ?? {})
+    .map(([key, value]) => Buffer.byteLength(key) + Buffer.byteLength(value))
+    .reduce((sum, each) => sum + each, 0);
   if (bytes > maxAnnotationsBytes) errors.push(tooLong(path, maxAnnotationsBytes));
 }
 

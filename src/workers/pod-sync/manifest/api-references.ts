@@ -1,0 +1,62 @@
+/**
+ * What of a pod only the API server could give: a static pod may refer to none of it (upstream HasAPIObjectReference; the
+ * PreventStaticPodAPIReferences feature is on).
+ */
+import type { Container, Pod, Volume } from '../../../shared/kubernetes/api.ts';
+import { eachContainer } from './validation/each-container.ts';
+
+/** The first kind of object that the pod refers to, in the API's words; null when it refers to none. */
+export function apiObjectReference({ spec }: Pod): string | null {
+  const containers = eachContainer(spec, '').map(({ container }) => container);
+  const volumes = spec.volumes ?? [];
+  if (spec.serviceAccountName) return 'serviceaccounts';
+  const pullsWithSecret = (spec.imagePullSecrets ?? []).some(({ name }) => name);
+  if (pullsWithSecret || containers.some((each) => environmentNames(each, 'secret')) || volumes.some(volumeNamesSecret)) return 'secrets';
+  if (containers.some((each) => environmentNames(each, 'configMap')) || volumes.some(volumeNamesConfigMap)) return 'configmaps';
+  if (spec.resourceClaims?.length) return 'resourceclaims';
+  for (const volume of volumes) {
+    const reference = volumeReference(volume);
+    if (reference !== null) return reference;
+  }
+  return null;
+}
+
+function environmentNames({ env = [], envFrom = [] }: Container, kind: 'secret' | 'configMap'): boolean {
+  return envFrom.some((each) => each[`${kind}Ref`]?.name) || env.some(({ valueFrom }) => valueFrom?.[`${kind}KeyRef`]?.name);
+}
+
+function volumeNamesSecret(volume: Volume): boolean {
+  const { azureFile, cephfs, cinder, flexVolume, projected, rbd, secret, scaleIO, iscsi, storageos, csi } = volume;
+  const withSecretRef = [cephfs, cinder, flexVolume, rbd, scaleIO, iscsi, storageos];
+  return Boolean(
+    azureFile?.secretName ||
+    secret?.secretName ||
+    csi?.nodePublishSecretRef?.name ||
+    withSecretRef.some((source) => source?.secretRef?.name) ||
+    projected?.sources?.some((source) => source.secret?.name),
+  );
+}
+
+function volumeNamesConfigMap({ projected, configMap }: Volume): boolean {
+  return Boolean(configMap?.name || projected?.sources?.some((source) => source.configMap?.name));
+}
+
+/** Kinds of volume that stand for an object, whether or not they name it yet. */
+function volumeReference(volume: Volume): string | null {
+  if (volume.configMap) return 'configmaps (via configmap volumes)';
+  if (volume.secret) return 'secrets (via secret volumes)';
+  if (volume.csi) return 'csidrivers (via CSI volumes)';
+  if (volume.glusterfs) return 'endpoints (via glusterFS volumes)';
+  if (volume.persistentVolumeClaim) return 'persistentvolumeclaims';
+  if (volume.ephemeral) return 'persistentvolumeclaims (via ephemeral volumes)';
+  if (volume.azureFile) return 'secrets (via azureFile volumes)';
+  for (const source of volume.projected?.sources ?? []) {
+    if (source.configMap) return 'configmaps (via projected volumes)';
+    if (source.secret) return 'secrets (via projected volumes)';
+    if (source.serviceAccountToken) return 'serviceaccounts (via projected volumes)';
+    if (source.clusterTrustBundle) return 'clustertrustbundles';
+    if (source.podCertificate) return 'podcertificates';
+    if (!source.downwardAPI) return `objects by a source that is not known, in projected volume ${JSON.stringify(volume.name)}`;
+  }
+  return null;
+}

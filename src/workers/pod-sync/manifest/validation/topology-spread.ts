@@ -1,0 +1,65 @@
+/** Topology spread constraints, and the label keys by which they and pod affinity narrow their selectors. */
+import type { PodSpec } from '../../../../shared/kubernetes/api.ts';
+import { checkLabelKey, checkPositive, checkSupported } from './checks.ts';
+import { duplicate, forbidden, invalid, required } from './field-error.ts';
+import { validateLabelSelector, type LabelSelector } from './labels.ts';
+
+type Constraint = NonNullable<PodSpec['topologySpreadConstraints']>[number];
+
+export function validateTopologySpread(constraints: readonly Constraint[], path: string, errors: string[]): void {
+  const seen = new Set<string>();
+  for (const [index, constraint] of constraints.entries()) validateConstraint(constraint, `${path}[${index}]`, seen, errors);
+}
+
+/** `seen`: what the constraints before this one spread over, and how. */
+function validateConstraint(constraint: Constraint, path: string, seen: Set<string>, errors: string[]): void {
+  const { maxSkew, topologyKey, whenUnsatisfiable, minDomains, nodeAffinityPolicy, nodeTaintsPolicy, labelSelector } = constraint;
+  checkPositive(maxSkew, `${path}.maxSkew`, errors);
+  if (!topologyKey) errors.push(required(`${path}.topologyKey`, 'can not be empty'));
+  checkSupported(whenUnsatisfiable, `${path}.whenUnsatisfiable`, ['DoNotSchedule', 'ScheduleAnyway'], errors);
+  const spread = `{${topologyKey}, ${whenUnsatisfiable}}`;
+  if (seen.has(spread)) errors.push(duplicate(`${path}.{topologyKey, whenUnsatisfiable}`, spread));
+  seen.add(spread);
+  if (minDomains !== undefined) {
+    checkPositive(minDomains, `${path}.minDomains`, errors);
+    if (whenUnsatisfiable !== 'DoNotSchedule') {
+      const detail = `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${whenUnsatisfiable}`;
+      errors.push(invalid(`${path}.minDomains`, minDomains, detail));
+    }
+  }
+  checkSupported(nodeAffinityPolicy, `${path}.nodeAffinityPolicy`, ['Ignore', 'Honor'], errors);
+  checkSupported(nodeTaintsPolicy, `${path}.nodeTaintsPolicy`, ['Ignore', 'Honor'], errors);
+  validateMatchLabelKeys(constraint, path, errors);
+  validateLabelSelector(labelSelector, `${path}.labelSelector`, errors);
+}
+
+interface LabelKeys {
+  readonly matchLabelKeys?: readonly string[] | undefined;
+  readonly mismatchLabelKeys?: readonly string[] | undefined;
+  readonly labelSelector?: LabelSelector | undefined;
+}
+
+/** A key may be given once: in one of the two lists, or in the selector (which an API server merges the lists into). */
+export function validateMatchLabelKeys(from: LabelKeys, path: string, errors: string[]): void {
+  const { matchLabelKeys = [], mismatchLabelKeys = [], labelSelector } = from;
+  for (const [field, keys] of Object.entries({ matchLabelKeys, mismatchLabelKeys })) {
+    if (keys.length === 0) continue;
+    if (!labelSelector) errors.push(forbidden(`${path}.${field}`, 'must not be specified when labelSelector is not set'));
+    else for (const [index, key] of keys.entries()) checkLabelKey(key, `${path}.${field}[${index}]`, errors);
+  }
+  const indexes = new Map(matchLabelKeys.map((key, index) => [key, index]));
+  const mismatching = new Set(mismatchLabelKeys);
+  // A key that is in the selector once may be there because it was merged in; twice it cannot be.
+  const inSelector = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
+  for (const { key } of labelSelector?.matchExpressions ?? []) {
+    const index = indexes.get(key);
+    if (index !== undefined && inSelector.has(key)) {
+      errors.push(invalid(`${path}[${index}]`, key, 'exists in both matchLabelKeys and labelSelector'));
+    }
+    inSelector.add(key);
+  }
+  for (const [index, key] of matchLabelKeys.entries()) {
+    if (!mismatching.has(key)) continue;
+    errors.push(invalid(`${path}.matchLabelKeys[${index}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys'));
+  }
+}
