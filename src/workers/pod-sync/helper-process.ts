@@ -113,8 +113,10 @@ export class HelperProcess {
     this.#killed = true;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const gone = new Promise((resolve) => this.#child.once('exit', resolve));
+    this.#child.ref();
     this.#child.kill('SIGKILL');
     await Promise.race([gone, sleep(1000, undefined, { ref: false })]);
+    this.#unref();
     this.#failAll(new HelperError('the helper was closed', 'EPIPE'));
   }
 
