@@ -36,6 +36,8 @@ export class PodSyncLine {
   readonly #handlers: PodSyncHandlers;
   readonly #logger: Logger;
   readonly #permits = new Map<number, Permit>();
+  /** Permits that were given back before they were granted: the task did not wait for them. */
+  readonly #unwanted = new Set<number>();
   readonly #over = new AbortController();
   #asking = 0;
 
@@ -68,9 +70,7 @@ export class PodSyncLine {
       case 'event':
         return this.#handlers.event(request.event);
       case 'returnPermit':
-        this.#permits.get(request.id)?.release(request.succeeded);
-        this.#permits.delete(request.id);
-        return;
+        return this.#takeBack(request.id, request.succeeded);
       case 'ensureImage':
         return this.#ask(() => this.#ensureImage(request.id, request.image));
       case 'startPermit':
@@ -94,6 +94,13 @@ export class PodSyncLine {
       .finally(() => (this.#asking -= 1));
   }
 
+  #takeBack(id: number, succeeded: boolean): void {
+    const permit = this.#permits.get(id);
+    if (permit) permit.release(succeeded);
+    else if (this.#unwanted.size < maxRequests) this.#unwanted.add(id);
+    this.#permits.delete(id);
+  }
+
   async #ensureImage(id: number, image: EnsureImageRequest): Promise<void> {
     const result = await this.#handlers
       .ensureImage(image, this.#task)
@@ -103,7 +110,7 @@ export class PodSyncLine {
 
   async #startPermit(id: number, kind: 'sandbox' | 'container'): Promise<void> {
     const permit = await this.#handlers.startPermit(kind, this.#task, this.#over.signal);
-    if (this.#over.signal.aborted) return permit.release(false);
+    if (this.#over.signal.aborted || this.#unwanted.delete(id)) return permit.release(false);
     this.#permits.set(id, permit);
     this.post({ type: 'permit', id });
   }

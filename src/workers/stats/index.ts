@@ -1,0 +1,51 @@
+/**
+ * The stats thread: what machine this is, and what every pod uses, sampled from the cgroup tree into the usage table. It decides
+ * nothing. Born and called by main (main/threads/stats-thread.ts).
+ */
+import type { StatsApi, StatsBirth } from '../../shared/contracts/stats.ts';
+import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
+import { systemClock } from '../../shared/time/clock.ts';
+import { readMachineInfo } from './machine-info.ts';
+import { UsageSampler } from './usage-sampler.ts';
+
+const { birth, logger, heart } = enterThread<StatsBirth>();
+const { rootDir, usage, snapshot, cgroupDriver, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs } = birth;
+const stop = new AbortController();
+
+const sampler = new UsageSampler({
+  usage,
+  snapshot,
+  hierarchy: { version: cgroupVersion, root: cgroupFsRoot },
+  driver: cgroupDriver,
+  cgroupRoot,
+  clock: systemClock,
+  logger,
+});
+
+async function keepSampling(signal: AbortSignal): Promise<void> {
+  let failing = false;
+  while (!signal.aborted) {
+    try {
+      const rows = await sampler.sample();
+      logger.debug({ rows }, 'sampled the usage of pods');
+      failing = false;
+    } catch (err) {
+      if (!failing) logger.error({ err, retryInMs: housekeepingPeriodMs }, 'the usage of pods could not be sampled');
+      failing = true;
+    }
+    heart.loop();
+    await systemClock.sleep(housekeepingPeriodMs, signal).catch(() => {});
+  }
+}
+
+const sampling = keepSampling(stop.signal);
+
+const api: StatsApi = {
+  machineInfo: () => readMachineInfo({ root: '/', rootDir }),
+  async close() {
+    stop.abort();
+    await sampling;
+    heart.stop();
+  },
+};
+serveThread(api);

@@ -1,0 +1,98 @@
+/**
+ * Each pod's and container's usage, from the cgroup tree into the usage table: a row that was there before is changed, one whose
+ * cgroup is gone is freed. Owns the table; called each housekeeping period.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
+import { TableFullError, type TableWriter } from '../../shared/state/typed-table.ts';
+import { usageTable, type UsageRow } from '../../shared/state/usage-table.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { readCgroupUsage } from './cgroup-usage.ts';
+import { findPodCgroups, type PodCgroupsOptions } from './find-pod-cgroups.ts';
+
+export interface UsageSamplerOptions extends PodCgroupsOptions {
+  readonly usage: SharedArrayBuffer;
+  readonly snapshot: SharedArrayBuffer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** So many cgroups take about a millisecond: then others of this thread have their turn. */
+const cgroupsPerTurn = 25;
+
+type Identity = Pick<UsageRow, 'podUID' | 'containerName' | 'containerID'>;
+
+export class UsageSampler {
+  readonly #options: UsageSamplerOptions;
+  readonly #table: TableWriter<(typeof usageTable)['layout']['fields']>;
+  readonly #snapshot: RuntimeSnapshotReader;
+  /** Rows by who they are about; those that a predecessor left are taken over. */
+  readonly #rows = new Map<string, number>();
+  #full = false;
+
+  constructor(options: UsageSamplerOptions) {
+    this.#options = options;
+    this.#table = usageTable.writer(options.usage);
+    this.#snapshot = new RuntimeSnapshotReader(options.snapshot);
+    for (const [row, identity] of this.#table.rows()) this.#rows.set(keyOf(identity), row);
+  }
+
+  /** Samples everything once; answers with the number of rows. */
+  async sample(): Promise<number> {
+    const names = this.#containerNames();
+    const seen = new Set<string>();
+    let read = 0;
+    for (const { podUID, path, containers } of findPodCgroups(this.#options)) {
+      this.#store({ podUID: podUID as PodUID, containerName: '', containerID: '' }, path, seen);
+      for (const { id, path: containerPath } of containers) {
+        const containerName = names.get(id);
+        // A sandbox's, or one that the runtime has not listed yet.
+        if (containerName !== undefined) {
+          this.#store({ podUID: podUID as PodUID, containerName, containerID: id as ContainerID }, containerPath, seen);
+        }
+      }
+      read += 1 + containers.length;
+      if (read >= cgroupsPerTurn) {
+        read = 0;
+        await nextTurn();
+      }
+    }
+    for (const [key, row] of this.#rows) {
+      if (seen.has(key)) continue;
+      this.#table.free(row);
+      this.#rows.delete(key);
+    }
+    return this.#rows.size;
+  }
+
+  #store(identity: Identity, path: string, seen: Set<string>): void {
+    const usage = readCgroupUsage(this.#options.hierarchy, path);
+    if (!usage) return;
+    const key = keyOf(identity);
+    const row = this.#rows.get(key);
+    const values: UsageRow = { ...identity, ...usage, sampledAtMs: this.#options.clock.now() };
+    try {
+      if (row === undefined) this.#rows.set(key, this.#table.insert(values));
+      else this.#table.put(row, values);
+      seen.add(key);
+    } catch (err) {
+      if (!(err instanceof TableFullError || err instanceof RangeError)) throw err;
+      if (!this.#full)
+        this.#options.logger.warn({ err, podUID: identity.podUID, cgroup: path }, "a pod's usage is not kept; others may be missing too");
+      this.#full = true;
+    }
+  }
+
+  /** The names of the runtime's containers by ID. */
+  #containerNames(): Map<string, string> {
+    const names = new Map<string, string>();
+    for (const item of this.#snapshot.all()) if (item.kind === 'container') names.set(item.id, item.containerName);
+    return names;
+  }
+}
+
+function keyOf({ podUID, containerID }: Identity): string {
+  return `${podUID}/${containerID}`;
+}

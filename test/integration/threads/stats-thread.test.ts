@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { availableParallelism, totalmem } from 'node:os';
+import { after, test } from 'node:test';
+import { ProbesThread, StatsThread, ThreadState } from '../../../src/main/threads/index.ts';
+import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
+import { usageTable } from '../../../src/shared/state/usage-table.ts';
+import { aLogger } from '../../support/logger.ts';
+
+const logging = { format: 'text', verbosity: -9, vmodule: [] } as const;
+
+test('the stats thread knows its machine, and after a death too', async () => {
+  const { logger } = aLogger();
+  const state = new ThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const settings = {
+    rootDir: '/',
+    cgroupDriver: 'cgroupfs',
+    cgroupVersion: 1,
+    cgroupFsRoot: '/sys/fs/cgroup',
+    cgroupRoot: '/',
+    housekeepingPeriodMs: 50,
+    snapshot: createRuntimeSnapshot(10),
+    usage: usageTable.create(100),
+  } as const;
+  const stats = StatsThread.start({ state, logger, settings });
+  after(() => stats.close());
+  const info = await stats.machineInfo();
+  assert.equal(info.memoryBytes, totalmem());
+  assert.ok(info.numCores >= availableParallelism());
+  assert.match(info.bootID, /^[0-9a-f-]{36}$/);
+  await stats.thread.kill();
+  assert.deepEqual(await stats.machineInfo(), info);
+});
+
+test('the probes thread lives, beats, and comes back', async () => {
+  const { logger } = aLogger();
+  const state = new ThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const probes = ProbesThread.start({ state, logger, settings: { runtimeEndpoint: 'unix:///nowhere' }, onResults: () => {} });
+  after(() => probes.close());
+  const before = probes.thread.threadId;
+  await probes.thread.kill();
+  await probes.thread.call(async () => {});
+  assert.notEqual(probes.thread.threadId, before);
+});
