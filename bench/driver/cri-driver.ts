@@ -53,10 +53,14 @@ export class CriDriver {
 
   /** Both lists at once, as bytes, as a relist asks for them. */
   async lists(): Promise<{ readonly ms: number; readonly bytes: number }> {
-    const { runtime } = this.#client;
     const began = monotonicMs();
-    const replies = await Promise.all([runtime.callRaw('listPodSandbox', {}, limits), runtime.callRaw('listContainers', {}, limits)]);
-    return { ms: monotonicMs() - began, bytes: replies[0].length + replies[1].length };
+    const [sandboxes, containers] = await this.rawLists();
+    return { ms: monotonicMs() - began, bytes: sandboxes.length + containers.length };
+  }
+
+  rawLists(): Promise<[Buffer, Buffer]> {
+    const { runtime } = this.#client;
+    return Promise.all([runtime.callRaw('listPodSandbox', {}, limits), runtime.callRaw('listContainers', {}, limits)]);
   }
 
   /** Every container's start, as wall-clock ms, by pod name. */

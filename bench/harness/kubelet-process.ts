@@ -119,7 +119,8 @@ export class KubeletProcess {
 
   /** Empty once the pods are gone; what a pod still holds is left. */
   async #removeCgroups(): Promise<void> {
-    for (let attempt = 0; makesCgroups && attempt < 20 && !removeCgroup(cgroupRootOf(this.#folder)); attempt += 1) await sleep(50);
+    if (!makesCgroups) return;
+    for (let attempt = 0; attempt < 20 && !removeCgroup(cgroupRootOf(this.#folder)); attempt += 1) await sleep(50);
   }
 
   async #healthy(url: string): Promise<void> {
