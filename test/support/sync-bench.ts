@@ -202,6 +202,7 @@ export class SyncBench {
       volumes: {
         mountVolumes: () => effect('mount volumes'),
         makeContainerMounts: ({ container }) => effect(`make mounts of ${container.name}`).then(() => []),
+        readEnvFiles: () => Promise.resolve(new Map()),
         unmountVolumes: () => effect('unmount volumes'),
         removePodDirectory: () => effect('remove folder'),
       },

@@ -16,7 +16,7 @@ import { killContainer } from './kill/kill-container.ts';
 import { killPod } from './kill/kill-pod.ts';
 import { startedContainers, startedContainersErrors, startedPods, startedPodsErrors } from '../../shared/metrics/definitions/pod-sync.ts';
 import { rpcErrorOf } from './runtime/pod-runtime.ts';
-import { makeSandboxConfig, type HostFacts } from './runtime-config/index.ts';
+import { checkSysctls, makeSandboxConfig, type HostFacts } from './runtime-config/index.ts';
 import { createSandbox } from './start/create-sandbox.ts';
 import { removeContainer } from './start/link-log.ts';
 import { startContainer } from './start/start-container.ts';
@@ -127,6 +127,12 @@ async function prepareSandbox(
     const cgroupParent = cgroups.parentOf(pod);
     const { config, warnings } = makeSandboxConfig({ pod, node, settings, host, attempt: actions.attempt, cgroupParent });
     if (!create) return { id: actions.sandboxID!, config, podIPs: podIPsOf(status, apiStatus), host };
+    const forbidden = checkSysctls(pod, settings.allowedUnsafeSysctls, host.kernelVersion);
+    if (forbidden !== null) {
+      events.onPod('Warning', 'SysctlForbidden', forbidden);
+      report.fail({ action: 'ConfigPodSandbox', target: formatPod(about), reason: 'SysctlForbidden', message: forbidden });
+      return undefined;
+    }
     for (const { reason, message } of warnings) events.onPod('Warning', reason, message);
     const id = await createSandbox(context, pod, config);
     report.changedRuntime = true;
@@ -232,7 +238,8 @@ async function startOne(
     startedContainersErrors.inc({ container_type: kind, code: reason });
     report.fail({ action: 'StartContainer', target: name, reason, message });
     if (retryAfterMs !== undefined) report.retryAt(clock.now() + retryAfterMs);
-    logger.warn({ container: name, reason, message }, 'cannot start a container');
+    // A wait that goes on was logged when it began.
+    logger[reason === 'ImagePullBackOff' ? 'debug' : 'warn']({ container: name, reason, message }, 'cannot start a container');
     return false;
   }
 }

@@ -18,13 +18,13 @@ export async function createDependencies(settings: PodSyncSettings, logger: Logg
   const client = new CriClient({ endpoint: settings.runtimeEndpoint, onCall: countRuntimeOperation });
   // A resolv.conf that cannot be read must not keep pods from being ended: it is left out of what lasts.
   const { hugePageSizes, selinuxEnabled } = await new HostFactsReader({ ...settings, resolvConf: '' }).read();
-  const { rootDir, clusterDomain, cgroupFsRoot, cgroupVersion } = settings;
+  const { rootDir, clusterDomain, featureGates, cgroupFsRoot, cgroupVersion } = settings;
   const tree = new CgroupTree({ root: cgroupFsRoot, version: cgroupVersion, clock, logger });
   return {
     settings,
     runtime: podRuntime(client, settings.runtimeRequestTimeoutMs),
     cgroups: new PodCgroups({ settings, tree, hugePageSizes, clock, logger }),
-    volumes: new PodVolumes({ rootDir, clusterDomain, helper: new HelperClient({ logger }), logger, selinuxEnabled }),
+    volumes: new PodVolumes({ rootDir, clusterDomain, featureGates, helper: new HelperClient({ logger }), logger, selinuxEnabled }),
     host: new HostFactsReader(settings),
     httpGet,
     clock,

@@ -25,6 +25,6 @@ export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncRes
 
 /** Loaded at the first manifest: a node without static pods never needs it. */
 export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {
-  const manifest = await import('./manifest/index.ts');
+  const manifest = await import('./manifest/decode-manifest.ts');
   return manifest.decodeManifest(task);
 }

@@ -2,9 +2,10 @@
  * Starts one container: its image, its config, the container itself, its postStart hook (upstream kuberuntime_container.go
  * startContainer).
  */
+import { mkdir } from 'node:fs/promises';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import type { ContainerConfig, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
-import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
+import type { ContainerConfig, ImageSpec, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
+import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { containerLogsDirectory } from '../../../shared/kubernetes/paths.ts';
@@ -16,6 +17,7 @@ import { makeContainerConfig, makeEnvironment, type HostFacts } from '../runtime
 import { descriptionOf } from '../runtime/pod-runtime.ts';
 import { createContainer } from './create-container.ts';
 import { restartCountByLogs } from './container-logs.ts';
+import { ensureImage, ensureImageVolumes } from './ensure-image.ts';
 import { linkContainerLog } from './link-log.ts';
 
 export interface StartRequest {
@@ -34,8 +36,9 @@ export interface StartRequest {
  */
 export async function startContainer(context: TaskContext, request: StartRequest, onChange: () => void): Promise<void> {
   const { container, sandboxID, sandboxConfig } = request;
-  const imageRef = await ensureImage(context, request);
-  const config = await makeConfig(context, request, imageRef).catch((err: unknown) => {
+  const imageRef = await ensureImage(context, request, { image: container.image ?? '', pullPolicy: container.imagePullPolicy });
+  const imageVolumes = await ensureImageVolumes(context, request);
+  const config = await makeConfig(context, request, imageRef, imageVolumes).catch((err: unknown) => {
     throw failure(context, container.name, 'CreateContainerConfigError', err);
   });
   context.line.signal.throwIfAborted();
@@ -47,32 +50,22 @@ export async function startContainer(context: TaskContext, request: StartRequest
   await runPostStart(context, request, id);
 }
 
-async function ensureImage({ line, about, events }: TaskContext, { pod, container }: StartRequest): Promise<string> {
-  const result = await line.ensureImage({
-    podUID: about.uid as never,
-    podName: about.name,
-    podNamespace: about.namespace,
-    containerName: container.name,
-    image: container.image ?? '',
-    imagePullPolicy: container.imagePullPolicy ?? 'IfNotPresent',
-    runtimeHandler: '',
-    podAnnotations: pod.metadata.annotations ?? {},
-  });
-  for (const { type, reason, message } of result.events) events.onContainer(container.name, type, reason, message);
-  if (result.outcome === 'present') return result.imageRef;
-  const { reason, message, retryAfterMs } = result.failure;
-  events.onContainer(container.name, 'Warning', 'Failed', `Error: ${reason}`);
-  throw new KubeletError(reason, message, retryAfterMs === undefined ? {} : { retryAfterMs });
-}
-
-async function makeConfig(context: TaskContext, request: StartRequest, imageRef: string): Promise<ContainerConfig> {
+async function makeConfig(
+  context: TaskContext,
+  request: StartRequest,
+  imageRef: string,
+  imageVolumes: ReadonlyMap<string, ImageSpec>,
+): Promise<ContainerConfig> {
   const { settings, node, volumes, runtime, line } = context;
   const { pod, container, podIPs, host } = request;
   const restartCount = await nextRestartCount(context, request);
+  await makeLogFolder(context, request);
   const targetContainerID = targetOf(request);
-  const env = makeEnvironment({ pod, container, node, settings, podIPs });
+  const { signal } = line;
+  const envFiles = await volumes.readEnvFiles(pod, container, signal);
+  const env = makeEnvironment({ pod, container, node, settings, podIPs, envFiles });
   const [mounts, imageUser] = await Promise.all([
-    volumes.makeContainerMounts({ pod, container, env, podIPs, supportsRecursiveReadOnly: false, signal: line.signal }),
+    volumes.makeContainerMounts({ pod, container, env, podIPs, supportsRecursiveReadOnly: false, imageVolumes, signal }),
     runtime.imageUser(imageRef),
   ]);
   return makeContainerConfig({
@@ -99,6 +92,14 @@ async function nextRestartCount({ settings, logger }: TaskContext, { pod, contai
     logger.warn({ err, logDir, container: container.name }, 'cannot tell the restart count from the log folder');
     return 0;
   });
+}
+
+async function makeLogFolder({ settings }: TaskContext, { pod, container }: StartRequest): Promise<void> {
+  try {
+    await mkdir(containerLogsDirectory(settings.podLogsDir, pod, container.name), { recursive: true, mode: 0o755 });
+  } catch (err) {
+    throw new Error(`create container log directory for container ${container.name} failed: ${messageOf(err)}`, { cause: err });
+  }
 }
 
 /** The container whose processes an ephemeral one sees. */

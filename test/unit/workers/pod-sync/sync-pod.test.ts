@@ -287,10 +287,10 @@ test('a line that dies stops the sync', async () => {
 test('a stop does not come between the creation of a container and its start', async () => {
   using bench = new SyncBench();
   const run = bench.sync(aPod({ containers: [aContainer('a'), aContainer('b')] }));
-  const { createContainer } = bench.runtime;
+  const createContainer = bench.runtime.createContainer.bind(bench.runtime);
   bench.runtime.createContainer = (...args) => {
     run.line.post({ type: 'stop' });
-    return createContainer.apply(bench.runtime, args);
+    return createContainer(...args);
   };
   assert.equal((await run.result).outcome, 'stopped');
   assert.deepEqual(bench.runtime.calls.slice(-2), ['createContainer a 0', 'startContainer a']);
@@ -326,4 +326,25 @@ test('when all containers restart they are removed, and the next sync comes at o
   const { result } = await bench.synced(pod, { apiStatus: { conditions } });
   assert.deepEqual(bench.runtime.calls.slice(-3), ['stopContainer b 2', 'removeContainer b-3', 'removeContainer a-2']);
   assert.equal(result.retryAtMs, bench.clock.now());
+});
+
+test('the image of an image volume is pulled for the container that mounts it', async () => {
+  using bench = new SyncBench();
+  const volumes = [{ name: 'models', image: { reference: 'registry.example/models:1', pullPolicy: 'IfNotPresent' } }];
+  const withModels = aContainer('a', { volumeMounts: [{ name: 'models', mountPath: '/models' }] });
+  const pod = aPod({ volumes, containers: [withModels, aContainer('b')] });
+  const failure = { reason: 'ErrImagePull', message: 'not found' };
+  bench.images.set('registry.example/models:1', { outcome: 'failed', failure, events: [] });
+  const { result } = await bench.synced(pod);
+  assert.deepEqual(result.waiting, { a: failure });
+  assert.ok(bench.runtime.calls.includes('startContainer b'));
+});
+
+test('a sysctl that the node does not allow keeps the pod from starting', async () => {
+  using bench = new SyncBench();
+  const sysctls = [{ name: 'kernel.msgmax', value: '65536' }];
+  const { line, result } = await bench.synced(aPod({ securityContext: { sysctls } }));
+  assert.ok(result.outcome === 'failed' && result.failure.reason === 'SysctlForbidden');
+  assert.match(line.events[0]!, /^SysctlForbidden pod: forbidden sysctl: "kernel.msgmax"/);
+  assert.deepEqual(bench.runtime.calls, []);
 });

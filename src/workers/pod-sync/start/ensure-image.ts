@@ -1,0 +1,53 @@
+/** Has the images thread get what a container needs: its own image, and those that it mounts as volumes. */
+import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
+import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
+import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
+import { podUID } from '../../../shared/kubernetes/ids.ts';
+import type { TaskContext } from '../dependencies.ts';
+import { runtimeHandlerOf } from './create-sandbox.ts';
+
+interface For {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+}
+
+/** Answers with the runtime's reference of the image. Rejects with KubeletError whose reason is the puller's, or with Stopped. */
+export async function ensureImage(
+  { line, about, events }: TaskContext,
+  { pod, container: { name } }: For,
+  wanted: { readonly image: string; readonly pullPolicy: string | undefined },
+): Promise<string> {
+  const result = await line.ensureImage({
+    podUID: podUID(pod),
+    podName: about.name,
+    podNamespace: about.namespace,
+    containerName: name,
+    image: wanted.image,
+    imagePullPolicy: wanted.pullPolicy ?? 'IfNotPresent',
+    runtimeHandler: runtimeHandlerOf(pod),
+    podAnnotations: pod.metadata.annotations ?? {},
+  });
+  for (const { type, reason, message } of result.events) events.onContainer(name, type, reason, message);
+  if (result.outcome === 'present') return result.imageRef;
+  const { reason, message, retryAfterMs } = result.failure;
+  events.onContainer(name, 'Warning', 'Failed', `Error: ${reason}`);
+  throw new KubeletError(reason, message, retryAfterMs === undefined ? {} : { retryAfterMs });
+}
+
+/** By the volume's name; those that the container does not mount are left out. */
+export async function ensureImageVolumes(context: TaskContext, { pod, container }: For): Promise<ReadonlyMap<string, ImageSpec>> {
+  const images = new Map<string, ImageSpec>();
+  const mounted = new Set(container.volumeMounts?.map(({ name }) => name));
+  for (const { name, image } of pod.spec.volumes ?? []) {
+    if (!image || !mounted.has(name)) continue;
+    const { reference = '', pullPolicy } = image;
+    images.set(name, {
+      image: await ensureImage(context, { pod, container }, { image: reference, pullPolicy }),
+      imageRef: '',
+      userSpecifiedImage: reference,
+      runtimeHandler: runtimeHandlerOf(pod),
+      annotations: { ...pod.metadata.annotations },
+    });
+  }
+  return images;
+}

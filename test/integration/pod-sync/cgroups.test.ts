@@ -1,0 +1,86 @@
+/** Pods' cgroups in the kernel of this host, below a root of their own. Needs root. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
+import { systemClock } from '../../../src/shared/time/clock.ts';
+import { CgroupTree, PodCgroups } from '../../../src/workers/pod-sync/cgroups/index.ts';
+import { aLogger } from '../../support/logger.ts';
+import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
+
+const mount = '/sys/fs/cgroup';
+const version = existsSync(join(mount, 'cgroup.controllers')) ? 2 : 1;
+/** The folders of a cgroup: one a hierarchy. */
+const placesOf = (path: string) =>
+  (version === 2 ? [mount] : readdirSync(mount).map((controller) => join(mount, controller))).map((folder) => join(folder, path));
+
+function aNode(t: TestContext) {
+  const cgroupRoot = `/cgroups-test-${process.pid}`;
+  const { logger, lines } = aLogger();
+  const tree = new CgroupTree({ root: mount, version, clock: systemClock, logger });
+  const settings = {
+    cgroupDriver: 'cgroupfs',
+    cgroupVersion: version,
+    cgroupRoot,
+    cgroupsPerQOS: true,
+    cpuCFSQuota: true,
+    cpuCFSQuotaPeriodUs: 100_000,
+    podPidsLimit: 64,
+    featureGates: {},
+  } as const;
+  const cgroups = new PodCgroups({ settings, tree, hugePageSizes: [], clock: systemClock, logger });
+  t.after(() => {
+    cgroups.close();
+    for (const path of ['/kubepods/burstable', '/kubepods/besteffort', '/kubepods', ''].map((below) => cgroupRoot + below)) {
+      for (const place of placesOf(path)) if (existsSync(place)) rmdirSync(place);
+    }
+  });
+  return { cgroups, lines };
+}
+
+const resources = { requests: { cpu: '500m', memory: '64Mi' }, limits: { cpu: '1', memory: '128Mi' } };
+const pod = aPod({ containers: [aContainer('app', { resources })] }, { uid: 'cgroup-pod' });
+const uid = 'cgroup-pod' as PodUID;
+
+test('the kernel takes the values of a pod, and its cgroup is gone with the processes that were left in it', async (t) => {
+  const { cgroups, lines } = aNode(t);
+  await cgroups.ensure(pod);
+  assert.deepEqual(lines, []);
+  assert.ok(await cgroups.exists(pod));
+  const path = cgroups.parentOf(pod);
+  const value = (controller: string, file: string) => readFileSync(join(mount, version === 1 ? controller : '', path, file), 'utf8').trim();
+  if (version === 1) {
+    assert.equal(value('cpu', 'cpu.shares'), '512');
+    assert.equal(value('cpu', 'cpu.cfs_quota_us'), '100000');
+    assert.equal(value('memory', 'memory.limit_in_bytes'), String(128 * 1024 * 1024));
+  } else {
+    assert.equal(value('cpu', 'cpu.max'), '100000 100000');
+    assert.equal(value('memory', 'memory.max'), String(128 * 1024 * 1024));
+  }
+  assert.equal(value('pids', 'pids.max'), '64');
+
+  const left = spawn('sleep', ['1000']);
+  for (const place of placesOf(path)) {
+    if (!existsSync(place)) continue;
+    mkdirSync(join(place, 'container'), { recursive: true });
+    if (place.includes('/cpuset/')) continue;
+    writeFileSync(join(place, 'container/cgroup.procs'), String(left.pid));
+  }
+  const exited = once(left, 'exit');
+  await cgroups.remove(uid, new AbortController().signal);
+  assert.deepEqual(await exited, [null, 'SIGKILL']);
+  assert.ok(placesOf(path).every((place) => !existsSync(place)));
+  assert.equal(await cgroups.exists(pod), false);
+});
+
+test('many pods at once do not get into each other’s way', async (t) => {
+  const { cgroups } = aNode(t);
+  const pods = Array.from({ length: 20 }, (_, i) => aPod({}, { uid: `cgroup-pod-${i}` }));
+  await Promise.all(pods.map((each) => cgroups.ensure(each)));
+  assert.ok((await Promise.all(pods.map((each) => cgroups.exists(each)))).every(Boolean));
+  await Promise.all(pods.map((each) => cgroups.remove(each.metadata.uid as PodUID, new AbortController().signal)));
+  assert.ok((await Promise.all(pods.map((each) => cgroups.exists(each)))).every((there) => !there));
+});

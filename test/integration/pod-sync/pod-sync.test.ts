@@ -1,0 +1,135 @@
+/** The sync pool's own threads on the simulated runtime, looked at by the pleg thread. */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { PlegThread, PodSyncPool, ThreadState, type PodTask } from '../../../src/main/threads/index.ts';
+import type { PodSyncResult, RecordedEvent } from '../../../src/shared/contracts/pod-sync.ts';
+import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
+import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import { CriClient } from '../../../src/shared/cri/client.ts';
+import { podUID } from '../../../src/shared/kubernetes/ids.ts';
+import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
+import { aLogger } from '../../support/logger.ts';
+import { aContainer, aPod, aSidecar } from '../../support/pod-sync-samples.ts';
+import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtime.ts';
+import { SyncBench } from '../../support/sync-bench.ts';
+
+async function aNode(t: TestContext, threads = 2) {
+  const runtime = await startSimulatedRuntime(t);
+  const { logger, lines } = aLogger();
+  const folder = mkdtempSync(join(tmpdir(), 'pod-sync-'));
+  using bench = new SyncBench();
+  const settings = {
+    ...bench.settings,
+    runtimeEndpoint: runtime.endpoint,
+    cgroupsPerQOS: false,
+    rootDir: join(folder, 'kubelet'),
+    podLogsDir: join(folder, 'pods'),
+    containerLogsDir: join(folder, 'containers'),
+  };
+  for (const each of [settings.rootDir, settings.containerLogsDir]) mkdirSync(each);
+  const state = new ThreadState({
+    logging: { format: 'text', verbosity: 0, vmodule: [] },
+    podSyncThreads: threads,
+    syncFrequencyMs: 60_000,
+  });
+  const events: RecordedEvent[] = [];
+  const client = new CriClient({ endpoint: runtime.endpoint });
+  const pool = PodSyncPool.start({
+    state,
+    logger,
+    settings,
+    handlers: {
+      ensureImage: async ({ image }) => {
+        const { imageRef } = await client.images.call('pullImage', { image: { image } }, { deadlineMs: 10_000 });
+        return { outcome: 'present', imageRef, events: [] };
+      },
+      startPermit: () => Promise.resolve({ release: () => {} }),
+      event: (event) => events.push(event),
+    },
+  });
+  const pleg = PlegThread.start({
+    state,
+    logger,
+    settings: {
+      runtimeEndpoint: runtime.endpoint,
+      relistPeriodMs: 1000,
+      runtimeRequestTimeoutMs: 10_000,
+      useEventStream: true,
+      snapshot: createRuntimeSnapshot(100),
+    },
+    onMessage: () => {},
+  });
+  t.after(async () => {
+    await Promise.all([pool.close(), pleg.close()]);
+    client.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const { node } = bench;
+  const run = (task: Omit<PodTask, 'node' | 'podUID'>, pod: Pod) => pool.run({ ...task, node, podUID: podUID(pod) } as PodTask);
+  return {
+    runtime,
+    pool,
+    events,
+    lines,
+    look: (pod: Pod): Promise<RuntimePodStatus | null> => pleg.look(podUID(pod)),
+    sync: async (pod: Pod, status?: null): Promise<PodSyncResult> => {
+      const seen = status === null ? null : await pleg.look(podUID(pod));
+      return run({ kind: 'sync', pod, status: seen, apiStatus: {}, backoffs: [] } as never, pod).result;
+    },
+    terminate: async (pod: Pod, gracePeriodSeconds: number | null = null) =>
+      run({ kind: 'terminating', pod, status: await pleg.look(podUID(pod)), gracePeriodSeconds } as never, pod),
+    run,
+  };
+}
+
+const pods = (count: number): Pod[] => Array.from({ length: count }, (_, i) => aPod({}, { name: `web-${i}`, uid: `uid-${i}` }));
+const states = (status: RuntimePodStatus | null) => status?.containers.map(({ name, state }) => `${name} ${state}`);
+
+test('a pod runs, is left alone, and ends, with what the Go kubelet would have written on it', async (t) => {
+  const node = await aNode(t);
+  const pod = aPod({ containers: [aContainer('app')], initContainers: [aSidecar('s')] });
+  assert.equal((await node.sync(pod)).outcome, 'synced');
+  assert.equal((await node.sync(pod)).outcome, 'synced');
+  assert.deepEqual(states(await node.look(pod)), ['app running', 's running']);
+  const { changedRuntime } = await node.sync(pod);
+  assert.equal(changedRuntime, false);
+  assert.deepEqual(
+    node.events.map(({ reason }) => reason),
+    ['Created', 'Started', 'Created', 'Started'],
+  );
+  assert.equal((await (await node.terminate(pod, 5)).result).outcome, 'synced');
+  assert.deepEqual(states(await node.look(pod)), ['app exited', 's exited']);
+  assert.equal((await node.run({ kind: 'terminated', pod, status: null } as never, pod).result).outcome, 'synced');
+  assert.equal((await node.run({ kind: 'cleanUp' } as never, pod).result).outcome, 'synced');
+});
+
+test('a burst of pods whose threads die in the middle of it starts each pod once', async (t) => {
+  const node = await aNode(t);
+  const all = pods(40);
+  const results = Promise.all(all.map((pod) => node.sync(pod, null)));
+  await waitUntil('some pods are under way', async () => (await node.runtime.control.state()).sandboxes.length >= 5);
+  await Promise.all([node.pool.kill(0), node.pool.kill(1)]);
+  await results;
+  // What failed because its predecessor's call was still under way is tried again, as main does.
+  for (const pod of all) if ((await node.sync(pod)).changedRuntime) await node.sync(pod);
+  const { sandboxes, containers } = await node.runtime.control.state();
+  assert.equal(sandboxes.filter(({ state }) => state === 'ready').length, 40);
+  const running = containers.filter(({ state }) => state === 'running');
+  assert.equal(running.length, 40);
+  assert.equal(new Set(running.map(({ podUID: uid }) => uid)).size, 40);
+});
+
+test('a container that ignores its stop signal is killed as soon as the grace period shrinks', async (t) => {
+  const node = await aNode(t, 1);
+  const pod = aPod({ containers: [aContainer('app', { image: 'sim/stubborn:x' })] });
+  await node.sync(pod);
+  const run = await node.terminate(pod, 600);
+  const started = performance.now();
+  run.shrinkGracePeriod(1);
+  assert.equal((await run.result).outcome, 'synced');
+  assert.ok(performance.now() - started < 10_000);
+  assert.deepEqual(states(await node.look(pod)), ['app exited']);
+});

@@ -1,0 +1,118 @@
+/** Pods' cgroups on trees of plain folders, which stand for the kernel's. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { CgroupTree, PodCgroups } from '../../../../../src/workers/pod-sync/cgroups/index.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+import { aLogger } from '../../../../support/logger.ts';
+import { aContainer, aPod } from '../../../../support/pod-sync-samples.ts';
+
+function aHost(version: 1 | 2, driver: 'cgroupfs' | 'systemd' = 'cgroupfs', cgroupsPerQOS = true) {
+  const root = mkdtempSync(join(tmpdir(), 'cgroups-'));
+  if (version === 1) {
+    for (const controller of ['cpu', 'cpuset', 'memory', 'pids', 'systemd']) mkdirSync(join(root, controller));
+    writeFileSync(join(root, 'cpuset/cpuset.cpus'), '0-1\n');
+    writeFileSync(join(root, 'cpuset/cpuset.mems'), '0\n');
+  } else {
+    writeFileSync(join(root, 'cgroup.controllers'), 'cpu memory pids\n');
+  }
+  const clock = new FakeClock();
+  const { logger } = aLogger();
+  const tree = new CgroupTree({ root, version, clock, logger, kill: () => true });
+  const settings = {
+    cgroupDriver: driver,
+    cgroupVersion: version,
+    cgroupRoot: '/',
+    cgroupsPerQOS,
+    cpuCFSQuota: true,
+    cpuCFSQuotaPeriodUs: 100_000,
+    podPidsLimit: 50,
+    featureGates: {},
+  };
+  const cgroups = new PodCgroups({ settings, tree, hugePageSizes: [], clock, logger });
+  return {
+    cgroups,
+    clock,
+    root,
+    read: (path: string) => readFileSync(join(root, path), 'utf8'),
+    has: (path: string) => existsSync(join(root, path)),
+    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+const burstable = (uid: string, cpu: string) => aPod({ containers: [aContainer('app', { resources: { requests: { cpu } } })] }, { uid });
+
+test('a pod gets its cgroup in every hierarchy of v1, below its class, with its values', async () => {
+  using host = aHost(1);
+  await host.cgroups.ensure(burstable('uid-1', '500m'));
+  assert.equal(host.cgroups.parentOf(burstable('uid-1', '500m')), '/kubepods/burstable/poduid-1');
+  assert.equal(host.read('cpu/kubepods/burstable/poduid-1/cpu.shares'), '512');
+  assert.equal(host.read('pids/kubepods/burstable/poduid-1/pids.max'), '50');
+  for (const controller of ['cpu', 'cpuset', 'memory', 'pids', 'systemd']) assert.ok(host.has(`${controller}/kubepods/burstable/poduid-1`));
+  assert.ok(await host.cgroups.exists(burstable('uid-1', '500m')));
+});
+
+test('a cpuset of v1 gets the CPUs and memory nodes of its parent at each level', async () => {
+  using host = aHost(1);
+  await host.cgroups.ensure(aPod());
+  for (const path of ['kubepods', 'kubepods/besteffort', 'kubepods/besteffort/poduid-1']) {
+    assert.equal(host.read(`cpuset/${path}/cpuset.cpus`), '0-1');
+    assert.equal(host.read(`cpuset/${path}/cpuset.mems`), '0');
+  }
+});
+
+test('the classes are there with their own values: BestEffort with the least shares', async () => {
+  using host = aHost(1);
+  await host.cgroups.ensure(aPod());
+  assert.equal(host.read('cpu/kubepods/besteffort/cpu.shares'), '2');
+  assert.ok(host.has('cpu/kubepods/burstable'));
+});
+
+test('the Burstable class has the shares of its pods together, set once for a burst of them', async () => {
+  using host = aHost(1);
+  await host.cgroups.ensure(burstable('uid-1', '500m'));
+  await host.cgroups.ensure(burstable('uid-2', '250m'));
+  assert.ok(!host.has('cpu/kubepods/burstable/cpu.shares'));
+  await host.clock.advance(1000);
+  while (!host.has('cpu/kubepods/burstable/cpu.shares')) await host.clock.advance(0);
+  assert.equal(host.read('cpu/kubepods/burstable/cpu.shares'), '768');
+});
+
+test('in v2 controllers are handed down level by level, and values are those of v2', async () => {
+  using host = aHost(2, 'systemd');
+  await host.cgroups.ensure(burstable('uid-1', '500m'));
+  const path = 'kubepods.slice/kubepods-burstable.slice/kubepods-burstable-poduid_1.slice';
+  assert.equal(host.read(`${path}/cpu.weight`), '20');
+  assert.equal(host.read('cgroup.subtree_control'), '+pids');
+  assert.equal(host.read('kubepods.slice/cgroup.subtree_control'), '+pids');
+});
+
+test('in v2 a cgroup without the controllers that a pod needs does not count as there', async () => {
+  using host = aHost(2);
+  await host.cgroups.ensure(aPod());
+  assert.equal(await host.cgroups.exists(aPod()), false);
+  writeFileSync(join(host.root, 'kubepods/besteffort/poduid-1/cgroup.controllers'), 'pids memory cpu\n');
+  assert.equal(await host.cgroups.exists(aPod()), true);
+});
+
+test('a node without cgroups per class makes none, and names none', async () => {
+  using host = aHost(1, 'cgroupfs', false);
+  assert.equal(host.cgroups.parentOf(aPod()), '');
+  assert.equal(await host.cgroups.exists(aPod()), true);
+  await host.cgroups.ensure(aPod());
+  await host.cgroups.remove('uid-1' as PodUID, AbortSignal.abort());
+  assert.ok(!host.has('cpu/kubepods'));
+});
+
+test('a UID that would lead elsewhere makes no cgroup', async () => {
+  using host = aHost(1);
+  await assert.rejects(host.cgroups.ensure(aPod({}, { uid: '../../../etc' })), /cannot be part of a cgroup's name/);
+});
+
+test('removing what is not there is a success', async () => {
+  using host = aHost(1);
+  await host.cgroups.remove('uid-9' as PodUID, new AbortController().signal);
+});

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { logSymlinkName, restartCountAfter } from '../../../../../src/workers/pod-sync/start/container-logs.ts';
+
+const cases: { name: string; files: string[]; want: number }[] = [
+  { name: 'no log', files: [], want: 0 },
+  { name: 'the first log', files: ['0.log'], want: 1 },
+  { name: 'the highest counts', files: ['3.log', '10.log', '2.log'], want: 11 },
+  { name: 'a rotated log counts', files: ['4.log.20260101-000000', '5.log.20260101-000000.gz'], want: 6 },
+  { name: 'what is no log does not', files: ['readme', 'a1.log', '1.txt', '99999999999999999999.log'], want: 0 },
+];
+for (const { name, files, want } of cases) {
+  test(`the restart count after the logs: ${name}`, () => assert.equal(restartCountAfter(files), want));
+}
+
+test('the link to a log names pod, namespace, container and id, and is no longer than a file name may be', () => {
+  assert.equal(logSymlinkName('web', 'default', 'app', 'abc'), 'web_default_app-abc.log');
+  const long = logSymlinkName('w'.repeat(253), 'default', 'app', 'abc');
+  assert.equal(long.length, 255);
+  assert.ok(long.endsWith('.log'));
+});
