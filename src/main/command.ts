@@ -29,7 +29,7 @@ export async function command(args: readonly string[]): Promise<number> {
   }
   const { start } = await import('./start.ts');
   // Whatever is still open then, a stopped kubelet does not stay. The log is written synchronously, so nothing of it is lost.
-  process.exit(await start(flags, fail));
+  return process.exit(await start(flags, fail));
 }
 
 function answer(text: string): number {

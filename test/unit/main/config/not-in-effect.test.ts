@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { notInEffect, settingsNotInEffect } from '../../../../src/main/config/not-in-effect.ts';
+import { kubeletConfiguration } from '../../../../src/main/config/schema.ts';
+import { flagTable } from '../../../../src/main/flags/flag-table.ts';
+
+const none = new Map<string, string | undefined>();
+
+test('every line of the table names a field or a flag that there is', () => {
+  const names = new Set(flagTable.map(({ name }) => name));
+  for (const { fields = [], flags = [] } of notInEffect) {
+    for (const path of fields) {
+      let at: unknown = kubeletConfiguration.absent;
+      for (const name of path.split('.')) {
+        assert.ok(typeof at === 'object' && at !== null && name in at, path);
+        at = (at as Record<string, unknown>)[name];
+      }
+    }
+    for (const flag of flags) assert.ok(names.has(flag), flag);
+  }
+});
+
+test('a field that was set and has no effect is named once', () => {
+  assert.deepEqual(settingsNotInEffect({ shutdownGracePeriod: '30s', maxPods: 10 }, none), ['shutdownGracePeriod']);
+});
+
+test('a field that asks for nothing is not named', () => {
+  const wire = {
+    shutdownGracePeriod: '0s',
+    enforceNodeAllocatable: ['none'],
+    registerNode: false,
+    authentication: { anonymous: { enabled: false } },
+    tracing: null,
+  };
+  assert.deepEqual(settingsNotInEffect(wire, none), []);
+});
+
+test('a flag is named with its dashes, whether it sets a field or not', () => {
+  const flags = new Map([
+    ['kubeconfig', undefined],
+    ['anonymous-auth', 'authentication.anonymous.enabled'],
+    ['max-pods', 'maxPods'],
+  ]);
+  assert.deepEqual(settingsNotInEffect({}, flags), ['--kubeconfig', '--anonymous-auth']);
+});

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { kubeletConfiguration } from '../../../../src/main/config/schema.ts';
+import { Place, type Problem } from '../../../../src/main/config/place.ts';
+import { applyFlags, toKubeletFlags } from '../../../../src/main/flags/apply-flags.ts';
+import { flagTable, type FlagSpec } from '../../../../src/main/flags/flag-table.ts';
+import { flagTypes, type FlagTypeName } from '../../../../src/main/flags/flag-types.ts';
+import { parseFlags } from '../../../../src/main/flags/parse-flags.ts';
+
+const base = kubeletConfiguration.absent;
+
+/** A value of each type that is nobody's default. */
+const samples: Readonly<Record<FlagTypeName, string>> = {
+  bool: '',
+  int32: '77',
+  int64: '77',
+  text: 'sample',
+  duration: '77s',
+  quantity: '77',
+  ip: '10.7.7.7',
+  texts: 'a,b',
+  map: 'cpu=1',
+  mapEntry: 'a=1',
+  thresholds: 'memory.available<1Gi',
+  labels: 'a=b',
+  gates: 'CRIListStreaming=true',
+  headers: 'a:b',
+  taints: 'a=b:NoSchedule',
+  reservedMemory: '0:memory=1Gi',
+  verbosity: '7',
+  vmodule: 'a=1',
+  version: 'raw',
+};
+
+function sampleOf({ type, field = '' }: FlagSpec): string {
+  const isOn = field.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], base) === true;
+  return flagTypes[type].shown === '' ? String(!isOn) : samples[type];
+}
+
+for (const spec of flagTable.filter(({ field }) => field !== undefined)) {
+  test(`--${spec.name} sets ${spec.field}, and what it sets has the field’s type`, () => {
+    const { values } = parseFlags([`--${spec.name}=${sampleOf(spec)}`]);
+    const before = JSON.stringify(base);
+    const changed = applyFlags(base, values);
+    assert.equal(JSON.stringify(base), before, 'the configuration that was given is not changed');
+    assert.notDeepEqual(changed, base);
+    const problems: Problem[] = [];
+    const again = kubeletConfiguration.read(kubeletConfiguration.write(changed), new Place(problems));
+    assert.deepEqual(problems, []);
+    assert.deepEqual(again, changed);
+  });
+}
+
+test('gates of flags are laid over those of the configuration, by name', () => {
+  const { values } = parseFlags(['--feature-gates=A=false']);
+  assert.deepEqual(applyFlags({ ...base, featureGates: { A: true, B: true } }, values).featureGates, { A: false, B: true });
+});
+
+test('patterns of --vmodule come after those of the configuration', () => {
+  const { values } = parseFlags(['--vmodule=b=2']);
+  const given = { ...base, logging: { ...base.logging, vmodule: [{ filePattern: 'a', verbosity: 1 }] } };
+  assert.deepEqual(applyFlags(given, values).logging.vmodule, [
+    { filePattern: 'a', verbosity: 1 },
+    { filePattern: 'b', verbosity: 2 },
+  ]);
+});
+
+test('the node’s own settings have defaults, and flags that set them', () => {
+  assert.equal(toKubeletFlags(new Map()).rootDirectory, '/var/lib/kubelet');
+  const { values } = parseFlags(['--root-dir=/a', '--exit-on-lock-contention', '--minimum-container-ttl-duration=1m', '--node-labels=a=b']);
+  const flags = toKubeletFlags(values);
+  assert.deepEqual(
+    [flags.rootDirectory, flags.exitOnLockContention, flags.minimumContainerTTL, flags.nodeLabels],
+    ['/a', true, 60_000, { a: 'b' }],
+  );
+});
+
+test('every flag sets a field, a setting of the node, or nothing at all by name', () => {
+  const nothing = flagTable.filter(({ field, setting }) => field === undefined && setting === undefined).map(({ name }) => name);
+  const meant = ['config', 'config-dir', 'help', 'version', 'windows-priorityclass', 'windows-service'];
+  assert.deepEqual(nothing.filter((name) => !meant.includes(name)).length, 18, 'cAdvisor’s flags');
+});

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkNodeLabels } from '../../../../src/main/flags/node-labels.ts';
+
+const cases: { name: string; labels: Record<string, string>; want: RegExp[] }[] = [
+  { name: 'a label of one’s own is fine', labels: { 'example.com/zone': 'a', disk: 'ssd' }, want: [] },
+  {
+    name: 'Kubernetes’ labels for nodes are fine',
+    labels: { 'topology.kubernetes.io/zone': 'a', 'node.kubernetes.io/x': '', 'a.kubelet.kubernetes.io/y': 'z' },
+    want: [],
+  },
+  {
+    name: 'other labels of Kubernetes are not',
+    labels: { 'kubernetes.io/role': 'a', 'x.k8s.io/b': 'c' },
+    want: [/^unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels: \[kubernetes.io\/role x.k8s.io\/b\]/],
+  },
+  {
+    name: 'a label has the form of one',
+    labels: { 'a b': 'c', d: '-e' },
+    want: [/^invalid node labels: 'a b' - name part must.*; '-e' - a valid label must/],
+  },
+];
+for (const { name, labels, want } of cases) {
+  test(name, () => {
+    const found = checkNodeLabels(labels);
+    assert.equal(found.length, want.length);
+    want.forEach((expression, index) => assert.match(found[index] ?? '', expression));
+  });
+}
