@@ -1,0 +1,137 @@
+/** The kubelet's own threads, all of them, without a runtime: each is killed, and each is back within a second. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ImagesThread,
+  PlegThread,
+  PodSyncPool,
+  ProbesThread,
+  ServerThread,
+  StatsThread,
+  ThreadState,
+} from '../../../src/main/threads/index.ts';
+import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync.ts';
+import { HeartbeatsReader, type ThreadHealth } from '../../../src/shared/state/heartbeats.ts';
+import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
+import { usageTable, usageTableCapacity } from '../../../src/shared/state/usage-table.ts';
+import { aLogger } from '../../support/logger.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'threads-'));
+const runtimeEndpoint = `unix://${folder}/no-runtime.sock`;
+const { logger, lines } = aLogger();
+const logging = { format: 'text', verbosity: -9, vmodule: [] } as const;
+const state = new ThreadState({ logging, podSyncThreads: 2, syncFrequencyMs: 60_000 });
+const snapshot = createRuntimeSnapshot(110);
+
+function startAll() {
+  const common = { state, logger };
+  const limits = { runtimeRequestTimeoutMs: 2000, podLogsDir: join(folder, 'pods'), containerLogsDir: join(folder, 'containers') };
+  const settings = {
+    runtimeEndpoint,
+    ...limits,
+    rootDir: folder,
+    seccompDefault: false,
+    seccompProfileRoot: folder,
+    cgroupDriver: 'cgroupfs',
+    cgroupVersion: 1,
+    cgroupFsRoot: join(folder, 'cgroup'),
+    cgroupRoot: '/',
+    cgroupsPerQOS: true,
+    cpuCFSQuota: true,
+    cpuCFSQuotaPeriodUs: 100_000,
+    podPidsLimit: -1,
+    memorySwapBehavior: '',
+    clusterDNS: [],
+    clusterDomain: '',
+    resolvConf: '/etc/resolv.conf',
+    allowedUnsafeSysctls: [],
+    maxContainerBackOffMs: 300_000,
+    initialContainerBackOffMs: 10_000,
+    singleProcessOOMKill: true,
+    featureGates: {},
+  } satisfies PodSyncSettings;
+  const anyPort = { address: '127.0.0.1', port: 0 };
+  const server = ServerThread.start({
+    ...common,
+    settings: { healthz: anyPort, readOnly: anyPort },
+    upcalls: { pods: async () => '{}', configz: async () => '{}' },
+  });
+  const pleg = PlegThread.start({
+    ...common,
+    settings: { runtimeEndpoint, relistPeriodMs: 1000, runtimeRequestTimeoutMs: 2000, useEventStream: true, snapshot },
+    onMessage: () => {},
+  });
+  const images = ImagesThread.start({
+    ...common,
+    settings: {
+      ...limits,
+      runtimeEndpoint,
+      imageEndpoint: runtimeEndpoint,
+      serializeImagePulls: false,
+      maxParallelImagePulls: null,
+      registryPullQPS: 5,
+      registryBurst: 10,
+      snapshot,
+    },
+  });
+  const stats = StatsThread.start({
+    ...common,
+    settings: { ...settings, housekeepingPeriodMs: 10_000, snapshot, usage: usageTable.create(usageTableCapacity(110)) },
+  });
+  const probes = ProbesThread.start({ ...common, settings: { runtimeEndpoint }, onResults: () => {} });
+  const handlers = {
+    ensureImage: () => Promise.reject(new Error('no images here')),
+    startPermit: async () => ({ release: () => {} }),
+    event: () => {},
+  };
+  const pool = PodSyncPool.start({ ...common, settings, handlers });
+  return { server, pleg, images, stats, probes, pool };
+}
+
+const heart = state.enterMain();
+const threads = startAll();
+after(async () => {
+  heart.stop();
+  await Promise.all(Object.values(threads).map((thread) => thread.close()));
+  rmSync(folder, { recursive: true });
+});
+
+const health = (name: string) => new HeartbeatsReader(state.heartbeats).threads().filter(({ thread }) => thread.startsWith(name));
+async function until(name: string, isSo: (threads: readonly ThreadHealth[]) => boolean): Promise<void> {
+  while (!isSo(health(name))) await sleep(5);
+}
+const lives = (row: ThreadHealth) => row.alive === 1 && row.beat !== undefined;
+
+test('every thread starts and beats', { timeout: 10_000 }, async () => {
+  for (const name of ['main', 'pleg', 'images', 'stats', 'probes', 'server']) await until(name, ([row]) => lives(row!));
+  await until('pod-sync', (rows) => rows.filter(lives).length === 2);
+});
+
+for (const name of ['pleg', 'images', 'stats', 'probes', 'server'] as const) {
+  test(`${name}, killed, beats again within a second; its death is in the log and counted`, { timeout: 10_000 }, async () => {
+    const killedAt = performance.now();
+    await threads[name].thread.kill();
+    await until(name, ([row]) => row!.deaths === 1 && lives(row!));
+    assert.ok(performance.now() - killedAt < 1000, `${performance.now() - killedAt} ms`);
+    assert.equal(lines.filter(({ msg, thread }) => msg.startsWith('thread died') && thread === name).length, 1);
+  });
+}
+
+test('the pool’s threads, killed, are replaced within a second', { timeout: 10_000 }, async () => {
+  const killedAt = performance.now();
+  await Promise.all([threads.pool.kill(0), threads.pool.kill(1)]);
+  await until('pod-sync', (rows) => rows.reduce((sum, { deaths }) => sum + deaths, 0) === 2 && rows.filter(lives).length === 2);
+  assert.ok(performance.now() - killedAt < 1000, `${performance.now() - killedAt} ms`);
+});
+
+test('health and metrics tell of it', { timeout: 10_000 }, async () => {
+  const { healthz, readOnly } = await threads.server.addresses();
+  const page = await (await fetch(`http://127.0.0.1:${readOnly?.port}/metrics`)).text();
+  for (const name of ['pleg', 'images', 'stats', 'probes', 'server'])
+    assert.match(page, new RegExp(`kubelet_thread_deaths_total\\{thread="${name}"\\} 1\n`));
+  assert.match(await (await fetch(`http://127.0.0.1:${healthz?.port}/healthz?verbose`)).text(), /thread-pleg ok \(died 1 times/);
+});
