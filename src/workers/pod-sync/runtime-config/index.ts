@@ -17,4 +17,4 @@ export { HostFactsReader } from './host-facts.ts';
 export { makeSandboxConfig, type SandboxConfig } from './sandbox-config.ts';
 export { envFileKey, makeEnvironment } from './environment.ts';
 export { makeContainerConfig } from './container-config.ts';
-export { checkSysctls } from './sysctls.ts';
+export { checkSysctls } from '../../../shared/kubernetes/sysctls.ts';

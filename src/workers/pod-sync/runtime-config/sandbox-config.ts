@@ -14,7 +14,7 @@ import { sandboxResources } from './linux-resources.ts';
 import { namespaceOptions } from './namespaces.ts';
 import { portMappings } from './port-mappings.ts';
 import { seLinuxOptions, supplementalGroups, supplementalGroupsPolicy } from './security-context.ts';
-import { normalizeSysctl } from './sysctls.ts';
+import { normalizeSysctl } from '../../../shared/kubernetes/sysctls.ts';
 import type { ConfigWarning, SandboxConfigInput } from './types.ts';
 
 export interface SandboxConfig {

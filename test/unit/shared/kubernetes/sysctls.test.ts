@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
-import { checkSysctls, normalizeSysctl } from '../../../../../src/workers/pod-sync/runtime-config/sysctls.ts';
-import { aPod } from '../../../../support/pods.ts';
+import type { PodSpec } from '../../../../src/shared/kubernetes/api.ts';
+import { checkSysctls, normalizeSysctl } from '../../../../src/shared/kubernetes/sysctls.ts';
+import { aPod } from '../../../support/pods.ts';
 
 const allowed = ['kernel.msg*', 'kernel.sem', 'net.core.*', 'fs.mqueue.*'];
 const cases: readonly [sysctl: string, spec: Partial<PodSpec>, kernel: string, want: string | null][] = [

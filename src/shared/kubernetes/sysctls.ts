@@ -1,7 +1,7 @@
-/** Which sysctls a pod may set, and under which names (upstream pkg/kubelet/sysctl and component-helpers node/util/sysctl). */
-import type { Pod } from '../../../shared/kubernetes/api.ts';
-import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { isKernelAtLeast } from '../../../shared/linux/kernel-version.ts';
+/** Which sysctls a pod may set, asked at admission and by syncs, and under which names (upstream pkg/kubelet/sysctl and component-helpers node/util/sysctl). */
+import type { Pod } from './api.ts';
+import { goQuote } from './go-text.ts';
+import { isKernelAtLeast } from '../linux/kernel-version.ts';
 
 type Namespace = 'IPC' | 'Net';
 
