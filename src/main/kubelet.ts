@@ -30,7 +30,7 @@ import { StartAdmission } from './pods/start-admission.ts';
 import { startRequest } from './pods/start-request.ts';
 import { WorkQueue } from './pods/work-queue.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
-import { StopOrder, within } from './stop-order.ts';
+import { StopOrder, untilAborted, within } from './stop-order.ts';
 import { SyncLoop } from './sync-loop.ts';
 import { imagesSettings, plegSettings, podSyncSettings, serverSettings, statsSettings } from './thread-settings.ts';
 import { ImagesThread } from './threads/images-thread.ts';
@@ -80,9 +80,11 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     const server = ServerThread.start({ state, logger: log('server'), settings: serverSettings(options), upcalls });
     stops.add('server', () => server.close());
 
+    const firstList = Promise.withResolvers<void>();
     const onMessage = (message: PlegMessage) => {
       podWorkers?.refreshStatuses(cache.apply(message));
       syncLoop?.onLifecycleEvents(message.events);
+      if (cache.complete) firstList.resolve();
     };
     let podWorkers: PodWorkers | null = null;
     let syncLoop: SyncLoop<PodUpdate> | null = null;
@@ -187,7 +189,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
         .catch((err: unknown) => log('container-deletor').warn({ err, podUID: uid }, 'Could not remove dead containers'));
     };
     const loop = new SyncLoop<PodUpdate>({
-      runtimeErrors: () => runtimeState.errors() ?? (cache.complete ? null : 'the runtime has not been listed yet'),
+      runtimeErrors: () => runtimeState.errors(),
       handleUpdate: (update) => {
         podUpdates.handle(update);
         ready.addSource(update.source);
@@ -221,6 +223,8 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     const ready = new SourcesReady(sources.sources);
     stops.add('sources', () => sources.close());
 
+    // A pod that runs since before must not be taken for one that never started.
+    await untilAborted(firstList.promise, signal);
     await loop.run(signal);
   } catch (err) {
     // Told to stop while it was still starting.

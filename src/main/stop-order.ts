@@ -30,3 +30,16 @@ export async function within(ms: number, end: Promise<void>): Promise<void> {
   await Promise.race([end, systemClock.sleep(ms, timeout.signal).catch(() => {})]);
   timeout.abort();
 }
+
+/** Waits for the promise, or for the signal: then it rejects with its reason. */
+export async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason as Error);
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  try {
+    await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { StandaloneNode } from '../../support/standalone-node.ts';
+
+function aManifest(name: string, image: string, spec: object = {}): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: { dnsPolicy: 'Default', terminationGracePeriodSeconds: 2, containers: [{ name: 'app', image }], ...spec },
+  };
+}
+const isRunning = ({ status }: { status?: { phase?: string } }) => status?.phase === 'Running';
+
+async function gone(node: StandaloneNode, uid: string): Promise<void> {
+  await waitUntil('nothing of the pod is left', async () => {
+    const { sandboxes, containers } = await node.runtime.control.state();
+    const inRuntime = [...sandboxes, ...containers].some(({ podUID }) => podUID === uid);
+    const onDisk = readdirSync(join(node.folder, 'kubelet/pods')).includes(uid);
+    return !inRuntime && !onDisk && (await node.pods()).every(({ metadata }) => metadata.uid !== uid);
+  });
+}
+
+test('a manifest in the folder runs, and nothing is left of it when the manifest goes', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.startKubelet();
+  node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
+  const pod = await node.podIs('web', 'runs', isRunning);
+  assert.equal(pod.status?.containerStatuses?.[0]?.ready, true);
+  assert.ok(pod.status?.podIP);
+  node.removeManifest('web.json');
+  await gone(node, pod.metadata.uid);
+});
+
+test('a container that crashes is started again, and then backs off', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.startKubelet();
+  node.writeManifest('crash.json', aManifest('crash', 'sim/exit:3'));
+  const pod = await node.podIs(
+    'crash',
+    'backs off',
+    ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
+  );
+  const [app] = pod.status?.containerStatuses ?? [];
+  assert.equal(app?.lastState?.terminated?.exitCode, 3);
+  assert.match(app?.state?.waiting?.message ?? '', /back-off 10s restarting failed container=app/);
+});
+
+test('a container that is killed runs again', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.startKubelet();
+  node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
+  await node.podIs('web', 'runs', isRunning);
+  const { containers } = await node.runtime.control.state();
+  await node.runtime.control.exitContainer(containers[0]!.id, 137);
+  const pod = await node.podIs('web', 'runs again', ({ status }) => {
+    const [app] = status?.containerStatuses ?? [];
+    return app?.restartCount === 1 && app.state?.running !== undefined;
+  });
+  assert.equal(pod.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 137);
+});
+
+test('a pod whose work is done has succeeded, and stays so', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.startKubelet();
+  node.writeManifest('job.json', aManifest('job', 'sim/exit:0', { restartPolicy: 'OnFailure' }));
+  await node.podIs('job', 'has succeeded', ({ status }) => status?.phase === 'Succeeded');
+  const { containers } = await node.runtime.control.state();
+  assert.equal(containers.length, 1);
+});
+
+test('a changed manifest replaces its pod only after the old one has ended', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.startKubelet();
+  node.writeManifest('web.json', aManifest('web', 'sim/slowstop:0-after-1s'));
+  const old = await node.podIs('web', 'runs', isRunning);
+  await node.runtime.control.resetCounters();
+  node.writeManifest('web.json', aManifest('web', 'sim/run:2'));
+  const replaced = await node.podIs('web', 'is replaced', (pod) => pod.metadata.uid !== old.metadata.uid && isRunning(pod));
+  const { containers } = await node.runtime.control.state();
+  const before = containers.find(({ podUID }) => podUID === old.metadata.uid);
+  const after = containers.find(({ podUID }) => podUID === replaced.metadata.uid);
+  assert.ok(after);
+  assert.ok(!before || before.finishedAtMs <= after.startedAtMs);
+  await gone(node, old.metadata.uid);
+});
+
+test('a manifest that is removed and put back at once runs anew', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.startKubelet();
+  const manifest = aManifest('web', 'sim/slowstop:0-after-1s');
+  node.writeManifest('web.json', manifest);
+  await node.podIs('web', 'runs', isRunning);
+  const [first] = (await node.runtime.control.state()).sandboxes;
+  node.removeManifest('web.json');
+  await waitUntil('its container is stopped', async () => (await node.runtime.control.counters())['StopContainer']);
+  node.writeManifest('web.json', manifest);
+  await waitUntil('it runs in another sandbox', async () => {
+    const { sandboxes, containers } = await node.runtime.control.state();
+    const next = sandboxes.find(({ id, state }) => id !== first?.id && state === 'ready');
+    return next && containers.some(({ sandboxID, state }) => sandboxID === next.id && state === 'running');
+  });
+  await node.podIs('web', 'runs', isRunning);
+});
+
+test('a kubelet that is started again leaves what runs alone, and ends what nobody wants any more', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.startKubelet();
+  node.writeManifest('stays.json', aManifest('stays', 'sim/run:1'));
+  node.writeManifest('goes.json', aManifest('goes', 'sim/run:1'));
+  await node.podIs('stays', 'runs', isRunning);
+  const goes = await node.podIs('goes', 'runs', isRunning);
+  await node.stopKubelet();
+  assert.ok((await node.runtime.control.state()).containers.every(({ state }) => state === 'running'));
+  node.removeManifest('goes.json');
+  await node.runtime.control.resetCounters();
+  await node.startKubelet();
+  await node.podIs('stays', 'runs', isRunning);
+  await gone(node, goes.metadata.uid);
+  const counters = await node.runtime.control.counters();
+  assert.equal(counters['RunPodSandbox'], undefined);
+  assert.equal(counters['StartContainer'], undefined);
+  const stays = (await node.runtime.control.state()).containers;
+  assert.deepEqual(
+    stays.map(({ podName, state, attempt }) => [podName, state, attempt]),
+    [['stays-node-1', 'running', 0]],
+  );
+});
+
+test('a runtime that goes away and comes back finds its pods as they were', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.startKubelet();
+  node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
+  await node.podIs('web', 'runs', isRunning);
+  await node.runtime.control.resetCounters();
+  await node.runtime.control.closeSocket();
+  node.writeManifest('late.json', aManifest('late', 'sim/run:1'));
+  await waitUntil('the kubelet says that the runtime is away', () =>
+    node.logs.lines.some(({ msg, level }) => level >= 40 && msg.includes('ync')),
+  );
+  await node.runtime.control.openSocket();
+  await node.podIs('late', 'runs', isRunning, 40_000);
+  const { containers } = await node.runtime.control.state();
+  assert.deepEqual(containers.map(({ podName, attempt }) => [podName, attempt]).toSorted(), [
+    ['late-node-1', 0],
+    ['web-node-1', 0],
+  ]);
+});

@@ -1,0 +1,156 @@
+/**
+ * A standalone kubelet with all its threads, in the test's own process, on the simulated runtime and a folder of manifests; all gone when
+ * the test ends. What it answers is what a user sees: `/pods`, and what the runtime was asked for.
+ */
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RuntimeOptionsInput } from '../../bench/runtime/options.ts';
+import { toConfigz } from '../../src/main/config/configz.ts';
+import { loadConfiguration } from '../../src/main/config/load-configuration.ts';
+import { toLoggingOptions } from '../../src/main/config/logging-options.ts';
+import { toKubeletFlags } from '../../src/main/flags/apply-flags.ts';
+import { runKubelet } from '../../src/main/kubelet.ts';
+import { ensureRootDir } from '../../src/main/root-dir.ts';
+import type { KubeletOptions } from '../../src/main/options.ts';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { aLogger } from './logger.ts';
+import { startSimulatedRuntime, waitUntil, type Afterwards, type SimulatedRuntimeProcess } from './simulated-runtime.ts';
+
+export class StandaloneNode {
+  readonly runtime: SimulatedRuntimeProcess;
+  readonly folder: string;
+  readonly manifests: string;
+  readonly logs = aLogger();
+  #ports = { readOnly: 0, healthz: 0 };
+  #running: { readonly stop: AbortController; readonly ended: Promise<void> } | null = null;
+
+  private constructor(runtime: SimulatedRuntimeProcess, folder: string) {
+    this.runtime = runtime;
+    this.folder = folder;
+    this.manifests = join(folder, 'manifests');
+    mkdirSync(this.manifests);
+  }
+
+  /** With its runtime, and without its kubelet. */
+  static async start(t: Afterwards, options: RuntimeOptionsInput = {}): Promise<StandaloneNode> {
+    const runtime = await startSimulatedRuntime(t, options);
+    const node = new StandaloneNode(runtime, mkdtempSync(join(tmpdir(), 'standalone-')));
+    t.after(async () => {
+      await node.stopKubelet();
+      rmSync(node.folder, { recursive: true, force: true });
+    });
+    return node;
+  }
+
+  async startKubelet(): Promise<void> {
+    if (this.#ports.readOnly === 0) this.#ports = { readOnly: await freePort(), healthz: await freePort() };
+    const options = this.#options();
+    const { rootDirectory } = options.flags;
+    const rootDir = await ensureRootDir({
+      rootDir: rootDirectory,
+      podLogsDir: options.config.podLogsDir,
+      checkpoints: false,
+      logger: this.logs.logger,
+    });
+    const stop = new AbortController();
+    const ended = runKubelet({ options, logger: this.logs.logger, signal: stop.signal }).finally(() => rootDir.release());
+    ended.catch(() => {});
+    this.#running = { stop, ended };
+    await waitUntil('the kubelet answers', () =>
+      this.pods().then(
+        () => true,
+        () => false,
+      ),
+    );
+  }
+
+  /** Resolves when it has stopped; rejects when it failed. */
+  async stopKubelet(): Promise<void> {
+    this.#running?.stop.abort(new Error('SIGTERM'));
+    await this.#running?.ended;
+    this.#running = null;
+  }
+
+  /** Written whole, by a rename, as a careful user would. */
+  writeManifest(file: string, manifest: object): void {
+    const path = join(this.manifests, file);
+    writeFileSync(`${this.folder}/${file}`, JSON.stringify(manifest));
+    renameSync(`${this.folder}/${file}`, path);
+  }
+
+  removeManifest(file: string): void {
+    rmSync(join(this.manifests, file));
+  }
+
+  async pods(): Promise<Pod[]> {
+    const response = await fetch(`http://127.0.0.1:${this.#ports.readOnly}/pods`);
+    return ((await response.json()) as { items: Pod[] }).items;
+  }
+
+  async pod(name: string): Promise<Pod | undefined> {
+    return (await this.pods()).find(({ metadata }) => metadata.name === `${name}-node-1`);
+  }
+
+  /** Waits until the pod is as it should be. */
+  async podIs(name: string, what: string, is: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
+    try {
+      return await waitUntil(
+        `pod ${name} ${what}`,
+        async () => {
+          const pod = await this.pod(name);
+          return pod && is(pod) ? pod : null;
+        },
+        timeoutMs,
+      );
+    } catch (err) {
+      const pod = await this.pod(name).catch(() => undefined);
+      const warnings = this.logs.lines.filter(({ level }) => level >= 40).slice(-10);
+      throw new Error(`${String(err)}; it is ${JSON.stringify(pod?.status)}; log: ${JSON.stringify(warnings)}`, { cause: err });
+    }
+  }
+
+  #options(): KubeletOptions {
+    const values = new Map<string, unknown>([
+      ['hostname-override', 'node-1'],
+      ['root-dir', join(this.folder, 'kubelet')],
+    ]);
+    const file = join(this.folder, 'kubelet.yaml');
+    writeFileSync(file, JSON.stringify(this.#configuration()));
+    const { config, featureGates } = loadConfiguration({ file, dropInDir: '', applyFlags: (loaded) => loaded });
+    const flags = toKubeletFlags(values);
+    return {
+      flags,
+      config,
+      featureGates,
+      seccompDefault: false,
+      logging: { ...toLoggingOptions(config.logging), verbosity: 0 },
+      configz: toConfigz(config),
+    };
+  }
+
+  #configuration(): object {
+    return {
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      staticPodPath: this.manifests,
+      containerRuntimeEndpoint: this.runtime.endpoint,
+      podLogsDir: join(this.folder, 'logs/pods'),
+      // The simulated containers are in no cgroup; the host's are not touched.
+      cgroupsPerQOS: false,
+      enforceNodeAllocatable: [],
+      address: '127.0.0.1',
+      readOnlyPort: this.#ports.readOnly,
+      healthzPort: this.#ports.healthz,
+    };
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
