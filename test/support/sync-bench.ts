@@ -148,15 +148,16 @@ export class SyncBench {
   }
 
   /** Syncs with what the runtime has now, unless a status is given. */
-  sync(pod: Pod, more: { readonly status?: null; readonly apiStatus?: PodStatus } = {}): Run {
-    const status = more.status === null ? null : this.runtime.status(podUID(pod));
+  sync(pod: Pod, more: { readonly status?: null; readonly withoutContainers?: boolean; readonly apiStatus?: PodStatus } = {}): Run {
+    const seen = more.status === null ? null : this.runtime.status(podUID(pod));
+    const status = seen && more.withoutContainers ? { ...seen, containers: [] } : seen;
     return this.#run({ kind: 'sync', pod, status, apiStatus: more.apiStatus ?? {}, backoffs: this.backoffs }, podUID(pod));
   }
 
   /** The same, until it is over; back-offs are kept for the next. */
   async synced(
     pod: Pod,
-    more: { readonly status?: null; readonly apiStatus?: PodStatus } = {},
+    more: { readonly status?: null; readonly withoutContainers?: boolean; readonly apiStatus?: PodStatus } = {},
   ): Promise<{ line: FakeLine; result: PodSyncResult }> {
     const { line, result } = this.sync(pod, more);
     const settled = await result;

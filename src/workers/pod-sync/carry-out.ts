@@ -19,6 +19,7 @@ import { rpcErrorOf } from './runtime/pod-runtime.ts';
 import { checkSysctls, makeSandboxConfig, type HostFacts } from './runtime-config/index.ts';
 import { createSandbox } from './start/create-sandbox.ts';
 import { removeContainer } from './start/link-log.ts';
+import { StaleStatus, staleStatusRetryMs } from './start/stale-status.ts';
 import { startContainer } from './start/start-container.ts';
 import type { SyncReport } from './sync-report.ts';
 
@@ -142,6 +143,7 @@ async function prepareSandbox(
     line.signal.throwIfAborted();
     // It may be there even so: the runtime may have failed after it was made.
     report.changedRuntime = true;
+    if (isStale(context, err, report)) return undefined;
     if (!create) {
       const message = `GeneratePodSandboxConfig for pod "${formatPod(about)}" failed: ${messageOf(err)}`;
       report.fail({ action: 'ConfigPodSandbox', target: formatPod(about), reason: 'ConfigPodSandboxError', message });
@@ -153,6 +155,15 @@ async function prepareSandbox(
     report.fail({ action: 'CreatePodSandbox', target: formatPod(about), reason: 'CreatePodSandboxError', message });
     return undefined;
   }
+}
+
+/** Not a failure: main looks again. */
+function isStale({ clock, logger }: TaskContext, err: unknown, report: SyncReport): boolean {
+  if (!(err instanceof StaleStatus)) return false;
+  logger.info({ why: err.message }, 'sync ends early');
+  report.changedRuntime = true;
+  report.retryAt(clock.now() + staleStatusRetryMs);
+  return true;
 }
 
 async function sandboxIPs({ runtime, events, line, about }: TaskContext, id: SandboxID, report: SyncReport): Promise<string[] | undefined> {
@@ -233,6 +244,7 @@ async function startOne(
     return true;
   } catch (err) {
     line.signal.throwIfAborted();
+    if (isStale(context, err, report)) return false;
     const { reason, retryAfterMs } = err instanceof KubeletError ? err : new KubeletError('RunContainerError', messageOf(err));
     const message = err instanceof Error ? err.message : String(err);
     startedContainersErrors.inc({ container_type: kind, code: reason });

@@ -19,6 +19,7 @@ import { createContainer } from './create-container.ts';
 import { restartCountByLogs } from './container-logs.ts';
 import { ensureImage, ensureImageVolumes } from './ensure-image.ts';
 import { linkContainerLog } from './link-log.ts';
+import { StaleStatus } from './stale-status.ts';
 
 export interface StartRequest {
   readonly pod: Pod;
@@ -32,7 +33,7 @@ export interface StartRequest {
 
 /**
  * Rejects with KubeletError, whose reason is what the container then waits for (ErrImagePull, CreateContainerConfigError, RunContainerError,
- * …), or with Stopped. `onChange` is called as soon as the runtime has something of it.
+ * …), with StaleStatus, or with Stopped. `onChange` is called as soon as the runtime has something of it.
  */
 export async function startContainer(context: TaskContext, request: StartRequest, onChange: () => void): Promise<void> {
   const { container, sandboxID, sandboxConfig } = request;
@@ -83,15 +84,25 @@ async function makeConfig(
   });
 }
 
-/** 0 for the first; one more than the last instance, or than the logs tell when the runtime has forgotten it. */
-async function nextRestartCount({ settings, logger }: TaskContext, { pod, container, status }: StartRequest): Promise<number> {
-  const last = newest(status, container.name);
+/**
+ * 0 for the first; one more than the last instance, or than the logs tell when the runtime has forgotten it. Logs without a container may
+ * also mean that it is the status which has not heard of it yet: then the runtime is asked.
+ */
+async function nextRestartCount(
+  { settings, logger, runtime }: TaskContext,
+  { pod, container: { name }, status, sandboxID }: StartRequest,
+): Promise<number> {
+  const last = newest(status, name);
   if (last) return last.restartCount + 1;
-  const logDir = containerLogsDirectory(settings.podLogsDir, pod, container.name);
-  return restartCountByLogs(logDir).catch((err: unknown) => {
-    logger.warn({ err, logDir, container: container.name }, 'cannot tell the restart count from the log folder');
+  const logDir = containerLogsDirectory(settings.podLogsDir, pod, name);
+  const count = await restartCountByLogs(logDir).catch((err: unknown) => {
+    logger.warn({ err, logDir, container: name }, 'cannot tell the restart count from the log folder');
     return 0;
   });
+  if (count === 0) return 0;
+  const [found] = await runtime.findContainers(sandboxID, name);
+  if (found) throw new StaleStatus(`its container ${name} is there already`);
+  return count;
 }
 
 async function makeLogFolder({ settings }: TaskContext, { pod, container }: StartRequest): Promise<void> {
@@ -141,7 +152,7 @@ async function createAndStart(
 }
 
 function failure({ events, line }: TaskContext, container: string, reason: string, err: unknown, id = ''): Error {
-  if (line.signal.aborted && err === line.signal.reason) return err as Error;
+  if (err instanceof StaleStatus || (line.signal.aborted && err === line.signal.reason)) return err as Error;
   const message = descriptionOf(err);
   events.onContainer(container, 'Warning', 'Failed', `Error: ${message}`, id);
   return new KubeletError(err instanceof KubeletError ? err.reason : reason, message, { cause: err });
