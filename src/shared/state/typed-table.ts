@@ -187,12 +187,14 @@ export class TableWriter<S extends Fields> extends TableReader<S> {
 
   constructor(layout: Layout<S>, buffer: SharedArrayBuffer, byteOffset: number, ownRows?: readonly number[]) {
     super(layout, buffer, byteOffset);
-    for (const row of ownRows ?? Array(this.highWater).keys()) {
+    const end = this.highWater;
+    // All rows, not those below the high water only: a writer may have died before it raised that.
+    for (const row of ownRows ?? Array(this.capacity).keys()) {
       if ((this.version(row) & 1) === 1) this.#empty(row);
-      if (!ownRows && !this.inUse(row)) this.#free.push(row);
+      if (!ownRows && row < end && !this.inUse(row)) this.#free.push(row);
     }
     this.#free.reverse();
-    if (!ownRows) Atomics.store(this.header, usedCell, this.highWater - this.#free.length);
+    if (!ownRows) Atomics.store(this.header, usedCell, end - this.#free.length);
   }
 
   /** Takes a free row and fills it. Throws TableFullError; RangeError for a text that is too long (the row stays free). */

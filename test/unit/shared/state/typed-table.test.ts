@@ -74,6 +74,15 @@ test('a row that a dead writer left half written is emptied by its successor', (
   assert.equal(successor.read(half)?.id, 'next');
 });
 
+test('a writer that died before it had counted its row as one leaves that row fit for use', () => {
+  const buffer = table.create(3);
+  table.writer(buffer);
+  leaveHalfWritten(buffer, 0);
+  const successor = table.writer(buffer);
+  assert.equal(successor.insert(row('next')), 0);
+  assert.equal(table.reader(buffer).read(0)?.id, 'next');
+});
+
 test('a successor finds the rows that its predecessor freed', () => {
   const buffer = table.create(2);
   const writer = table.writer(buffer);

@@ -1,0 +1,5 @@
+/** The table that the seqlock is tried on: one number, in every kind of field, from the first byte of a row to its last. */
+import { f64, i64, text, u32 } from '../../../src/shared/state/table-layout.ts';
+import { defineTable } from '../../../src/shared/state/typed-table.ts';
+
+export const stressTable = defineTable('stress', { first: u32, name: text(40), ns: i64, last: f64 });
