@@ -250,6 +250,7 @@ export class TableWriter<S extends Fields> extends TableReader<S> {
     const was = this.cells[cell] === 1;
     this.cells[cell] = inUse ? 1 : 0;
     if (was !== inUse) Atomics.add(this.header, usedCell, inUse ? 1 : -1);
+    if (!inUse) return;
     // Rows with a writer of their own come to this at once: the larger must stay.
     let high = this.highWater;
     while (row >= high) {
