@@ -11,6 +11,7 @@ import type { Logger } from '../shared/log/logger.ts';
 import { createRuntimeSnapshot } from '../shared/state/runtime-snapshot.ts';
 import { usageTable, usageTableCapacity } from '../shared/state/usage-table.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
+import { countCgroupVersion, countConstants } from './constant-metrics.ts';
 import { hostFacts } from './node/host-facts.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
@@ -64,6 +65,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
   const stops = new StopOrder(log('kubelet'));
 
   const heart = state.enterMain();
+  countConstants({ nodeName, featureGates: options.featureGates });
   stops.add('heart', async () => heart.stop());
   try {
     const cache = new PodStatusCache();
@@ -95,6 +97,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     const runtime = await runtimeState.untilAnswered(signal);
     void runtimeState.watch(signal);
     const host = await hostFacts(config.cgroupDriver, runtime);
+    countCgroupVersion(host.cgroupVersion);
 
     const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage }) });
     stops.add('stats', () => stats.close());
