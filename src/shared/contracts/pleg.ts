@@ -45,6 +45,7 @@ export interface RuntimeFacts {
 
 export type PodLifecycleEvent =
   | { readonly type: 'ContainerStarted'; readonly podUID: PodUID; readonly containerID: ContainerID }
+  /** An exit code of −1: nobody could ask how it ended (it is gone already, or it is a sandbox: those have events as containers do). */
   | { readonly type: 'ContainerDied'; readonly podUID: PodUID; readonly containerID: ContainerID; readonly exitCode: number }
   | { readonly type: 'ContainerRemoved'; readonly podUID: PodUID; readonly containerID: ContainerID }
   | { readonly type: 'ContainerChanged'; readonly podUID: PodUID; readonly containerID: ContainerID }

@@ -8,6 +8,7 @@
 export const maxIdBytes = 128;
 
 const none = -1;
+const hashedBytes = 16;
 
 export class ItemIndex<T> {
   #capacity = 0;
@@ -150,9 +151,9 @@ export class ItemIndex<T> {
   }
 }
 
-/** FNV-1a, to int32. */
+/** FNV-1a of the length and the last bytes, to int32. An ID is random, or ends in a number: that part tells them apart. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
-  let hash = 0x811c9dc5;
-  for (let i = start; i < end; i += 1) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
+  let hash = 0x811c9dc5 ^ (end - start);
+  for (let i = Math.max(start, end - hashedBytes); i < end; i += 1) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
   return hash;
 }

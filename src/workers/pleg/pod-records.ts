@@ -3,60 +3,17 @@
  * Lists and looks bring news; `snapshot` shows the state of every item to the other threads. A list that began before an item's
  * newest news arrived says nothing about that item: it may have been made up before.
  */
-import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../shared/contracts/runtime-status.ts';
 import { Container, PodSandbox } from '../../shared/cri/generated/cri-v1.ts';
 import { containerList, sandboxList, scanList, type ListLayout } from '../../shared/cri/list-scanner.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { podNameLabel, podNamespaceLabel, podUIDLabel } from '../../shared/kubernetes/annotations.ts';
 import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
-import type { RuntimeSnapshotWriter, SnapshotState } from '../../shared/state/runtime-snapshot.ts';
+import type { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
 import { ItemIndex, maxIdBytes } from './item-index.ts';
-import { containerPlegState, sandboxPlegState, type PlegState } from './lifecycle-events.ts';
 import { ListDifference } from './list-difference.ts';
+import { plegStateOf, unplaced, type ContainerItem, type Item, type PodRecord, type SandboxItem } from './pod-record.ts';
+import { toSnapshotItem, toSnapshotState } from './snapshot-item.ts';
 import { toListedContainerStatus, toListedSandboxStatus } from './to-runtime-status.ts';
-
-interface ItemBase {
-  /** A sandbox's ID too: in events it counts as a container, as upstream. */
-  readonly id: ContainerID;
-  readonly pod: PodRecord;
-  /** The protocol's number. */
-  rawState: number;
-  state: PlegState;
-  /** What main was told last. */
-  reported: PlegState;
-  /** Monotonic ms at which the newest news of it arrived. */
-  newsAtMs: number;
-  /** In the index; −1 once it is gone. */
-  slot: number;
-  /** In the snapshot; undefined when there is no room for it. */
-  row: number | undefined;
-  /** The status was asked for, not made from a list. */
-  inspected: boolean;
-  /** And it can't change any more: it need not be asked for again. */
-  final: boolean;
-}
-export interface SandboxItem extends ItemBase {
-  readonly kind: 'sandbox';
-  status: RuntimeSandboxStatus;
-}
-export interface ContainerItem extends ItemBase {
-  readonly kind: 'container';
-  status: RuntimeContainerStatus;
-}
-export type Item = SandboxItem | ContainerItem;
-
-export interface PodRecord {
-  readonly uid: PodUID;
-  readonly name: string;
-  readonly namespace: string;
-  /** By ID; with those that are gone, until main was told. */
-  readonly items: Map<string, Item>;
-  /** As main has it; null: main has nothing of this pod. */
-  posted: RuntimePodStatus | null;
-  /** The last look did not hear about everything: no sooner than this is it worth another one, unless there is news. Monotonic ms. */
-  retryAtMs: number;
-  /** The last look failed: the next says so with a PodSync where nothing else changed. */
-  reinspect: boolean;
-}
 
 interface PodName {
   readonly name: string;
@@ -66,8 +23,6 @@ interface PodName {
 
 /** Told of what was left out of the records or the snapshot, and why. */
 export type OnLeftOut = (id: string, reason: string) => void;
-
-const snapshotStates: readonly SnapshotState[] = ['created', 'running', 'exited', 'unknown'];
 
 export class PodRecords {
   readonly #pods = new Map<PodUID, PodRecord>();
@@ -182,7 +137,7 @@ export class PodRecords {
     if (item.rawState === rawState) return;
     this.#version += 1;
     item.rawState = rawState;
-    item.state = item.kind === 'sandbox' ? sandboxPlegState(rawState) : containerPlegState(rawState);
+    item.state = plegStateOf(item.kind, rawState);
     (item.kind === 'sandbox' ? this.#sandboxes : this.#containers).setRawState(item.slot, rawState);
     if (item.row !== undefined) this.#snapshot.setState(item.row, toSnapshotState(item));
   }
@@ -264,7 +219,7 @@ export class PodRecords {
       this.#setNews(item.pod);
       return true;
     } catch (err) {
-      this.#onLeftOut('', err instanceof Error ? err.message : String(err));
+      this.#onLeftOut('', messageOf(err));
       return false;
     }
   }
@@ -278,9 +233,9 @@ export class PodRecords {
       id: id as ContainerID,
       pod,
       rawState,
-      state: sandboxPlegState(rawState),
+      state: plegStateOf('sandbox', rawState),
       status: toListedSandboxStatus(sandbox),
-      ...fresh,
+      ...unplaced,
     });
   }
 
@@ -300,9 +255,9 @@ export class PodRecords {
       id: id as ContainerID,
       pod,
       rawState,
-      state: containerPlegState(rawState),
+      state: plegStateOf('container', rawState),
       status: toListedContainerStatus(container),
-      ...fresh,
+      ...unplaced,
     });
   }
 
@@ -311,6 +266,8 @@ export class PodRecords {
     const bytes = Buffer.byteLength(item.id);
     if (bytes === 0 || bytes > maxIdBytes)
       return this.#leaveOut(item.id, `an ID of ${bytes} bytes, where 1 to ${maxIdBytes} are known to be right`);
+    // Its bytes would never be found again in a list.
+    if (item.id.includes('\uFFFD')) return this.#leaveOut(item.id, 'an ID that is no UTF-8');
     const known = index.get(item.id);
     if (known) return known;
     item.reported = pod.items.get(item.id)?.reported ?? 'nonExistent';
@@ -318,32 +275,20 @@ export class PodRecords {
     item.slot = index.add(item.id, item.rawState, item);
     // Else it would be missing in the list that has just brought it.
     index.see(item.slot, this.#relists);
-    item.row = this.#show(item);
+    item.row = this.#showInSnapshot(item);
     this.#version += 1;
     pod.items.set(item.id, item);
     this.#pods.set(pod.uid, pod);
     return item;
   }
 
-  #show(item: Item): number | undefined {
-    const { pod, id, kind, status } = item;
+  #showInSnapshot(item: Item): number | undefined {
     try {
-      const row = this.#snapshot.add({
-        kind,
-        state: toSnapshotState(item),
-        id,
-        sandboxID: item.kind === 'sandbox' ? item.status.id : item.status.sandboxID,
-        podUID: pod.uid,
-        podName: pod.name,
-        podNamespace: pod.namespace,
-        containerName: item.kind === 'sandbox' ? '' : item.status.name,
-        attempt: item.kind === 'sandbox' ? item.status.attempt : item.status.restartCount,
-        createdAtMs: status.createdAtMs,
-      });
-      if (row === undefined) this.#onLeftOut(id, `the snapshot is full: ${this.#snapshot.capacity} rows`);
+      const row = this.#snapshot.add(toSnapshotItem(item));
+      if (row === undefined) this.#onLeftOut(item.id, `the snapshot is full: ${this.#snapshot.capacity} rows`);
       return row;
     } catch (err) {
-      this.#onLeftOut(id, err instanceof Error ? err.message : String(err));
+      this.#onLeftOut(item.id, messageOf(err));
       return undefined;
     }
   }
@@ -359,14 +304,6 @@ export class PodRecords {
   }
 }
 
-/** Of an item that was never reported; filled in when it is added. */
-const fresh = { reported: 'nonExistent', newsAtMs: 0, slot: -1, row: undefined, inspected: false, final: false } as const;
-
 function scan(layout: ListLayout, messages: readonly Uint8Array[], visitor: ListDifference<Item>): void {
   for (const message of messages) scanList(layout, message, visitor);
-}
-
-function toSnapshotState(item: Item): SnapshotState {
-  if (item.kind === 'container') return snapshotStates[item.rawState] ?? 'unknown';
-  return item.state === 'nonExistent' ? 'unknown' : item.state;
 }

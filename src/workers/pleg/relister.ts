@@ -104,6 +104,7 @@ export class Relister {
       metrics.plegRelistScanDuration.observe((clock.monotonic() - listedAtMs) / 1000);
       metrics.plegListBytes.set(sumOfLengths(sandboxes), sandboxesLabel);
       metrics.plegListBytes.set(sumOfLengths(containers), containersLabel);
+      if (this.#deps.logger.isLevelEnabled('debug')) this.#deps.logger.debug({ tookMs: listedAtMs - beganAtMs }, 'relisted');
     } finally {
       // One list failed: the other is of no use.
       both.abort();

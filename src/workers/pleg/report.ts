@@ -7,7 +7,7 @@ import type { PlegMessage } from '../../shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Failure } from '../../shared/errors/kubelet-error.ts';
 import { computePodEvents, unknownExitCode, type ItemChange } from './lifecycle-events.ts';
-import type { ContainerItem, Item, PodRecord, SandboxItem } from './pod-records.ts';
+import type { ContainerItem, Item, PodRecord, SandboxItem } from './pod-record.ts';
 import { toRuntimePodStatus } from './to-runtime-status.ts';
 
 export interface PodReport {

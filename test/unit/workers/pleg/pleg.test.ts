@@ -175,6 +175,20 @@ suite('a relist', () => {
     assert.match(JSON.stringify(error), /ListContainers: malformed reply at byte 1/);
   });
 
+  test('leaves out an item that can’t be read, and keeps the rest', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    const list = node.runtime.listContainers.bind(node.runtime);
+    // A container whose metadata are longer than it is; scanned for its ID only, it looks well.
+    const broken = Uint8Array.of(10, 7, 10, 1, 66, 26, 2, 10, 9);
+    const noText = Uint8Array.of(10, 12, 10, 2, 0xff, 0xfe, 18, 4, 117, 49, 45, 115, 26, 0);
+    t.mock.method(node.runtime, 'listContainers', async (signal: AbortSignal) => [...(await list(signal)), broken, noText]);
+    node.start();
+    await node.clock.advance(3000);
+    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
+    assert.equal(node.lines.filter(({ msg }) => msg === 'an item of the runtime is left out').length, 2);
+  });
+
   test('keeps its period while a pod hangs, and tells of the others at once', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app', 'wedged');

@@ -1,0 +1,140 @@
+/** The pleg on a real containerd, with its event stream (1.7) and without (1.6): what a pod's life looks like from there. */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { PrivateContainerd } from '../../scripts/host/private-containerd.ts';
+import type { PlegMessage } from '../../src/shared/contracts/pleg.ts';
+import { CriClient } from '../../src/shared/cri/client.ts';
+import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
+import { createRuntimeSnapshot, RuntimeSnapshotReader, RuntimeSnapshotWriter } from '../../src/shared/state/runtime-snapshot.ts';
+import { systemClock } from '../../src/shared/time/clock.ts';
+import { CriPlegRuntime } from '../../src/workers/pleg/pleg-runtime.ts';
+import { Pleg } from '../../src/workers/pleg/pleg.ts';
+import { aLogger } from '../support/logger.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { busybox } from '../support/test-node.ts';
+
+const project = join(import.meta.dirname, '../..');
+const limits = { deadlineMs: 30_000 };
+const uid = 'pleg-e2e' as PodUID;
+const labels = { 'io.kubernetes.pod.name': 'web', 'io.kubernetes.pod.namespace': 'default', 'io.kubernetes.pod.uid': uid };
+
+async function aPleg(t: TestContext, version: '1.6' | '1.7') {
+  const folder = mkdtempSync('/tmp/kp-');
+  const start = () =>
+    PrivateContainerd.start({
+      folder: join(folder, 'containerd'),
+      network: version === '1.6' ? '10.98' : '10.99',
+      imageCache: join(project, '.cache/images'),
+      installation: version === '1.6' ? '' : join(project, '.cache/containerd-1.7'),
+    });
+  let containerd = await start();
+  const { endpoint } = containerd;
+  const cri = new CriClient({ endpoint });
+  const { logger, lines } = aLogger();
+  const buffer = createRuntimeSnapshot(10);
+  const messages: PlegMessage[] = [];
+  const pleg = new Pleg({
+    runtime: new CriPlegRuntime({ endpoint, requestTimeoutMs: 30_000, logger }),
+    snapshot: new RuntimeSnapshotWriter(buffer),
+    post: (message) => void messages.push(structuredClone(message)),
+    relistPeriodMs: 1000,
+    useEventStream: true,
+    onRelisted: () => {},
+    clock: systemClock,
+    logger,
+  });
+  t.after(async () => {
+    await pleg.close();
+    cri.close();
+    await containerd.destroy();
+  });
+  const logDirectory = join(folder, 'logs');
+  mkdirSync(join(logDirectory, 'app'), { recursive: true });
+  return {
+    pleg,
+    lines,
+    messages,
+    runtime: cri.runtime,
+    sandbox: { metadata: { name: 'web', namespace: 'default', uid }, labels, logDirectory, linux: {} },
+    snapshot: new RuntimeSnapshotReader(buffer),
+    events: () => messages.flatMap(({ events }) => events.map((event) => event.type)),
+    kill: () => containerd.stop('SIGKILL'),
+    start: async () => (containerd = await start()),
+  };
+}
+
+for (const version of ['1.7', '1.6'] as const) {
+  test(`containerd ${version}: a pod starts, fails with last words, outlives its runtime's death, and goes`, async (t) => {
+    const node = await aPleg(t, version);
+    const { runtime, sandbox, pleg } = node;
+    const { podSandboxId } = await runtime.call('runPodSandbox', { config: sandbox }, limits);
+    const container = async (name: string, script: string) => {
+      const config = {
+        metadata: { name, attempt: 2 },
+        image: { image: busybox },
+        command: ['sh', '-c', script],
+        logPath: `app/${name}.log`,
+        labels: { ...labels, 'io.kubernetes.container.name': name },
+        annotations: {
+          'io.kubernetes.container.hash': 'ab12',
+          'io.kubernetes.container.restartCount': '2',
+          'io.kubernetes.container.terminationMessagePolicy': 'FallbackToLogsOnError',
+        },
+        linux: {},
+      };
+      const { containerId } = await runtime.call('createContainer', { podSandboxId, config, sandboxConfig: sandbox }, limits);
+      await runtime.call('startContainer', { containerId }, limits);
+      return containerId;
+    };
+    const stays = await container('stays', 'sleep 1000');
+    const fails = await container('fails', 'echo one; echo two >&2; sleep 0.5; exit 3');
+    const seen = (await pleg.look(uid))!;
+    assert.deepEqual([seen.name, seen.namespace, seen.sandboxes[0]?.state, seen.failure], ['web', 'default', 'ready', undefined]);
+    assert.match(seen.podIPs[0]!, /^10\.9[89]\./);
+    assert.deepEqual(
+      seen.containers.map(({ name, state }) => `${name} ${state}`),
+      ['fails running', 'stays running'],
+    );
+    assert.ok(Math.abs(seen.containers[0]!.startedAtMs - Date.now()) < 60_000);
+
+    const died = await waitUntil('its death is news', () =>
+      node.messages.find(({ events }) => events.some(({ type }) => type === 'ContainerDied')),
+    );
+    const ended = died.statuses[0]!.containers.find(({ id }) => id === fails)!;
+    assert.deepEqual([ended.state, ended.exitCode, ended.reason, ended.restartCount, ended.hash], ['exited', 3, 'Error', 2, 'ab12']);
+    assert.deepEqual(ended.message.split('\n').sort(), ['', 'one', 'two']);
+    assert.ok(ended.finishedAtMs > ended.startedAtMs);
+    t.diagnostic(`a death is news after ${Math.round(Date.now() - ended.finishedAtMs)} ms at most`);
+
+    const before = node.events();
+    await node.kill();
+    await assert.rejects(pleg.relist(), /Unavailable/);
+    await node.start();
+    await waitUntil('it relists again', () => node.lines.some(({ msg }) => msg === 'relist succeeds again'));
+    assert.deepEqual(
+      node.events().filter((type) => type !== 'PodSync'),
+      before,
+    );
+    assert.deepEqual([...node.snapshot.all()].map(({ containerName, state }) => `${containerName} ${state}`).sort(), [
+      ' running',
+      'fails exited',
+      'stays running',
+    ]);
+    assert.equal(node.lines.filter(({ level }) => level >= 50).length, 1);
+
+    await runtime.call('stopContainer', { containerId: stays, timeout: 0n }, limits);
+    await runtime.call('stopPodSandbox', { podSandboxId }, limits);
+    const stopped = (await pleg.look(uid))!;
+    assert.deepEqual([stopped.sandboxes[0]?.state, stopped.podIPs], ['notReady', seen.podIPs]);
+    await runtime.call('removePodSandbox', { podSandboxId }, limits);
+    assert.equal(await pleg.look(uid), null);
+    await waitUntil('it is gone', () => node.messages.some(({ gone }) => gone.includes(uid)));
+    assert.equal(node.snapshot.size, 0);
+    assert.deepEqual(
+      node.lines.filter(({ msg }) => msg.startsWith('the event stream of the runtime broke')).length,
+      version === '1.7' ? 1 : 0,
+    );
+  });
+}
