@@ -10,9 +10,10 @@ for (const containerd of ['1.7', '1.6'] as const) {
   describe(`on containerd ${containerd}`, () => {
     let node: TestNode;
     before(async () => {
-      node = await TestNode.start({ after }, { containerd });
+      node = await TestNode.start(null, { containerd });
       await node.startKubelet();
     });
+    after(() => node.destroy());
 
     test('a pod runs, with its init container before it, and ends without a trace', async () => {
       const manifest = aManifest('web', {

@@ -10,9 +10,10 @@ import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 describe('what a container sees', () => {
   let node: TestNode;
   before(async () => {
-    node = await TestNode.start({ after });
+    node = await TestNode.start(null);
     await node.startKubelet();
   });
+  after(() => node.destroy());
 
   /** Runs a shell line in a pod of that spec and answers with the pod, once it ended, and what it printed. */
   async function outputOf(

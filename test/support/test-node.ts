@@ -69,11 +69,11 @@ export class TestNode {
     for (const folder of [this.manifests, this.podLogs]) mkdirSync(folder);
   }
 
-  /** With its runtime, and without its kubelet. Everything goes when the test that `t` is of ends. */
-  static async start(t: Afterwards, options: TestNodeOptions = {}): Promise<TestNode> {
+  /** With its runtime, and without its kubelet. Everything goes when the test `t` ends; without one, the caller destroys it. */
+  static async start(t: Afterwards | null, options: TestNodeOptions = {}): Promise<TestNode> {
     if (!isBuilt()) build();
     const node = new TestNode(options);
-    t.after(() => node.#destroy());
+    t?.after(() => node.destroy());
     await node.startContainerd();
     return node;
   }
@@ -235,7 +235,7 @@ export class TestNode {
       .join('\n');
   }
 
-  async #destroy(): Promise<void> {
+  async destroy(): Promise<void> {
     await this.stopKubelet('SIGKILL');
     this.#cri?.close();
     await destroyPrivateContainerd(join(this.folder, 'containerd'));
