@@ -84,7 +84,9 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
 
     const firstList = Promise.withResolvers<void>();
     const onMessage = (message: PlegMessage) => {
-      podWorkers?.refreshStatuses(cache.apply(message));
+      // Always: what is seen before there are workers is what they begin with.
+      const changed = cache.apply(message);
+      podWorkers?.refreshStatuses(changed);
       syncLoop?.onLifecycleEvents(message.events);
       if (cache.complete) firstList.resolve();
     };
