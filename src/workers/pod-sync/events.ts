@@ -22,11 +22,12 @@ export function formatPod({ name, namespace, uid }: PodIdentity): string {
   return `${name}_${namespace}(${uid})`;
 }
 
-/** `spec.containers{app}`; upstream names one that the spec does not have as implicitly required. */
-export function containerFieldPath(pod: Pod | null, container: string): string {
+/** `spec.containers{app}`, also where the spec is not known. Undefined: the spec does not have it. */
+export function containerFieldPath(pod: Pod | null, container: string): string | undefined {
+  if (!pod) return `spec.containers{${container}}`;
   const lists = ['containers', 'initContainers', 'ephemeralContainers'] as const;
-  const list = lists.find((name) => pod?.spec[name]?.some((one) => one.name === container));
-  return list ? `spec.${list}{${container}}` : `implicitly required container ${container}`;
+  const list = lists.find((name) => pod.spec[name]?.some((one) => one.name === container));
+  return list && `spec.${list}{${container}}`;
 }
 
 /** Records the events of one pod on the task's line. */
@@ -50,7 +51,7 @@ export class PodEvents {
   onContainer(container: string, type: RecordedEvent['type'], reason: string, message: string, containerID = ''): void {
     const fieldPath = containerFieldPath(this.#about.pod, container);
     // Upstream's FilterEventRecorder: nobody can look up a container that no spec has.
-    if (this.#about.pod && !fieldPath.startsWith('spec.')) return;
+    if (fieldPath === undefined) return;
     const text = containerID === '' ? message : message.replaceAll(containerID, container);
     this.#line.event({ object: { ...this.#reference(), fieldPath }, type, reason, message: text });
   }

@@ -1,5 +1,5 @@
 /** What the sync pool counts, under upstream's names (pkg/kubelet/metrics/metrics.go). */
-import { counter } from '../define.ts';
+import { counter, histogram } from '../define.ts';
 
 export const startedPods = counter('kubelet_started_pods_total', 'Cumulative number of pods started');
 export const startedPodsErrors = counter('kubelet_started_pods_errors_total', 'Cumulative number of errors when starting pods');
@@ -8,4 +8,13 @@ export const startedContainersErrors = counter(
   'kubelet_started_containers_errors_total',
   'Cumulative number of errors when starting containers',
   ['container_type', 'code'],
+);
+export const cgroupManagerDuration = histogram(
+  'kubelet_cgroup_manager_duration_seconds',
+  'Duration in seconds for cgroup manager operations. Broken down by method.',
+  ['operation_type'],
+);
+export const lifecycleHttpFallbacks = counter(
+  'kubelet_lifecycle_handler_http_fallbacks_total',
+  'The number of times lifecycle handlers successfully fell back to http from https.',
 );

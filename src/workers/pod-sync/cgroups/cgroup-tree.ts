@@ -5,6 +5,7 @@
  */
 import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { CgroupFile } from './cgroup-files.ts';
@@ -103,7 +104,7 @@ export class CgroupTree {
       const failed = results.find((result) => result.status === 'rejected');
       if (!failed) return;
       if (attempt + 1 >= removalAttempts) throw new Error(`cannot remove the cgroup ${path}`, { cause: failed.reason });
-      await clock.sleep(waitMs, signal);
+      await clock.sleep(withJitter(waitMs, 0.5), signal);
     }
   }
 

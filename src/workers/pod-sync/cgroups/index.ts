@@ -9,6 +9,7 @@ import { qosClass, type QosClass } from '../../../shared/kubernetes/qos-class.ts
 import { cgroupPath, podCgroup, podsCgroup, podUIDOfCgroup, qosCgroup, type CgroupName } from '../../../shared/linux/cgroup-names.ts';
 import { minShares, podCgroupResources, sharesFromWeight, type CgroupResources } from '../../../shared/linux/cgroup-values.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
+import { cgroupManagerDuration } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { cgroupFiles } from './cgroup-files.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
@@ -70,8 +71,10 @@ export class PodCgroups {
       podPidsLimit: settings.podPidsLimit,
       podLevelResources: settings.featureGates['PodLevelResources'] ?? true,
     });
-    await tree.create(this.parentOf(pod));
-    await this.#write(this.#nameOf(pod), resources);
+    await this.#timed('create', async () => {
+      await tree.create(this.parentOf(pod));
+      await this.#write(this.#nameOf(pod), resources);
+    });
     if (qosClass(pod) === 'Burstable') this.#updateSoon();
   }
 
@@ -84,7 +87,7 @@ export class PodCgroups {
     for (const qos of ['Guaranteed', 'Burstable', 'BestEffort'] as const) {
       const path = this.#path(podCgroup(this.#options.settings, qos, uid));
       if (!(await this.#options.tree.isAnywhere(path))) continue;
-      await this.#options.tree.remove(path, signal);
+      await this.#timed('destroy', () => this.#options.tree.remove(path, signal));
       if (qos === 'Burstable') this.#updateSoon();
     }
   }
@@ -115,6 +118,16 @@ export class PodCgroups {
     await tree.write(this.#path(name), cgroupFiles(resources, settings.cgroupVersion, hugePageSizes));
   }
 
+  async #timed(operation: 'create' | 'update' | 'destroy', work: () => Promise<void>): Promise<void> {
+    const { clock } = this.#options;
+    const started = clock.monotonic();
+    try {
+      await work();
+    } finally {
+      cgroupManagerDuration.observe((clock.monotonic() - started) / 1000, { operation_type: operation });
+    }
+  }
+
   async #ensureClasses(): Promise<void> {
     const { tree, hugePageSizes, settings } = this.#options;
     const hugePageLimits = Object.fromEntries(hugePageSizes.map((size) => [size, unbounded]));
@@ -135,7 +148,9 @@ export class PodCgroups {
     if (this.#cancelUpdate) return;
     this.#cancelUpdate = clock.after(qosUpdateDelayMs, () => {
       this.#cancelUpdate = undefined;
-      this.#updateBurstableShares().catch((err: unknown) => logger.warn({ err }, 'cannot set the CPU shares of burstable pods'));
+      this.#timed('update', () => this.#updateBurstableShares()).catch((err: unknown) =>
+        logger.warn({ err }, 'cannot set the CPU shares of burstable pods'),
+      );
     });
   }
 

@@ -2,6 +2,7 @@
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
+import { lifecycleHttpFallbacks } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../events.ts';
 import { rpcErrorOf } from '../runtime/pod-runtime.ts';
@@ -75,6 +76,7 @@ async function runHttpGet(
     // A credential that was meant for TLS does not go out in the open.
     const { authorization: _secret, ...headers } = request.headers;
     await context.httpGet({ url: withScheme(request.url, 'http'), headers }, deadline);
+    lifecycleHttpFallbacks.inc();
     context.events.onPod(
       'Warning',
       'LifecycleHTTPFallback',

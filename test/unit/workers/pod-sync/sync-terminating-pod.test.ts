@@ -182,7 +182,7 @@ test('a pod that only the runtime knows ends by its annotations, hook and grace 
   assert.equal((await result).outcome, 'synced');
   assert.deepEqual(bench.hooks, ['http://10.0.0.1:9000/']);
   assert.deepEqual(stops(bench), ['stopContainer app 12']);
-  assert.deepEqual(line.events, ['Killing implicitly required container app: Stopping container app']);
+  assert.deepEqual(line.events, ['Killing spec.containers{app}: Stopping container app']);
 });
 
 test('annotations that cannot be read do not keep a pod from being ended', async () => {

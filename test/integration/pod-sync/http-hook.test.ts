@@ -1,0 +1,61 @@
+/** HTTP requests of lifecycle hooks, to servers on this host. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { hookRequest, httpGet, isPlainHttpAnswer } from '../../../src/workers/pod-sync/hooks/http-get.ts';
+
+async function aServer(t: TestContext, answer: RequestListener) {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    answer(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { requests, port: (server.address() as AddressInfo).port };
+}
+const never = new AbortController().signal;
+
+test('any answer is a success, whatever its status', async (t) => {
+  const { requests, port } = await aServer(t, (_, response) => response.writeHead(503).end('busy'.repeat(10_000)));
+  await httpGet(hookRequest({ port, path: '/bye?x=1' }, [], '127.0.0.1'), never);
+  assert.deepEqual(
+    requests.map(({ method, url, headers }) => `${method} ${url} ${headers['user-agent']} ${headers.accept}`),
+    ['GET /bye?x=1 kube-lifecycle/1.36 */*'],
+  );
+});
+
+test('a redirect is followed on the same host, and no further than ten times', async (t) => {
+  const { requests, port } = await aServer(t, (request, response) => {
+    const step = Number(request.url?.slice(1));
+    if (step === 3) response.writeHead(302, { location: 'http://example.test/elsewhere' }).end();
+    else response.writeHead(302, { location: `/${step + 1}` }).end();
+  });
+  await httpGet(hookRequest({ port, path: '/0' }, [], '127.0.0.1'), never);
+  assert.deepEqual(
+    requests.map(({ url }) => url),
+    ['/0', '/1', '/2', '/3'],
+  );
+  await assert.rejects(httpGet(hookRequest({ port, path: '/4' }, [], '127.0.0.1'), never), /stopped after 10 redirects/);
+});
+
+test('a server that answers HTTPS in plain HTTP is recognized', async (t) => {
+  const { port } = await aServer(t, (_, response) => response.end());
+  const err = await httpGet(hookRequest({ port, scheme: 'HTTPS' }, [], '127.0.0.1'), never).catch((caught: unknown) => caught);
+  assert.ok(isPlainHttpAnswer(err), String(err));
+});
+
+test('a server that does not answer is given up with the signal', async (t) => {
+  const { port } = await aServer(t, () => {});
+  await assert.rejects(httpGet(hookRequest({ port }, [], '127.0.0.1'), AbortSignal.timeout(50)), { name: 'TimeoutError' });
+});
+
+test('nobody at the port is a failure that says so', async () => {
+  await assert.rejects(httpGet(hookRequest({ port: 1 }, [], '127.0.0.1'), never), /ECONNREFUSED/);
+});
