@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { getHeapStatistics } from 'node:v8';
+import { Container, ListContainersResponse, ListPodSandboxResponse, PodSandbox } from '../../../../src/shared/cri/generated/cri-v1.ts';
+import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../../src/shared/state/runtime-snapshot.ts';
+import { PodRecords } from '../../../../src/workers/pleg/pod-records.ts';
+
+/** 100 pods with ten containers each, as lists. */
+function lists() {
+  const uids = Array.from({ length: 100 }, (_, pod) => `u${pod}`);
+  const items = uids.map((uid) => PodSandbox.fromPartial({ id: `${uid}-s`, metadata: { name: uid, uid, namespace: 'default' } }));
+  const containers = uids.flatMap((uid) =>
+    Array.from({ length: 10 }, (_, n) =>
+      Container.fromPartial({
+        id: `${uid}-c${n}`.padStart(64, '0'),
+        podSandboxId: `${uid}-s`,
+        metadata: { name: `c${n}` },
+        state: 1,
+        labels: { 'io.kubernetes.pod.uid': uid, 'io.kubernetes.container.name': `c${n}` },
+        annotations: { 'io.kubernetes.container.hash': 'ab12' },
+      }),
+    ),
+  );
+  return {
+    sandboxes: [ListPodSandboxResponse.encode({ items }).finish()],
+    containers: [ListContainersResponse.encode({ containers }).finish()],
+  };
+}
+
+test('a relist of 1,000 containers that brings nothing new makes next to no objects', () => {
+  const records = new PodRecords(new RuntimeSnapshotWriter(createRuntimeSnapshot(100)), (id, reason) => assert.fail(`${id}: ${reason}`));
+  const { sandboxes, containers } = lists();
+  assert.equal(records.applyLists(sandboxes, containers, 0, 1), true);
+  assert.deepEqual(records.counts(), { sandboxes: 100, containers: 1000, outsideSnapshot: 0 });
+  assert.equal(records.runningPods(), 100);
+  assert.deepEqual(records.containersByState(), [0, 1000, 0, 0]);
+  let now = 2;
+  const relists = (count: number) => {
+    for (let n = 0; n < count; n += 1) assert.equal(records.applyLists(sandboxes, containers, (now += 1), now), false);
+  };
+  relists(20);
+  const rounds = 30;
+  const before = getHeapStatistics().used_heap_size;
+  relists(rounds);
+  const bytes = (getHeapStatistics().used_heap_size - before) / rounds;
+  // 100 small objects are 4 KB; each item as an object would be 200.
+  assert.ok(bytes < 16_384, `${bytes} bytes of heap for each relist`);
+});
