@@ -1,6 +1,6 @@
 /** The pleg on a real containerd, with its event stream (1.7) and without (1.6): what a pod's life looks like from there. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { PrivateContainerd } from '../../scripts/host/private-containerd.ts';
@@ -49,6 +49,7 @@ async function aPleg(t: TestContext, version: '1.6' | '1.7') {
     await pleg.close();
     cri.close();
     await containerd.destroy();
+    rmSync(folder, { recursive: true, force: true });
   });
   const logDirectory = join(folder, 'logs');
   mkdirSync(join(logDirectory, 'app'), { recursive: true });
