@@ -1,0 +1,83 @@
+/** What the command answers without running a kubelet. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { aFolder, ensureBuilt, kubelet } from '../../support/kubelet-command.ts';
+
+const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+before(ensureBuilt);
+
+test('kubelet --version says which Kubernetes it is', () => {
+  assert.deepEqual(kubelet('--version'), { code: 0, stdout: 'Kubernetes v1.36.3\n', stderr: '' });
+  assert.deepEqual(kubelet('--v=2', '--version=true').stdout, 'Kubernetes v1.36.3\n');
+});
+
+test('kubelet --version=raw says all of it', () => {
+  const { code, stdout } = kubelet('--version=raw');
+  assert.equal(code, 0);
+  assert.match(stdout, /^version\.Info\{Major:"1", Minor:"36", GitVersion:"v1\.36\.3", .*\}\n$/);
+});
+
+test('kubelet --help lists the flags on stdout', () => {
+  const { code, stdout, stderr } = kubelet('--help');
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /Usage:\n {2}kubelet \[flags\]\n/);
+  assert.match(stdout, /--container-runtime-endpoint string/);
+});
+
+const refused: { name: string; args: string[]; want: RegExp }[] = [
+  { name: 'an unknown flag', args: ['--nope'], want: /^Error: failed to parse kubelet flag: unknown flag: --nope\n$/ },
+  {
+    name: 'a malformed value',
+    args: ['--v=x'],
+    want: /^Error: failed to parse kubelet flag: invalid argument "x" for "-v, --v" flag: .*\n$/,
+  },
+  { name: 'an argument that is no flag', args: ['run'], want: /^Error: unknown command run\n$/ },
+  {
+    name: 'a label that nodes may not give themselves',
+    args: ['--node-labels=kubernetes.io/x=y'],
+    want: /^Error: failed to validate kubelet flags: unknown 'kubernetes\.io'.*\n$/,
+  },
+  {
+    name: 'a configuration file that is not there',
+    args: ['--config=/does/not/exist'],
+    want: /^Error: failed to load kubelet config file, path: \/does\/not\/exist, error: ENOENT.*\n$/,
+  },
+  { name: 'a version that this is not', args: ['--version=v1.20.0'], want: /^Error: version "v1\.20\.0" must begin with v1\.36\.3\n$/ },
+];
+for (const { name, args, want } of refused) {
+  test(`${name} is refused with exit code 1 and one line`, () => {
+    const { code, stdout, stderr } = kubelet(...args);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, want);
+  });
+}
+
+test('a mistake in the configuration is named with file, line and path', (t) => {
+  const file = join(aFolder(t), 'kubelet.yaml');
+  writeFileSync(file, `${header}authentication:\n  anonymous:\n    enable: true\n`);
+  const { code, stderr } = kubelet('--config', file);
+  assert.equal(code, 1);
+  assert.equal(
+    stderr,
+    `Error: failed to load kubelet config file, path: ${file}, error: strict decoding error: line 5: unknown field "authentication.anonymous.enable"\n`,
+  );
+});
+
+test('a configuration that breaks rules is refused with all of them on one line', (t) => {
+  const file = join(aFolder(t), 'kubelet.yaml');
+  writeFileSync(file, `${header}failCgroupV1: false\nport: 70000\nmaxPods: -1\n`);
+  const { code, stderr } = kubelet('--config', file);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^Error: failed to validate kubelet configuration, error: \[invalid configuration: maxPods .*, invalid configuration: port \(--port\) 70000 .*\]\n$/,
+  );
+});
+
+test('a deprecated flag is warned of on stderr', () => {
+  const { stderr } = kubelet('--max-pods=1', '--version=raw');
+  assert.match(stderr, /^Flag --max-pods has been deprecated, This parameter should be set via the config file .*\n$/);
+});

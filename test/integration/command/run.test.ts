@@ -1,0 +1,178 @@
+/** A kubelet from its start to its end, on the simulated runtime: log, lock, folders, signals. */
+import assert from 'node:assert/strict';
+import { mkdirSync, openSync, statSync, closeSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { before, test, type TestContext } from 'node:test';
+import { aFolder, ensureBuilt, kubelet, RunningKubelet } from '../../support/kubelet-command.ts';
+import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtime.ts';
+
+before(ensureBuilt);
+
+interface Prepared {
+  readonly folder: string;
+  readonly healthzPort: number;
+  readonly args: readonly string[];
+}
+
+async function prepare(t: TestContext, fields: Record<string, unknown> = {}): Promise<Prepared> {
+  const runtime = await startSimulatedRuntime(t);
+  const folder = aFolder(t);
+  const healthzPort = await freePort();
+  mkdirSync(join(folder, 'manifests'));
+  const config = {
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    staticPodPath: join(folder, 'manifests'),
+    podLogsDir: join(folder, 'logs/pods'),
+    containerRuntimeEndpoint: runtime.endpoint,
+    healthzPort,
+    cgroupsPerQOS: false,
+    enforceNodeAllocatable: [],
+    failCgroupV1: false,
+    failSwapOn: false,
+    ...fields,
+  };
+  writeFileSync(join(folder, 'kubelet.json'), JSON.stringify(config));
+  return { folder, healthzPort, args: ['--config', join(folder, 'kubelet.json'), '--root-dir', join(folder, 'root')] };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+async function untilHealthy({ healthzPort }: Prepared): Promise<void> {
+  await waitUntil(
+    'the kubelet is healthy',
+    () =>
+      fetch(`http://127.0.0.1:${healthzPort}/healthz`).then(
+        (answer) => answer.ok,
+        () => false,
+      ),
+    20_000,
+  );
+}
+
+test('SIGTERM stops a kubelet that runs, with exit code 0', async (t) => {
+  const prepared = await prepare(t);
+  const running = new RunningKubelet(prepared.args);
+  await untilHealthy(prepared);
+  running.kill('SIGTERM');
+  const { code, stderr } = await running.ended;
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ kubelet\] "Stopping" reason="SIGTERM"$/m);
+});
+
+test('a kubelet makes its folders with upstream’s permissions', async (t) => {
+  const prepared = await prepare(t);
+  const running = new RunningKubelet(prepared.args);
+  await untilHealthy(prepared);
+  const modes = Object.fromEntries(
+    [
+      'root',
+      'root/pods',
+      'root/plugins',
+      'root/plugins_registry',
+      'root/pod-resources',
+      'root/checkpoints',
+      'logs/pods',
+      'logs/containers',
+    ].map((name) => [name, (statSync(join(prepared.folder, name)).mode & 0o777).toString(8)]),
+  );
+  assert.deepEqual(modes, {
+    root: '750',
+    'root/pods': '750',
+    'root/plugins': '750',
+    'root/plugins_registry': '750',
+    'root/pod-resources': '750',
+    'root/checkpoints': '700',
+    'logs/pods': '750',
+    'logs/containers': '755',
+  });
+  running.kill('SIGINT');
+  assert.equal((await running.ended).code, 0);
+});
+
+test('settings without effect are named once, in one line', async (t) => {
+  const prepared = await prepare(t, { shutdownGracePeriod: '30s', topologyManagerPolicy: 'best-effort' });
+  const running = new RunningKubelet([...prepared.args, '--cloud-provider=external']);
+  await untilHealthy(prepared);
+  const lines = running.stderr.split('\n').filter((line) => line.includes('have no effect'));
+  assert.equal(lines.length, 1);
+  assert.match(lines[0] ?? '', /^W.*settings=\["--cloud-provider","topologyManagerPolicy","shutdownGracePeriod"\]$/);
+});
+
+test('a log in JSON is JSON on every line', async (t) => {
+  const prepared = await prepare(t, { logging: { format: 'json' } });
+  const running = new RunningKubelet(prepared.args);
+  await untilHealthy(prepared);
+  running.kill('SIGTERM');
+  const { code, stderr } = await running.ended;
+  assert.equal(code, 0, stderr);
+  const lines = stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.ok(lines.length > 0);
+  for (const line of lines) assert.deepEqual(Object.keys(line).slice(0, 3), ['ts', 'caller', 'msg']);
+});
+
+test('a second kubelet waits for the lock of the first, and runs when that has stopped', async (t) => {
+  const prepared = await prepare(t);
+  const args = [...prepared.args, '--lock-file', join(prepared.folder, 'lock')];
+  const first = new RunningKubelet(args);
+  await untilHealthy(prepared);
+  const second = new RunningKubelet(args);
+  await waitUntil('the second waits', () => second.stderr.includes('Another process holds the lock'));
+  first.kill('SIGTERM');
+  assert.equal((await first.ended).code, 0);
+  await untilHealthy(prepared);
+  second.kill('SIGTERM');
+  assert.equal((await second.ended).code, 0);
+});
+
+test('a kubelet that waits for the lock can be told to stop', async (t) => {
+  const prepared = await prepare(t);
+  const args = [...prepared.args, '--lock-file', join(prepared.folder, 'lock')];
+  const first = new RunningKubelet(args);
+  await untilHealthy(prepared);
+  const second = new RunningKubelet(args);
+  await waitUntil('the second waits', () => second.stderr.includes('Another process holds the lock'));
+  second.kill('SIGTERM');
+  assert.equal((await second.ended).code, 0);
+  first.kill('SIGTERM');
+  assert.equal((await first.ended).code, 0);
+});
+
+test('with --exit-on-lock-contention a kubelet stops when another process opens the lock file', async (t) => {
+  const prepared = await prepare(t);
+  const lock = join(prepared.folder, 'lock');
+  const running = new RunningKubelet([...prepared.args, '--lock-file', lock, '--exit-on-lock-contention']);
+  await untilHealthy(prepared);
+  closeSync(openSync(lock, 'r'));
+  const { code, stderr } = await running.ended;
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /"Stopping" reason="another process opened the lock file"/);
+});
+
+test('a kubelet that can’t start says why in one line without a stack, and exits with 1', async (t) => {
+  const { args, folder } = await prepare(t);
+  writeFileSync(join(folder, 'file'), '');
+  const { code, stderr } = kubelet(...args, '--root-dir', join(folder, 'file'));
+  assert.equal(code, 1);
+  const errors = stderr.split('\n').filter((line) => line.startsWith('E'));
+  assert.equal(errors.length, 1, stderr);
+  assert.match(errors[0] ?? '', /"command failed" err="error creating directory .*file/);
+  assert.doesNotMatch(stderr, /^\s+at /m);
+});
+
+test('--exit-on-lock-contention without a lock file is refused', async (t) => {
+  const { args } = await prepare(t);
+  const { code, stderr } = kubelet(...args, '--exit-on-lock-contention');
+  assert.equal(code, 1);
+  assert.match(stderr, /cannot exit on lock file contention: no lock file specified/);
+});
