@@ -95,7 +95,12 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     const pleg = PlegThread.start({ state, logger: log('pleg'), settings: plegSettings(options, snapshot), onMessage });
     stops.add('pleg', () => pleg.close());
 
-    const runtimeState = new RuntimeState({ ask: () => pleg.runtimeStatus(), clock, logger: log('runtime-state') });
+    const runtimeState = new RuntimeState({
+      ask: () => pleg.runtimeStatus(),
+      onRecovered: () => podWorkers?.wake(podWorkers.uids()),
+      clock,
+      logger: log('runtime-state'),
+    });
     const runtime = await runtimeState.untilAnswered(signal);
     void runtimeState.watch(signal);
     const host = await hostFacts(config.cgroupDriver, runtime);

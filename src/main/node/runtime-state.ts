@@ -12,6 +12,8 @@ import type { Clock } from '../../shared/time/clock.ts';
 export interface RuntimeStateDependencies {
   /** Must settle. */
   readonly ask: () => Promise<RuntimeFacts>;
+  /** It answers again after it did not, or is ready after it was not: what failed meanwhile need not wait for its back-off. */
+  readonly onRecovered: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -28,8 +30,8 @@ export class RuntimeState {
   /** Monotonic ms of the last answer by which the runtime was ready. */
   #readyAtMs = -Infinity;
   #notReady: string | null = null;
-  /** The state as it was last told, so that the log says each change once. */
-  #told: string | null = null;
+  /** The problem as it was last told, null for none, so that the log says each change once. */
+  #told: string | null | undefined;
 
   constructor(dependencies: RuntimeStateDependencies) {
     this.#deps = dependencies;
@@ -87,14 +89,16 @@ export class RuntimeState {
   }
 
   #tell(problem: string | null): void {
-    const { logger } = this.#deps;
-    if (problem === this.#told && this.#facts) return;
-    const changed = problem !== this.#told;
+    const { logger, onRecovered } = this.#deps;
+    const before = this.#told;
+    if (problem === before) return;
     this.#told = problem;
-    if (problem !== null)
-      (changed ? logger.error : logger.debug).call(logger, { err: problem }, 'Container runtime sanity check failed, will ask again');
-    else if (changed)
-      logger.info({ runtime: this.#facts?.runtimeName, version: this.#facts?.runtimeVersion }, 'Container runtime is ready');
+    if (problem !== null) {
+      logger.error({ err: problem }, 'Container runtime sanity check failed, will ask again');
+      return;
+    }
+    logger.info({ runtime: this.#facts?.runtimeName, version: this.#facts?.runtimeVersion }, 'Container runtime is ready');
+    if (before !== undefined) onRecovered();
   }
 }
 

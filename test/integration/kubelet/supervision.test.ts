@@ -1,0 +1,64 @@
+/** A whole kubelet under load, whose threads are killed one after the other: pods must not notice. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { StandaloneNode } from '../../support/standalone-node.ts';
+
+/** The threads of this process that live now; a thread is told by its name, those of piscina by having none. */
+const workers = new Map<number, { readonly worker: Worker; readonly name: string }>();
+function follow(worker: Worker): void {
+  const { threadId } = worker;
+  const name = (worker as { threadName?: string }).threadName ?? '';
+  workers.set(threadId, { worker, name: ['pleg', 'images', 'stats', 'probes', 'server'].includes(name) ? name : 'pod-sync' });
+  worker.once('exit', () => workers.delete(threadId));
+}
+process.on('worker', follow);
+after(() => process.off('worker', follow));
+
+const living = (name: string) => [...workers.values()].filter((thread) => thread.name === name);
+const podCount = 30;
+/** The server thread may be one of the dead. */
+const podsOrNone = (node: StandaloneNode) => node.pods().catch(() => []);
+
+test('threads killed in the middle of a burst are back, every pod runs, and nothing is started twice', { timeout: 120_000 }, async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.startKubelet();
+  await waitUntil('every thread lives', () => ['pleg', 'images', 'stats', 'probes', 'server'].every((name) => living(name).length === 1));
+  for (let pod = 0; pod < podCount; pod += 1) {
+    const spec = { dnsPolicy: 'Default', containers: [{ name: 'app', image: 'sim/run:1' }] };
+    node.writeManifest(`pod-${pod}.json`, { apiVersion: 'v1', kind: 'Pod', metadata: { name: `pod-${pod}` }, spec });
+  }
+  await waitUntil('the burst is under way', async () => (await node.runtime.control.state()).sandboxes.length > 3);
+  for (const name of ['pod-sync', 'pleg', 'images', 'stats', 'probes', 'server', 'pod-sync']) {
+    const victims = living(name);
+    const killedAt = performance.now();
+    await Promise.all(victims.map(({ worker }) => worker.terminate()));
+    await waitUntil(
+      `${name} is back`,
+      () =>
+        living(name).length >= victims.length && living(name).every(({ worker }) => !victims.some((victim) => victim.worker === worker)),
+    );
+    assert.ok(performance.now() - killedAt < 1000, `${name}: ${performance.now() - killedAt} ms`);
+    await sleep(50);
+  }
+  await waitUntil(
+    'every pod runs',
+    async () => (await podsOrNone(node)).filter(({ status }) => status?.phase === 'Running').length === podCount,
+    60_000,
+  );
+  const { sandboxes, containers } = await node.runtime.control.state();
+  const running = containers.filter(({ state }) => state === 'running');
+  assert.equal(running.length, podCount);
+  assert.equal(new Set(running.map(({ podUID }) => podUID)).size, podCount);
+  assert.equal(sandboxes.filter(({ state }) => state === 'ready').length, podCount);
+
+  const before = running.map(({ id }) => id).sort();
+  for (const { worker } of [...workers.values()]) await worker.terminate();
+  await waitUntil('the runtime is listed again', () => living('pleg').length === 1 && living('pod-sync').length >= 2);
+  await sleep(2500);
+  const state = await node.runtime.control.state();
+  const after = state.containers.filter(({ state }) => state === 'running').map(({ id }) => id);
+  assert.deepEqual(after.sort(), before);
+});
