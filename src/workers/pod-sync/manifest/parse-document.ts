@@ -14,7 +14,7 @@ export class ManifestSyntaxError extends Error {
  * What the parser builds for a token costs about 1 KB, and a thread that runs out of memory takes all its pods' syncs with it. The
  * largest pods seen have some ten thousand tokens; text within one scalar is one token.
  */
-const maxTokens = 300_000;
+const maxTokens = 200_000;
 /** Of one anchor, and in all. */
 const maxAliases = 1000;
 

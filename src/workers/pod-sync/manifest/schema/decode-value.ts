@@ -3,7 +3,7 @@ import { formatQuantity, parseQuantity, QuantityError } from '../../../../shared
 import { invalid, keyPath } from '../validation/field-error.ts';
 import type { Schema, Struct } from './types.ts';
 
-/** A pod of more values would fill the memory of the thread that decodes it; the largest seen have some thousands. */
+/** More values would fill the memory of the thread that decodes them; the largest pods seen have some thousands. */
 const maxValues = 100_000;
 
 /** One manifest's decoding. */
@@ -27,9 +27,11 @@ export function decodeValue(schema: Schema, value: unknown, path: string, decodi
 }
 
 function decodePresent(schema: Schema, value: unknown, path: string, decoding: Decoding): unknown {
-  decoding.values += 1;
+  decoding.values += sizeOf(value);
   if (decoding.values > maxValues) {
-    if (decoding.values === maxValues + 1) decoding.errors.push(`more than ${maxValues} values, which no pod needs`);
+    // Said once: what comes after it is not looked at.
+    if (decoding.values !== Infinity) decoding.errors.push(`more than ${maxValues} values, which no pod needs`);
+    decoding.values = Infinity;
     return zeroOf(schema);
   }
   const expect = (ok: boolean, what: string) => {
@@ -108,10 +110,16 @@ function decodeStruct(schema: Struct, value: Readonly<Record<string, unknown>>, 
   for (const [name, field] of Object.entries(schema.fields)) {
     // Own fields only: `constructor` and the like are no part of any manifest.
     const given = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (given === undefined && field.kind !== 'always') continue;
     const element = decodeValue(field, given, path === '' ? name : `${path}.${name}`, decoding);
     if (element !== undefined) decoded[name] = element;
   }
   return decoded;
+}
+
+/** Of a list, its elements: one that is too long is not even begun. */
+function sizeOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 1;
 }
 
 function zeroOf(schema: Schema): unknown {

@@ -1,0 +1,34 @@
+/** Manifests for tests: a small pod that is valid, and ways to make it another. */
+import { decodeManifest } from '../../src/workers/pod-sync/manifest/decode-manifest.ts';
+import type { DecodeManifestResult } from '../../src/shared/contracts/pod-sync.ts';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+
+export type Json = Record<string, unknown>;
+
+/** A manifest as it is written: `spec` and `container` are added to the smallest pod that is valid. */
+export function aManifest({ metadata = {}, spec = {}, container = {} }: { metadata?: Json; spec?: Json; container?: Json } = {}): Json {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', ...metadata },
+    spec: { containers: [{ name: 'main', image: 'registry.example/web:1', ...container }], ...spec },
+  };
+}
+
+/** As the file source would have it decoded on node `node-1`. */
+export function decode(manifest: unknown, source: 'file' | 'http' = 'file', origin = '/manifests/web.yaml'): DecodeManifestResult {
+  const content = new TextEncoder().encode(typeof manifest === 'string' ? manifest : JSON.stringify(manifest));
+  return decodeManifest({ source, origin, nodeName: 'node-1', content });
+}
+
+/** The pod of a manifest that must be valid. */
+export function decodedPod(manifest: unknown): Pod {
+  const { pods, errors } = decode(manifest);
+  if (!pods[0] || errors.length > 0) throw new Error(errors.join('\n'));
+  return pods[0];
+}
+
+/** What is wrong with a manifest, without the origin before it. */
+export function errorsOf(manifest: unknown): string[] {
+  return decode(manifest).errors.map((each) => each.replace('/manifests/web.yaml: invalid pod: ', ''));
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { choosePods } from '../../../../src/main/sources/choose-pods.ts';
+import type { ManifestFile } from '../../../../src/main/sources/manifest-file.ts';
+
+function manifest(uid: string | null, error: string | null = null): ManifestFile {
+  const pod = uid === null ? null : { metadata: { name: 'web', namespace: 'default', uid }, spec: { containers: [] } };
+  return { pod, error, signature: null, contentHash: null };
+}
+const cases: readonly { name: string; files: Record<string, ManifestFile>; pods: string[]; errors: Record<string, string> }[] = [
+  { name: 'a good manifest counts', files: { a: manifest('1') }, pods: ['1'], errors: {} },
+  { name: 'a bad manifest leaves its last good pod', files: { a: manifest('1', 'broken') }, pods: ['1'], errors: { a: 'broken' } },
+  { name: 'a manifest that was never good leaves none', files: { a: manifest(null, 'broken') }, pods: [], errors: { a: 'broken' } },
+  {
+    name: 'of two with one name the last path counts',
+    files: { b: manifest('2'), a: manifest('1') },
+    pods: ['2'],
+    errors: { a: 'pod default/web is also in b, which counts' },
+  },
+  {
+    name: 'a good manifest counts before the remains of a bad one',
+    files: { a: manifest('1'), b: manifest('2', 'broken') },
+    pods: ['1'],
+    errors: { b: 'broken' },
+  },
+];
+for (const { name, files, pods, errors } of cases) {
+  test(name, () => {
+    const chosen = choosePods(new Map(Object.entries(files)));
+    assert.deepEqual(
+      chosen.pods.map(({ metadata }) => metadata.uid),
+      pods,
+    );
+    assert.deepEqual(Object.fromEntries(chosen.errors), errors);
+  });
+}

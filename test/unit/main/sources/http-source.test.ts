@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HttpSource } from '../../../../src/main/sources/http-source.ts';
+import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { aLogger } from '../../../support/logger.ts';
+import { aManifest, decode, type Json } from '../../../support/manifests.ts';
+
+/** A source whose answers the test gives: a body, or an error. */
+function aSource() {
+  const clock = new FakeClock();
+  const { logger, lines } = aLogger();
+  const reports: string[][] = [];
+  const server: { answer: string | Error; decoded: number } = { answer: '', decoded: 0 };
+  const source = HttpSource.start({
+    url: 'http://user:secret@host/pods',
+    headers: {},
+    nodeName: 'node-1',
+    checkFrequencyMs: 20_000,
+    fetchManifest: async () => {
+      if (server.answer instanceof Error) throw server.answer;
+      return new TextEncoder().encode(server.answer);
+    },
+    decode: async ({ source: from, origin, content }) => {
+      server.decoded += 1;
+      return decode(new TextDecoder().decode(content), from, origin);
+    },
+    onPods: (pods: readonly Pod[]) => reports.push(pods.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`)),
+    clock,
+    logger,
+  });
+  const poll = async (answer: string | Json | Error) => {
+    server.answer = typeof answer === 'string' || answer instanceof Error ? answer : JSON.stringify(answer);
+    await clock.advance(20_000);
+  };
+  return { source, reports, server, poll, lines };
+}
+const named = (name: string, image = 'x') => aManifest({ metadata: { name }, container: { image } });
+const list = (...items: Json[]) => ({ apiVersion: 'v1', kind: 'PodList', items });
+
+test('a pod at the URL is reported once while it does not change', async () => {
+  const { source, reports, server, poll } = aSource();
+  await poll(named('a'));
+  await poll(named('a'));
+  assert.deepEqual(reports.at(-1), ['a-node-1 x']);
+  assert.equal(server.decoded, 1);
+  assert.deepEqual(source.errors(), []);
+  await source.close();
+});
+
+test('an unreachable URL leaves what runs', async () => {
+  const { source, reports, poll } = aSource();
+  await poll(named('a'));
+  await poll(new Error('connect ECONNREFUSED'));
+  assert.deepEqual(reports.at(-1), ['a-node-1 x']);
+  assert.deepEqual(source.errors(), [{ source: 'http', origin: 'http://host/pods', message: 'connect ECONNREFUSED' }]);
+  await source.close();
+});
+
+test('an empty answer means no pods, and is an error', async () => {
+  const { source, reports, poll } = aSource();
+  await settle();
+  assert.deepEqual(reports, [[]]);
+  await poll(named('a'));
+  await poll('');
+  assert.deepEqual(reports.at(-1), []);
+  assert.match(source.errors()[0]?.message ?? '', /^zero-length data received from http:\/\/host\/pods$/);
+  await poll(named('a'));
+  assert.deepEqual(reports.at(-1), ['a-node-1 x']);
+  await source.close();
+});
+
+test('a broken answer leaves what runs, and stays an error until it changes', async () => {
+  const { source, reports, poll } = aSource();
+  await poll(named('a'));
+  await poll('kind: Pod: no');
+  await poll('kind: Pod: no');
+  assert.deepEqual(reports.at(-1), ['a-node-1 x']);
+  assert.equal(source.errors().length, 1);
+  await poll(named('a'));
+  assert.deepEqual(source.errors(), []);
+  await source.close();
+});
+
+test('a list that is partly bad adds and changes, but removes nobody', async () => {
+  const { source, reports, poll } = aSource();
+  await poll(list(named('a'), named('b')));
+  await poll(list(named('a', 'y'), named('b', ''), named('c')));
+  assert.deepEqual(reports.at(-1), ['a-node-1 y', 'c-node-1 x', 'b-node-1 x']);
+  await poll(list(named('c')));
+  assert.deepEqual(reports.at(-1), ['c-node-1 x']);
+  await source.close();
+});
+
+test('the first failures are logged, later ones only at debug, and the first success again', async () => {
+  const { source, poll, lines } = aSource();
+  for (let failure = 0; failure < 6; failure += 1) await poll(new Error('no'));
+  await poll(named('a'));
+  const levels = lines.filter(({ msg }) => msg.startsWith('Failed')).map(({ level }) => level);
+  assert.deepEqual(levels, [40, 40, 40, 40, 20, 20, 20]);
+  assert.equal(lines.at(-1)?.msg, 'Successfully read pods from URL');
+  assert.ok(!JSON.stringify(lines).includes('secret'));
+  await source.close();
+});
