@@ -2,7 +2,7 @@
  * The text of a configuration file as plain data, with the line of every field kept for messages. Files may be hostile: what
  * comes out has no cycles, no aliases that multiply, no key twice, and every failure is a ConfigurationError.
  */
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Pair } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Pair, type Tags } from 'yaml';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/log/go-quote.ts';
 import { ConfigurationError } from './config-error.ts';
@@ -19,12 +19,22 @@ export interface ConfigDocument {
 /** Expanding aliases may copy no more nodes than this: a file of ten lines can ask for billions. */
 const maxAliasCount = 100;
 
+/** What YAML 1.1 makes objects of, and JSON has no form for. Times stay text. */
+const objectTags = new Set(['timestamp', 'binary', 'set', 'omap', 'pairs'].map((name) => `tag:yaml.org,2002:${name}`));
+const withoutObjects = (tags: Tags): Tags => tags.filter((tag) => typeof tag === 'string' || !objectTags.has(tag.tag));
+
 /** Parses YAML 1.1 (as upstream does: `yes` is true) or JSON. Throws ConfigurationError with the line. */
 export function parseConfigDocument(text: string): ConfigDocument {
   const lines = new LineCounter();
   const lineAt = (offset: number): number => Math.max(lines.linePos(offset).line, 1);
   try {
-    const parsed = parseAllDocuments(text, { version: '1.1', prettyErrors: false, uniqueKeys: false, lineCounter: lines });
+    const parsed = parseAllDocuments(text, {
+      version: '1.1',
+      customTags: withoutObjects,
+      prettyErrors: false,
+      uniqueKeys: false,
+      lineCounter: lines,
+    });
     const documents = Array.isArray(parsed) ? parsed.filter((each) => each.contents !== null || each.errors.length > 0) : [];
     const [document, second] = documents;
     if (!document) return { value: null, lineOf: () => 1 };

@@ -100,3 +100,8 @@ test('quantities are kept in canonical form', () => {
   const { raw } = parseConfigFile(`${header}reservedMemory: [{numaNode: 0, limits: {memory: 1.5Gi, hugepages-2Mi: 0}}]\n`);
   assert.deepEqual(raw.reservedMemory, [{ numaNode: 0, limits: { memory: '1536Mi', 'hugepages-2Mi': '0' } }]);
 });
+
+test('a time in YAML stays the text that it is', () => {
+  const { raw } = parseConfigFile(`${header}registerWithTaints: [{key: a, effect: NoSchedule, timeAdded: 2026-01-01T00:00:00Z}]\n`);
+  assert.equal(raw.registerWithTaints[0]?.timeAdded, '2026-01-01T00:00:00Z');
+});
