@@ -1,3 +1,7 @@
+/** What a sync does when its status is behind the runtime. */
+import type { TaskContext } from '../dependencies.ts';
+import type { SyncReport } from '../sync-report.ts';
+
 /**
  * The runtime has more of the pod than the task was told: a task before it was lost on its way with its thread. Nothing is decided on
  * such a status: two instances of one container must never exist. Main looks again, and sends the next task.
@@ -10,4 +14,13 @@ export class StaleStatus extends Error {
 }
 
 /** When main is to try again, unless its look wakes it sooner: a status that stays behind must not make a busy loop. */
-export const staleStatusRetryMs = 1000;
+const retryMs = 1000;
+
+/** Whether the sync ends here for that reason. Not a failure: main looks again. */
+export function endsEarly({ clock, logger }: TaskContext, err: unknown, report: SyncReport): boolean {
+  if (!(err instanceof StaleStatus)) return false;
+  logger.info({ why: err.message }, 'sync ends early');
+  report.changedRuntime = true;
+  report.retryAt(clock.now() + retryMs);
+  return true;
+}

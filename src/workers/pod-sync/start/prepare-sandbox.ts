@@ -1,0 +1,86 @@
+/** Makes ready what a pod's containers are started in: its sandbox, with its config and its addresses. */
+import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { SandboxID } from '../../../shared/kubernetes/ids.ts';
+import { startedPods, startedPodsErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
+import type { PodActions } from '../compute-pod-actions/index.ts';
+import type { TaskContext } from '../dependencies.ts';
+import { formatPod } from '../events.ts';
+import { rpcErrorOf } from '../runtime/pod-runtime.ts';
+import { checkSysctls, makeSandboxConfig, type HostFacts } from '../runtime-config/index.ts';
+import type { SyncReport } from '../sync-report.ts';
+import { createSandbox } from './create-sandbox.ts';
+import { endsEarly } from './stale-status.ts';
+
+export interface Sandbox {
+  readonly id: SandboxID;
+  readonly config: ReturnType<typeof makeSandboxConfig>['config'];
+  readonly podIPs: readonly string[];
+  readonly host: HostFacts;
+}
+
+/**
+ * The sandbox that containers are started in: the one that is there, or a new one. Undefined when it could not be had: the report says why.
+ * Rejects with Stopped only.
+ */
+export async function prepareSandbox(
+  context: TaskContext,
+  { pod, status, apiStatus }: SyncPodTask,
+  actions: PodActions,
+  report: SyncReport,
+): Promise<Sandbox | undefined> {
+  const { settings, node, cgroups, events, line, about } = context;
+  const create = actions.createSandbox;
+  if (create) startedPods.inc();
+  try {
+    const host = await context.host.read();
+    const cgroupParent = cgroups.parentOf(pod);
+    const { config, warnings } = makeSandboxConfig({ pod, node, settings, host, attempt: actions.attempt, cgroupParent });
+    if (!create) return { id: actions.sandboxID!, config, podIPs: podIPsOf(status, apiStatus), host };
+    const forbidden = checkSysctls(pod, settings.allowedUnsafeSysctls, host.kernelVersion);
+    if (forbidden !== null) {
+      events.onPod('Warning', 'SysctlForbidden', forbidden);
+      report.fail({ action: 'ConfigPodSandbox', target: formatPod(about), reason: 'SysctlForbidden', message: forbidden });
+      return undefined;
+    }
+    for (const { reason, message } of warnings) events.onPod('Warning', reason, message);
+    const id = await createSandbox(context, pod, config);
+    report.changedRuntime = true;
+    const podIPs = pod.spec.hostNetwork ? podIPsOf(status, apiStatus) : await sandboxIPs(context, id, report);
+    return podIPs && { id, config, podIPs, host };
+  } catch (err) {
+    line.signal.throwIfAborted();
+    // It may be there even so: the runtime may have failed after it was made.
+    report.changedRuntime = true;
+    if (endsEarly(context, err, report)) return undefined;
+    if (!create) {
+      const message = `GeneratePodSandboxConfig for pod "${formatPod(about)}" failed: ${messageOf(err)}`;
+      report.fail({ action: 'ConfigPodSandbox', target: formatPod(about), reason: 'ConfigPodSandboxError', message });
+      return undefined;
+    }
+    startedPodsErrors.inc();
+    events.onPod('Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${rpcErrorOf(err)}`);
+    const message = `Failed to create sandbox for pod "${formatPod(about)}": ${rpcErrorOf(err)}`;
+    report.fail({ action: 'CreatePodSandbox', target: formatPod(about), reason: 'CreatePodSandboxError', message });
+    return undefined;
+  }
+}
+
+async function sandboxIPs({ runtime, events, line, about }: TaskContext, id: SandboxID, report: SyncReport): Promise<string[] | undefined> {
+  try {
+    return await runtime.podSandboxIPs(id);
+  } catch (err) {
+    line.signal.throwIfAborted();
+    const message = `Unable to get pod sandbox status: ${rpcErrorOf(err)}`;
+    events.onPod('Warning', 'FailedPodSandBoxStatus', message);
+    report.fail({ action: 'CreatePodSandbox', target: formatPod(about), reason: 'FailedPodSandBoxStatus', message });
+    return undefined;
+  }
+}
+
+/** Those that the API shows, which for a pod in the host's network are the node's. */
+function podIPsOf(status: SyncPodTask['status'], { podIPs, podIP }: SyncPodTask['apiStatus']): readonly string[] {
+  const shown = podIPs?.map(({ ip }) => ip) ?? [];
+  if (shown.length > 0) return shown;
+  return podIP ? [podIP] : (status?.podIPs ?? []);
+}

@@ -1,0 +1,89 @@
+/**
+ * Starts the containers that a pod needs started, one after the other: ephemeral, init, regular. Each meets its back-off first; one that fails
+ * stops only those that need it.
+ */
+import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
+import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Container, EphemeralContainer } from '../../../shared/kubernetes/api.ts';
+import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import { startedContainers, startedContainersErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
+import type { PodActions } from '../compute-pod-actions/index.ts';
+import { backoffKey, decideBackoff, goDuration } from '../crash-loop-backoff.ts';
+import type { TaskContext } from '../dependencies.ts';
+import { formatPod } from '../events.ts';
+import type { SyncReport } from '../sync-report.ts';
+import type { Sandbox } from './prepare-sandbox.ts';
+import { endsEarly } from './stale-status.ts';
+import { startContainer } from './start-container.ts';
+
+type Kind = 'ephemeral_container' | 'init_container' | 'container';
+
+/** In upstream's order. Rejects with Stopped only; failures are in the report. */
+export async function startContainers(
+  context: TaskContext,
+  task: SyncPodTask,
+  actions: PodActions,
+  sandbox: Sandbox,
+  report: SyncReport,
+): Promise<void> {
+  const { spec } = task.pod;
+  const start = (kind: Kind, container: Container | EphemeralContainer) => startOne(context, task, kind, container, sandbox, report);
+  for (const container of named(spec.ephemeralContainers, actions.ephemeralContainersToStart))
+    await start('ephemeral_container', container);
+  for (const container of named(spec.initContainers, actions.initContainersToStart)) {
+    // The next init container, and all others, need it.
+    if (!(await start('init_container', container)) && !isRestartableInitContainer(container)) return;
+  }
+  for (const container of named(spec.containers, actions.containersToStart)) await start('container', container);
+}
+
+function named<C extends { readonly name: string }>(containers: readonly C[] | undefined, names: readonly string[]): C[] {
+  return names.flatMap((name) => containers?.filter((container) => container.name === name) ?? []);
+}
+
+async function startOne(
+  context: TaskContext,
+  { pod, status, backoffs }: SyncPodTask,
+  kind: Kind,
+  container: Container | EphemeralContainer,
+  { id: sandboxID, config: sandboxConfig, podIPs, host }: Sandbox,
+  report: SyncReport,
+): Promise<boolean> {
+  const { clock, settings, events, line, about, logger } = context;
+  const { name } = container;
+  line.signal.throwIfAborted();
+  const decision = decideBackoff({
+    key: backoffKey(pod, container),
+    exited: status?.containers.find((one) => one.name === name && one.state === 'exited'),
+    backoffs,
+    nowMs: clock.now(),
+    limits: { initialMs: settings.initialContainerBackOffMs, maxMs: settings.maxContainerBackOffMs },
+  });
+  if (decision.wait) {
+    events.onContainer(name, 'Warning', 'BackOff', `Back-off restarting failed container ${name} in pod ${formatPod(about)}`);
+    const message = `back-off ${goDuration(decision.backoffMs)} restarting failed container=${name} pod=${formatPod(about)}`;
+    report.fail({ action: 'StartContainer', target: name, reason: 'CrashLoopBackOff', message });
+    report.retryAt(decision.untilMs);
+    return false;
+  }
+  if (decision.backoff) report.backoff(decision.backoff);
+  startedContainers.inc({ container_type: kind });
+  try {
+    const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, host };
+    await startContainer(context, request, () => {
+      report.changedRuntime = true;
+    });
+    return true;
+  } catch (err) {
+    line.signal.throwIfAborted();
+    if (endsEarly(context, err, report)) return false;
+    const { reason, retryAfterMs } = err instanceof KubeletError ? err : new KubeletError('RunContainerError', messageOf(err));
+    const message = err instanceof Error ? err.message : String(err);
+    startedContainersErrors.inc({ container_type: kind, code: reason });
+    report.fail({ action: 'StartContainer', target: name, reason, message });
+    if (retryAfterMs !== undefined) report.retryAt(clock.now() + retryAfterMs);
+    // A wait that goes on was logged when it began.
+    logger[reason === 'ImagePullBackOff' ? 'debug' : 'warn']({ container: name, reason, message }, 'cannot start a container');
+    return false;
+  }
+}
