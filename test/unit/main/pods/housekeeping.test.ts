@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Housekeeping } from '../../../../src/main/pods/housekeeping.ts';
+import { PodUpdates } from '../../../../src/main/pods/pod-updates.ts';
+import type { ContainerGcRequest } from '../../../../src/shared/contracts/images.ts';
+import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import { settle } from '../../../support/fake-clock.ts';
+import { aStaticPod, FakeNode } from '../../../support/fake-node.ts';
+import { aRuntimeContainer, aRuntimePodStatus, anExitedContainer, aSandbox } from '../../../support/pods.ts';
+
+const uid = (name: string) => name as PodUID;
+
+function aHousehold() {
+  const node = new FakeNode();
+  const collected: ContainerGcRequest[] = [];
+  const household = { node, collected, directories: [] as PodUID[], refusal: null as { reason: string; message: string } | null };
+  const { podManager, statuses, cache, clock, workers: podWorkers } = node;
+  const logger = node.logs.logger;
+  const events = { record: (event: (typeof node.events)[number]) => void node.events.push(event) };
+  const updates = new PodUpdates({
+    podManager,
+    podWorkers,
+    statuses,
+    events,
+    admitHandlers: [() => household.refusal],
+    sourcesReady: () => true,
+    logger,
+  });
+  const housekeeping = new Housekeeping({
+    podManager,
+    podWorkers,
+    cache,
+    statuses,
+    start: (pod) => updates.start(pod),
+    activePods: () => updates.active(),
+    listPodDirectories: async () => household.directories,
+    collectContainers: async (request) => collected.push(request),
+    gcPolicy: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
+    clock,
+    logger,
+  });
+  const round = async () => {
+    housekeeping.run();
+    await settle();
+  };
+  return Object.assign(household, { updates, housekeeping, round });
+}
+
+test('a pod that no source wants any more is ended and forgotten', async () => {
+  const { node, updates, round } = aHousehold();
+  const pod = aStaticPod('web');
+  updates.add([pod]);
+  await settle();
+  await node.endAll();
+  node.podManager.remove(uid('web'));
+  await round();
+  await node.endAll();
+  await round();
+  await node.endAll();
+  assert.deepEqual(node.forgotten, ['web']);
+});
+
+test('a pod that is wanted and that no worker knows is started', async () => {
+  const { node, round } = aHousehold();
+  node.podManager.set(aStaticPod('web'));
+  await round();
+  assert.deepEqual(node.begun, ['sync web']);
+});
+
+test('a pod that was rejected is not started, not even by housekeeping', async () => {
+  const household = aHousehold();
+  const { node, updates, round } = household;
+  household.refusal = { reason: 'OutOfpods', message: 'Node has no room' };
+  updates.add([aStaticPod('web')]);
+  household.refusal = null;
+  await round();
+  assert.deepEqual(node.begun, []);
+  assert.equal(node.phase('web'), 'Failed');
+  assert.equal(node.statuses.get(uid('web'))?.message, 'Pod was rejected: Node has no room');
+  assert.deepEqual(
+    node.events.map(({ reason }) => reason),
+    ['OutOfpods'],
+  );
+});
+
+test('a rejected pod whose manifest goes is forgotten', async () => {
+  const household = aHousehold();
+  household.refusal = { reason: 'OutOfpods', message: 'x' };
+  household.updates.add([aStaticPod('web')]);
+  household.updates.remove([aStaticPod('web')]);
+  await household.round();
+  assert.equal(household.node.statuses.get(uid('web')), undefined);
+});
+
+test('a pod that only the runtime knows is ended; one that has ended there is left to garbage collection', async () => {
+  const { node, round } = aHousehold();
+  const running = aRuntimePodStatus({ podUID: uid('runs'), observedAtMs: 0, containers: [aRuntimeContainer()] });
+  const ended = aRuntimePodStatus({
+    podUID: uid('ended'),
+    observedAtMs: 0,
+    containers: [anExitedContainer(0)],
+    sandboxes: [aSandbox({ state: 'notReady' })],
+  });
+  node.cache.apply({ statuses: [running, ended], gone: [], events: [] });
+  await round();
+  assert.deepEqual(node.begun, ['terminating runs']);
+});
+
+test('the folder of a pod that nobody knows is removed, that of a pod that runs or is wanted is not', async () => {
+  const household = aHousehold();
+  const { node, round } = household;
+  household.directories = [uid('unknown'), uid('wanted'), uid('runs')];
+  node.podManager.set(aStaticPod('wanted'));
+  node.cache.apply({
+    statuses: [aRuntimePodStatus({ podUID: uid('runs'), observedAtMs: 0, containers: [aRuntimeContainer()] })],
+    gone: [],
+    events: [],
+  });
+  await round();
+  assert.deepEqual(
+    node.begun.filter((task) => task.startsWith('cleanUp')),
+    ['cleanUp unknown'],
+  );
+});
+
+test('a node full of leftovers is cleaned up a few at a time', async () => {
+  const household = aHousehold();
+  const { node, round } = household;
+  household.directories = Array.from({ length: 40 }, (_, index) => uid(`left-${index}`));
+  await round();
+  assert.equal(node.tasks.length, 16);
+  await round();
+  assert.equal(node.tasks.length, 32);
+});
+
+test('dead containers are collected each minute, and soon after a pod was forgotten', async () => {
+  const { node, collected, housekeeping, round } = aHousehold();
+  await round();
+  assert.equal(collected.length, 1);
+  await node.clock.advance(30_000);
+  await round();
+  assert.equal(collected.length, 1);
+  housekeeping.collectSoon();
+  await node.clock.advance(1000);
+  await round();
+  assert.equal(collected.length, 2);
+  await node.clock.advance(60_000);
+  await round();
+  assert.equal(collected.length, 3);
+});
+
+test('what an ended and deleted pod left may all be collected, what another left may not', async () => {
+  const { node, updates, collected, round } = aHousehold();
+  const pod = aStaticPod('goes');
+  updates.add([pod, aStaticPod('stays')]);
+  await settle();
+  await node.end(node.task('sync', 'goes'));
+  updates.remove([pod]);
+  await settle();
+  await node.end(node.task('terminating', 'goes'));
+  await round();
+  assert.deepEqual(collected[0]?.knownPodUIDs.toSorted(), ['goes', 'stays']);
+  assert.deepEqual(collected[0]?.removablePodUIDs, ['goes']);
+});

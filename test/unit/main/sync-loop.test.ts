@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SyncLoop } from '../../../src/main/sync-loop.ts';
+import type { PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';
+import type { ContainerID, PodUID } from '../../../src/shared/kubernetes/ids.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { aLogger } from '../../support/logger.ts';
+
+const uid = (name: string) => name as PodUID;
+const died = (name: string): PodLifecycleEvent => ({
+  type: 'ContainerDied',
+  podUID: uid(name),
+  containerID: `${name}-1` as ContainerID,
+  exitCode: 1,
+});
+
+function aLoop({ sourcesReady = true }: { sourcesReady?: boolean } = {}) {
+  const clock = new FakeClock();
+  const { logger, lines } = aLogger();
+  const stop = new AbortController();
+  const did: string[] = [];
+  const node = { problem: null as string | null, due: [] as PodUID[], sourcesReady, beats: 0 };
+  const loop = new SyncLoop<string>({
+    runtimeErrors: () => node.problem,
+    handleUpdate: (update) => did.push(update),
+    handlePodSyncs: (uids) => did.push(`sync ${[...uids].join(' ')}`),
+    handleContainerDied: (_, id) => did.push(`died ${id}`),
+    handleProbeResults: (results) => did.push(`probes ${results.length}`),
+    takeDue: () => node.due.splice(0),
+    sourcesReady: () => node.sourcesReady,
+    housekeep: () => did.push(`housekeeping at ${clock.monotonic()}`),
+    beat: () => (node.beats += 1),
+    clock,
+    logger,
+  });
+  const running = loop.run(stop.signal);
+  const end = async () => {
+    stop.abort();
+    await running;
+  };
+  return { clock, lines, did, node, loop, end };
+}
+const withoutHousekeeping = (did: string[]) => did.filter((what) => !what.startsWith('housekeeping'));
+
+test('what happens is handled at once, not at the next tick', async () => {
+  const { did, node, loop, end } = aLoop();
+  await settle();
+  loop.onUpdate('ADD web');
+  await settle();
+  loop.onLifecycleEvents([died('web')]);
+  await settle();
+  node.due.push(uid('job'));
+  loop.onDue();
+  await settle();
+  assert.deepEqual(withoutHousekeeping(did), ['ADD web', 'sync web', 'died web-1', 'sync job']);
+  await end();
+});
+
+test('many events of one pod are one look at it', async () => {
+  const { did, loop, end } = aLoop();
+  loop.onLifecycleEvents([died('a'), { type: 'PodSync', podUID: uid('a') }, { type: 'PodSync', podUID: uid('b') }]);
+  loop.onLifecycleEvents([{ type: 'ContainerStarted', podUID: uid('a'), containerID: 'a-2' as ContainerID }]);
+  await settle();
+  assert.deepEqual(withoutHousekeeping(did), ['sync a b', 'died a-1']);
+  await end();
+});
+
+test('a container that was removed is no reason to look at its pod', async () => {
+  const { did, loop, end } = aLoop();
+  loop.onLifecycleEvents([{ type: 'ContainerRemoved', podUID: uid('a'), containerID: 'a-1' as ContainerID }]);
+  await settle();
+  assert.deepEqual(withoutHousekeeping(did), []);
+  await end();
+});
+
+test('while the runtime is down nothing is handed on, and nothing is lost', async () => {
+  const { clock, lines, did, node, loop, end } = aLoop();
+  node.problem = 'container runtime is down';
+  loop.onUpdate('ADD web');
+  loop.onUpdate('ADD job');
+  // The loop was waiting for work; it finds the runtime down when it is woken.
+  await clock.advance(20_000);
+  assert.deepEqual(withoutHousekeeping(did), []);
+  const delays = lines.filter(({ msg }) => msg === 'Skipping pod synchronization').map(({ retryAfterMs }) => retryAfterMs);
+  assert.deepEqual(delays.slice(0, 8), [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+  node.problem = null;
+  await clock.advance(5000);
+  assert.deepEqual(withoutHousekeeping(did), ['ADD web', 'ADD job']);
+  await end();
+});
+
+test('housekeeping comes each two seconds, and at once when it is asked for', async () => {
+  const { clock, did, loop, end } = aLoop();
+  await clock.advance(5000);
+  loop.requestHousekeeping();
+  await settle();
+  assert.deepEqual(did, ['housekeeping at 0', 'housekeeping at 2000', 'housekeeping at 4000', 'housekeeping at 5000']);
+  await end();
+});
+
+test('there is no housekeeping before every source has reported', async () => {
+  const { clock, did, node, end } = aLoop({ sourcesReady: false });
+  await clock.advance(5000);
+  assert.deepEqual(did, []);
+  node.sourcesReady = true;
+  await clock.advance(2000);
+  assert.equal(did.length, 1);
+  await end();
+});
+
+test('the loop shows each second that it comes round', async () => {
+  const { clock, node, end } = aLoop();
+  await settle();
+  const before = node.beats;
+  await clock.advance(3000);
+  assert.ok(node.beats >= before + 3);
+  await end();
+});
+
+test('only the newest result of a probe counts', async () => {
+  const { did, loop, end } = aLoop();
+  const result = { podUID: uid('a'), containerID: 'a-1' as ContainerID, probe: 'readiness' } as const;
+  loop.onProbeResults([{ ...result, result: 'failure' }]);
+  loop.onProbeResults([{ ...result, result: 'success' }]);
+  await settle();
+  assert.deepEqual(withoutHousekeeping(did), ['probes 1']);
+  await end();
+});
