@@ -88,7 +88,7 @@ async function aNode(t: TestContext, threads = 2) {
 const pods = (count: number): Pod[] => Array.from({ length: count }, (_, i) => aPod({}, { name: `web-${i}`, uid: `uid-${i}` }));
 const states = (status: RuntimePodStatus | null) => status?.containers.map(({ name, state }) => `${name} ${state}`);
 
-test('a pod runs, is left alone, and ends, with what the Go kubelet would have written on it', async (t) => {
+test('a pod runs, is left alone, and ends', async (t) => {
   const node = await aNode(t);
   const pod = aPod({ containers: [aContainer('app')], initContainers: [aSidecar('s')] });
   assert.equal((await node.sync(pod)).outcome, 'synced');
