@@ -168,7 +168,7 @@ export class PodSyncPool {
         } catch (err) {
           sent.catch(() => {});
           if (this.#closed || isFinal(err) || sends >= maxSends) throw err;
-          this.#logger.warn({ task: what, err, sends }, 'a task was lost with its thread; it is sent again');
+          this.#logger.debug({ task: what, err, sends }, 'a task was lost with its thread; it is sent again');
           await Promise.race([this.#clock.sleep(withJitter(resendDelayMs * 2 ** (sends - 1), 0.5)), closed.promise]);
         }
       }

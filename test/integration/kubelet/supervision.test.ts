@@ -18,7 +18,7 @@ process.on('worker', follow);
 after(() => process.off('worker', follow));
 
 const living = (name: string) => [...workers.values()].filter((thread) => thread.name === name);
-const podCount = 30;
+const podCount = 20;
 /** The server thread may be one of the dead. */
 const podsOrNone = (node: StandaloneNode) => node.pods().catch(() => []);
 
