@@ -1,5 +1,5 @@
 /** Go's durations (`1h2m0.5s`), read and written as Go does, as milliseconds with fractions down to Go's nanosecond. */
-import { goQuote } from '../../shared/log/go-quote.ts';
+import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import type { Milliseconds } from './kubelet-configuration.ts';
 
 const nanosPerUnit: Readonly<Record<string, number>> = {

@@ -1,7 +1,7 @@
 /** Reads a KubeletConfiguration file or drop-in and checks every field of it: unknown ones, doubled ones and wrong types are named. */
 import { openSync, closeSync, fstatSync, readSync } from 'node:fs';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import { goQuote } from '../../shared/log/go-quote.ts';
+import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { isMap, unknownField } from './codecs.ts';
 import { parseConfigDocument, type ConfigDocument } from './config-document.ts';
 import { ConfigurationError } from './config-error.ts';

@@ -3,7 +3,7 @@
  * many times is read many times: the first replaces the default, the next ones replace it or add to it, as the type has it.
  */
 import { isIP } from 'node:net';
-import { goQuote } from '../../shared/log/go-quote.ts';
+import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
 import { parseDuration } from '../config/duration.ts';
 import type { VModuleItem } from '../config/kubelet-configuration.ts';

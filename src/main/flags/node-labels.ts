@@ -1,6 +1,6 @@
 /** Whether the labels of --node-labels are ones that a kubelet may give to its node (upstream: ValidateKubeletFlags, well_known_labels.go). */
 import type { StringMap } from '../config/kubelet-configuration.ts';
-import { checkLabelValue, checkQualifiedName } from '../config/validation/taints.ts';
+import { labelKeyErrors, labelValueErrors } from '../../shared/kubernetes/names.ts';
 
 const allowedLabels = [
   'beta.kubernetes.io/arch',
@@ -20,13 +20,11 @@ const allowedNamespaces = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 /** What is wrong with the labels; none: nothing. */
 export function checkNodeLabels(labels: StringMap): string[] {
   const foreign = Object.keys(labels).filter((key) => isKubernetesLabel(key) && !isAllowed(key));
-  const malformed = Object.entries(labels).flatMap(([key, value]) => {
-    const [keyFailure, valueFailure] = [checkQualifiedName(key), checkLabelValue(value)];
-    return [
-      ...(keyFailure === undefined ? [] : [`'${key}' - ${keyFailure}`]),
-      ...(valueFailure === undefined ? [] : [`'${value}' - ${valueFailure}`]),
-    ];
-  });
+  const describe = (text: string, errors: readonly string[]): string[] => (errors.length === 0 ? [] : [`'${text}' - ${errors.join(', ')}`]);
+  const malformed = Object.entries(labels).flatMap(([key, value]) => [
+    ...describe(key, labelKeyErrors(key)),
+    ...describe(value, labelValueErrors(value)),
+  ]);
   return [
     ...(foreign.length === 0
       ? []

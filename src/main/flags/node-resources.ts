@@ -1,8 +1,9 @@
 /** Two flags with a grammar of their own: taints and memory kept back on NUMA nodes (upstream: pkg/util/taints, pkg/util/flag). */
 import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
-import { goQuote } from '../../shared/log/go-quote.ts';
+import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import type { MemoryReservation, Taint } from '../config/kubelet-configuration.ts';
-import { checkLabelValue, checkQualifiedName, taintEffects } from '../config/validation/taints.ts';
+import { labelKeyErrors, labelValueErrors } from '../../shared/kubernetes/names.ts';
+import { taintEffects } from '../config/validation/taints.ts';
 
 /** `key=value:effect` or `key:effect`, separated by commas. A second flag replaces the first. Those that end in `-` are dropped, as upstream does. */
 export function parseTaints(text: string): Taint[] {
@@ -26,8 +27,8 @@ function parseTaint(spec: string): Taint {
   if (spec.includes(':') && !(taintEffects as readonly string[]).includes(effect)) {
     throw new Error(`invalid taint effect: ${effect}, unsupported taint effect`);
   }
-  const failure = checkLabelValue(value) ?? checkQualifiedName(key);
-  if (failure !== undefined) throw new Error(`invalid taint spec: ${spec}, ${failure}`);
+  const errors = [...labelValueErrors(value), ...labelKeyErrors(key)];
+  if (errors.length > 0) throw new Error(`invalid taint spec: ${spec}, ${errors.join('; ')}`);
   return { key, value, effect, timeAdded: null };
 }
 

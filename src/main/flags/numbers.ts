@@ -1,5 +1,5 @@
 /** Numbers and booleans on the command line, as Go's strconv reads them, with its words for what it can't read. */
-import { goQuote } from '../../shared/log/go-quote.ts';
+import { goQuote } from '../../shared/kubernetes/go-text.ts';
 
 const trueTexts = ['1', 't', 'T', 'TRUE', 'true', 'True'];
 const falseTexts = ['0', 'f', 'F', 'FALSE', 'false', 'False'];

@@ -1,5 +1,5 @@
 /** The command line, with the syntax and the complaints of upstream's library (spf13/pflag). Pure: prints nothing, reads nothing. */
-import { goQuote } from '../../shared/log/go-quote.ts';
+import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { flagTable, type FlagSpec } from './flag-table.ts';
 import { flagTypes } from './flag-types.ts';
 

@@ -2,7 +2,7 @@
  * A log record as a line: klog's text format, or Kubernetes' JSON format (upstream: klog's text logger; component-base/logs/json).
  * Where klog names a source file, the line names the component.
  */
-import { goQuote } from './go-quote.ts';
+import { goQuote } from '../kubernetes/go-text.ts';
 import { verbosityOfLevel } from './verbosity.ts';
 
 /** What pino hands over. The three names with a `$` are ours, so that no field of a caller can pass for them. */
