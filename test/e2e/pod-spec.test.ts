@@ -233,7 +233,10 @@ describe('what a container sees', () => {
 
   test('a host path of the wrong type keeps the pod waiting, and says why', async () => {
     node.apply(
-      aManifest('wrong-type', { volumes: [{ name: 'missing', hostPath: { path: join(node.folder, 'nowhere'), type: 'Directory' } }] }),
+      aManifest('wrong-type', {
+        containers: [aBusybox({ volumeMounts: [{ name: 'missing', mountPath: '/missing' }] })],
+        volumes: [{ name: 'missing', hostPath: { path: join(node.folder, 'nowhere'), type: 'Directory' } }],
+      }),
     );
     await waitUntil(
       'the reason is logged',
