@@ -11,6 +11,8 @@ export type FetchManifest = (url: string, headers: Headers, signal: AbortSignal)
 
 const deadlineMs = 10_000;
 const maxRedirects = 10;
+/** Of an answer whose body does not matter: read so far, the connection can be used again. */
+const maxDiscardedBytes = 64 * 1024;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Not sent to another host than the first, nor its subdomains. */
 const sensitiveHeaders: ReadonlySet<string> = new Set(['authorization', 'www-authenticate', 'cookie', 'cookie2']);
@@ -44,12 +46,12 @@ async function fetchFollowing(dispatcher: Dispatcher, first: URL, headers: Heade
     });
     const location = answered['location'];
     if (redirects.has(statusCode) && typeof location === 'string') {
-      body.destroy();
+      await body.dump({ limit: maxDiscardedBytes, signal });
       url = new URL(location, url);
       continue;
     }
     if (statusCode !== 200) {
-      body.destroy();
+      await body.dump({ limit: maxDiscardedBytes, signal });
       throw new Error(`${withoutCredentials(url)}: ${statusCode}`);
     }
     return readBounded(body);

@@ -2,7 +2,7 @@
  * Validation errors as the API words them (upstream apimachinery util/validation/field): `path: Type: value: detail`. One line of text
  * each, made where the error is found.
  */
-import { goQuote } from '../../../../shared/log/go-quote.ts';
+import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
 
 /** How much of a bad value an error shows: it may be megabytes. */
 const maxShownLength = 256;

@@ -1,6 +1,6 @@
 /** Seccomp and AppArmor profiles: as fields, as the annotations that were there before the fields, and that the two agree. */
 import type { Container, Pod, PodSecurityContext } from '../../../../shared/kubernetes/api.ts';
-import { goQuote } from '../../../../shared/log/go-quote.ts';
+import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
 import { checkLocalDescendingPath, checkRequiredWord } from './checks.ts';
 import { eachContainer } from './each-container.ts';
 import { forbidden, invalid, keyPath, required, tooLong } from './field-error.ts';

@@ -1,6 +1,6 @@
 /** Names of certificate signers, and of the trust bundles that they may own (upstream pkg/apis/core/validation/names.go). */
 import { dns1123LabelErrors, dns1123SubdomainErrors, maxLabelLength, maxSubdomainLength } from '../../../../shared/kubernetes/names.ts';
-import { goQuote } from '../../../../shared/log/go-quote.ts';
+import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
 import { invalid, required, tooLong } from './field-error.ts';
 
 /** Reserved by the Kubernetes project. */

@@ -1,7 +1,7 @@
 /** A pod's volumes: each of one kind, with a name of its own. */
 import type { Pod, Volume } from '../../../../shared/kubernetes/api.ts';
 import { dns1123SubdomainErrors } from '../../../../shared/kubernetes/names.ts';
-import { goQuote } from '../../../../shared/log/go-quote.ts';
+import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
 import { checkDNSLabel, checkRequired } from './checks.ts';
 import { validateEphemeralVolume } from './claim-template.ts';
 import { duplicate, forbidden, invalid, required } from './field-error.ts';

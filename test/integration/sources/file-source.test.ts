@@ -1,0 +1,201 @@
+/** The file source on a real folder, with decoding in the same thread: inotify, renames, links, and what must not hurt. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { FileSource } from '../../../src/main/sources/file-source.ts';
+import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import { systemClock } from '../../../src/shared/time/clock.ts';
+import { decodeManifest } from '../../../src/workers/pod-sync/manifest/decode-manifest.ts';
+import { aLogger } from '../../support/logger.ts';
+import { aManifest } from '../../support/manifests.ts';
+
+/** Long enough that what a test sees was found by inotify, not by the periodic scan. */
+const neverMs = 3_600_000;
+const patienceMs = 10_000;
+
+interface Options {
+  readonly path?: (folder: string) => string;
+  readonly checkFrequencyMs?: number;
+}
+
+async function aFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'kubelet-manifests-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function aSource(t: TestContext, folder: string, { path = (each) => each, checkFrequencyMs = neverMs }: Options = {}) {
+  const { logger, lines } = aLogger();
+  const reports: (readonly Pod[])[] = [];
+  const decoded: string[] = [];
+  let onReport = () => {};
+  const source = FileSource.start({
+    path: path(folder),
+    nodeName: 'node-1',
+    checkFrequencyMs,
+    decode: async (task) => {
+      decoded.push(task.origin.slice(folder.length + 1));
+      return decodeManifest(task);
+    },
+    onPods: (pods) => {
+      reports.push(pods);
+      onReport();
+    },
+    clock: systemClock,
+    logger,
+  });
+  t.after(() => source.close());
+  const shown = () => (reports.at(-1) ?? []).map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`).sort();
+  /** Waits until a report is as wanted. */
+  const until = async (want: string[]) => {
+    const isAsWanted = () => reports.length > 0 && JSON.stringify(shown()) === JSON.stringify(want);
+    const signal = AbortSignal.timeout(patienceMs);
+    while (!isAsWanted() && !signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      onReport = resolve;
+      signal.addEventListener('abort', () => resolve());
+      await promise;
+    }
+    assert.deepEqual(shown(), want);
+  };
+  /** Waits until the errors are as wanted: they come without a report. */
+  const untilErrors = async (want: Record<string, RegExp>) => {
+    const errors = () => Object.fromEntries(source.errors().map(({ origin, message }) => [origin.slice(folder.length + 1), message]));
+    const isAsWanted = () =>
+      Object.keys(errors()).sort().join() === Object.keys(want).sort().join() &&
+      Object.entries(want).every(([name, message]) => message.test(errors()[name] ?? ''));
+    const deadline = Date.now() + patienceMs;
+    while (!isAsWanted() && Date.now() < deadline) await systemClock.sleep(10);
+    assert.ok(isAsWanted(), JSON.stringify(errors()));
+  };
+  return { source, until, untilErrors, decoded, reports, lines };
+}
+
+const manifest = (name: string, image = 'x') => JSON.stringify(aManifest({ metadata: { name }, container: { image } }));
+
+test('pods come and go with their files, and only what changed is decoded', async (t) => {
+  const folder = await aFolder(t);
+  await writeFile(join(folder, 'a.yaml'), manifest('a'));
+  const { until, decoded } = aSource(t, folder);
+  await until(['a-node-1 x']);
+  await writeFile(join(folder, 'b.json'), manifest('b'));
+  await until(['a-node-1 x', 'b-node-1 x']);
+  await rm(join(folder, 'a.yaml'));
+  await until(['b-node-1 x']);
+  assert.deepEqual(decoded, ['a.yaml', 'b.json']);
+});
+
+test('an atomic rename changes a pod, also when size and time are the same', async (t) => {
+  const folder = await aFolder(t);
+  const file = join(folder, 'a.yaml');
+  const time = new Date('2026-01-01T00:00:00Z');
+  await writeFile(file, manifest('a', 'x'));
+  await utimes(file, time, time);
+  const { until } = aSource(t, folder);
+  await until(['a-node-1 x']);
+  await writeFile(join(folder, '.new'), manifest('a', 'y'));
+  await utimes(join(folder, '.new'), time, time);
+  await rename(join(folder, '.new'), file);
+  await until(['a-node-1 y']);
+});
+
+test('hidden files and folders are no manifests, links to files are', async (t) => {
+  const folder = await aFolder(t);
+  const elsewhere = await aFolder(t);
+  await writeFile(join(elsewhere, 'linked'), manifest('linked'));
+  await writeFile(join(folder, '.hidden.yaml'), manifest('hidden'));
+  await mkdir(join(folder, 'sub'));
+  await writeFile(join(folder, 'sub', 'a.yaml'), manifest('sub'));
+  await symlink(join(elsewhere, 'linked'), join(folder, 'link.yaml'));
+  await symlink(join(elsewhere, 'nowhere'), join(folder, 'dangling.yaml'));
+  const { until, untilErrors } = aSource(t, folder);
+  await until(['linked-node-1 x']);
+  await untilErrors({ sub: /is a folder/ });
+});
+
+test('garbage is reported, and neither hurts the others nor stops what ran from it', async (t) => {
+  const folder = await aFolder(t);
+  await writeFile(join(folder, 'good.yaml'), manifest('good'));
+  await writeFile(join(folder, 'turns-bad.yaml'), manifest('turns-bad'));
+  await writeFile(join(folder, 'binary'), new Uint8Array([0, 255, 254, 1]));
+  await writeFile(join(folder, 'large.yaml'), Buffer.alloc(50 * 1024 * 1024, 'a'));
+  await writeFile(join(folder, 'cycle.yaml'), 'a: &a [*a]');
+  await writeFile(join(folder, 'kind.yaml'), 'apiVersion: v1\nkind: Service\nmetadata: {name: x}\n');
+  execFileSync('mkfifo', [join(folder, 'pipe')]);
+  const { until, untilErrors } = aSource(t, folder);
+  await until(['good-node-1 x', 'turns-bad-node-1 x']);
+  await writeFile(join(folder, 'turns-bad.yaml'), manifest('turns-bad', ''));
+  const garbage = {
+    binary: /not UTF-8/,
+    'large.yaml': /too large for a manifest: 52428800 bytes/,
+    'cycle.yaml': /contains itself/,
+    'kind.yaml': /not a "Service"/,
+    pipe: /neither a folder nor a regular file/,
+  };
+  await untilErrors({ ...garbage, 'turns-bad.yaml': /spec.containers\[0\].image: Required value/ });
+  await until(['good-node-1 x', 'turns-bad-node-1 x']);
+  await writeFile(join(folder, 'turns-bad.yaml'), manifest('turns-bad', 'y'));
+  await until(['good-node-1 x', 'turns-bad-node-1 y']);
+  await untilErrors(garbage);
+});
+
+test('a missing folder means no pods, until it comes', async (t) => {
+  const folder = await aFolder(t);
+  const { until, untilErrors, lines } = aSource(t, folder, { path: (each) => join(each, 'later') });
+  await until([]);
+  await untilErrors({ later: /^path does not exist, ignoring$/ });
+  assert.ok(lines.some(({ msg }) => msg === 'Unable to read config path'));
+  await mkdir(join(folder, 'later'));
+  await writeFile(join(folder, 'later', 'a.yaml'), manifest('a'));
+  await until(['a-node-1 x']);
+});
+
+test('a folder that is replaced is watched again', async (t) => {
+  const folder = await aFolder(t);
+  const path = join(folder, 'manifests');
+  await mkdir(path);
+  await writeFile(join(path, 'a.yaml'), manifest('a'));
+  const { until } = aSource(t, folder, { path: () => path, checkFrequencyMs: 200 });
+  await until(['a-node-1 x']);
+  await rename(path, join(folder, 'old'));
+  await until([]);
+  await mkdir(path);
+  await writeFile(join(path, 'b.yaml'), manifest('b'));
+  await until(['b-node-1 x']);
+});
+
+test('a single file is a source of one pod', async (t) => {
+  const folder = await aFolder(t);
+  const file = join(folder, 'pod.yaml');
+  await writeFile(file, manifest('a'));
+  const { until } = aSource(t, folder, { path: () => file });
+  await until(['a-node-1 x']);
+  await writeFile(join(folder, 'next'), manifest('a', 'y'));
+  await rename(join(folder, 'next'), file);
+  await until(['a-node-1 y']);
+  await rm(file);
+  await until([]);
+});
+
+test('a change that inotify does not tell of is found by the periodic scan', async (t) => {
+  const folder = await aFolder(t);
+  const elsewhere = await aFolder(t);
+  await writeFile(join(elsewhere, 'target'), manifest('a'));
+  await symlink(join(elsewhere, 'target'), join(folder, 'link.yaml'));
+  const { until } = aSource(t, folder, { checkFrequencyMs: 100 });
+  await until(['a-node-1 x']);
+  await writeFile(join(elsewhere, 'target'), manifest('a', 'y'));
+  await until(['a-node-1 y']);
+});
+
+test('hundreds of manifests at once are one report', async (t) => {
+  const folder = await aFolder(t);
+  const names = Array.from({ length: 300 }, (_, index) => `pod-${String(index).padStart(3, '0')}`);
+  for (const name of names) await writeFile(join(folder, `${name}.yaml`), manifest(name));
+  const { until, reports } = aSource(t, folder);
+  await until(names.map((name) => `${name}-node-1 x`));
+  assert.equal(reports.length, 1);
+});

@@ -1,0 +1,86 @@
+/** The manifest URL over real HTTP: redirects, credentials, bounds. */
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { manifestFetcher } from '../../../src/main/sources/fetch-manifest.ts';
+
+async function aServer(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function aFetcher(t: TestContext) {
+  const { fetchManifest, close } = manifestFetcher();
+  t.after(close);
+  return async (url: string, headers: Record<string, string[]> = {}, signal = new AbortController().signal) =>
+    new TextDecoder().decode(await fetchManifest(url, headers, signal));
+}
+
+test('headers and credentials of the URL are sent', async (t) => {
+  const seen: IncomingMessage[] = [];
+  const host = await aServer(t, (request, response) => {
+    seen.push(request);
+    response.end('a pod');
+  });
+  assert.equal(await aFetcher(t)(`http://user:p%40ss@${host}/pod`, { 'X-Token': ['a', 'b'], Host: ['elsewhere'] }), 'a pod');
+  assert.equal(seen[0]?.headers['authorization'], `Basic ${Buffer.from('user:p@ss').toString('base64')}`);
+  assert.equal(seen[0]?.headers['x-token'], 'a, b');
+  assert.equal(seen[0]?.headers.host, host);
+});
+
+test('a redirect is followed, without credentials to another host', async (t) => {
+  const seen: (string | undefined)[] = [];
+  const target = await aServer(t, (request, response) => {
+    seen.push(request.headers['authorization'], request.headers['x-other'] as string);
+    response.end('moved pod');
+  });
+  const host = await aServer(t, (_, response) => {
+    response.writeHead(302, { location: `http://${target.replace('127.0.0.1', 'localhost')}/pod` }).end();
+  });
+  assert.equal(await aFetcher(t)(`http://${host}/`, { Authorization: ['Bearer secret'], 'X-Other': ['x'] }), 'moved pod');
+  assert.deepEqual(seen, [undefined, 'x']);
+});
+
+test('a redirect that never ends is given up after ten', async (t) => {
+  let requests = 0;
+  const host = await aServer(t, (_, response) => {
+    requests += 1;
+    response.writeHead(301, { location: '/again' }).end();
+  });
+  await assert.rejects(aFetcher(t)(`http://${host}/`), /stopped after 10 redirects/);
+  assert.equal(requests, 10);
+});
+
+test('what is no 200 is an error that names URL and status, without the password', async (t) => {
+  const host = await aServer(t, (_, response) => void response.writeHead(503).end('sorry'));
+  await assert.rejects(aFetcher(t)(`http://user:secret@${host}/pod`), new Error(`http://${host}/pod: 503`));
+});
+
+test('a body without end is cut off at 10 MB', async (t) => {
+  const host = await aServer(t, (_, response) => {
+    const more = () => {
+      while (response.write(Buffer.alloc(1 << 20, 'a')));
+      response.once('drain', more);
+    };
+    more();
+  });
+  await assert.rejects(aFetcher(t)(`http://${host}/`), /too large for a manifest/);
+});
+
+test('a server that hangs is left when the source closes', async (t) => {
+  const host = await aServer(t, () => {});
+  const stop = new AbortController();
+  const fetching = aFetcher(t)(`http://${host}/`, {}, stop.signal);
+  stop.abort(new Error('closed'));
+  await assert.rejects(fetching, /closed/);
+});
+
+test('another scheme than HTTP is refused', async (t) => {
+  await assert.rejects(aFetcher(t)('ftp://host/pod'), /unsupported protocol scheme "ftp"/);
+});
