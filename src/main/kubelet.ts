@@ -8,6 +8,7 @@ import { availableParallelism, hostname } from 'node:os';
 import type { PlegMessage } from '../shared/contracts/pleg.ts';
 import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';
 import type { Logger } from '../shared/log/logger.ts';
+import { restartedPods } from '../shared/metrics/definitions/pods.ts';
 import { createRuntimeSnapshot } from '../shared/state/runtime-snapshot.ts';
 import { usageTable, usageTableCapacity } from '../shared/state/usage-table.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
@@ -29,6 +30,7 @@ import { PodUpdates } from './pods/pod-updates.ts';
 import { PodWorkers } from './pods/pod-workers.ts';
 import { StartAdmission } from './pods/start-admission.ts';
 import { startRequest } from './pods/start-request.ts';
+import { isStaticPod } from './pods/static-pod.ts';
 import { WorkQueue } from './pods/work-queue.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
 import { StopOrder, untilAborted, within } from './stop-order.ts';
@@ -156,7 +158,9 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       onForgotten: (uid) => {
         housekeeping.collectSoon();
         const wanted = podManager.get(uid);
-        if (wanted) podUpdates.start(wanted);
+        if (!wanted) return;
+        restartedPods.inc({ static: isStaticPod(wanted) ? 'true' : '' });
+        podUpdates.start(wanted);
       },
     });
     podWorkers = workers;

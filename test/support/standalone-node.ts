@@ -55,7 +55,14 @@ export class StandaloneNode {
       logger: this.logs.logger,
     });
     const stop = new AbortController();
-    const ended = runKubelet({ options, logger: this.logs.logger, signal: stop.signal }).finally(() => rootDir.release());
+    const run = async () => {
+      try {
+        await runKubelet({ options, logger: this.logs.logger, signal: stop.signal });
+      } finally {
+        await rootDir.release();
+      }
+    };
+    const ended = run();
     ended.catch(() => {});
     this.#running = { stop, ended };
     await waitUntil('the kubelet answers', () =>

@@ -9,10 +9,12 @@ import type { ContainerGcRequest } from '../../shared/contracts/images.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { orphanedRuntimePods } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PodManager } from './pod-manager.ts';
 import type { PodStatusCache } from './pod-status-cache.ts';
 import type { PodStatuses } from './pod-statuses.ts';
+import { countPods } from './pod-counts.ts';
 import { runsSomething, type PodWorkers } from './pod-workers.ts';
 
 export interface ContainerGcPolicy {
@@ -65,18 +67,21 @@ export class Housekeeping {
   run(): void {
     const { podManager, podWorkers, cache, statuses, activePods, start, clock, logger } = this.#deps;
     const desired = podManager.uids();
-    podWorkers.syncKnownPods(desired);
-    for (const pod of activePods()) {
+    const known = podWorkers.syncKnownPods(desired);
+    const active = activePods();
+    for (const pod of active) {
       if (!podWorkers.isKnown(podUID(pod))) start(pod);
     }
     for (const status of cache.all()) {
       if (podWorkers.isKnown(status.podUID) || !runsSomething(status)) continue;
       logger.info({ pod: `${status.namespace}/${status.name}`, podUID: status.podUID }, 'Terminating a pod that only the runtime knows');
       podWorkers.terminateRuntimePod(status);
+      orphanedRuntimePods.inc();
     }
     for (const uid of statuses.uids()) {
       if (!desired.has(uid) && !podWorkers.isKnown(uid)) statuses.forget(uid);
     }
+    countPods(podManager.all(), active, known.values());
     const nowMs = clock.monotonic();
     if (nowMs >= this.#directoriesAtMs) this.#cleanUpDirectories(nowMs);
     if (nowMs >= this.#collectAtMs) this.#collect(nowMs);

@@ -11,8 +11,10 @@ import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../shared/kubernetes/qos-class.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { podStartDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { generateApiPodStatus } from './api-status/index.ts';
+import { firstSeenMs } from './first-seen.ts';
 import type { PodLifecycle } from './pod-lifecycle.ts';
 
 export interface FailedPod {
@@ -68,6 +70,11 @@ export class PodStatuses {
     if (entry?.status.phase !== next.phase) {
       const { namespace, name } = pod.metadata;
       logger.info({ pod: `${namespace}/${name}`, podUID: uid, from: entry?.status.phase, to: next.phase }, 'Pod phase changed');
+      const seenAtMs = firstSeenMs(pod);
+      // A pod that runs since before this kubelet started was not started by it.
+      if (entry?.status.phase === 'Pending' && next.phase === 'Running' && seenAtMs > 0) {
+        podStartDuration.observe((clock.now() - seenAtMs) / 1000);
+      }
     }
     if (entry) entry.status = next;
     else this.#entries.set(uid, { status: next, waiting: {} });

@@ -11,11 +11,13 @@ import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { containersPerPod, podWorkerDuration, podWorkerStartDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PodTask } from '../threads/pod-sync-line.ts';
 import type { PodSyncRun } from '../threads/pod-sync-pool.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference, type EventSink } from './events.ts';
+import { firstSeenMs } from './first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
 import type { PodStatusCache } from './pod-status-cache.ts';
 import type { PodStatuses } from './pod-statuses.ts';
@@ -46,6 +48,14 @@ export interface PodWorkerOwner {
   onFinished(worker: PodWorker): void;
   onCleanedUp(worker: PodWorker): void;
 }
+
+/** Upstream's names of what a worker does (kubetypes.SyncPodType), by task. */
+const operationTypes: Readonly<Record<PodTask['kind'], string>> = {
+  sync: 'sync',
+  terminating: 'kill',
+  terminated: 'terminated',
+  cleanUp: 'cleanup',
+};
 
 export class PodWorker {
   readonly uid: PodUID;
@@ -161,6 +171,7 @@ export class PodWorker {
     const { pod, uid } = this;
     if (!pod) return false;
     if (!this.#owner.mayStart(this)) return false;
+    if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#countStart(pod);
     this.apply({ type: 'started' });
     const status = await this.#freshStatus();
     if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
@@ -185,6 +196,12 @@ export class PodWorker {
     if (result.changedRuntime) await this.#look();
     this.refreshStatus();
     return this.#lifecycle.state !== 'syncing' || isTerminalPhase(this.#deps.statuses.get(uid)?.phase);
+  }
+
+  #countStart(pod: Pod): void {
+    const seenAtMs = firstSeenMs(pod);
+    containersPerPod.observe(pod.spec.containers.length);
+    if (seenAtMs > 0) podWorkerStartDuration.observe(Math.max(0, this.#deps.clock.now() - seenAtMs) / 1000);
   }
 
   async #terminate(lifecycle: PodLifecycle & { state: 'terminating' }): Promise<boolean> {
@@ -253,7 +270,9 @@ export class PodWorker {
   }
 
   async #runTask(task: PodTask): Promise<PodSyncResult> {
-    const run = this.#deps.pool.run(task);
+    const { pool, clock } = this.#deps;
+    const beganAtMs = clock.monotonic();
+    const run = pool.run(task);
     this.#run = run;
     try {
       return await run.result;
@@ -261,6 +280,7 @@ export class PodWorker {
       return failedWith(err);
     } finally {
       this.#run = null;
+      podWorkerDuration.observe((clock.monotonic() - beganAtMs) / 1000, { operation_type: operationTypes[task.kind] });
     }
   }
 

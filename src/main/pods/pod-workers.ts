@@ -24,6 +24,8 @@ export interface KnownPod {
   readonly state: PodLifecycle['state'];
   /** No source wants it. */
   readonly orphan: boolean;
+  /** Undefined: only the runtime knows it. */
+  readonly isStatic: boolean | undefined;
 }
 
 export interface PodWorkersDependencies extends PodWorkerDependencies {
@@ -124,7 +126,7 @@ export class PodWorkers implements PodWorkerOwner {
       } else if (orphan && lifecycle.state === 'syncing' && worker.pod) {
         this.remove(worker.pod);
       }
-      known.set(uid, { state: worker.lifecycle.state, orphan });
+      known.set(uid, { state: worker.lifecycle.state, orphan, isStatic: worker.pod ? worker.isStatic : undefined });
     }
     return known;
   }

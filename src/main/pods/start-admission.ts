@@ -3,6 +3,7 @@
  * and then the oldest pod first, instead of all at once. What a running pod lost and needs back (a restart) has a lane of its own and
  * never waits behind a burst of new pods; stops need no permit at all.
  */
+import { startPermitLimit, startPermitsInUse, startPermitsWaiting } from '../../shared/metrics/definitions/pods.ts';
 import { initialParallelism, nextParallelism, startWork, type ParallelismBounds, type StartParallelism } from './start-parallelism.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
@@ -98,6 +99,9 @@ export class StartAdmission {
     }
     if (this.#waiting.length === 0) this.#window = null;
     else this.#window ??= { startedAtMs: this.#clock.monotonic(), work: 0, starts: 0 };
+    startPermitLimit.set(this.limit);
+    startPermitsInUse.set(this.inFlight);
+    startPermitsWaiting.set(this.waiting);
   }
 
   #permit({ kind }: StartRequest, lane: 'common' | 'restart'): StartPermit {

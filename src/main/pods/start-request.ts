@@ -1,7 +1,6 @@
 /** How urgent a sync's wish to start something is: pure. */
-import { configSeenAnnotation } from '../../shared/kubernetes/annotations.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodTask } from '../threads/pod-sync-line.ts';
+import { firstSeenMs } from './first-seen.ts';
 import { isStaticPod } from './static-pod.ts';
 import type { StartRequest } from './start-admission.ts';
 
@@ -16,11 +15,6 @@ export function startRequest(kind: 'sandbox' | 'container', task: PodTask): Star
     kind,
     restart: status?.containers.some(({ name, state }) => state === 'exited' && regular.has(name)) ?? false,
     priority: isStaticPod(pod) ? criticalPriority : (pod.spec.priority ?? 0),
-    podSeenAtMs: seenAtMs(pod),
+    podSeenAtMs: firstSeenMs(pod),
   };
-}
-
-function seenAtMs({ metadata }: Pod): number {
-  const seen = Date.parse(metadata.annotations?.[configSeenAnnotation] ?? metadata.creationTimestamp ?? '');
-  return Number.isNaN(seen) ? 0 : seen;
 }

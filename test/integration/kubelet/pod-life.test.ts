@@ -144,8 +144,8 @@ test('a runtime that goes away and comes back finds its pods as they were', asyn
   await node.runtime.control.openSocket();
   await node.podIs('late', 'runs', isRunning, 40_000);
   const { containers } = await node.runtime.control.state();
-  assert.deepEqual(containers.map(({ podName, attempt }) => [podName, attempt]).toSorted(), [
-    ['late-node-1', 0],
-    ['web-node-1', 0],
-  ]);
+  assert.deepEqual(
+    containers.map(({ podName, attempt }) => `${podName} ${attempt}`).toSorted((a, b) => (a < b ? -1 : 1)),
+    ['late-node-1 0', 'web-node-1 0'],
+  );
 });

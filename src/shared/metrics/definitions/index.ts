@@ -5,6 +5,7 @@ import * as images from './images.ts';
 import * as kubernetes from './kubernetes.ts';
 import * as pleg from './pleg.ts';
 import * as podSync from './pod-sync.ts';
+import * as pods from './pods.ts';
 import * as process from './process.ts';
 import * as runtimeOperations from './runtime-operations.ts';
 import * as threads from './threads.ts';
@@ -15,6 +16,7 @@ const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   kubernetes,
   pleg,
   podSync,
+  pods,
   process,
   runtimeOperations,
   threads,

@@ -99,9 +99,9 @@ test('a burst finds the parallelism at which the runtime is fastest', async () =
     await clock.sleep(100 * (1 + 0.55 * (Math.min(inFlight, 8) - 1)) + Math.max(0, inFlight - 8) * 80);
     permit.release(true);
   });
-  let done = false;
-  const all = Promise.all(starts).then(() => (done = true));
-  while (!done) await clock.advance(1000);
+  const state = { done: false };
+  const all = Promise.all(starts).then(() => (state.done = true));
+  while (!state.done) await clock.advance(1000);
   await all;
   assert.ok(admission.limit >= 4 && admission.limit <= 16, `stayed at ${admission.limit}`);
   assert.ok(clock.monotonic() < 46_000, `took ${clock.monotonic()} ms; at the best parallelism it is 38,000`);

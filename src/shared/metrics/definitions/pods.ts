@@ -1,0 +1,53 @@
+/** What main counts of the pods: under upstream's names (pkg/kubelet/metrics/metrics.go), then of its own start admission. */
+import { counter, gauge, histogram } from '../define.ts';
+
+/** Upstream's podStartupDuration buckets. */
+const startBuckets = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
+
+export const podWorkerDuration = histogram(
+  'kubelet_pod_worker_duration_seconds',
+  'Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync',
+  ['operation_type'],
+);
+export const podWorkerStartDuration = histogram(
+  'kubelet_pod_worker_start_duration_seconds',
+  'Duration in seconds from kubelet seeing a pod to starting a worker.',
+);
+export const podStartDuration = histogram(
+  'kubelet_pod_start_duration_seconds',
+  'Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run',
+  [],
+  startBuckets,
+);
+export const containersPerPod = histogram('kubelet_containers_per_pod_count', 'The number of containers per pod.', [], [1, 2, 4, 8, 16]);
+export const desiredPods = gauge(
+  'kubelet_desired_pods',
+  'The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.',
+  ['static'],
+);
+export const activePods = gauge(
+  'kubelet_active_pods',
+  'The number of pods the kubelet considers active and which are being considered when admitting new pods. static is true if the pod is not from the apiserver.',
+  ['static'],
+);
+export const workingPods = gauge(
+  'kubelet_working_pods',
+  'Number of pods the kubelet is actually running, broken down by lifecycle phase, whether the pod is desired, orphaned, or runtime only (also orphaned), and whether the pod is static.',
+  ['config', 'lifecycle', 'static'],
+);
+export const restartedPods = counter(
+  'kubelet_restarted_pods_total',
+  'Number of pods that have been restarted because they were deleted and recreated with the same UID while the kubelet was watching them (common for static pods, extremely uncommon for API pods)',
+  ['static'],
+);
+export const orphanedRuntimePods = counter(
+  'kubelet_orphaned_runtime_pods_total',
+  'Number of pods that have been detected in the container runtime without being already known to the pod worker.',
+);
+
+export const startPermitLimit = gauge(
+  'kubelet_start_permits_limit',
+  'Sandboxes and containers that are started at a time: the parallelism at which the runtime is fastest, as found by now.',
+);
+export const startPermitsInUse = gauge('kubelet_start_permits_in_use', 'Sandboxes and containers that are being started.');
+export const startPermitsWaiting = gauge('kubelet_start_permits_waiting', 'Starts that wait for their turn.');
