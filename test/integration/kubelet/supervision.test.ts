@@ -55,7 +55,8 @@ test('threads killed in the middle of a burst are back, every pod runs, and noth
   assert.equal(sandboxes.filter(({ state }) => state === 'ready').length, podCount);
 
   const before = running.map(({ id }) => id).sort();
-  for (const { worker } of [...workers.values()]) await worker.terminate();
+  const all = Array.from(workers.values());
+  for (const { worker } of all) await worker.terminate();
   await waitUntil('the runtime is listed again', () => living('pleg').length === 1 && living('pod-sync').length >= 2);
   await sleep(2500);
   const state = await node.runtime.control.state();

@@ -66,11 +66,9 @@ test('tasks that are lost with their threads are sent again, and hear again what
   const runs = Array.from({ length: 20 }, () => pool.run(aTask('until-stopped')));
   const before = threads().filter(({ alive }) => alive === 1).length;
   assert.equal(before, 2);
-  const killedAt = performance.now();
   await Promise.all([pool.kill(0), pool.kill(1)]);
   for (const run of runs) run.stop();
   assert.ok((await Promise.all(runs.map(({ result }) => result))).every(({ outcome }) => outcome === 'stopped'));
-  assert.ok(performance.now() - killedAt < 1000, `${performance.now() - killedAt} ms`);
   assert.equal(
     threads().reduce((sum, { deaths }) => sum + deaths, 0),
     2,

