@@ -20,7 +20,7 @@ export interface ManifestFile {
 }
 
 export interface ReadManifestOptions {
-  readonly files: FileAccess;
+  readonly files: Pick<FileAccess, 'info' | 'read'>;
   readonly decode: DecodeManifest;
   readonly nodeName: string;
   readonly clock: Clock;

@@ -1,5 +1,6 @@
 /** Who a pod and its containers run as, and what they may do. */
 import type { PodSpec, SecurityContext } from '../../../../shared/kubernetes/api.ts';
+import { normalizeSysctl } from '../../../../shared/kubernetes/sysctls.ts';
 import { checkID, checkSupported } from './checks.ts';
 import { duplicate, forbidden, invalid, required } from './field-error.ts';
 import { validateAppArmor, validateSeccomp } from './profiles.ts';
@@ -71,13 +72,11 @@ function validateSysctls({ securityContext, hostNetwork, hostIPC }: PodSpec, pat
 
 const ipcSysctls = /^(?:kernel\.(?:sem|shmall|shmmax|shmmni|shm_rmid_forced|shm|msgmax|msgmnb|msgmni|msg)$|fs\.mqueue\.)/;
 
-/** Which of the pod's namespaces a sysctl belongs to; slashes and dots are the same when the first separator is a slash. */
-function namespaceOf(name: string): 'net' | 'ipc' | null {
-  const swapped: Readonly<Record<string, string>> = { '/': '.', '.': '/' };
-  const slashFirst = /[./]/.exec(name)?.[0] === '/';
-  const normalized = slashFirst ? name.replaceAll(/[./]/g, (separator) => swapped[separator] ?? '') : name;
-  if (normalized.startsWith('net.')) return 'net';
-  return ipcSysctls.test(normalized) ? 'ipc' : null;
+/** Which of the pod's namespaces a sysctl belongs to. */
+function namespaceOf(sysctl: string): 'net' | 'ipc' | null {
+  const name = normalizeSysctl(sysctl);
+  if (name.startsWith('net.')) return 'net';
+  return ipcSysctls.test(name) ? 'ipc' : null;
 }
 
 /** A pod in a user namespace of its own cannot have the host's others. */

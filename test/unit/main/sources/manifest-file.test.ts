@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FileInfo } from '../../../../src/main/sources/file-access.ts';
+import { readManifestFile, type ManifestFile } from '../../../../src/main/sources/manifest-file.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { aManifest, decode } from '../../../support/manifests.ts';
+
+const good = JSON.stringify(aManifest());
+const other = JSON.stringify(aManifest({ container: { image: 'other' } }));
+const longAgo = Date.UTC(2020, 0, 1);
+
+/** A file as the test sets it, and a pool that counts what it is asked. */
+function aFile(content: string | Error = good) {
+  const clock = new FakeClock();
+  const state = {
+    content,
+    signature: '1',
+    changedAtMs: longAgo,
+    info: {} as Partial<FileInfo> | null,
+    reads: 0,
+    decodes: 0,
+    poolFails: false,
+  };
+  const read = (before: ManifestFile | null) =>
+    readManifestFile('/manifests/web.yaml', before, {
+      files: {
+        info: async () =>
+          state.info && { kind: 'file', changedAtMs: state.changedAtMs, identity: '1', signature: state.signature, ...state.info },
+        read: async () => {
+          state.reads += 1;
+          if (state.content instanceof Error) throw state.content;
+          return new TextEncoder().encode(state.content);
+        },
+      },
+      decode: async ({ content }) => {
+        state.decodes += 1;
+        if (state.poolFails) throw new Error('the thread ended');
+        return decode(new TextDecoder().decode(content));
+      },
+      nodeName: 'node-1',
+      clock,
+      signal: new AbortController().signal,
+    });
+  return { state, read };
+}
+const image = (manifest: ManifestFile | null) => manifest?.pod?.spec.containers[0]?.image;
+
+test('a file that did not change is not read again', async () => {
+  const { state, read } = aFile();
+  const first = await read(null);
+  assert.equal(await read(first), first);
+  assert.equal(state.reads, 1);
+});
+
+test('a file that was only touched is not decoded again', async () => {
+  const { state, read } = aFile();
+  const first = await read(null);
+  state.signature = '2';
+  const second = await read(first);
+  assert.equal(second?.pod, first?.pod);
+  assert.deepEqual([state.reads, state.decodes], [2, 1]);
+});
+
+test('a file that was written just now is read once more, since a second write may look the same', async () => {
+  const { state, read } = aFile();
+  state.changedAtMs = Date.UTC(2026, 0, 1);
+  const first = await read(null);
+  state.content = other;
+  assert.equal(image(await read(first)), 'other');
+});
+
+test('a file that turns bad keeps its last good pod, and says why', async () => {
+  const { state, read } = aFile();
+  const first = await read(null);
+  Object.assign(state, { signature: '2', content: 'not a pod' });
+  const second = await read(first);
+  assert.equal(second?.pod, first?.pod);
+  assert.match(second?.error ?? '', /couldn't parse as pod/);
+  Object.assign(state, { signature: '3', content: other });
+  assert.deepEqual([image(await read(second)), (await read(second))?.error], ['other', null]);
+});
+
+test('a file that cannot be read keeps its pod, and is tried again', async () => {
+  const { state, read } = aFile();
+  const first = await read(null);
+  Object.assign(state, { signature: '2', content: new Error('EIO: i/o error') });
+  const second = await read(first);
+  assert.deepEqual([second?.pod, second?.error], [first?.pod, 'EIO: i/o error']);
+  state.content = other;
+  assert.equal(image(await read(second)), 'other');
+});
+
+test('a pool that fails is asked again', async () => {
+  const { state, read } = aFile();
+  state.poolFails = true;
+  const first = await read(null);
+  assert.equal(first?.error, 'the thread ended');
+  state.poolFails = false;
+  assert.equal((await read(first))?.error, null);
+});
+
+test('a file that is gone, or is a folder now, leaves no pod', async () => {
+  const { state, read } = aFile();
+  const first = await read(null);
+  state.info = { kind: 'folder' };
+  assert.equal((await read(first))?.pod, null);
+  state.info = null;
+  assert.equal(await read(first), null);
+});
