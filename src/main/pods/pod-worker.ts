@@ -4,7 +4,6 @@
  * log line, event and next look in one place, `#settle`. Upstream: podWorkerLoop in pkg/kubelet/pod_workers.go, and main's part of
  * SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
-import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
 import type { ContainerBackoff, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
@@ -12,42 +11,14 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { containersPerPod, podWorkerDuration, podWorkerStartDuration } from '../../shared/metrics/definitions/pods.ts';
-import type { Clock } from '../../shared/time/clock.ts';
 import type { PodTask } from '../threads/pod-sync-line.ts';
 import type { PodSyncRun } from '../threads/pod-sync-pool.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
-import { podReference, type EventSink } from './events.ts';
+import { podReference } from './events.ts';
 import { firstSeenMs } from './first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
-import type { PodStatusCache } from './pod-status-cache.ts';
-import type { PodStatuses } from './pod-statuses.ts';
-import { failedWith, mergeBackoffs, requeueDelayMs, type RequeuePolicy } from './sync-outcome.ts';
-import type { WorkQueue } from './work-queue.ts';
-
-export interface PodWorkerDependencies {
-  readonly pool: { run(task: PodTask): PodSyncRun };
-  /** The pleg thread's look at one pod, begun after the call. Must settle. */
-  readonly look: (uid: PodUID) => Promise<RuntimePodStatus | null>;
-  readonly cache: PodStatusCache;
-  readonly statuses: PodStatuses;
-  readonly workQueue: WorkQueue;
-  readonly events: EventSink;
-  readonly node: () => NodeFacts;
-  readonly policy: RequeuePolicy;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** 0 to 1, for jitter. */
-  readonly random: () => number;
-}
-
-/** What a worker tells the one who keeps all of them. */
-export interface PodWorkerOwner {
-  /** Whether a pod that has not started may do so now; if not, it is woken when its turn comes. */
-  mayStart(worker: PodWorker): boolean;
-  onTerminated(worker: PodWorker): void;
-  onFinished(worker: PodWorker): void;
-  onCleanedUp(worker: PodWorker): void;
-}
+import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
+import { failedWith, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
 
 /** Upstream's names of what a worker does (kubetypes.SyncPodType), by task. */
 const operationTypes: Readonly<Record<PodTask['kind'], string>> = {
@@ -162,7 +133,7 @@ export class PodWorker {
       if (!pod.finished) return await this.#finish();
       if (this.#forgetRequested) await this.#cleanUp();
     } catch (err) {
-      this.#settle(pod.state === 'syncing' ? 'sync' : 'terminating', failedWith(err));
+      this.#settle(pod.state === 'syncing' ? 'sync' : 'terminating', failedWith(err), 'main');
     }
     return false;
   }
@@ -285,7 +256,7 @@ export class PodWorker {
   }
 
   /** The one place where a result becomes log line, event and next look. */
-  #settle(kind: PodTask['kind'], result: PodSyncResult): void {
+  #settle(kind: PodTask['kind'], result: PodSyncResult, failedIn: 'task' | 'main' = 'task'): void {
     const { policy, clock, random, workQueue, events } = this.#deps;
     if (result.changedRuntime) this.#freshAfterMs = clock.monotonic();
     if (this.#closed) return;
@@ -294,15 +265,9 @@ export class PodWorker {
     if (result.outcome !== 'failed') return;
     const { reason, message } = result.failure;
     this.#log.warn({ task: kind, reason, err: message, retryAfterMs: Math.round(delayMs) }, 'Error syncing pod, will try again');
-    // A task records the events of what it did itself; these are main's own.
-    const isMains = reason === 'FailedSync' || kind === 'terminating';
-    if (isMains && this.pod) {
-      events.record({
-        object: podReference(this.pod),
-        type: 'Warning',
-        reason: kind === 'terminating' ? 'FailedKillPod' : reason,
-        message,
-      });
+    // A task records the events of what it did itself, but for what it did not expect.
+    if (this.pod && (failedIn === 'main' || reason === 'FailedSync')) {
+      events.record({ object: podReference(this.pod), type: 'Warning', reason, message });
     }
   }
 

@@ -9,7 +9,8 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { firstSeen, type PodFacts, type PodLifecycle } from './pod-lifecycle.ts';
 import type { FailedPod } from './pod-statuses.ts';
-import { PodWorker, type PodWorkerDependencies, type PodWorkerOwner } from './pod-worker.ts';
+import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
+import { PodWorker } from './pod-worker.ts';
 import { isStaticPod } from './static-pod.ts';
 import { StaticPodOrder } from './static-pod-order.ts';
 

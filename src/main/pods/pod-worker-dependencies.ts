@@ -1,0 +1,39 @@
+/** What a pod worker is given, and whom it tells what became of its pod. */
+import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
+import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { PodTask } from '../threads/pod-sync-line.ts';
+import type { PodSyncRun } from '../threads/pod-sync-pool.ts';
+import type { EventSink } from './events.ts';
+import type { PodStatusCache } from './pod-status-cache.ts';
+import type { PodStatuses } from './pod-statuses.ts';
+import type { PodWorker } from './pod-worker.ts';
+import type { RequeuePolicy } from './sync-outcome.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+export interface PodWorkerDependencies {
+  readonly pool: { run(task: PodTask): PodSyncRun };
+  /** The pleg thread's look at one pod, begun after the call. Must settle. */
+  readonly look: (uid: PodUID) => Promise<RuntimePodStatus | null>;
+  readonly cache: PodStatusCache;
+  readonly statuses: PodStatuses;
+  readonly workQueue: WorkQueue;
+  readonly events: EventSink;
+  readonly node: () => NodeFacts;
+  readonly policy: RequeuePolicy;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** 0 to 1, for jitter. */
+  readonly random: () => number;
+}
+
+/** What a worker tells the one who keeps all of them. */
+export interface PodWorkerOwner {
+  /** Whether a pod that has not started may do so now; if not, it is woken when its turn comes. */
+  mayStart(worker: PodWorker): boolean;
+  onTerminated(worker: PodWorker): void;
+  onFinished(worker: PodWorker): void;
+  onCleanedUp(worker: PodWorker): void;
+}
