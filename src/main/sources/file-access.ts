@@ -104,7 +104,8 @@ async function readWhole(path: string): Promise<Uint8Array> {
       // The size says nothing of a file that is growing; one byte over the limit is enough to know.
       const buffer = Buffer.allocUnsafe(Math.min(Math.max(found.size - total, 0) + 1, maxManifestBytes - total));
       const { bytesRead } = await handle.read(buffer, 0, buffer.length);
-      if (bytesRead === 0) return Buffer.concat(chunks, total);
+      // A copy of its own: small buffers are cut from a shared one, which would go to the pool as a whole.
+      if (bytesRead === 0) return new Uint8Array(Buffer.concat(chunks, total));
       total += bytesRead;
       if (total >= maxManifestBytes) throw tooLarge('it grew while it was read');
       chunks.push(buffer.subarray(0, bytesRead));

@@ -28,7 +28,12 @@ export interface FileSourceOptions {
 }
 
 /** A path that does not exist cannot be watched: upstream looks each second whether it has come. */
-const missingPathPeriodMs = 1000;
+const unsettledPeriodMs = 1000;
+/**
+ * The first report says which pods there are *not*, and what runs of them is ended. So it waits while the pool leaves a manifest
+ * undecided, this many seconds; then the manifest is to blame.
+ */
+const maxHeldScans = 10;
 /** Manifests in the pool at a time: at 10 MB each, what main holds of them is bounded. */
 const parallelDecodes = 4;
 
@@ -42,6 +47,7 @@ export class FileSource {
   #manifests: ReadonlyMap<string, ManifestFile> = new Map();
   #errors: ReadonlyMap<string, string> = new Map();
   #reported: readonly Pod[] | null = null;
+  #heldScans = 0;
   #running: Promise<void> = Promise.resolve();
 
   private constructor(options: FileSourceOptions) {
@@ -78,12 +84,12 @@ export class FileSource {
   async #run(): Promise<void> {
     const { checkFrequencyMs } = this.#options;
     while (!this.#stop.signal.aborted) {
-      const exists = await this.#scan();
-      await this.#wakeup.next(exists ? checkFrequencyMs : Math.min(checkFrequencyMs, missingPathPeriodMs), this.#stop.signal);
+      const isSettled = await this.#scan();
+      await this.#wakeup.next(isSettled ? checkFrequencyMs : Math.min(checkFrequencyMs, unsettledPeriodMs), this.#stop.signal);
     }
   }
 
-  /** False when the path does not exist. Never rejects. */
+  /** False when it should soon be done again: the path does not exist, or the first report is held back. Never rejects. */
   async #scan(): Promise<boolean> {
     try {
       const info = await this.#files.info(this.#path);
@@ -92,8 +98,7 @@ export class FileSource {
       const paths = await this.#list(info);
       const manifests = await this.#readAll(paths);
       if (this.#stop.signal.aborted) return false;
-      this.#apply(manifests, info ? [] : [[this.#path, 'path does not exist, ignoring']]);
-      return info !== null;
+      return this.#apply(manifests, info ? [] : [[this.#path, 'path does not exist, ignoring']]) && info !== null;
     } catch (err) {
       // Nothing is known of the manifests, so nothing changes.
       this.#setErrors(new Map([...this.#errors, [this.#path, messageOf(err)]]));
@@ -131,14 +136,20 @@ export class FileSource {
     return manifests;
   }
 
-  #apply(manifests: ReadonlyMap<string, ManifestFile>, more: readonly [string, string][]): void {
+  /** False when the first report is held back. */
+  #apply(manifests: ReadonlyMap<string, ManifestFile>, more: readonly [string, string][]): boolean {
     this.#manifests = manifests;
     const { pods, errors } = choosePods(manifests);
     this.#setErrors(new Map([...errors, ...more]));
     const before = this.#reported;
-    if (before?.length === pods.length && pods.every((pod, index) => pod === before[index])) return;
+    if (before === null && this.#heldScans < maxHeldScans && manifests.values().some(({ isUndecided }) => isUndecided)) {
+      this.#heldScans += 1;
+      return false;
+    }
+    if (before?.length === pods.length && pods.every((pod, index) => pod === before[index])) return true;
     this.#reported = pods;
     this.#options.onPods(pods);
+    return true;
   }
 
   /** Each error is logged when it comes and when it goes, not at every scan. */

@@ -17,6 +17,8 @@ export interface ManifestFile {
   /** Of the file when it was read; null: read it again. */
   readonly signature: string | null;
   readonly contentHash: string | null;
+  /** Nobody has looked at it: the pool gave no answer. It may be good. */
+  readonly isUndecided?: boolean;
 }
 
 export interface ReadManifestOptions {
@@ -50,9 +52,11 @@ export async function readManifestFile(
     if (before && before.contentHash === contentHash) return { ...before, signature };
     return { ...(await decodeFile(path, content, lastGood, options)), signature, contentHash };
   } catch (err) {
-    return bad(lastGood, messageOf(err));
+    return { ...bad(lastGood, messageOf(err)), ...(err instanceof Undecided ? { isUndecided: true } : {}) };
   }
 }
+
+class Undecided extends Error {}
 
 async function decodeFile(
   path: string,
@@ -60,7 +64,10 @@ async function decodeFile(
   lastGood: Pod | null,
   { decode, nodeName, clock, signal }: ReadManifestOptions,
 ): Promise<{ pod: Pod | null; error: string | null }> {
-  const { pods, errors } = await decodeInTime(decode, { source: 'file', origin: path, nodeName, content }, clock, signal);
+  const task = { source: 'file', origin: path, nodeName, content } as const;
+  const { pods, errors } = await decodeInTime(decode, task, clock, signal).catch((err: unknown) => {
+    throw new Undecided(messageOf(err));
+  });
   const [pod = null] = pods;
   if (errors.length === 0 && pod) return { pod, error: null };
   return { pod: lastGood, error: errors.join('; ') || 'holds no pod' };

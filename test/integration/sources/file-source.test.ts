@@ -17,6 +17,8 @@ const neverMs = 3_600_000;
 const patienceMs = 10_000;
 
 interface Options {
+  /** So many answers of the pool fail before the first that does not. */
+  readonly poolFailures?: number;
   readonly path?: (folder: string) => string;
   readonly checkFrequencyMs?: number;
 }
@@ -27,7 +29,7 @@ async function aFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-function aSource(t: TestContext, folder: string, { path = (each) => each, checkFrequencyMs = neverMs }: Options = {}) {
+function aSource(t: TestContext, folder: string, { path = (each) => each, checkFrequencyMs = neverMs, poolFailures = 0 }: Options = {}) {
   const { logger, lines } = aLogger();
   const reports: (readonly Pod[])[] = [];
   const decoded: string[] = [];
@@ -38,6 +40,7 @@ function aSource(t: TestContext, folder: string, { path = (each) => each, checkF
     checkFrequencyMs,
     decode: async (task) => {
       decoded.push(task.origin.slice(folder.length + 1));
+      if (decoded.length <= poolFailures) throw new Error('the thread ended');
       return decodeManifest(task);
     },
     onPods: (pods) => {
@@ -189,6 +192,14 @@ test('a change that inotify does not tell of is found by the periodic scan', asy
   await until(['a-node-1 x']);
   await writeFile(join(elsewhere, 'target'), manifest('a', 'y'));
   await until(['a-node-1 y']);
+});
+
+test('the first report waits for a pool that gives no answer', async (t) => {
+  const folder = await aFolder(t);
+  await writeFile(join(folder, 'a.yaml'), manifest('a'));
+  const { until, reports } = aSource(t, folder, { poolFailures: 2, checkFrequencyMs: 50 });
+  await until(['a-node-1 x']);
+  assert.equal(reports.length, 1);
 });
 
 test('hundreds of manifests at once are one report', async (t) => {
