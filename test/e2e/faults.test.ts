@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Container } from '../../src/shared/cri/generated/cri-v1.ts';
+import { ContainerState, PodSandboxState, type Container, type PodSandbox } from '../../src/shared/cri/generated/cri-v1.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 
@@ -25,17 +25,25 @@ async function untilAllRun(node: TestNode, count: number): Promise<void> {
   );
 }
 
+async function runningOf(node: TestNode): Promise<readonly Container[]> {
+  return (await containersOf(node)).filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
+}
+
+async function readySandboxes(node: TestNode): Promise<readonly PodSandbox[]> {
+  const { items } = await node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
+  return items.filter(({ state }) => state === PodSandboxState.SANDBOX_READY);
+}
+
 /** One container and one sandbox for each pod, each in its first attempt: nothing was made twice or started again. */
 async function assertEachOnce(node: TestNode, count: number): Promise<void> {
   const containers = await containersOf(node);
-  const { items } = await node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
-  assert.equal(containers.filter(({ state }) => state === 1).length, count);
+  assert.equal((await runningOf(node)).length, count);
   assert.equal(new Set(containers.map(({ labels }) => labels['io.kubernetes.pod.uid'])).size, count);
   assert.deepEqual(
     containers.filter(({ metadata }) => metadata?.attempt !== 0).map(({ id }) => id),
     [],
   );
-  assert.equal(items.filter(({ state }) => state === 0).length, count);
+  assert.equal((await readySandboxes(node)).length, count);
 }
 
 describe('a node under faults', () => {
@@ -69,24 +77,22 @@ describe('a node under faults', () => {
     const node = await TestNode.start(t);
     await node.startKubelet();
     for (const name of names(20)) node.apply(aManifest(name));
+    const wereWell = new Set<string>();
     for (const atLeast of [2, 9]) {
-      await waitUntil(`${atLeast} containers are there`, async () => (await containersOf(node)).length >= atLeast, 30_000);
+      await waitUntil(`${atLeast} containers run`, async () => (await runningOf(node)).length >= atLeast, 30_000);
       await node.stopKubelet('SIGKILL');
+      for (const { id } of await runningOf(node)) wereWell.add(id);
       await node.startKubelet();
     }
     await untilAllRun(node, 20);
     // What was left half made by the killed one is gone or used: at the end there is one of each.
-    await waitUntil(
-      'no sandbox is left over',
-      async () =>
-        (await node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 })).items.filter(({ state }) => state === 0).length === 20,
-      90_000,
-    );
-    const running = (await containersOf(node)).filter(({ state }) => state === 1);
+    await waitUntil('no sandbox is left over', async () => (await readySandboxes(node)).length === 20, 90_000);
+    const running = await runningOf(node);
     assert.equal(running.length, 20);
     assert.equal(new Set(running.map(({ labels }) => labels['io.kubernetes.pod.uid'])).size, 20);
+    const stillRun = new Set(running.map(({ id }) => id));
     assert.deepEqual(
-      running.filter(({ metadata }) => metadata?.attempt !== 0).map(({ id }) => id),
+      [...wereWell].filter((id) => !stillRun.has(id)),
       [],
     );
     for (const name of names(20)) node.delete(name);

@@ -4,6 +4,8 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { build, isBuilt } from '../../scripts/build.ts';
@@ -44,6 +46,15 @@ export function aBusybox(fields: Partial<Container> & { readonly sh?: string } =
 
 let networks = 0;
 
+/** One that nobody listens on now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
 export class TestNode {
   readonly folder: string;
   readonly manifests: string;
@@ -56,7 +67,7 @@ export class TestNode {
   #containerd: PrivateContainerd | undefined;
   #cri: CriClient | undefined;
   #kubelet: ChildProcess | undefined;
-  #ports = { readOnly: 0, healthz: 0 };
+  #ports: { readonly readOnly: number; readonly healthz: number } | undefined;
 
   private constructor(options: TestNodeOptions) {
     this.#options = options;
@@ -101,11 +112,7 @@ export class TestNode {
   /** Starts the kubelet and waits until it is healthy. */
   async startKubelet(): Promise<void> {
     // Fixed while the node lives: a kubelet that is started again listens where the one before did.
-    if (this.#ports.readOnly === 0)
-      this.#ports = {
-        readOnly: 20_000 + (process.pid % 10_000) * 2 + networks * 2,
-        healthz: 40_000 + (process.pid % 10_000) * 2 + networks * 2,
-      };
+    this.#ports ??= { readOnly: await freePort(), healthz: await freePort() };
     const config = join(this.folder, 'kubelet.yaml');
     writeFileSync(config, stringify(this.#configuration()));
     const log = openSync(join(this.folder, 'kubelet.log'), 'a');
@@ -138,8 +145,8 @@ export class TestNode {
       containerRuntimeEndpoint: this.containerd.endpoint,
       registerNode: false,
       address: '127.0.0.1',
-      readOnlyPort: this.#ports.readOnly,
-      healthzPort: this.#ports.healthz,
+      readOnlyPort: this.#ports?.readOnly,
+      healthzPort: this.#ports?.healthz,
       podLogsDir: this.podLogs,
       cgroupDriver: 'cgroupfs',
       cgroupRoot: this.cgroupRoot,
@@ -176,10 +183,10 @@ export class TestNode {
   }
 
   async get(path: string): Promise<Response> {
-    return fetch(`http://127.0.0.1:${this.#ports.readOnly}${path}`, { signal: AbortSignal.timeout(5000) });
+    return fetch(`http://127.0.0.1:${this.#ports?.readOnly}${path}`, { signal: AbortSignal.timeout(5000) });
   }
   async healthz(path = '/healthz'): Promise<Response> {
-    return fetch(`http://127.0.0.1:${this.#ports.healthz}${path}`, { signal: AbortSignal.timeout(5000) });
+    return fetch(`http://127.0.0.1:${this.#ports?.healthz}${path}`, { signal: AbortSignal.timeout(5000) });
   }
   async pods(): Promise<readonly Pod[]> {
     return ((await (await this.get('/pods')).json()) as { items: readonly Pod[] | null }).items ?? [];
