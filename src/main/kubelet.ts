@@ -103,14 +103,14 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       clock,
       logger: log('runtime-state'),
     });
-    const runtime = await runtimeState.untilAnswered(signal);
+    const runtime = await untilAborted(runtimeState.untilAnswered(signal), signal);
     void runtimeState.watch(signal);
     const host = await hostFacts(config.cgroupDriver, runtime);
     countCgroupVersion(host.cgroupVersion);
 
     const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage }) });
     stops.add('stats', () => stats.close());
-    const capacity = nodeCapacity(await stats.machineInfo(), config);
+    const capacity = nodeCapacity(await untilAborted(stats.machineInfo(), signal), config);
     const allocatable = nodeAllocatable(capacity, config);
     const node = await NodeFactsSource.start({ nodeName, nodeIP: flags.nodeIP, capacity, allocatable, runtimeState, clock });
     nodeFacts = node;

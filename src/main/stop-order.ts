@@ -32,13 +32,13 @@ export async function within(ms: number, end: Promise<void>): Promise<void> {
 }
 
 /** Waits for the promise, or for the signal: then it rejects with its reason. */
-export async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason as Error);
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
   try {
-    await Promise.race([promise, aborted.promise]);
+    return await Promise.race([promise, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', abort);
   }

@@ -19,6 +19,8 @@ export interface RuntimeStateDependencies {
 }
 
 const periodMs = 5000;
+/** While something is wrong with it: its return is to be seen soon. */
+const troubledPeriodMs = 1000;
 /** Upstream's maxWaitForContainerRuntime: without a good answer for so long, the runtime counts as down. */
 const downAfterMs = 30_000;
 /** Until the first answer it is asked sooner, from 100 ms, doubling, to the period. */
@@ -67,10 +69,10 @@ export class RuntimeState {
     }
   }
 
-  /** Asks every five seconds, until the signal aborts. */
+  /** Asks every five seconds, sooner while it is not well, until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#deps.clock.sleep(periodMs, signal).catch(() => {});
+      await this.#deps.clock.sleep(this.#told === null ? periodMs : troubledPeriodMs, signal).catch(() => {});
       if (!signal.aborted) await this.#askOnce();
     }
   }

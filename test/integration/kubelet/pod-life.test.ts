@@ -149,3 +149,22 @@ test('a runtime that goes away and comes back finds its pods as they were', asyn
     ['late-node-1 0', 'web-node-1 0'],
   );
 });
+
+test('a kubelet whose runtime is not there says so, is there, and runs its pods when the runtime comes', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.runtime.control.closeSocket();
+  node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
+  await node.startKubelet();
+  await waitUntil('it says so', () => node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')));
+  assert.deepEqual(await node.pods(), []);
+  await node.runtime.control.openSocket();
+  await node.podIs('web', 'runs', isRunning);
+});
+
+test('a kubelet that waits for an answer of its runtime stops when it is told to', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.runtime.control.fault({ call: 'Version', kind: 'hang' });
+  await node.startKubelet();
+  await waitUntil('the runtime is asked', async () => (await node.runtime.control.counters())['Version']?.inFlight);
+  await node.stopKubelet();
+});

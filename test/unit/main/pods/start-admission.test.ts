@@ -46,10 +46,10 @@ test('the more important pod goes first, then the older one', async () => {
   assert.deepEqual(granted, ['running', 'critical', 'old', 'young']);
 });
 
-test('the container of a pod that has its sandbox goes before the sandboxes of younger pods', async () => {
+test('the container of a pod that has its sandbox goes before the sandboxes of pods that came at the same time', async () => {
   const { granted, ask, end } = anAdmission(1);
   ask('first sandbox', { podSeenAtMs: 1 });
-  ask('second sandbox', { podSeenAtMs: 2 });
+  ask('second sandbox', { podSeenAtMs: 1 });
   await settle();
   ask('first container', { kind: 'container', podSeenAtMs: 1 });
   await end('first sandbox');
