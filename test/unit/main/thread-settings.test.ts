@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { computeFeatureGates } from '../../../src/main/config/feature-gates.ts';
+import type { KubeletConfiguration } from '../../../src/main/config/kubelet-configuration.ts';
+import { toConfigz } from '../../../src/main/config/configz.ts';
+import { loadConfiguration } from '../../../src/main/config/load-configuration.ts';
+import { toLoggingOptions } from '../../../src/main/config/logging-options.ts';
+import { toKubeletFlags } from '../../../src/main/flags/apply-flags.ts';
+import type { KubeletOptions } from '../../../src/main/options.ts';
+import { imagesSettings, podSyncSettings, serverSettings } from '../../../src/main/thread-settings.ts';
+
+const host = { cgroupVersion: 1, cgroupDriver: 'cgroupfs' } as const;
+
+function options(fields: Partial<KubeletConfiguration> = {}, gates: Record<string, boolean> = {}): KubeletOptions {
+  const loaded = loadConfiguration({ file: '', dropInDir: '', applyFlags: (config) => config });
+  const config = { ...loaded.config, ...fields };
+  const featureGates = computeFeatureGates(gates).gates;
+  const flags = toKubeletFlags(new Map());
+  return { flags, config, featureGates, seccompDefault: false, logging: toLoggingOptions(config.logging), configz: toConfigz(config) };
+}
+
+const backOffs: { name: string; fields?: Partial<KubeletConfiguration>; gates?: Record<string, boolean>; want: [number, number] }[] = [
+  { name: 'a crashing container backs off from 10 s to 5 min', gates: { KubeletCrashLoopBackOffMax: false }, want: [10_000, 300_000] },
+  {
+    name: 'the node may be told a shorter longest back-off',
+    fields: { crashLoopBackOff: { maxContainerRestartPeriod: 60_000 } },
+    gates: { KubeletCrashLoopBackOffMax: true },
+    want: [10_000, 60_000],
+  },
+  {
+    name: 'a longest back-off below the first one shortens both',
+    fields: { crashLoopBackOff: { maxContainerRestartPeriod: 2000 } },
+    gates: { KubeletCrashLoopBackOffMax: true },
+    want: [2000, 2000],
+  },
+  {
+    name: 'the reduced decay begins at 1 s and ends at 1 min',
+    gates: { ReduceDefaultCrashLoopBackOffDecay: true, KubeletCrashLoopBackOffMax: false },
+    want: [1000, 60_000],
+  },
+];
+for (const { name, fields, gates, want } of backOffs) {
+  test(name, () => {
+    const { initialContainerBackOffMs, maxContainerBackOffMs } = podSyncSettings(options(fields, gates), host);
+    assert.deepEqual([initialContainerBackOffMs, maxContainerBackOffMs], want);
+  });
+}
+
+test('links to container logs are beside the logs of the pods', () => {
+  assert.equal(podSyncSettings(options(), host).containerLogsDir, '/var/log/containers');
+  assert.equal(
+    imagesSettings(options({ podLogsDir: '/data/logs/pods' }), new SharedArrayBuffer(0)).containerLogsDir,
+    '/data/logs/containers',
+  );
+});
+
+test('on cgroup v1 one process of a container may be killed for its memory, on v2 all are, unless the node is told otherwise', () => {
+  assert.equal(podSyncSettings(options(), host).singleProcessOOMKill, true);
+  assert.equal(podSyncSettings(options(), { ...host, cgroupVersion: 2 }).singleProcessOOMKill, false);
+  assert.equal(podSyncSettings(options({ singleProcessOOMKill: false }), host).singleProcessOOMKill, false);
+});
+
+test('a port of zero is no listener', () => {
+  const { healthz, readOnly } = serverSettings(options({ healthzPort: 0, readOnlyPort: 10255, address: '192.0.2.1' }));
+  assert.equal(healthz, null);
+  assert.deepEqual(readOnly, { address: '192.0.2.1', port: 10255 });
+});
