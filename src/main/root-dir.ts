@@ -1,7 +1,8 @@
 /** The folders that a kubelet has below its root, with upstream's permissions (pkg/kubelet/kubelet.go, setupDataDirs). */
 import { mkdir, readFile, stat } from 'node:fs/promises';
-import { dirname, join, normalize } from 'node:path';
+import { join, normalize } from 'node:path';
 import { messageOf } from '../shared/errors/kubelet-error.ts';
+import { containerLogsDir } from '../shared/kubernetes/paths.ts';
 import { isWithin, parseMountInfo } from '../shared/linux/mountinfo.ts';
 import { mount, MountFlag, unmount } from '../shared/linux/native.ts';
 import type { Logger } from '../shared/log/logger.ts';
@@ -33,8 +34,8 @@ export async function ensureRootDir({ rootDir, podLogsDir, checkpoints, logger }
   const shared = await makeShared(rootDir, logger);
   for (const name of ['pods', 'plugins', 'plugins_registry', 'pod-resources']) await make(join(rootDir, name), dirMode);
   if (checkpoints) await make(join(rootDir, 'checkpoints'), checkpointsMode);
-  // Beside the pods' logs, wherever those are: /var/log/containers for /var/log/pods.
-  await make(join(dirname(podLogsDir), 'containers'), containerLogsMode);
+  // Log collectors go without, pods do not: a kubelet that is not root runs on.
+  await make(containerLogsDir, containerLogsMode).catch((err: unknown) => logger.warn({ err }, 'Container logs will have no links'));
   return {
     release: async () => {
       if (shared) await unmount(rootDir).catch((err: unknown) => logger.debug({ err }, 'The root folder stays mounted: it is in use'));

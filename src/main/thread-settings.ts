@@ -1,10 +1,11 @@
 /** What each thread is told of the configuration: options in, settings out. Pure. */
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { ImagesBirth } from '../shared/contracts/images.ts';
 import type { PlegBirth } from '../shared/contracts/pleg.ts';
 import type { PodSyncSettings } from '../shared/contracts/pod-sync.ts';
 import type { ListenAddress, ServerBirth } from '../shared/contracts/server.ts';
 import type { StatsBirth } from '../shared/contracts/stats.ts';
+import { containerLogsDir } from '../shared/kubernetes/paths.ts';
 import { cgroupFsRoot, type HostFacts } from './node/host-facts.ts';
 import type { KubeletOptions } from './options.ts';
 import type { Settings } from './threads/thread-dependencies.ts';
@@ -37,7 +38,7 @@ export function imagesSettings({ config }: KubeletOptions, snapshot: SharedArray
     registryPullQPS: config.registryPullQPS,
     registryBurst: config.registryBurst,
     podLogsDir: config.podLogsDir,
-    containerLogsDir: containerLogsDir(config.podLogsDir),
+    containerLogsDir,
     snapshot,
   };
 }
@@ -68,7 +69,7 @@ export function podSyncSettings({ config, flags, featureGates, seccompDefault }:
     runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
     rootDir: flags.rootDirectory,
     podLogsDir: config.podLogsDir,
-    containerLogsDir: containerLogsDir(config.podLogsDir),
+    containerLogsDir,
     seccompDefault,
     seccompProfileRoot: join(flags.rootDirectory, 'seccomp'),
     ...host,
@@ -87,11 +88,6 @@ export function podSyncSettings({ config, flags, featureGates, seccompDefault }:
     singleProcessOOMKill: config.singleProcessOOMKill ?? host.cgroupVersion === 1,
     featureGates: Object.fromEntries(featureGates.all().map(({ name, enabled }) => [name, enabled])),
   };
-}
-
-/** /var/log/containers beside /var/log/pods, as upstream; and beside the pods' logs where those were moved, so that two kubelets do not meet. */
-function containerLogsDir(podLogsDir: string): string {
-  return join(dirname(podLogsDir), 'containers');
 }
 
 /** Upstream: newCrashLoopBackOff. */

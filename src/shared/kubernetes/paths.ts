@@ -57,6 +57,9 @@ export function escapeQualifiedName(name: string): string {
   return name.replaceAll('/', '~');
 }
 
+/** One folder of links to every container's log, for log collectors: always here, also where the pods' logs were moved (upstream: ContainerLogsDir). */
+export const containerLogsDir = '/var/log/containers';
+
 interface PodName {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
 }
