@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RuntimeOptionsInput } from '../../bench/runtime/options.ts';
+import { removeLogLinks } from '../../scripts/host/log-links.ts';
 import { toConfigz } from '../../src/main/config/configz.ts';
 import { loadConfiguration } from '../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../src/main/config/logging-options.ts';
@@ -39,6 +40,7 @@ export class StandaloneNode {
     const node = new StandaloneNode(runtime, mkdtempSync(join(tmpdir(), 'standalone-')));
     t.after(async () => {
       await node.stopKubelet();
+      removeLogLinks(join(node.folder, 'logs/pods'));
       rmSync(node.folder, { recursive: true, force: true });
     });
     return node;

@@ -11,13 +11,11 @@ function anAdmission(limit: number) {
   const permits = new Map<string, StartPermit>();
   const ask = (name: string, request: Partial<StartRequest> = {}, signal = never) => {
     const whole: StartRequest = { kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: 0, ...request };
-    admission.acquire(whole, signal).then(
-      (permit) => {
-        granted.push(name);
-        permits.set(name, permit);
-      },
-      () => granted.push(`${name} gave up`),
-    );
+    const take = (permit: StartPermit) => {
+      permits.set(name, permit);
+      return granted.push(name);
+    };
+    admission.acquire(whole, signal).then(take, () => granted.push(`${name} gave up`));
   };
   const end = async (name: string, succeeded = true) => {
     permits.get(name)!.release(succeeded);
