@@ -13,10 +13,16 @@ export interface Daemon {
 export function runningPid({ pidFile, mark }: Daemon): number | undefined {
   try {
     const pid = Number(readFileSync(pidFile, 'utf8'));
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(mark) ? pid : undefined;
+    const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return commandLine.includes(mark) || (commandLine === '' && isBecomingAnother(pid)) ? pid : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Between two programs (an exec) a process has no command line for a moment; an ended one that nobody waited for has none for good. */
+function isBecomingAnother(pid: number): boolean {
+  return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 }
 
 /** Starts it detached, its output at the end of `logFile`. */
