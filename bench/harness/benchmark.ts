@@ -47,6 +47,6 @@ export interface HostFacts {
   readonly os: string;
   readonly node: string;
   readonly kubelet: string;
-  /** Of the last minute, before the benchmark began: above 0.3 somebody else was at work, and times are too long. */
+  /** Of the last minute, before the benchmark began; its own predecessor's too. */
   readonly loadBefore: number;
 }

@@ -1,5 +1,5 @@
 /** The table of bench/RESULTS.md, from the JSON of every benchmark that was run on this machine. */
-import type { BenchRecord, Measurement } from './benchmark.ts';
+import type { BenchRecord, HostFacts, Measurement } from './benchmark.ts';
 
 export function resultsMarkdown(records: readonly BenchRecord[]): string {
   const lines = [
@@ -21,13 +21,18 @@ function section({ name, about, at, host, outcome }: BenchRecord): string[] {
     return [...head, `**Did not run**, ${measuredAt}`, '', ...outcome.failed.split('\n').map((line) => `    ${line}`), ''];
   return [
     ...head,
-    `${outcome.repeats}; ${measuredAt}`,
+    `${outcome.repeats}; ${measuredAt}${isBusy(host) ? ' **Others were at work on this machine: times are too long.**' : ''}`,
     '',
     '| measured | value | floor | goal |',
     '|---|---:|---|---|',
     ...outcome.measurements.map(row),
     '',
   ];
+}
+
+/** Load that was there before the benchmark began, for each core. */
+function isBusy({ loadBefore, cores }: HostFacts): boolean {
+  return loadBefore / cores > 0.25;
 }
 
 function row({ what, value, unit, floor, goal }: Measurement): string {

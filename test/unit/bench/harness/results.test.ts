@@ -54,5 +54,7 @@ test('the table shows value, floor and goal, and says of a benchmark that did no
   ];
   const text = resultsMarkdown(records);
   assert.match(text, /\| relist p99 \| 5 ms \| 3 ms \(bare lists\) \| floor \+ 3 ms: met \|/);
+  assert.doesNotMatch(text, /Others were at work/);
+  assert.match(resultsMarkdown([{ ...records[0]!, host: { ...host, loadBefore: 3 } }]), /Others were at work/);
   assert.match(text, /\*\*Did not run\*\*.*\n\n {4}bin\/kubelet is not there/);
 });

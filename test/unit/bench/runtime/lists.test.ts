@@ -52,7 +52,10 @@ test('a shuffled list has the same items', () => {
   const items = [1, 2, 3, 4, 5, 6, 7, 8];
   const shuffled = shuffle([...items], aRandom());
   assert.notDeepEqual(shuffled, items);
-  assert.deepEqual([...shuffled].sort((a, b) => a - b), items);
+  assert.deepEqual(
+    [...shuffled].sort((a, b) => a - b),
+    items,
+  );
 });
 
 function anEvent(containerId: string): ContainerEventResponse {
