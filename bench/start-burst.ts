@@ -104,9 +104,8 @@ async function kubeletBurst(context: BenchContext, driver: CriDriver, runtimeEnd
     }
     return await burstSince(driver, began);
   } finally {
-    await kubelet.stop();
     context.say('removing the pods …');
-    await driver.removeAll();
+    await kubelet.stop(() => driver.removeAll());
   }
 }
 

@@ -99,12 +99,15 @@ export class KubeletProcess {
     return readFileSync(join(this.#folder, 'log'), 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
   }
 
-  /** Ends it as systemd would, and removes its folder; its pods stay. Idempotent. */
-  stop(): Promise<void> {
-    return (this.#stopped ??= this.#stop());
+  /**
+   * Ends it as systemd would, and removes its folder and its cgroups. Pods with real processes hold their cgroups: `removePods` ends
+   * them in between. Idempotent.
+   */
+  stop(removePods: () => Promise<void> = async () => {}): Promise<void> {
+    return (this.#stopped ??= this.#stop(removePods));
   }
 
-  async #stop(): Promise<void> {
+  async #stop(removePods: () => Promise<void>): Promise<void> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) {
       const ended = once(this.#child, 'exit');
       this.#child.kill('SIGTERM');
@@ -113,11 +116,12 @@ export class KubeletProcess {
       clearTimeout(timer);
     }
     await this.#http.close();
+    await removePods();
     await this.#removeCgroups();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** Empty once the pods are gone; what a pod still holds is left. */
+  /** The last processes may take a moment to be reaped. */
   async #removeCgroups(): Promise<void> {
     if (!makesCgroups) return;
     for (let attempt = 0; attempt < 20 && !removeCgroup(cgroupRootOf(this.#folder)); attempt += 1) await sleep(50);
