@@ -1,4 +1,7 @@
-/** Text as Go's standard library writes it, where others compare it byte for byte: JSON in annotations, quoted strings in files and messages. */
+/**
+ * Text as Go's standard library writes it, where others compare it byte for byte: JSON in annotations, quoted strings in files and
+ * messages, durations in events.
+ */
 
 /** JSON like encoding/json: `<`, `>`, `&` and the two line separators are escaped. Keys stand in the order of the object. */
 export function toGoJSON(value: unknown): string {
@@ -30,4 +33,22 @@ export function goQuote(text: string): string {
     return code < 0x10000 ? `\\u${code.toString(16).padStart(4, '0')}` : `\\U${code.toString(16).padStart(8, '0')}`;
   });
   return `"${escaped}"`;
+}
+
+/** A duration in ms (time.Duration): `1m0s`, `1h0m10.5s`, `100ms`, `0s`. To the nanosecond. */
+export function goDuration(ms: number): string {
+  const nanos = Math.round(Math.abs(ms) * 1e6);
+  const sign = ms < 0 ? '-' : '';
+  if (nanos === 0) return '0s';
+  if (nanos < 1e3) return `${sign}${nanos}ns`;
+  if (nanos < 1e6) return `${sign}${nanos / 1e3}µs`;
+  if (nanos < 1e9) return `${sign}${nanos / 1e6}ms`;
+  const wholeSeconds = Math.floor(nanos / 1e9);
+  const [hours, minutes] = [Math.floor(wholeSeconds / 3600), Math.floor(wholeSeconds / 60) % 60];
+  const fraction = String(nanos % 1e9)
+    .padStart(9, '0')
+    .replace(/0+$/, '');
+  const seconds = `${wholeSeconds % 60}${fraction === '' ? '' : `.${fraction}`}s`;
+  if (hours > 0) return `${sign}${hours}h${minutes}m${seconds}`;
+  return minutes > 0 ? `${sign}${minutes}m${seconds}` : `${sign}${seconds}`;
 }

@@ -3,8 +3,9 @@
  * sidecars, or the most that its init containers need at a time, whichever is more; pod-level resources override; overhead
  * comes on top.
  */
-import type { Container, Pod, PodSpec } from './api.ts';
+import type { Pod, PodSpec } from './api.ts';
 import { addQuantities, compareQuantities, isZeroQuantity, parseQuantity, type Quantity } from './quantity.ts';
+import { isRestartableInitContainer } from './restart-policy.ts';
 
 /** Quantities by resource name. A name that is absent was not asked for, which is not the same as zero. */
 export type ResourceAmounts = Readonly<Record<string, Quantity>>;
@@ -48,11 +49,6 @@ export function hasPodLevelResources(spec: PodSpec): boolean {
   return [...Object.keys(spec.resources?.requests ?? {}), ...Object.keys(spec.resources?.limits ?? {})].some(isPodLevelResource);
 }
 
-/** An init container that is restarted always, and so keeps running beside the main containers. */
-export function isSidecar(container: Pick<Container, 'restartPolicy'>): boolean {
-  return container.restartPolicy === 'Always';
-}
-
 type Amounts = Record<string, Quantity>;
 
 function aggregate(spec: PodSpec, kind: Kind, { onContainer }: PodResourcesOptions): Amounts {
@@ -67,7 +63,7 @@ function aggregate(spec: PodSpec, kind: Kind, { onContainer }: PodResourcesOptio
   for (const container of spec.initContainers ?? []) {
     const own = amountsOf(container.resources?.[kind]);
     let atOnce = add(own, sidecars);
-    if (isSidecar(container)) {
+    if (isRestartableInitContainer(container)) {
       sum = add(sum, own);
       sidecars = add(sidecars, own);
       atOnce = sidecars;

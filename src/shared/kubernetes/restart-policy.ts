@@ -2,7 +2,7 @@
 import type { Container, PodSpec } from './api.ts';
 
 /** A sidecar: an init container that keeps running beside the regular ones. */
-export function isRestartableInitContainer(container: Container): boolean {
+export function isRestartableInitContainer(container: Pick<Container, 'restartPolicy'>): boolean {
   return container.restartPolicy === 'Always';
 }
 
@@ -21,7 +21,7 @@ export function matchingRestartRule(container: Container, exitCode: number): { r
  */
 export function shouldRestartContainer(container: Container, spec: PodSpec, exitCode: number): boolean {
   if (container.restartPolicy !== undefined && matchingRestartRule(container, exitCode)) return true;
-  switch (container.restartPolicy ?? spec.restartPolicy) {
+  switch (container.restartPolicy ?? spec.restartPolicy ?? 'Always') {
     case 'Never':
       return false;
     case 'OnFailure':

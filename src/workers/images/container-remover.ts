@@ -1,11 +1,10 @@
 /** Removes one dead container with its logs, or one dead sandbox. What is gone already counts as removed. */
-import { lstat, readdir, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
 import { isNotFound, type CriClient } from '../../shared/cri/client.ts';
 import { ContainerState } from '../../shared/cri/generated/cri-v1.ts';
 import { containerNameLabel, podNameLabel, podNamespaceLabel } from '../../shared/kubernetes/annotations.ts';
 import { containerLogSymlink } from '../../shared/kubernetes/container-log-symlink.ts';
 import type { ContainerID, SandboxID } from '../../shared/kubernetes/ids.ts';
+import { removeContainerLogs } from '../../shared/kubernetes/remove-container-logs.ts';
 
 /** StopContainer waits for what it ended; two minutes is upstream's runtimeRequestTimeout. */
 const stopDeadlineMs = 120_000;
@@ -57,18 +56,9 @@ export class ContainerRemover {
     }
   }
 
-  /** Its log, what rotation made of it, and its link; only below the pods' log folder, whatever the runtime says. */
   async #removeLogs(containerID: ContainerID, labels: Readonly<Record<string, string>>, logPath: string): Promise<void> {
     const { [podNameLabel]: podName = '', [podNamespaceLabel]: podNamespace = '', [containerNameLabel]: containerName = '' } = labels;
-    await rm(containerLogSymlink(this.#containerLogsDir, { podName, podNamespace, containerName, containerID }), { force: true });
-    if (!logPath.startsWith(`${this.#podLogsDir}/`) || logPath.split('/').includes('..')) return;
-    const folder = dirname(logPath);
-    const isFolder = await lstat(folder).then(
-      (stats) => stats.isDirectory(),
-      () => false,
-    );
-    if (!isFolder) return;
-    const names = (await readdir(folder)).filter((name) => name === basename(logPath) || name.startsWith(`${basename(logPath)}.`));
-    await Promise.all(names.map((name) => rm(join(folder, name), { force: true })));
+    const link = containerLogSymlink(this.#containerLogsDir, { podName, podNamespace, containerName, containerID });
+    await removeContainerLogs(this.#podLogsDir, logPath, link);
   }
 }

@@ -6,10 +6,10 @@ import type { EnsureImageRequest, EnsureImageResult, ImageEvent } from '../../sh
 import { CriError, type CriClient } from '../../shared/cri/client.ts';
 import type { ImageSpec } from '../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf, toFailure } from '../../shared/errors/kubelet-error.ts';
+import { goDuration } from '../../shared/kubernetes/go-text.ts';
 import { withDefaultTag } from '../../shared/kubernetes/image-name.ts';
 import { ensureImageRequests, imagePullDuration } from '../../shared/metrics/definitions/images.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { formatGoDuration } from './go-duration.ts';
 import { imageSizeBucket } from './image-size-bucket.ts';
 import { PullBackoff } from './pull-backoff.ts';
 import { PullQueue } from './pull-queue.ts';
@@ -112,7 +112,7 @@ export class ImageManager {
       const pulled = await this.#queue.pull(`${spec.runtimeHandler}_${spec.image}`, () => this.#pullNow(spec));
       const waitedMs = this.#clock.monotonic() - startedMs;
       imagePullDuration.observe(waitedMs / 1000, { image_size_in_bytes: imageSizeBucket(pulled.sizeBytes) });
-      const took = `${formatGoDuration(pulled.durationMs)} (${formatGoDuration(waitedMs)} including waiting)`;
+      const took = `${goDuration(Math.floor(pulled.durationMs))} (${goDuration(Math.floor(waitedMs))} including waiting)`;
       events.push({
         type: 'Normal',
         reason: 'Pulled',

@@ -50,13 +50,3 @@ export function decideBackoff(input: {
   if (entry && untilMs !== undefined) return { wait: true, untilMs, backoffMs: entry.backoffMs };
   return { wait: false, backoff: { key, ...stepBackoff(entry, exited.finishedAtMs, nowMs, limits) } };
 }
-
-/** A duration as Go prints it: `10s`, `1m20s`, `5m0s`, `500ms`. */
-export function goDuration(ms: number): string {
-  if (ms > 0 && ms < 1000) return `${ms}ms`;
-  const hours = Math.floor(ms / 3_600_000);
-  const minutes = Math.floor((ms % 3_600_000) / 60_000);
-  const seconds = `${(ms % 60_000) / 1000}s`;
-  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
-  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
-}

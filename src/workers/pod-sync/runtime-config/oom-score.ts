@@ -4,9 +4,10 @@
  */
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import { configMirrorAnnotation, configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
-import { isPodLevelResource, isSidecar, podRequests } from '../../../shared/kubernetes/pod-resources.ts';
+import { isPodLevelResource, podRequests } from '../../../shared/kubernetes/pod-resources.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { value } from '../../../shared/kubernetes/quantity.ts';
+import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 
 const guaranteed = -997;
 const bestEffort = 1000;
@@ -46,7 +47,7 @@ function memoryRequest({ resources }: Pick<Container, 'resources'>): number {
 }
 
 function isSidecarOf({ spec }: Pod, container: Container | EphemeralContainer): boolean {
-  return isSidecar(container) && (spec.initContainers ?? []).some(({ name }) => name === container.name);
+  return isRestartableInitContainer(container) && (spec.initContainers ?? []).some(({ name }) => name === container.name);
 }
 
 /** What the pod as a whole asks for beyond its containers, in equal parts. */

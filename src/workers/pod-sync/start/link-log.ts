@@ -3,12 +3,18 @@ import { join } from 'node:path';
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer } from '../../../shared/kubernetes/api.ts';
+import { containerLogSymlink } from '../../../shared/kubernetes/container-log-symlink.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
+import { removeContainerLogs } from '../../../shared/kubernetes/remove-container-logs.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { linkLog, logSymlinkName, removeLogs } from './container-logs.ts';
+import { linkLog } from './container-logs.ts';
 
-function linkOf({ settings, about }: TaskContext, container: string, id: ContainerID): string {
-  return join(settings.containerLogsDir, logSymlinkName(about.name, about.namespace, container, id));
+function linkOf(
+  { settings, about: { name: podName, namespace: podNamespace } }: TaskContext,
+  containerName: string,
+  containerID: ContainerID,
+) {
+  return containerLogSymlink(settings.containerLogsDir, { podName, podNamespace, containerName, containerID });
 }
 
 /** Never fails: a container without its link runs as well as any. */
@@ -32,7 +38,7 @@ export async function removeContainer(
   keepLogs: boolean,
 ): Promise<void> {
   // Logs first: a container that is gone would leave nobody who remembers them.
-  if (!keepLogs) await removeLogs(logPath, linkOf(context, name, id));
+  if (!keepLogs) await removeContainerLogs(context.settings.podLogsDir, logPath, linkOf(context, name, id));
   await context.runtime.removeContainer(id);
   context.logger.debug({ container: name, containerID: id }, 'container removed');
 }

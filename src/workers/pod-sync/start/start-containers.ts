@@ -5,10 +5,11 @@
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer } from '../../../shared/kubernetes/api.ts';
+import { goDuration } from '../../../shared/kubernetes/go-text.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { startedContainers, startedContainersErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
-import { backoffKey, decideBackoff, goDuration } from '../crash-loop-backoff.ts';
+import { backoffKey, decideBackoff } from '../crash-loop-backoff.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../events.ts';
 import type { SyncReport } from '../sync-report.ts';

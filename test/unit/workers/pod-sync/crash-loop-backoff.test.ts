@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerBackoff } from '../../../../src/shared/contracts/pod-sync.ts';
-import { backoffKey, decideBackoff, goDuration } from '../../../../src/workers/pod-sync/crash-loop-backoff.ts';
+import { backoffKey, decideBackoff } from '../../../../src/workers/pod-sync/crash-loop-backoff.ts';
 import { aContainer, aPod, exited } from '../../../support/pod-sync-samples.ts';
 
 const limits = { initialMs: 10_000, maxMs: 300_000 };
@@ -50,8 +50,4 @@ test('a new image or new resources start afresh', () => {
   assert.notEqual(backoffKey(aPod(), aContainer('app', { resources: { limits: { cpu: '1' } } })), key);
   assert.notEqual(backoffKey(aPod({}, { uid: 'uid-2' }), aContainer('app')), key);
   assert.equal(backoffKey(aPod(), aContainer('app', { command: ['x'] })), key);
-});
-
-test('durations are written as Go writes them', () => {
-  assert.deepEqual([0, 500, 10_000, 80_000, 300_000, 3_600_000].map(goDuration), ['0s', '500ms', '10s', '1m20s', '5m0s', '1h0m0s']);
 });

@@ -1,6 +1,6 @@
 /** A pod's containers: what all have in common, and what only init containers or only main containers may have. */
 import type { Container, Pod, PodSpec, Volume } from '../../../../shared/kubernetes/api.ts';
-import { isSidecar } from '../../../../shared/kubernetes/pod-resources.ts';
+import { isRestartableInitContainer } from '../../../../shared/kubernetes/restart-policy.ts';
 import { checkDNSLabel, checkRequired, checkRequiredWord, checkSupported } from './checks.ts';
 import { validateEnv, validateEnvFrom } from './environment.ts';
 import { duplicate, forbidden, invalid, notFound, notSupported, required, tooMany } from './field-error.ts';
@@ -45,7 +45,7 @@ export function validateInitContainers(context: PodContext, path: string, errors
     names.add(container.name);
     // They run one after another: only within one may ports conflict.
     validateHostPortConflicts([container], path, errors);
-    if (isSidecar(container)) {
+    if (isRestartableInitContainer(container)) {
       if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${at}.lifecycle`, errors);
       validateProbes(container, at, errors);
     } else forbidOfSidecars(container, at, errors);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { logSymlinkName, restartCountAfter } from '../../../../../src/workers/pod-sync/start/container-logs.ts';
+import { restartCountAfter } from '../../../../../src/workers/pod-sync/start/container-logs.ts';
 
 const cases: { name: string; files: string[]; want: number }[] = [
   { name: 'no log', files: [], want: 0 },
@@ -12,10 +12,3 @@ const cases: { name: string; files: string[]; want: number }[] = [
 for (const { name, files, want } of cases) {
   test(`the restart count after the logs: ${name}`, () => assert.equal(restartCountAfter(files), want));
 }
-
-test('the link to a log names pod, namespace, container and id, and is no longer than a file name may be', () => {
-  assert.equal(logSymlinkName('web', 'default', 'app', 'abc'), 'web_default_app-abc.log');
-  const long = logSymlinkName('w'.repeat(253), 'default', 'app', 'abc');
-  assert.equal(long.length, 255);
-  assert.ok(long.endsWith('.log'));
-});

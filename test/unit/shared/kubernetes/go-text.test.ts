@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { goQuote } from '../../../../src/shared/log/go-quote.ts';
+import { goDuration, goQuote } from '../../../../src/shared/kubernetes/go-text.ts';
 
 const cases: { name: string; text: string; want: string }[] = [
   { name: 'plain text is only put in quotes', text: 'a pod', want: '"a pod"' },
@@ -14,4 +14,20 @@ const cases: { name: string; text: string; want: string }[] = [
 ];
 for (const { name, text, want } of cases) {
   test(name, () => assert.equal(goQuote(text), want));
+}
+
+const durations: [ms: number, text: string][] = [
+  [0, '0s'],
+  [45, '45ms'],
+  [500, '500ms'],
+  [1203, '1.203s'],
+  [10_000, '10s'],
+  [80_000, '1m20s'],
+  [300_000, '5m0s'],
+  [3_600_000, '1h0m0s'],
+  [0.0015, '1.5µs'],
+  [-1500, '-1.5s'],
+];
+for (const [ms, text] of durations) {
+  test(`a duration of ${ms} ms is written as ${text}`, () => assert.equal(goDuration(ms), text));
 }

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { containerLogSymlink, containerOfLogSymlink } from '../../../../src/shared/kubernetes/container-log-symlink.ts';
+import type { ContainerID } from '../../../../src/shared/kubernetes/ids.ts';
+
+const container = { podName: 'web', podNamespace: 'default', containerName: 'app', containerID: 'abcdef012345' as ContainerID };
+
+test('the link to a log names pod, namespace, container and id, and is no longer than a file name may be', () => {
+  assert.equal(containerLogSymlink('/logs', container), '/logs/web_default_app-abcdef012345.log');
+  const long = containerLogSymlink('/logs', { ...container, podName: 'w'.repeat(253) }).slice('/logs/'.length);
+  assert.equal(long.length, 255);
+  assert.ok(long.endsWith('.log'));
+});
+
+test('the container is read back from a link that was not cut', () => {
+  assert.equal(containerOfLogSymlink('web_default_app-abcdef012345.log'), 'abcdef012345');
+  assert.equal(containerOfLogSymlink('web_default_app.log'), undefined);
+});
