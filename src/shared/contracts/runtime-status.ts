@@ -43,8 +43,9 @@ export interface RuntimeContainerStatus {
   readonly exitCode: number;
   /** As in the pod's spec. */
   readonly image: string;
-  /** What the API shows as `imageID`. */
+  /** The image itself, where the runtime tells it (`sha256:…`); else as `imageRef`. */
   readonly imageID: string;
+  /** What the API shows as its `imageID`, for reasons of history: with a digest of the repository where there is one. */
   readonly imageRef: string;
   /** Hex, from the container's annotation. */
   readonly hash: string;

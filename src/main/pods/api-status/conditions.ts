@@ -6,6 +6,7 @@ import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podSandboxChanged } from '../../../shared/kubernetes/pod-sandbox.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import { allContainersRestartingVerdict, couldRestartAll } from './restart-all.ts';
 
 /** Upstream types.PodConditionsByKubelet, with those behind gates that are on by default. */
 const ownedTypes = new Set([
@@ -25,23 +26,30 @@ export interface ConditionsInput {
   readonly before: PodStatus | undefined;
   readonly statuses: readonly ContainerStatus[];
   readonly phase: string;
+  /** All of its containers are to be restarted (isRestartingAll). */
+  readonly restarting: boolean;
+  /** Gate RestartAllContainersOnContainerExits. */
+  readonly restartAllContainers: boolean;
   readonly now: string;
 }
 
 type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
 
 export function generateConditions(input: ConditionsInput): PodCondition[] {
-  const { pod, before } = input;
+  const { pod, status, before, phase, restarting } = input;
   const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !ownedTypes.has(type));
   const disruption = before?.conditions?.find(({ type }) => type === 'DisruptionTarget');
   const others = disruption ? [...foreign.filter(({ type }) => type !== 'DisruptionTarget'), disruption] : foreign;
   const containersReady = containersReadyVerdict(input);
   const own: readonly (readonly [string, Verdict])[] = [
-    ['PodReadyToStartContainers', { status: podSandboxChanged(pod, input.status).changed ? 'False' : 'True' }],
+    ['PodReadyToStartContainers', { status: podSandboxChanged(pod, status).changed ? 'False' : 'True' }],
     ['Initialized', initializedVerdict(input)],
     ['Ready', containersReady.status === 'True' ? readinessGatesVerdict(pod, others) : containersReady],
     ['ContainersReady', containersReady],
     ['PodScheduled', { status: 'True' }],
+    ...(input.restartAllContainers && couldRestartAll(pod.spec)
+      ? [['AllContainersRestarting', allContainersRestartingVerdict(pod, status, restarting, phase)] as const]
+      : []),
   ];
   return [...others, ...own.map(([type, verdict]) => toCondition(type, verdict, input))];
 }
@@ -62,7 +70,7 @@ function containersReadyVerdict({ pod, statuses, phase }: ConditionsInput): Verd
   return message === '' ? { status: 'True' } : { status: 'False', reason: 'ContainersNotReady', message };
 }
 
-function initializedVerdict({ pod, statuses, phase }: ConditionsInput): Verdict {
+function initializedVerdict({ pod, statuses, phase, before, restartAllContainers }: ConditionsInput): Verdict {
   const { unknown, short } = sortOut(pod.spec.initContainers ?? [], statuses, (container, status) =>
     isRestartableInitContainer(container) ? status.started === true : status.ready,
   );
@@ -70,7 +78,10 @@ function initializedVerdict({ pod, statuses, phase }: ConditionsInput): Verdict 
   const regular = new Set(pod.spec.containers.map(({ name }) => name));
   if (statuses.some(({ name, state }) => regular.has(name) && (state?.running ?? state?.terminated))) return { status: 'True' };
   const message = describe(unknown, short, 'incomplete');
-  return message === '' ? { status: 'True' } : { status: 'False', reason: 'ContainersNotInitialized', message };
+  // Once initialized is initialized for good, also while all of its containers begin again.
+  const wasInitialized = before?.conditions?.some(({ type, status }) => type === 'Initialized' && status === 'True') ?? false;
+  if (message === '' || (restartAllContainers && wasInitialized)) return { status: 'True' };
+  return { status: 'False', reason: 'ContainersNotInitialized', message };
 }
 
 function readinessGatesVerdict(pod: Pod, conditions: readonly PodCondition[]): Verdict {

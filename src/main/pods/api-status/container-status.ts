@@ -2,25 +2,31 @@
 import type { RuntimeContainerResources, RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerState, ContainerStatus, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
 import { formatQuantity, milliValue, quantityOf } from '../../../shared/kubernetes/quantity.ts';
+import { restartingAllContainers } from './restart-all.ts';
 import { toOptionalApiTime } from './time.ts';
 
 export interface ContainerContext {
   readonly container: Container;
   readonly before: ContainerStatus | undefined;
   readonly runtimeName: string;
+  /** All containers of its pod are to be restarted (isRestartingAll). */
+  readonly restarting: boolean;
 }
 
-export function toContainerStatus(seen: RuntimeContainerStatus, { container, before, runtimeName }: ContainerContext): ContainerStatus {
+export function toContainerStatus(
+  seen: RuntimeContainerStatus,
+  { container, before, runtimeName, restarting }: ContainerContext,
+): ContainerStatus {
   const containerID = `${runtimeName}://${seen.id}`;
   const lost = seen.state === 'unknown' && before?.state?.running !== undefined;
   return {
     name: seen.name,
-    state: lost ? lostState : toState(seen, containerID),
+    state: lost ? lostState(restarting) : toState(seen, containerID),
     lastState: {},
     ready: false,
-    restartCount: lost ? before.restartCount + 1 : Math.max(seen.restartCount, before?.restartCount ?? 0),
+    restartCount: lost ? before.restartCount + 1 : restartCountOf(seen, before),
     image: seen.image,
-    imageID: seen.imageID,
+    imageID: seen.imageRef,
     containerID,
     ...(container.resources?.requests ? { allocatedResources: container.resources.requests } : {}),
     resources: shownResources(container, seen),
@@ -30,13 +36,16 @@ export function toContainerStatus(seen: RuntimeContainerStatus, { container, bef
 }
 
 /** It ran when it was last seen, and the runtime cannot say what became of it: that is an end, not a wait (upstream). */
-const lostState: ContainerState = {
-  terminated: {
-    exitCode: 137,
-    reason: 'ContainerStatusUnknown',
-    message: 'The container could not be located when the pod was terminated',
-  },
-};
+function lostState(restarting: boolean): ContainerState {
+  const reason = restarting ? restartingAllContainers : 'ContainerStatusUnknown';
+  return { terminated: { exitCode: 137, reason, message: 'The container could not be located when the pod was terminated' } };
+}
+
+/** Never less than was said; one that runs after its end is one more, also where the runtime has forgotten the one before. */
+function restartCountOf({ state, restartCount }: RuntimeContainerStatus, before: ContainerStatus | undefined): number {
+  const said = before?.restartCount ?? 0;
+  return state === 'running' && before?.state?.terminated && said >= restartCount ? said + 1 : Math.max(restartCount, said);
+}
 
 function toState(seen: RuntimeContainerStatus, containerID: string): ContainerState {
   switch (seen.state) {

@@ -8,6 +8,7 @@ import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { toContainerStatus } from './container-status.ts';
+import { removedLastState, removedState } from './restart-all.ts';
 
 /** By container name. */
 export type WaitingReasons = Readonly<Record<string, { readonly reason: string; readonly message: string }>>;
@@ -18,6 +19,8 @@ export interface ContainerStatusesInput {
   readonly status: RuntimePodStatus | null;
   readonly waiting: WaitingReasons;
   readonly node: Pick<NodeFacts, 'runtimeName'>;
+  /** All of the pod's containers are to be restarted (isRestartingAll). */
+  readonly restarting: boolean;
 }
 
 /** In the order of the spec for init containers, by name for the others. */
@@ -43,8 +46,8 @@ function fromRuntime(
   [newest, older]: readonly RuntimeContainerStatus[],
   before: ContainerStatus | undefined,
 ): ContainerStatus {
-  if (!newest) return withoutRuntime(input.pod, container, before);
-  const context = { container, before, runtimeName: input.node.runtimeName };
+  if (!newest) return withoutRuntime(input, container, before);
+  const context = { container, before, runtimeName: input.node.runtimeName, restarting: input.restarting };
   const status = toContainerStatus(newest, context);
   if (older) return { ...status, lastState: toContainerStatus(older, context).state ?? {} };
   return { ...status, lastState: lastStateOf(status, before) };
@@ -58,8 +61,14 @@ function lastStateOf(status: ContainerStatus, before: ContainerStatus | undefine
 }
 
 /** The runtime has none of that name: not yet, or no more. */
-function withoutRuntime(pod: Pod, container: Container, before: ContainerStatus | undefined): ContainerStatus {
-  if (before?.state?.terminated) return before;
+function withoutRuntime(
+  { pod, restarting }: ContainerStatusesInput,
+  container: Container,
+  before: ContainerStatus | undefined,
+): ContainerStatus {
+  const wasRemoved = restarting && before !== undefined && !before.state?.waiting;
+  const removal = wasRemoved ? { state: removedState, lastState: removedLastState, restartCount: before.restartCount + 1 } : undefined;
+  if (before?.state?.terminated) return { ...before, ...removal };
   const reason = (pod.spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
   const status: ContainerStatus = {
     name: container.name,
@@ -70,6 +79,7 @@ function withoutRuntime(pod: Pod, container: Container, before: ContainerStatus 
     state: { waiting: { reason } },
     lastState: before?.lastState ?? {},
   };
+  if (removal) return { ...status, ...removal };
   if (!before?.state?.running || before.lastState?.terminated) return status;
   // It ran, and is gone without a trace: it ended somehow, and the pod must not fall back to Pending.
   const message = 'The container could not be located when the pod was deleted.  The container used to be Running';

@@ -12,6 +12,7 @@ import { generateConditions } from './conditions.ts';
 import { generateContainerStatuses, type WaitingReasons } from './container-statuses.ts';
 import { computePhase, isTerminalPhase } from './phase.ts';
 import { podAddresses } from './pod-addresses.ts';
+import { isRestartingAll } from './restart-all.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
 import { toApiTime } from './time.ts';
 
@@ -32,13 +33,16 @@ export interface ApiStatusInput {
     /** It is to end as Failed for this reason (an eviction, a deadline). */
     readonly failed?: { readonly reason: string; readonly message: string };
   };
+  /** Gate RestartAllContainersOnContainerExits; absent: on, as in v1.36. */
+  readonly restartAllContainers?: boolean;
   readonly nowMs: number;
 }
 
 export function generateApiPodStatus(input: ApiStatusInput): PodStatus {
-  const { pod, previous, lifecycle } = input;
+  const { pod, status, previous, lifecycle, restartAllContainers = true } = input;
   const before = previous ?? pod.status;
-  const containers = containerStatuses(input, before);
+  const restarting = restartAllContainers && isRestartingAll(pod, status, before);
+  const containers = containerStatuses({ ...input, restarting }, before);
   const all = [...containers.containerStatuses, ...containers.initContainerStatuses];
   const computed = computePhase(pod, all, lifecycle.terminating, hasStartedRegularContainer(input));
   const phase = lifecycle.failed ? 'Failed' : keepTerminal(computed, before?.phase, pod.status?.phase);
@@ -46,9 +50,9 @@ export function generateApiPodStatus(input: ApiStatusInput): PodStatus {
   return {
     ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
     phase,
-    conditions: generateConditions({ ...input, before, statuses: all, phase, now }),
+    conditions: generateConditions({ ...input, before, statuses: all, phase, restarting, restartAllContainers, now }),
     ...reasonOf(input, phase, before),
-    ...podAddresses(pod, input.status, input.node.hostIPs),
+    ...podAddresses(pod, status, input.node.hostIPs),
     startTime: before?.startTime ?? now,
     ...(containers.initContainerStatuses.length > 0 ? { initContainerStatuses: containers.initContainerStatuses } : {}),
     containerStatuses: containers.containerStatuses,
@@ -59,7 +63,7 @@ export function generateApiPodStatus(input: ApiStatusInput): PodStatus {
 
 type ContainerStatuses = Record<'initContainerStatuses' | 'containerStatuses' | 'ephemeralContainerStatuses', readonly ContainerStatus[]>;
 
-function containerStatuses(input: ApiStatusInput, before: PodStatus | undefined): ContainerStatuses {
+function containerStatuses(input: ApiStatusInput & { readonly restarting: boolean }, before: PodStatus | undefined): ContainerStatuses {
   const { spec } = input.pod;
   const statuses = {
     initContainerStatuses: generateContainerStatuses(input, spec.initContainers ?? [], before?.initContainerStatuses ?? [], 'init'),

@@ -1,7 +1,8 @@
 /** The pod's phase from its containers' statuses (upstream kubelet_pods.go getPhase). */
-import type { Container, ContainerStatus, Pod, PodSpec } from '../../../shared/kubernetes/api.ts';
+import type { Container, ContainerState, ContainerStatus, Pod, PodSpec } from '../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
+import { restartingAllContainers } from './restart-all.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
@@ -40,17 +41,22 @@ export function computePhase(pod: Pod, statuses: readonly ContainerStatus[], ter
 type ByName = ReadonlyMap<string, ContainerStatus>;
 
 /** How a container that does not run ended last, if it ever ran. */
-function lastExitCode(status: ContainerStatus): number | undefined {
-  return (status.state?.terminated ?? status.lastState?.terminated)?.exitCode;
+function lastEnd(status: ContainerStatus): NonNullable<ContainerState['terminated']> | undefined {
+  return status.state?.terminated ?? status.lastState?.terminated;
+}
+
+/** By its policies and rules; or because all of the pod's containers are restarted, however it ended. */
+function endedForGood(container: Container, spec: PodSpec, { exitCode, reason }: NonNullable<ContainerState['terminated']>): boolean {
+  return reason !== restartingAllContainers && !shouldRestartContainer(container, spec, exitCode);
 }
 
 function countInit(spec: PodSpec, containers: readonly Container[], byName: ByName) {
   const count = { pending: 0, failedForGood: 0 };
   for (const container of containers) {
     const status = byName.get(container.name);
-    const exitCode = status && !status.state?.running ? lastExitCode(status) : undefined;
-    if (exitCode === undefined) count.pending += 1;
-    else if (exitCode !== 0 && !shouldRestartContainer(container, spec, exitCode)) count.failedForGood += 1;
+    const end = status && !status.state?.running ? lastEnd(status) : undefined;
+    if (!end) count.pending += 1;
+    else if (end.exitCode !== 0 && endedForGood(container, spec, end)) count.failedForGood += 1;
   }
   return count;
 }
@@ -64,7 +70,7 @@ function countSidecars(containers: readonly Container[], byName: ByName) {
     else if (status.state?.running) {
       count.running += 1;
       if (!status.started) count.pending += 1;
-    } else if (lastExitCode(status) === undefined) {
+    } else if (!lastEnd(status)) {
       count.pending += 1;
       if (status.state?.waiting) count.waiting += 1;
       else count.unknown += 1;
@@ -81,12 +87,12 @@ function countRegular(spec: PodSpec, byName: ByName) {
       count.running += 1;
       continue;
     }
-    const exitCode = status ? lastExitCode(status) : undefined;
-    if (exitCode !== undefined) {
+    const end = status && lastEnd(status);
+    if (end) {
       count.stopped += 1;
-      if (!shouldRestartContainer(container, spec, exitCode)) count.stoppedForGood += 1;
+      if (endedForGood(container, spec, end)) count.stoppedForGood += 1;
       // A container that waits to run again has not succeeded, however it ended before.
-      if (status?.state?.terminated && exitCode === 0) count.succeeded += 1;
+      if (status.state?.terminated && end.exitCode === 0) count.succeeded += 1;
     } else if (status?.state?.waiting) count.waiting += 1;
     else count.unknown += 1;
   }

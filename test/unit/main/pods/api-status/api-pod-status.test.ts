@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateApiPodStatus, type ApiStatusInput } from '../../../../../src/main/pods/api-status/index.ts';
+import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
+import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../../support/pods.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
@@ -128,3 +130,68 @@ for (const { name, hostIPs, podIPs, hostNetwork = false, want } of addressCases)
     assert.equal((got.podIPs ?? []).map(({ ip }) => ip).join(','), want);
   });
 }
+
+const askingForAll = aContainer({
+  name: 'watcher',
+  restartPolicy: 'Never',
+  restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }],
+});
+const prepared = aContainer({ name: 'prepare' });
+
+/** The pod's life as the API shows it, look after look. */
+function told(looks: readonly (readonly RuntimeContainerStatus[])[], fields: Partial<ApiStatusInput> = {}): PodStatus[] {
+  const pod = aPod({ spec: { restartPolicy: 'Never', initContainers: [prepared], containers: [aContainer(), askingForAll] } });
+  let previous: PodStatus | undefined;
+  return looks.map((containers) => (previous = statusOf({ pod, previous, status: aRuntimePodStatus({ containers }), ...fields })));
+}
+
+const run = (name: string, restartCount = 0) => aRuntimeContainer({ name, restartCount, id: `${name}-${restartCount}` as ContainerID });
+const ended = (name: string, exitCode: number) => anExitedContainer(exitCode, { name, id: `${name}-0` as ContainerID });
+
+test('a container that asks for it makes all of its pod restart, and the pod runs on meanwhile', () => {
+  const looks = [
+    [run('app'), run('watcher'), ended('prepare', 0)],
+    [run('app'), ended('watcher', 42), ended('prepare', 0)],
+    [ended('watcher', 42)],
+    [],
+    [run('prepare', 1)],
+    [run('app', 1), run('watcher', 1)],
+  ];
+  const statuses = told(looks);
+  const restarting = statuses.map((status) => conditionsOf(status).find((condition) => condition.startsWith('AllContainersRestarting')));
+  const started = 'AllContainersRestarting=True RestartAllContainersStarted';
+  const none = 'AllContainersRestarting=False';
+  assert.deepEqual(restarting, [none, started, started, none, none, none]);
+  assert.deepEqual(
+    statuses.map(({ phase }) => phase),
+    ['Running', 'Running', 'Running', 'Running', 'Pending', 'Running'],
+  );
+  assert.ok(statuses.every((status) => conditionsOf(status).includes('Initialized=True')));
+  const app = statuses.map(({ containerStatuses }) => containerStatuses?.find(({ name }) => name === 'app'));
+  assert.deepEqual(
+    app.map((status) => [status?.state?.waiting?.reason, status?.restartCount, status?.lastState?.terminated?.reason]),
+    [
+      [undefined, 0, undefined],
+      [undefined, 0, undefined],
+      ['RestartingAllContainers', 1, 'RestartingAllContainers'],
+      ['PodInitializing', 1, 'RestartingAllContainers'],
+      ['PodInitializing', 1, 'RestartingAllContainers'],
+      [undefined, 1, 'RestartingAllContainers'],
+    ],
+  );
+});
+
+test('an end that no rule names restarts nothing but what its policy says', () => {
+  const [, after] = told([
+    [run('app'), run('watcher')],
+    [run('app'), ended('watcher', 1)],
+  ]);
+  assert.ok(conditionsOf(after!).includes('AllContainersRestarting=False'));
+});
+
+test('a pod without such a rule has no such condition, and none has it while the feature is off', () => {
+  const has = (status: PodStatus) => status.conditions?.some(({ type }) => type === 'AllContainersRestarting') ?? false;
+  assert.equal(has(statusOf()), false);
+  const [off] = told([[run('app'), ended('watcher', 42)]], { restartAllContainers: false });
+  assert.equal(has(off!), false);
+});

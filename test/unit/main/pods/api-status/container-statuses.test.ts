@@ -19,6 +19,7 @@ interface Case {
   readonly waiting?: WaitingReasons;
   readonly kind?: ContainerKind;
   readonly deleted?: boolean;
+  readonly restarting?: boolean;
   readonly want: string;
 }
 
@@ -142,11 +143,42 @@ const cases: Case[] = [
     seen: [aRuntimeContainer()],
     want: 'waiting PodInitializing, restarts 0',
   },
+  {
+    name: 'that was removed to restart them all waits, and has ended for that',
+    before: { containerID: 'containerd://container-0', state: { running: {} }, restartCount: 2 },
+    restarting: true,
+    want: 'waiting RestartingAllContainers, last terminated 137 RestartingAllContainers, restarts 3',
+  },
+  {
+    name: 'that had ended and was removed to restart them all is counted once more',
+    before: { containerID: 'containerd://container-0', state: { terminated: { exitCode: 7 } }, restartCount: 0 },
+    restarting: true,
+    want: 'waiting RestartingAllContainers, last terminated 137 RestartingAllContainers, restarts 1',
+  },
+  {
+    name: 'that was removed to restart them all is counted once only',
+    before: { state: { waiting: { reason: 'RestartingAllContainers' } }, lastState: { terminated: { exitCode: 137 } }, restartCount: 3 },
+    restarting: true,
+    want: 'waiting ContainerCreating, last terminated 137, restarts 3',
+  },
+  {
+    name: 'that is not known while all are restarted ended for that',
+    seen: [aRuntimeContainer({ state: 'unknown' })],
+    before: { state: { running: {} }, restartCount: 1 },
+    restarting: true,
+    want: 'terminated 137 RestartingAllContainers, restarts 2',
+  },
+  {
+    name: 'that runs after an end that the runtime has forgotten is counted once more',
+    seen: [aRuntimeContainer({ id: 'container-1' as ContainerID })],
+    before: { containerID: 'containerd://container-0', state: { terminated: { exitCode: 1, reason: 'Error' } }, restartCount: 4 },
+    want: 'running, last terminated 1 Error, restarts 5, started, ready',
+  },
 ];
 
 function stateText(state: ContainerStatus['state']): string {
   if (state?.running) return 'running';
-  if (state?.terminated) return `terminated ${state.terminated.exitCode} ${state.terminated.reason ?? ''}`;
+  if (state?.terminated) return `terminated ${state.terminated.exitCode} ${state.terminated.reason ?? ''}`.trim();
   return `waiting ${state?.waiting?.reason ?? ''}`.trim();
 }
 
@@ -160,11 +192,22 @@ function summary(status: ContainerStatus): string {
   ].join(', ');
 }
 
-for (const { name, container = aContainer(), spec, seen = [], before, waiting = {}, kind = 'regular', deleted, want } of cases) {
+for (const {
+  name,
+  container = aContainer(),
+  spec,
+  seen = [],
+  before,
+  waiting = {},
+  kind = 'regular',
+  deleted,
+  restarting = false,
+  want,
+} of cases) {
   test(`status: a container ${name}`, () => {
     const pod = aPod({ spec: { ...spec }, ...(deleted ? { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } } : {}) });
     const previous = before ? [{ name: container.name, image: 'i', imageID: '', ready: false, restartCount: 0, ...before }] : [];
-    const input = { pod, status: aRuntimePodStatus({ containers: seen }), waiting, node: { runtimeName: 'containerd' } };
+    const input = { pod, status: aRuntimePodStatus({ containers: seen }), waiting, node: { runtimeName: 'containerd' }, restarting };
     const [status] = generateContainerStatuses(input, [container], previous, kind);
     assert.equal(summary(status!), want);
   });
@@ -175,9 +218,27 @@ test('status: a container shows its resources as the runtime really gave them', 
   const given = (cpuQuota: number, cpuShares: number) =>
     aRuntimeContainer({ resources: { cpuShares, cpuQuota, cpuPeriod: 100_000, memoryLimitBytes: 64 * 1024 * 1024 } });
   const shown = (seen: RuntimeContainerStatus) => {
-    const input = { pod: aPod(), status: aRuntimePodStatus({ containers: [seen] }), waiting: {}, node: { runtimeName: 'containerd' } };
+    const input = {
+      pod: aPod(),
+      status: aRuntimePodStatus({ containers: [seen] }),
+      waiting: {},
+      node: { runtimeName: 'containerd' },
+      restarting: false,
+    };
     return generateContainerStatuses(input, [container], [], 'regular')[0]?.resources;
   };
   assert.deepEqual(shown(given(50_000, 102)), container.resources);
   assert.deepEqual(shown(given(75_000, 205)), { requests: { cpu: '201m', memory: '64Mi' }, limits: { cpu: '750m', memory: '64Mi' } });
+});
+
+test('status: the image of a container is shown as the runtime refers to it, with the digest of its repository', () => {
+  const seen = aRuntimeContainer({ imageID: 'sha256:config', imageRef: 'local.example/app@sha256:manifest' });
+  const input = {
+    pod: aPod(),
+    status: aRuntimePodStatus({ containers: [seen] }),
+    waiting: {},
+    node: { runtimeName: 'r' },
+    restarting: false,
+  };
+  assert.equal(generateContainerStatuses(input, [aContainer()], [], 'regular')[0]?.imageID, 'local.example/app@sha256:manifest');
 });
