@@ -4,7 +4,7 @@
  *
  * A runtime that is not there when the kubelet starts is waited for, with `/healthz` up and the log saying so; upstream gives up.
  */
-import { availableParallelism, hostname } from 'node:os';
+import { availableParallelism, hostname, release } from 'node:os';
 import type { PlegMessage } from '../shared/contracts/pleg.ts';
 import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';
 import type { Logger } from '../shared/log/logger.ts';
@@ -18,6 +18,7 @@ import { NodeFactsSource } from './node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
 import { RuntimeState } from './node/runtime-state.ts';
 import type { KubeletStart } from './options.ts';
+import { sysctlAdmission } from './pods/admission.ts';
 import { containersToDelete } from './pods/container-deletor.ts';
 import { EventLog } from './pods/events.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
@@ -172,7 +173,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       podWorkers: workers,
       statuses,
       events,
-      admitHandlers: [],
+      admitHandlers: [sysctlAdmission(config.allowedUnsafeSysctls, release())],
       sourcesReady,
       logger: log('pod-updates'),
     });
@@ -204,6 +205,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     };
     const loop = new SyncLoop<PodUpdate>({
       runtimeErrors: () => runtimeState.errors(),
+      takeUpdates: () => sources.take(),
       handleUpdate: (update) => {
         podUpdates.handle(update);
         ready.addSource(update.source);
@@ -229,7 +231,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       httpCheckFrequencyMs: config.httpCheckFrequency,
       api: false,
       decode: (task) => pool.decodeManifest(task),
-      onUpdate: (update) => loop.onUpdate(update),
+      onReport: () => loop.onSourceReport(),
       onEvent: (event) => events.record(event),
       clock,
       logger: log('sources'),

@@ -4,7 +4,8 @@
  *
  * Upstream drains the due pods each second; here the loop is woken by whatever happens: an update, an event, a pod whose time has come.
  * A tick each second remains for the heartbeat, every second one of them is housekeeping's. While the runtime is down nothing is handed
- * on: it would only fail. What waits meanwhile is bounded: events are kept by pod and container, results by container and probe.
+ * on: it would only fail. What waits meanwhile is bounded: sources keep their last word, events are kept by pod and container, results
+ * by container and probe.
  */
 import type { PodLifecycleEvent } from '../shared/contracts/pleg.ts';
 import type { ProbeResult } from '../shared/contracts/probes.ts';
@@ -15,6 +16,8 @@ import type { Clock } from '../shared/time/clock.ts';
 export interface SyncLoopDependencies<Update> {
   /** Why the runtime can't be used now; null: it can. */
   readonly runtimeErrors: () => string | null;
+  /** Takes what the sources have changed. */
+  readonly takeUpdates: () => readonly Update[];
   readonly handleUpdate: (update: Update) => void;
   /** These pods changed in the runtime. */
   readonly handlePodSyncs: (uids: Iterable<PodUID>) => void;
@@ -42,7 +45,7 @@ const maxDiedContainers = 10_000;
 
 export class SyncLoop<Update> {
   readonly #deps: SyncLoopDependencies<Update>;
-  #updates: Update[] = [];
+  #reported = false;
   #changedPods = new Set<PodUID>();
   #died = new Map<ContainerID, PodUID>();
   #probeResults = new Map<string, ProbeResult>();
@@ -54,8 +57,9 @@ export class SyncLoop<Update> {
     this.#deps = dependencies;
   }
 
-  onUpdate(update: Update): void {
-    this.#updates.push(update);
+  /** A source has said which pods it has. */
+  onSourceReport(): void {
+    this.#reported = true;
     this.#ring();
   }
 
@@ -107,10 +111,9 @@ export class SyncLoop<Update> {
   }
 
   #iterate(): void {
-    const { handleUpdate, handlePodSyncs, handleContainerDied, handleProbeResults, takeDue } = this.#deps;
-    const updates = this.#updates;
-    this.#updates = [];
-    for (const update of updates) handleUpdate(update);
+    const { takeUpdates, handleUpdate, handlePodSyncs, handleContainerDied, handleProbeResults, takeDue } = this.#deps;
+    this.#reported = false;
+    for (const update of takeUpdates()) handleUpdate(update);
     if (this.#changedPods.size > 0) {
       const changed = this.#changedPods;
       this.#changedPods = new Set();
@@ -145,8 +148,8 @@ export class SyncLoop<Update> {
 
   /** Returns at the next thing that happens, and each second. */
   #somethingToDo(signal: AbortSignal): Promise<void> {
-    const waiting = this.#updates.length + this.#changedPods.size + this.#died.size + this.#probeResults.size;
-    if (waiting > 0 || this.#due || this.#housekeepingAtMs === -Infinity || signal.aborted) return nextTurn();
+    const waiting = this.#changedPods.size + this.#died.size + this.#probeResults.size;
+    if (waiting > 0 || this.#reported || this.#due || this.#housekeepingAtMs === -Infinity || signal.aborted) return nextTurn();
     return new Promise((resolve) => {
       const wake = () => {
         this.#ring = () => {};

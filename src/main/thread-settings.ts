@@ -31,7 +31,7 @@ export function plegSettings({ config }: KubeletOptions, snapshot: SharedArrayBu
 export function imagesSettings({ config }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<ImagesBirth> {
   return {
     runtimeEndpoint: config.containerRuntimeEndpoint,
-    imageEndpoint: config.imageServiceEndpoint === '' ? config.containerRuntimeEndpoint : config.imageServiceEndpoint,
+    imageEndpoint: imageEndpoint(config),
     runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
     serializeImagePulls: config.serializeImagePulls,
     maxParallelImagePulls: config.maxParallelImagePulls,
@@ -41,6 +41,11 @@ export function imagesSettings({ config }: KubeletOptions, snapshot: SharedArray
     containerLogsDir,
     snapshot,
   };
+}
+
+/** The runtime's own, unless images have another. */
+function imageEndpoint({ imageServiceEndpoint, containerRuntimeEndpoint }: KubeletOptions['config']): string {
+  return imageServiceEndpoint === '' ? containerRuntimeEndpoint : imageServiceEndpoint;
 }
 
 export function statsSettings(
@@ -66,6 +71,7 @@ export function serverSettings({ config }: KubeletOptions): Settings<ServerBirth
 export function podSyncSettings({ config, flags, featureGates, seccompDefault }: KubeletOptions, host: HostFacts): PodSyncSettings {
   return {
     runtimeEndpoint: config.containerRuntimeEndpoint,
+    imageEndpoint: imageEndpoint(config),
     runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
     rootDir: flags.rootDirectory,
     podLogsDir: config.podLogsDir,

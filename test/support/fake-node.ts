@@ -29,6 +29,7 @@ const facts: NodeFacts = {
   runtimeVersion: '2.0.0',
   networkReady: true,
   networkNotReadyMessage: '',
+  runtimeHandlers: [],
 };
 
 export interface FakeTask {

@@ -116,7 +116,7 @@ export class FakePlegRuntime implements PlegRuntime {
 
   async facts(signal: AbortSignal): Promise<RuntimeFacts> {
     await this.#call('facts', '', signal);
-    return { runtimeName: 'fake', runtimeVersion: '1', runtimeApiVersion: 'v1', conditions: [], cgroupDriver: null };
+    return { runtimeName: 'fake', runtimeVersion: '1', runtimeApiVersion: 'v1', conditions: [], handlers: [], cgroupDriver: null };
   }
 
   close(): void {

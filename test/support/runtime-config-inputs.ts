@@ -14,10 +14,12 @@ export const aNode: NodeFacts = {
   runtimeVersion: '1.7.24',
   networkReady: true,
   networkNotReadyMessage: '',
+  runtimeHandlers: [],
 };
 
 export const someSettings: PodSyncSettings = {
   runtimeEndpoint: 'unix:///run/containerd/containerd.sock',
+  imageEndpoint: 'unix:///run/containerd/containerd.sock',
   runtimeRequestTimeoutMs: 120_000,
   rootDir: '/var/lib/kubelet',
   podLogsDir: '/var/log/pods',

@@ -104,6 +104,7 @@ export class SyncBench {
 
   readonly settings: PodSyncSettings = {
     runtimeEndpoint: '',
+    imageEndpoint: '',
     runtimeRequestTimeoutMs: 120_000,
     rootDir: join(this.folder, 'kubelet'),
     podLogsDir: join(this.folder, 'pods'),
@@ -144,6 +145,7 @@ export class SyncBench {
       runtimeVersion: '1.0.0',
       networkReady: this.networkReady,
       networkNotReadyMessage: 'cni plugin not initialized',
+      runtimeHandlers: [],
     };
   }
 

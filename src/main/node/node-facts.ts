@@ -44,6 +44,7 @@ export class NodeFactsSource {
       allocatable,
       runtimeName: runtimeState.facts?.runtimeName ?? '',
       runtimeVersion: runtimeState.facts?.runtimeVersion ?? '',
+      runtimeHandlers: runtimeState.facts?.handlers ?? [],
       networkReady: networkProblem === null,
       networkNotReadyMessage: networkProblem ?? '',
     };

@@ -14,6 +14,8 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { podStartDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { generateApiPodStatus } from './api-status/index.ts';
+import { toApiTime } from './api-status/time.ts';
+import { countTerminations } from './count-terminations.ts';
 import { firstSeenMs } from './first-seen.ts';
 import type { PodLifecycle } from './pod-lifecycle.ts';
 
@@ -67,6 +69,7 @@ export class PodStatuses {
       nowMs: clock.now(),
     });
     if (entry && isDeepStrictEqual(entry.status, next)) return entry.status;
+    countTerminations(entry?.status, next);
     if (entry?.status.phase !== next.phase) {
       const { namespace, name } = pod.metadata;
       logger.info({ pod: `${namespace}/${name}`, podUID: uid, from: entry?.status.phase, to: next.phase }, 'Pod phase changed');
@@ -95,7 +98,8 @@ export class PodStatuses {
 
   /** A pod that was not admitted: it never runs. Upstream: rejectPod. */
   reject(pod: Pod, { reason, message }: FailedPod): void {
-    const status: PodStatus = { phase: 'Failed', reason, message: `Pod was rejected: ${message}`, qosClass: qosClass(pod) };
+    const startTime = toApiTime(this.#deps.clock.now());
+    const status: PodStatus = { phase: 'Failed', reason, message: `Pod was rejected: ${message}`, startTime, qosClass: qosClass(pod) };
     this.#entries.set(podUID(pod), { status, waiting: {} });
   }
 

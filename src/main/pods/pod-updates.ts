@@ -6,14 +6,12 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { PodUpdate } from '../sources/index.ts';
+import { countRejection, type AdmitHandler } from './admission.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference, type EventSink } from './events.ts';
 import type { PodManager } from './pod-manager.ts';
 import type { FailedPod, PodStatuses } from './pod-statuses.ts';
 import type { PodWorkers } from './pod-workers.ts';
-
-/** Why a pod can't run beside those that are active; null: it can. Asked in order, the first refusal counts. */
-export type AdmitHandler = (pod: Pod, active: readonly Pod[]) => FailedPod | null;
 
 export interface PodUpdatesDependencies {
   readonly podManager: PodManager;
@@ -66,6 +64,7 @@ export class PodUpdates {
       if (refusal) {
         events.record({ object: podReference(pod), type: 'Warning', ...refusal });
         statuses.reject(pod, refusal);
+        countRejection(refusal.reason);
         return;
       }
     }

@@ -1,6 +1,9 @@
 /**
  * Joins the sources of pods into one ordered stream of changes (upstream pkg/kubelet/config). It holds what each source said last;
  * what that means is decided in merge-pods.ts.
+ *
+ * Changes are found when they are taken, not when a source reports: a source that changes its mind while nobody takes (the runtime is
+ * down) leaves its last word and nothing else, so what waits here is never more than one snapshot for each source.
  */
 import type { Clock } from '../../shared/time/clock.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -11,8 +14,8 @@ import { mergePods, type PodSource, type PodsByUID, type PodUpdate } from './mer
 export interface PodConfigOptions {
   /** Every source there is: until each has reported once, no pod is known to be gone. */
   readonly sources: readonly PodSource[];
-  /** Called in order. A source's first report is told even when it is empty, as an ADD of no pods. */
-  readonly onUpdate: (update: PodUpdate) => void;
+  /** A source has reported: there may be something to take. */
+  readonly onReport: () => void;
   readonly onEvent: (event: RecordedEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -20,7 +23,10 @@ export interface PodConfigOptions {
 
 export class PodConfig {
   readonly #options: PodConfigOptions;
+  /** As they were last taken. */
   readonly #pods = new Map<PodSource, PodsByUID>();
+  /** What was reported since, the newest only. */
+  readonly #reported = new Map<PodSource, readonly Pod[]>();
 
   constructor(options: PodConfigOptions) {
     this.#options = options;
@@ -28,18 +34,32 @@ export class PodConfig {
 
   /** All pods that the source has now; what it had before and not any more is removed. */
   set(source: PodSource, snapshot: readonly Pod[]): void {
-    const { clock, onUpdate } = this.#options;
-    const known = this.#pods.get(source);
-    const { pods, updates, duplicates } = mergePods(known ?? new Map(), source, snapshot, new Date(clock.now()).toISOString());
-    for (const pod of duplicates) this.#refuse(pod, source);
-    this.#pods.set(source, pods);
-    for (const update of updates) onUpdate(update);
-    if (!known && updates.length === 0) onUpdate({ op: 'ADD', source, pods: [] });
+    this.#reported.set(source, snapshot);
+    this.#options.onReport();
   }
 
-  /** True from the moment at which the last of all sources has reported once. */
+  /**
+   * What has changed since this was last called, in the order in which it must be handled. A source's first report is told even when it
+   * is empty, as an ADD of no pods.
+   */
+  take(): PodUpdate[] {
+    const taken = [...this.#reported];
+    this.#reported.clear();
+    return taken.flatMap(([source, snapshot]) => this.#merge(source, snapshot));
+  }
+
+  /** True from the moment at which the first report of the last of all sources was taken. */
   seenAllSources(): boolean {
     return this.#options.sources.every((source) => this.#pods.has(source));
+  }
+
+  #merge(source: PodSource, snapshot: readonly Pod[]): readonly PodUpdate[] {
+    const known = this.#pods.get(source);
+    const seenAt = new Date(this.#options.clock.now()).toISOString();
+    const { pods, updates, duplicates } = mergePods(known ?? new Map(), source, snapshot, seenAt);
+    for (const pod of duplicates) this.#refuse(pod, source);
+    this.#pods.set(source, pods);
+    return known || updates.length > 0 ? updates : [{ op: 'ADD', source, pods: [] }];
   }
 
   #refuse(pod: Pod, source: PodSource): void {

@@ -21,8 +21,8 @@ export interface PodSourcesOptions {
   readonly api: boolean;
   /** The sync pool's. */
   readonly decode: DecodeManifest;
-  /** In order; the first may come before `start` has returned to its caller's next turn, never before it returns. */
-  readonly onUpdate: (update: PodUpdate) => void;
+  /** There may be something to take. Never called before `start` has returned. */
+  readonly onReport: () => void;
   readonly onEvent: (event: RecordedEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -75,7 +75,12 @@ export class PodSources {
     return new PodSources(sources, config, { file, http, closeFetcher: close });
   }
 
-  /** Every source has reported once. */
+  /** What has changed since this was last called: see PodConfig. */
+  take(): PodUpdate[] {
+    return this.config.take();
+  }
+
+  /** Every source has reported once, and that was taken. */
   seenAllSources(): boolean {
     return this.config.seenAllSources();
   }

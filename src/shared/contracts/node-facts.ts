@@ -8,6 +8,8 @@ export interface NodeFacts {
   readonly allocatable: NodeResources;
   readonly runtimeName: string;
   readonly runtimeVersion: string;
+  /** Empty where the runtime does not say (containerd before 2.0). */
+  readonly runtimeHandlers: readonly RuntimeHandlerFacts[];
   /** The runtime's network is ready: without it only hostNetwork pods may start. */
   readonly networkReady: boolean;
   readonly networkNotReadyMessage: string;
@@ -18,4 +20,11 @@ export interface NodeResources {
   readonly memoryBytes: number;
   readonly ephemeralStorageBytes: number;
   readonly pods: number;
+}
+
+/** What the runtime can do under one of its handlers; `''` names its default. */
+export interface RuntimeHandlerFacts {
+  readonly name: string;
+  readonly recursiveReadOnlyMounts: boolean;
+  readonly userNamespaces: boolean;
 }

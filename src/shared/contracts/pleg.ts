@@ -1,6 +1,7 @@
 /** The pleg thread: the only one that lists the runtime, and the pod cache's only writer. */
 import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
+import type { RuntimeHandlerFacts } from './node-facts.ts';
 import type { RuntimePodStatus } from './runtime-status.ts';
 import type { ThreadBirth } from './thread.ts';
 
@@ -39,6 +40,7 @@ export interface RuntimeFacts {
   readonly runtimeApiVersion: string;
   /** `RuntimeReady`, `NetworkReady` and whatever else the runtime reports; the status is true for "good". */
   readonly conditions: readonly { readonly type: string; readonly status: boolean; readonly reason: string; readonly message: string }[];
+  readonly handlers: readonly RuntimeHandlerFacts[];
   /** Null where the runtime does not answer RuntimeConfig (containerd before 2.0): the configuration's own driver holds. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
 }

@@ -23,6 +23,7 @@ export interface PodSyncBirth extends Omit<ThreadBirth, 'metrics' | 'heartbeatRo
 /** The part of the configuration that a sync needs. */
 export interface PodSyncSettings {
   readonly runtimeEndpoint: string;
+  readonly imageEndpoint: string;
   readonly runtimeRequestTimeoutMs: number;
   readonly rootDir: string;
   readonly podLogsDir: string;

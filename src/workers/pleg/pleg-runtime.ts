@@ -113,7 +113,7 @@ export class CriPlegRuntime implements PlegRuntime {
   async facts(signal: AbortSignal): Promise<RuntimeFacts> {
     const limits = { deadlineMs: this.#requestTimeoutMs, signal };
     const { runtime } = this.#cri;
-    const [version, { status }, config] = await Promise.all([
+    const [version, { status, runtimeHandlers }, config] = await Promise.all([
       runtime.call('version', {}, limits),
       runtime.call('status', {}, limits),
       runtime.call('runtimeConfig', {}, limits).catch((err: unknown) => {
@@ -127,6 +127,11 @@ export class CriPlegRuntime implements PlegRuntime {
       runtimeVersion: version.runtimeVersion,
       runtimeApiVersion: version.runtimeApiVersion,
       conditions: status.conditions.map(({ type, status: isTrue, reason, message }) => ({ type, status: isTrue, reason, message })),
+      handlers: runtimeHandlers.map(({ name, features }) => ({
+        name,
+        recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
+        userNamespaces: features?.userNamespaces ?? false,
+      })),
       cgroupDriver: config?.linux ? (config.linux.cgroupDriver === CgroupDriver.CGROUPFS ? 'cgroupfs' : 'systemd') : null,
     };
   }

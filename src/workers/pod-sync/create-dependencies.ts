@@ -15,14 +15,16 @@ import { PodVolumes } from './volumes/index.ts';
 /** Connects to nothing yet: the first call does. */
 export async function createDependencies(settings: PodSyncSettings, logger: Logger): Promise<PodSyncDependencies> {
   const clock = systemClock;
-  const client = new CriClient({ endpoint: settings.runtimeEndpoint, onCall: countRuntimeOperation });
+  const connect = (endpoint: string) => new CriClient({ endpoint, onCall: countRuntimeOperation });
+  const client = connect(settings.runtimeEndpoint);
+  const images = settings.imageEndpoint === settings.runtimeEndpoint ? client : connect(settings.imageEndpoint);
   // A resolv.conf that cannot be read must not keep pods from being ended: it is left out of what lasts.
   const { hugePageSizes, selinuxEnabled } = await new HostFactsReader({ ...settings, resolvConf: '' }).read();
   const { rootDir, clusterDomain, featureGates, cgroupFsRoot, cgroupVersion } = settings;
   const tree = new CgroupTree({ root: cgroupFsRoot, version: cgroupVersion, clock, logger });
   return {
     settings,
-    runtime: podRuntime(client, settings.runtimeRequestTimeoutMs),
+    runtime: podRuntime(client.runtime, images.images, settings.runtimeRequestTimeoutMs),
     cgroups: new PodCgroups({ settings, tree, hugePageSizes, clock, logger }),
     volumes: new PodVolumes({ rootDir, clusterDomain, featureGates, helper: new HelperClient({ logger }), logger, selinuxEnabled }),
     host: new HostFactsReader(settings),

@@ -24,6 +24,7 @@ async function aNode(t: TestContext, threads = 2) {
   const settings = {
     ...bench.settings,
     runtimeEndpoint: runtime.endpoint,
+    imageEndpoint: runtime.endpoint,
     cgroupsPerQOS: false,
     rootDir: join(folder, 'kubelet'),
     podLogsDir: join(folder, 'pods'),

@@ -33,6 +33,7 @@ function startAll() {
   const limits = { runtimeRequestTimeoutMs: 2000, podLogsDir: join(folder, 'pods'), containerLogsDir: join(folder, 'containers') };
   const settings = {
     runtimeEndpoint,
+    imageEndpoint: runtimeEndpoint,
     ...limits,
     rootDir: folder,
     seccompDefault: false,

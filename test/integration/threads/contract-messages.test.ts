@@ -78,6 +78,7 @@ const node: NodeFacts = {
   runtimeVersion: '1.7',
   networkReady: true,
   networkNotReadyMessage: '',
+  runtimeHandlers: [{ name: '', recursiveReadOnlyMounts: true, userNamespaces: false }],
 };
 const request: images.EnsureImageRequest = {
   podUID,
@@ -125,6 +126,7 @@ const samples: Record<string, readonly unknown[]> = {
       runtimeName: 'containerd',
       runtimeVersion: '1.7',
       runtimeApiVersion: 'v1',
+      handlers: [{ name: '', recursiveReadOnlyMounts: true, userNamespaces: false }],
       conditions: [{ type: 'NetworkReady', status: false, reason: 'r', message: 'm' }],
       cgroupDriver: null,
     },

@@ -19,9 +19,10 @@ function aLoop({ sourcesReady = true }: { sourcesReady?: boolean } = {}) {
   const { logger, lines } = aLogger();
   const stop = new AbortController();
   const did: string[] = [];
-  const node = { problem: null as string | null, due: [] as PodUID[], sourcesReady, beats: 0 };
+  const node = { updates: [] as string[], problem: null as string | null, due: [] as PodUID[], sourcesReady, beats: 0 };
   const loop = new SyncLoop<string>({
     runtimeErrors: () => node.problem,
+    takeUpdates: () => node.updates.splice(0),
     handleUpdate: (update) => did.push(update),
     handlePodSyncs: (uids) => did.push(`sync ${[...uids].join(' ')}`),
     handleContainerDied: (_, id) => did.push(`died ${id}`),
@@ -38,14 +39,18 @@ function aLoop({ sourcesReady = true }: { sourcesReady?: boolean } = {}) {
     stop.abort();
     await running;
   };
-  return { clock, lines, did, node, loop, end };
+  const report = (update: string) => {
+    node.updates.push(update);
+    loop.onSourceReport();
+  };
+  return { clock, lines, did, node, loop, report, end };
 }
 const withoutHousekeeping = (did: string[]) => did.filter((what) => !what.startsWith('housekeeping'));
 
 test('what happens is handled at once, not at the next tick', async () => {
-  const { did, node, loop, end } = aLoop();
+  const { did, node, loop, report, end } = aLoop();
   await settle();
-  loop.onUpdate('ADD web');
+  report('ADD web');
   await settle();
   loop.onLifecycleEvents([died('web')]);
   await settle();
@@ -74,10 +79,10 @@ test('a container that was removed is no reason to look at its pod', async () =>
 });
 
 test('while the runtime is down nothing is handed on, and nothing is lost', async () => {
-  const { clock, lines, did, node, loop, end } = aLoop();
+  const { clock, lines, did, node, report, end } = aLoop();
   node.problem = 'container runtime is down';
-  loop.onUpdate('ADD web');
-  loop.onUpdate('ADD job');
+  report('ADD web');
+  report('ADD job');
   // The loop was waiting for work; it finds the runtime down when it is woken.
   await clock.advance(20_000);
   assert.deepEqual(withoutHousekeeping(did), []);

@@ -63,3 +63,13 @@ test('a port of zero is no listener', () => {
   assert.equal(healthz, null);
   assert.deepEqual(readOnly, { address: '192.0.2.1', port: 10255 });
 });
+
+test('images are asked of the runtime itself, unless they have an endpoint of their own', () => {
+  const containerRuntimeEndpoint = 'unix:///run/runtime.sock';
+  const imagesOf = (fields: Partial<KubeletConfiguration>) => {
+    const given = options({ containerRuntimeEndpoint, ...fields });
+    return [imagesSettings(given, new SharedArrayBuffer(0)).imageEndpoint, podSyncSettings(given, host).imageEndpoint];
+  };
+  assert.deepEqual(imagesOf({}), [containerRuntimeEndpoint, containerRuntimeEndpoint]);
+  assert.deepEqual(imagesOf({ imageServiceEndpoint: 'unix:///run/images.sock' }), ['unix:///run/images.sock', 'unix:///run/images.sock']);
+});

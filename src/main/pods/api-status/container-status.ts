@@ -1,7 +1,8 @@
 /** One container as the API shows it, from the runtime's view of one instance of it. */
 import type { RuntimeContainerResources, RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
-import type { Container, ContainerState, ContainerStatus, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
+import type { Container, ContainerState, ContainerStatus, ResourceRequirements, VolumeMount } from '../../../shared/kubernetes/api.ts';
 import { formatQuantity, milliValue, quantityOf } from '../../../shared/kubernetes/quantity.ts';
+import { recursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { restartingAllContainers } from './restart-all.ts';
 import { toOptionalApiTime } from './time.ts';
 
@@ -9,14 +10,14 @@ export interface ContainerContext {
   readonly container: Container;
   readonly before: ContainerStatus | undefined;
   readonly runtimeName: string;
+  /** The pod's runtime handler can make what is below a read-only mount read-only too. */
+  readonly supportsRecursiveReadOnly: boolean;
   /** All containers of its pod are to be restarted (isRestartingAll). */
   readonly restarting: boolean;
 }
 
-export function toContainerStatus(
-  seen: RuntimeContainerStatus,
-  { container, before, runtimeName, restarting }: ContainerContext,
-): ContainerStatus {
+export function toContainerStatus(seen: RuntimeContainerStatus, context: ContainerContext): ContainerStatus {
+  const { container, before, runtimeName, restarting } = context;
   const containerID = `${runtimeName}://${seen.id}`;
   const lost = seen.state === 'unknown' && before?.state?.running !== undefined;
   return {
@@ -30,7 +31,9 @@ export function toContainerStatus(
     containerID,
     ...(container.resources?.requests ? { allocatedResources: container.resources.requests } : {}),
     resources: shownResources(container, seen),
-    ...(container.volumeMounts?.length ? { volumeMounts: before?.volumeMounts ?? container.volumeMounts.map(toMountStatus) } : {}),
+    ...(container.volumeMounts?.length
+      ? { volumeMounts: before?.volumeMounts ?? container.volumeMounts.map((mount) => toMountStatus(mount, context)) }
+      : {}),
     ...(seen.user ? { user: { linux: { ...seen.user } } } : {}),
   };
 }
@@ -76,10 +79,18 @@ function optional<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K],
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
-type VolumeMount = NonNullable<Container['volumeMounts']>[number];
+function toMountStatus(mount: VolumeMount, context: ContainerContext): NonNullable<ContainerStatus['volumeMounts']>[number] {
+  const { name, mountPath, readOnly } = mount;
+  return { name, mountPath, ...(readOnly ? { readOnly, recursiveReadOnly: recursiveMode(mount, context) } : {}) };
+}
 
-function toMountStatus({ name, mountPath, readOnly }: VolumeMount): NonNullable<ContainerStatus['volumeMounts']>[number] {
-  return { name, mountPath, ...(readOnly ? { readOnly, recursiveReadOnly: 'Disabled' } : {}) };
+/** A container that asks for what cannot be does not start, and its waiting reason says why. */
+function recursiveMode(mount: VolumeMount, { supportsRecursiveReadOnly }: ContainerContext): 'Enabled' | 'Disabled' {
+  try {
+    return recursiveReadOnly(mount, supportsRecursiveReadOnly) ? 'Enabled' : 'Disabled';
+  } catch {
+    return 'Disabled';
+  }
 }
 
 /** Below these, what the runtime has says less than what was asked for (upstream cm.MinMilliCPULimit, cm.MinShares). */

@@ -6,6 +6,7 @@
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../../shared/kubernetes/api.ts';
+import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { toContainerStatus } from './container-status.ts';
 import { removedLastState, removedState } from './restart-all.ts';
@@ -18,7 +19,7 @@ export interface ContainerStatusesInput {
   readonly pod: Pod;
   readonly status: RuntimePodStatus | null;
   readonly waiting: WaitingReasons;
-  readonly node: Pick<NodeFacts, 'runtimeName'>;
+  readonly node: Pick<NodeFacts, 'runtimeName'> & Partial<Pick<NodeFacts, 'runtimeHandlers'>>;
   /** All of the pod's containers are to be restarted (isRestartingAll). */
   readonly restarting: boolean;
 }
@@ -47,7 +48,15 @@ function fromRuntime(
   before: ContainerStatus | undefined,
 ): ContainerStatus {
   if (!newest) return withoutRuntime(input, container, before);
-  const context = { container, before, runtimeName: input.node.runtimeName, restarting: input.restarting };
+  const { runtimeName, runtimeHandlers = [] } = input.node;
+  const handler = input.status?.sandboxes[0]?.runtimeHandler ?? '';
+  const context = {
+    container,
+    before,
+    runtimeName,
+    supportsRecursiveReadOnly: supportsRecursiveReadOnly(runtimeHandlers, handler),
+    restarting: input.restarting,
+  };
   const status = toContainerStatus(newest, context);
   if (older) return { ...status, lastState: toContainerStatus(older, context).state ?? {} };
   return { ...status, lastState: lastStateOf(status, before) };

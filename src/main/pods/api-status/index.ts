@@ -24,7 +24,7 @@ export interface ApiStatusInput {
   readonly previous: PodStatus | undefined;
   /** Why containers do not run, from the last sync. */
   readonly waiting: WaitingReasons;
-  readonly node: Pick<NodeFacts, 'hostIPs' | 'runtimeName'>;
+  readonly node: Pick<NodeFacts, 'hostIPs' | 'runtimeName'> & Partial<Pick<NodeFacts, 'runtimeHandlers'>>;
   readonly lifecycle: {
     /** None of its containers will be started again. */
     readonly terminating: boolean;

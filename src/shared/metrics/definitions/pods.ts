@@ -44,6 +44,16 @@ export const orphanedRuntimePods = counter(
   'kubelet_orphaned_runtime_pods_total',
   'Number of pods that have been detected in the container runtime without being already known to the pod worker.',
 );
+export const admissionRejections = counter(
+  'kubelet_admission_rejections_total',
+  'Cumulative number pod admission rejections by the Kubelet.',
+  ['reason'],
+);
+export const terminatedContainers = counter('kubelet_terminated_containers_total', 'Cumulative number of container terminations.', [
+  'container_type',
+  'exit_code',
+  'reason',
+]);
 
 export const startPermitLimit = gauge(
   'kubelet_start_permits_limit',

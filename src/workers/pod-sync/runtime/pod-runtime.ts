@@ -53,8 +53,8 @@ const containerStates: Readonly<Record<number, FoundContainer['state']>> = {
   [ContainerState.CONTAINER_EXITED]: 'exited',
 };
 
-/** The runtime behind a CRI client. `timeoutMs` is runtimeRequestTimeout. */
-export function podRuntime({ runtime, images }: CriClient, timeoutMs: number): PodRuntime {
+/** By the runtime's service, and the image service, which may be another's. `timeoutMs` is runtimeRequestTimeout. */
+export function podRuntime(runtime: CriClient['runtime'], images: CriClient['images'], timeoutMs: number): PodRuntime {
   const limits = { deadlineMs: timeoutMs };
   return {
     runPodSandbox: async (config, runtimeHandler) => {

@@ -9,6 +9,7 @@ import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { containerLogsDirectory } from '../../../shared/kubernetes/paths.ts';
+import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { newest } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { podIPForHooks, runHook } from '../hooks/run-hook.ts';
@@ -17,6 +18,7 @@ import { makeContainerConfig, makeEnvironment, type HostFacts } from '../runtime
 import { descriptionOf } from '../runtime/pod-runtime.ts';
 import { createContainer } from './create-container.ts';
 import { restartCountByLogs } from './container-logs.ts';
+import { runtimeHandlerOf } from './create-sandbox.ts';
 import { ensureImage, ensureImageVolumes } from './ensure-image.ts';
 import { linkContainerLog } from './link-log.ts';
 import { StaleStatus } from './stale-status.ts';
@@ -65,8 +67,9 @@ async function makeConfig(
   const { signal } = line;
   const envFiles = await volumes.readEnvFiles(pod, container, signal);
   const env = makeEnvironment({ pod, container, node, settings, podIPs, envFiles });
+  const supportsRRO = supportsRecursiveReadOnly(node.runtimeHandlers, runtimeHandlerOf(pod));
   const [mounts, imageUser] = await Promise.all([
-    volumes.makeContainerMounts({ pod, container, env, podIPs, supportsRecursiveReadOnly: false, imageVolumes, signal }),
+    volumes.makeContainerMounts({ pod, container, env, podIPs, supportsRecursiveReadOnly: supportsRRO, imageVolumes, signal }),
     runtime.imageUser(imageRef),
   ]);
   return makeContainerConfig({

@@ -7,9 +7,10 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume, VolumeMount } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { podContainerDir, podVolumeDir, subpathTarget } from '../../../shared/kubernetes/paths.ts';
+import { recursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import type { PodHostname } from '../runtime-config/hostname.ts';
 import { writeHostsFile } from './etc-hosts.ts';
-import { mountPropagation, recursiveReadOnly, subPathOf } from './mount-options.ts';
+import { mountPropagation, subPathOf } from './mount-options.ts';
 import type { ContainerMountsInput, PodVolumesOptions } from './types.ts';
 import { kindOf, pluginNames, type VolumeKind } from './volume-kind.ts';
 

@@ -19,22 +19,6 @@ export function mountPropagation(mode: string | undefined): MountPropagation {
   }
 }
 
-/** Throws an Error when it is asked for where it cannot be. */
-export function recursiveReadOnly(
-  { name, readOnly, recursiveReadOnly: mode, mountPropagation: propagation }: VolumeMount,
-  isSupported: boolean,
-): boolean {
-  if (mode === undefined || mode === 'Disabled') return false;
-  const fail = (why: string) => new Error(`failed to resolve recursive read-only mode: ${why}`);
-  const wanted = `volume ${goQuote(name)} requested recursive read-only mode, but it is not`;
-  if (!readOnly) throw fail(`${wanted} read-only`);
-  if (propagation !== undefined && propagation !== 'None') throw fail(`${wanted} compatible with propagation ${goQuote(propagation)}`);
-  if (mode === 'IfPossible') return isSupported;
-  if (mode !== 'Enabled') throw fail(`unknown recursive read-only mode ${goQuote(mode)}`);
-  if (!isSupported) throw fail(`${wanted} supported by the runtime`);
-  return true;
-}
-
 type Env = readonly { readonly name: string; readonly value: string }[];
 
 /** The subPath with its variables replaced; empty: all of the volume. Throws an Error when it could lead out, or a variable is missing. */

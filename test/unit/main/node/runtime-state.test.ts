@@ -10,6 +10,7 @@ const facts = (runtimeReady = true, networkReady = true): RuntimeFacts => ({
   runtimeName: 'containerd',
   runtimeVersion: '2.0.0',
   runtimeApiVersion: 'v1',
+  handlers: [],
   conditions: [condition('RuntimeReady', runtimeReady), condition('NetworkReady', networkReady)],
   cgroupDriver: null,
 });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PodConfig, SourcesReady } from '../../../../src/main/sources/pod-config.ts';
-import type { PodUpdate } from '../../../../src/main/sources/merge-pods.ts';
 import type { RecordedEvent } from '../../../../src/shared/contracts/pod-sync.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
@@ -10,38 +9,44 @@ import { aLogger } from '../../../support/logger.ts';
 const aPod = (uid: string): Pod => ({ metadata: { name: 'web', namespace: 'default', uid }, spec: { containers: [] } });
 
 function aPodConfig() {
-  const [updates, events]: [PodUpdate[], RecordedEvent[]] = [[], []];
+  const events: RecordedEvent[] = [];
+  const reports = { count: 0 };
   const config = new PodConfig({
     sources: ['file', 'http'],
-    onUpdate: (update) => updates.push(update),
+    onReport: () => (reports.count += 1),
     onEvent: (event) => events.push(event),
     clock: new FakeClock(),
     logger: aLogger().logger,
   });
-  return { config, updates, events };
+  return { config, events, reports };
 }
 
 test('a source that has no pods is told as an empty ADD, once', () => {
-  const { config, updates } = aPodConfig();
+  const { config, reports } = aPodConfig();
   config.set('file', []);
+  assert.equal(reports.count, 1);
+  assert.deepEqual(config.take(), [{ op: 'ADD', source: 'file', pods: [] }]);
   config.set('file', []);
-  assert.deepEqual(updates, [{ op: 'ADD', source: 'file', pods: [] }]);
+  assert.deepEqual(config.take(), []);
 });
 
-test('all sources are seen when the last has reported', () => {
+test('all sources are seen when the first report of the last was taken', () => {
   const { config } = aPodConfig();
   config.set('file', []);
+  config.take();
   assert.equal(config.seenAllSources(), false);
   config.set('http', []);
+  assert.equal(config.seenAllSources(), false);
+  config.take();
   assert.equal(config.seenAllSources(), true);
 });
 
 test("one source's report removes nothing of another's", () => {
-  const { config, updates } = aPodConfig();
+  const { config } = aPodConfig();
   config.set('file', [aPod('one')]);
   config.set('http', []);
   assert.deepEqual(
-    updates.map(({ op, source }) => [op, source]),
+    config.take().map(({ op, source }) => [op, source]),
     [
       ['ADD', 'file'],
       ['ADD', 'http'],
@@ -49,9 +54,26 @@ test("one source's report removes nothing of another's", () => {
   );
 });
 
+test('of what a source says while nobody takes it, the last word counts', () => {
+  const { config } = aPodConfig();
+  config.set('file', [aPod('one')]);
+  config.take();
+  for (let change = 0; change < 100; change += 1) config.set('file', change % 2 === 0 ? [] : [aPod(`other-${change}`)]);
+  config.set('file', [aPod('two')]);
+  assert.deepEqual(
+    config.take().map(({ op, pods }) => [op, pods.map(({ metadata }) => metadata.uid)]),
+    [
+      ['REMOVE', ['one']],
+      ['ADD', ['two']],
+    ],
+  );
+  assert.deepEqual(config.take(), []);
+});
+
 test('a duplicate name is an event on the pod that is ignored', () => {
   const { config, events } = aPodConfig();
   config.set('file', [aPod('one'), aPod('two')]);
+  config.take();
   assert.deepEqual(events, [
     {
       object: { kind: 'Pod', name: 'web', namespace: 'default', uid: 'two' },

@@ -242,3 +242,18 @@ test('status: the image of a container is shown as the runtime refers to it, wit
   };
   assert.equal(generateContainerStatuses(input, [aContainer()], [], 'regular')[0]?.imageID, 'local.example/app@sha256:manifest');
 });
+
+for (const [handlers, mode, want] of [
+  [[{ name: '', recursiveReadOnlyMounts: true, userNamespaces: false }], 'IfPossible', 'Enabled'],
+  [[], 'IfPossible', 'Disabled'],
+  [[], 'Enabled', 'Disabled'],
+  [[{ name: '', recursiveReadOnlyMounts: true, userNamespaces: false }], undefined, 'Disabled'],
+] as const) {
+  test(`status: a read-only mount (${mode}) is shown as ${want} with ${handlers.length} handlers`, () => {
+    const mount = { name: 'v', mountPath: '/v', readOnly: true, ...(mode && { recursiveReadOnly: mode }) };
+    const node = { runtimeName: 'r', runtimeHandlers: handlers };
+    const input = { pod: aPod(), status: aRuntimePodStatus({ containers: [aRuntimeContainer()] }), waiting: {}, node, restarting: false };
+    const [status] = generateContainerStatuses(input, [aContainer({ volumeMounts: [mount] })], [], 'regular');
+    assert.deepEqual(status?.volumeMounts, [{ name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly: want }]);
+  });
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Volume, VolumeMount } from '../../../../../src/shared/kubernetes/api.ts';
 import { validatePath } from '../../../../../src/workers/pod-sync/volumes/atomic-writer.ts';
-import { mountPropagation, recursiveReadOnly, subPathOf } from '../../../../../src/workers/pod-sync/volumes/mount-options.ts';
+import { mountPropagation, subPathOf } from '../../../../../src/workers/pod-sync/volumes/mount-options.ts';
 import { nestedMountpoints } from '../../../../../src/workers/pod-sync/volumes/nested-mountpoints.ts';
 import { kindOf, usedVolumes } from '../../../../../src/workers/pod-sync/volumes/volume-kind.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
@@ -31,28 +31,6 @@ for (const [path, want] of [
 test('propagation has three modes, and none is the default', () => {
   assert.deepEqual([undefined, 'None', 'HostToContainer', 'Bidirectional'].map(mountPropagation), [0, 0, 1, 2]);
 });
-
-const rro: readonly [fields: Partial<VolumeMount>, supported: boolean, want: boolean | RegExp][] = [
-  [{}, true, false],
-  [{ recursiveReadOnly: 'Disabled' }, true, false],
-  [{ readOnly: true, recursiveReadOnly: 'IfPossible' }, false, false],
-  [{ readOnly: true, recursiveReadOnly: 'IfPossible' }, true, true],
-  [{ readOnly: true, recursiveReadOnly: 'Enabled' }, true, true],
-  [{ readOnly: true, recursiveReadOnly: 'Enabled' }, false, /not supported by the runtime/],
-  [{ recursiveReadOnly: 'IfPossible' }, true, /not read-only/],
-  [
-    { readOnly: true, recursiveReadOnly: 'Enabled', mountPropagation: 'HostToContainer' },
-    true,
-    /not compatible with propagation "HostToContainer"/,
-  ],
-  [{ readOnly: true, recursiveReadOnly: 'Perhaps' }, true, /unknown recursive read-only mode "Perhaps"/],
-];
-for (const [fields, supported, want] of rro) {
-  test(`recursive read-only ${JSON.stringify(fields)} on a runtime that ${supported ? 'has' : 'lacks'} it: ${want}`, () => {
-    if (typeof want === 'boolean') assert.equal(recursiveReadOnly(mount(fields), supported), want);
-    else assert.throws(() => recursiveReadOnly(mount(fields), supported), want);
-  });
-}
 
 test('a subPath is taken as it is, a subPathExpr is expanded', () => {
   const env = [{ name: 'POD', value: 'web' }];

@@ -1,0 +1,28 @@
+/**
+ * recursiveReadOnly: whether what is mounted below a read-only volume is read-only too. Asked by syncs, which mount it so, and by the API
+ * status, which says so (upstream kubelet_pods.go resolveRecursiveReadOnly, runtimeHandlerSupportsRecursiveReadOnlyMounts).
+ */
+import type { RuntimeHandlerFacts } from '../contracts/node-facts.ts';
+import type { VolumeMount } from './api.ts';
+import { goQuote } from './go-text.ts';
+
+/** A handler of which the runtime says nothing has no features. `''` is the runtime's default. */
+export function supportsRecursiveReadOnly(handlers: readonly RuntimeHandlerFacts[], handler: string): boolean {
+  return handlers.find(({ name }) => name === handler)?.recursiveReadOnlyMounts ?? false;
+}
+
+/** Throws an Error when it is asked for where it cannot be. */
+export function recursiveReadOnly(
+  { name, readOnly, recursiveReadOnly: mode, mountPropagation: propagation }: VolumeMount,
+  isSupported: boolean,
+): boolean {
+  if (mode === undefined || mode === 'Disabled') return false;
+  const fail = (why: string) => new Error(`failed to resolve recursive read-only mode: ${why}`);
+  const wanted = `volume ${goQuote(name)} requested recursive read-only mode, but it is not`;
+  if (!readOnly) throw fail(`${wanted} read-only`);
+  if (propagation !== undefined && propagation !== 'None') throw fail(`${wanted} compatible with propagation ${goQuote(propagation)}`);
+  if (mode === 'IfPossible') return isSupported;
+  if (mode !== 'Enabled') throw fail(`unknown recursive read-only mode ${goQuote(mode)}`);
+  if (!isSupported) throw fail(`${wanted} supported by the runtime`);
+  return true;
+}
