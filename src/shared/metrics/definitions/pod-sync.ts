@@ -9,6 +9,24 @@ export const startedContainersErrors = counter(
   'Cumulative number of errors when starting containers',
   ['container_type', 'code'],
 );
+export const runPodSandboxDuration = histogram(
+  'kubelet_run_podsandbox_duration_seconds',
+  'Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.',
+  ['runtime_handler'],
+);
+export const runPodSandboxErrors = counter(
+  'kubelet_run_podsandbox_errors_total',
+  'Cumulative number of the run_podsandbox operation errors by RuntimeClass.Handler.',
+  ['runtime_handler'],
+);
+export const imageVolumesRequested = counter('kubelet_image_volume_requested_total', 'Number of requested image volumes.', [], 'BETA');
+export const imageVolumesMounted = counter(
+  'kubelet_image_volume_mounted_succeed_total',
+  'Number of successful image volume mounts.',
+  [],
+  'BETA',
+);
+export const imageVolumesFailed = counter('kubelet_image_volume_mounted_errors_total', 'Number of failed image volume mounts.', [], 'BETA');
 export const cgroupManagerDuration = histogram(
   'kubelet_cgroup_manager_duration_seconds',
   'Duration in seconds for cgroup manager operations. Broken down by method.',
@@ -17,4 +35,8 @@ export const cgroupManagerDuration = histogram(
 export const lifecycleHttpFallbacks = counter(
   'kubelet_lifecycle_handler_http_fallbacks_total',
   'The number of times lifecycle handlers successfully fell back to http from https.',
+);
+export const sleepHooksTerminated = counter(
+  'kubelet_sleep_action_terminated_early_total',
+  'The number of times lifecycle sleep handler got terminated before it finishes',
 );

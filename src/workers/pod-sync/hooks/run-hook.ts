@@ -2,7 +2,7 @@
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
-import { lifecycleHttpFallbacks } from '../../../shared/metrics/definitions/pod-sync.ts';
+import { lifecycleHttpFallbacks, sleepHooksTerminated } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../events.ts';
 import { rpcErrorOf } from '../runtime/pod-runtime.ts';
@@ -36,7 +36,7 @@ export async function runHook(context: HookContext, hook: Hook, reason: string, 
   try {
     if (handler.exec) await runExec(context, hook, handler.exec.command ?? [], signal);
     else if (handler.httpGet) await runHttpGet(context, hook, handler.httpGet, signal);
-    else if (handler.sleep) await context.clock.sleep(handler.sleep.seconds * 1000, signal);
+    else if (handler.sleep) await runSleep(context, handler.sleep.seconds, signal);
     else throw new Error('invalid handler: it has neither exec, httpGet nor sleep');
   } catch (err) {
     signal.throwIfAborted();
@@ -49,6 +49,15 @@ function nameOf({ exec, httpGet, sleep }: LifecycleHandler): string {
   if (exec) return `Exec lifecycle hook ([${(exec.command ?? []).join(' ')}])`;
   if (httpGet) return `HTTP lifecycle hook (${httpGet.path ?? ''})`;
   return sleep ? `Sleep lifecycle hook (${sleep.seconds})` : 'Lifecycle hook';
+}
+
+async function runSleep({ clock }: HookContext, seconds: number, signal: AbortSignal): Promise<void> {
+  try {
+    await clock.sleep(seconds * 1000, signal);
+  } catch (err) {
+    sleepHooksTerminated.inc();
+    throw err;
+  }
 }
 
 async function runExec({ runtime }: HookContext, hook: Hook, command: readonly string[], signal: AbortSignal): Promise<void> {

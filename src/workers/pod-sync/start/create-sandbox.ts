@@ -5,6 +5,7 @@ import type { PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
+import { runPodSandboxDuration, runPodSandboxErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { StaleStatus } from './stale-status.ts';
 
@@ -14,12 +15,24 @@ export async function createSandbox(context: TaskContext, pod: Pod, config: PodS
   await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
   return context.line.withPermit('sandbox', async () => {
     try {
-      return await context.runtime.runPodSandbox(config, runtimeHandler);
+      return await run(context, config, runtimeHandler);
     } catch (err) {
       await clearTheWay(context, config, err);
-      return context.runtime.runPodSandbox(config, runtimeHandler);
+      return run(context, config, runtimeHandler);
     }
   });
+}
+
+async function run({ runtime, clock }: TaskContext, config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID> {
+  const beganAtMs = clock.monotonic();
+  try {
+    return await runtime.runPodSandbox(config, runtimeHandler);
+  } catch (err) {
+    runPodSandboxErrors.inc({ runtime_handler: runtimeHandler });
+    throw err;
+  } finally {
+    runPodSandboxDuration.observe((clock.monotonic() - beganAtMs) / 1000, { runtime_handler: runtimeHandler });
+  }
 }
 
 /**

@@ -3,7 +3,9 @@ import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID } from '../../../shared/kubernetes/ids.ts';
+import { imageVolumesFailed, imageVolumesMounted, imageVolumesRequested } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
+import { descriptionOf } from '../runtime/pod-runtime.ts';
 import { runtimeHandlerOf } from './create-sandbox.ts';
 
 interface For {
@@ -32,6 +34,16 @@ export async function ensureImage(
   const { reason, message, retryAfterMs } = result.failure;
   events.onContainer(name, 'Warning', 'Failed', `Error: ${reason}`);
   throw new KubeletError(reason, message, retryAfterMs === undefined ? {} : { retryAfterMs });
+}
+
+/** What a runtime says first of all when it cannot mount an image (cri-api pkg/errors). */
+const imageVolumeMountFailed = 'ImageVolumeMountFailed';
+
+/** Counts the image volumes of a container that was created, or was not because of `err` (upstream incrementImageVolumeMetrics). */
+export function countImageVolumes(count: number, err?: unknown): void {
+  imageVolumesRequested.inc({}, count);
+  const failed = err !== undefined && descriptionOf(err).startsWith(imageVolumeMountFailed);
+  (failed ? imageVolumesFailed : imageVolumesMounted).inc({}, count);
 }
 
 /** By the volume's name; those that the container does not mount are left out. */

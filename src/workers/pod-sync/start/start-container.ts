@@ -19,7 +19,7 @@ import { descriptionOf } from '../runtime/pod-runtime.ts';
 import { createContainer } from './create-container.ts';
 import { restartCountByLogs } from './container-logs.ts';
 import { runtimeHandlerOf } from './create-sandbox.ts';
-import { ensureImage, ensureImageVolumes } from './ensure-image.ts';
+import { countImageVolumes, ensureImage, ensureImageVolumes } from './ensure-image.ts';
 import { linkContainerLog } from './link-log.ts';
 import { StaleStatus } from './stale-status.ts';
 
@@ -46,7 +46,7 @@ export async function startContainer(context: TaskContext, request: StartRequest
   });
   context.line.signal.throwIfAborted();
   const { id, started } = await context.line.withPermit('container', () =>
-    createAndStart(context, { sandboxID, config, sandboxConfig, name: container.name }, onChange),
+    createAndStart(context, { sandboxID, config, sandboxConfig, name: container.name, imageVolumes: imageVolumes.size }, onChange),
   );
   if (!started) return;
   await linkContainerLog(context, request, config, id);
@@ -130,6 +130,8 @@ interface Creation {
   readonly config: ContainerConfig;
   readonly sandboxConfig: PodSandboxConfig;
   readonly name: string;
+  /** How many images it mounts. */
+  readonly imageVolumes: number;
 }
 
 /** One step for those who may stop it: a container that was created is always started, or the start has failed. */
@@ -139,10 +141,12 @@ async function createAndStart(
   onChange: () => void,
 ): Promise<{ id: ContainerID; started: boolean }> {
   const { runtime, events } = context;
-  const { name } = creation;
+  const { name, imageVolumes } = creation;
   const created = await createContainer(context, creation.sandboxID, creation.config, creation.sandboxConfig).catch((err: unknown) => {
+    countImageVolumes(imageVolumes, err);
     throw failure(context, name, 'CreateContainerError', err);
   });
+  countImageVolumes(imageVolumes);
   onChange();
   // A lost task has brought it this far: what it has done is not done again.
   if (created.hasRun) return { id: created.id, started: false };
