@@ -100,7 +100,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
 
     const runtimeState = new RuntimeState({
       ask: () => pleg.runtimeStatus(),
-      onRecovered: () => podWorkers?.wake(podWorkers.uids()),
+      onRecovered: () => podWorkers?.wakeFailed(),
       clock,
       logger: log('runtime-state'),
     });
@@ -154,6 +154,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
       clock,
       logger: log('pod-workers'),
+      onFailure: () => runtimeState.suspect(),
       random: Math.random,
       onFinished: () => loop.requestHousekeeping(),
       onForgotten: (uid) => {

@@ -58,6 +58,8 @@ export class FakeNode {
   readonly cache = new PodStatusCache();
   readonly podManager = new PodManager();
   readonly events: RecordedEvent[] = [];
+  /** How often a task or a look failed. */
+  failures = 0;
   readonly finished: PodUID[] = [];
   readonly forgotten: PodUID[] = [];
   /** `sync web`, `terminating web`, … in the order in which they were begun. */
@@ -84,6 +86,7 @@ export class FakeNode {
     policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
     clock: this.#moving,
     logger: this.logs.logger,
+    onFailure: () => (this.failures += 1),
     random: () => 0,
     onFinished: (uid) => this.finished.push(uid),
     onForgotten: (uid) => this.forgotten.push(uid),

@@ -8,19 +8,25 @@ import type { RuntimeFacts } from '../../shared/contracts/pleg.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import { Wakeup } from '../wakeup.ts';
 
 export interface RuntimeStateDependencies {
   /** Must settle. */
   readonly ask: () => Promise<RuntimeFacts>;
-  /** It answers again after it did not, or is ready after it was not: what failed meanwhile need not wait for its back-off. */
+  /** It answers again after it did not, or is ready after it was not: what failed meanwhile need not wait for its back-off. Told twice. */
   readonly onRecovered: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 const periodMs = 5000;
-/** While something is wrong with it: its return is to be seen soon. */
+/** While something is wrong with it, or seems to be: its return is to be seen soon. */
 const troubledPeriodMs = 1000;
+/**
+ * After its return, the pods are told once more: other threads' connections try again at their own pace (grpc's longest back-off in
+ * shared/cri/client.ts is 3 s), and what they were asked before fails still.
+ */
+const reconnectedAfterMs = 3500;
 /** Upstream's maxWaitForContainerRuntime: without a good answer for so long, the runtime counts as down. */
 const downAfterMs = 30_000;
 /** Until the first answer it is asked sooner, from 100 ms, doubling, to the period. */
@@ -34,9 +40,12 @@ export class RuntimeState {
   #notReady: string | null = null;
   /** The problem as it was last told, null for none, so that the log says each change once. */
   #told: string | null | undefined;
+  readonly #suspicion: Wakeup;
+  #cancelReminder: () => void = () => {};
 
   constructor(dependencies: RuntimeStateDependencies) {
     this.#deps = dependencies;
+    this.#suspicion = new Wakeup(dependencies.clock);
   }
 
   /** The last answer; null: there was none yet. */
@@ -69,12 +78,20 @@ export class RuntimeState {
     }
   }
 
-  /** Asks every five seconds, sooner while it is not well, until the signal aborts. */
+  /** Asks every five seconds, sooner while it is not well or seems not to be, until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
     while (!signal.aborted) {
-      await this.#deps.clock.sleep(this.#told === null ? periodMs : troubledPeriodMs, signal).catch(() => {});
+      await clock.sleep(troubledPeriodMs, signal).catch(() => {});
+      if (this.#told === null) await this.#suspicion.next(periodMs - troubledPeriodMs, signal);
       if (!signal.aborted) await this.#askOnce();
     }
+    this.#cancelReminder();
+  }
+
+  /** Something that needs the runtime has failed: it is asked within a second, so that also a short absence is noticed. */
+  suspect(): void {
+    this.#suspicion.wake();
   }
 
   async #askOnce(): Promise<void> {
@@ -91,7 +108,7 @@ export class RuntimeState {
   }
 
   #tell(problem: string | null): void {
-    const { logger, onRecovered } = this.#deps;
+    const { logger, clock, onRecovered } = this.#deps;
     const before = this.#told;
     if (problem === before) return;
     this.#told = problem;
@@ -100,7 +117,10 @@ export class RuntimeState {
       return;
     }
     logger.info({ runtime: this.#facts?.runtimeName, version: this.#facts?.runtimeVersion }, 'Container runtime is ready');
-    if (before !== undefined) onRecovered();
+    if (before === undefined) return;
+    onRecovered();
+    this.#cancelReminder();
+    this.#cancelReminder = clock.after(reconnectedAfterMs, onRecovered);
   }
 }
 

@@ -25,6 +25,8 @@ export interface PodWorkerDependencies {
   readonly policy: RequeuePolicy;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** A task, or a look, has failed: the runtime may be away. */
+  readonly onFailure: () => void;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
 }

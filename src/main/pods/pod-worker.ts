@@ -5,7 +5,6 @@
  * SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
 import type { ContainerBackoff, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
-import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -17,8 +16,9 @@ import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference } from './events.ts';
 import { firstSeenMs } from './first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
+import { PodView } from './pod-view.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
-import { failedWith, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
+import { failedWith, hasFailed, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
 
 /** Upstream's names of what a worker does (kubetypes.SyncPodType), by task. */
 const operationTypes: Readonly<Record<PodTask['kind'], string>> = {
@@ -41,8 +41,8 @@ export class PodWorker {
   #working: Promise<void> | null = null;
   #dirty = false;
   #run: PodSyncRun | null = null;
-  /** Monotonic ms: only what was seen of the pod after this counts, since a task changed the runtime then. */
-  #freshAfterMs = -Infinity;
+  readonly #view: PodView;
+  #hasFailed = false;
   #backoffs: readonly ContainerBackoff[] = [];
   readonly #deps: PodWorkerDependencies;
   readonly #owner: PodWorkerOwner;
@@ -67,11 +67,17 @@ export class PodWorker {
     this.#lifecycle = lifecycle;
     this.#owner = owner;
     this.#deps = dependencies;
+    this.#view = new PodView(identity.uid, dependencies);
     this.#log = dependencies.logger.child({ pod: `${identity.namespace}/${identity.name}`, podUID: identity.uid });
   }
 
   get lifecycle(): PodLifecycle {
     return this.#lifecycle;
+  }
+
+  /** The last task failed, and waits for nothing but the end of its back-off. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   /** Takes the event in; what is under way hears of it when it must stop or hurry. */
@@ -144,7 +150,7 @@ export class PodWorker {
     if (!this.#owner.mayStart(this)) return false;
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#countStart(pod);
     this.apply({ type: 'started' });
-    const status = await this.#freshStatus();
+    const status = await this.#view.fresh();
     if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
     if (this.#lifecycle.state !== 'syncing') return true;
     const apiStatus = this.#deps.statuses.refresh(pod, status, this.#lifecycle);
@@ -164,9 +170,14 @@ export class PodWorker {
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
     this.#deps.statuses.setWaiting(uid, result.waiting);
     this.#settle('sync', result);
-    if (result.changedRuntime) await this.#look();
+    if (result.changedRuntime) await this.#lookAfterwards();
     this.refreshStatus();
     return this.#lifecycle.state !== 'syncing' || isTerminalPhase(this.#deps.statuses.get(uid)?.phase);
+  }
+
+  /** For the status' sake: when it fails, the next step asks again. */
+  async #lookAfterwards(): Promise<void> {
+    await this.#view.look().catch((err: unknown) => this.#log.debug({ err }, 'Could not look at the pod after its sync'));
   }
 
   #countStart(pod: Pod): void {
@@ -177,7 +188,7 @@ export class PodWorker {
 
   async #terminate(lifecycle: PodLifecycle & { state: 'terminating' }): Promise<boolean> {
     const { pod, uid } = this;
-    let status = await this.#freshStatus();
+    let status = await this.#view.fresh();
     if (!lifecycle.started && status === null) {
       this.apply({ type: 'neverStarted' });
       this.#owner.onTerminated(this);
@@ -193,8 +204,8 @@ export class PodWorker {
         this.#settle('terminating', result);
         return false;
       }
-      this.#freshAfterMs = this.#deps.clock.monotonic();
-      status = await this.#freshStatus();
+      this.#view.expire();
+      status = await this.#view.fresh();
       if (status?.failure)
         throw new KubeletError('FailedKillPod', `error killing pod: unable to read its final status: ${status.failure.message}`);
       const running = status?.containers.filter(({ state }) => state === 'running') ?? [];
@@ -257,44 +268,19 @@ export class PodWorker {
 
   /** The one place where a result becomes log line, event and next look. */
   #settle(kind: PodTask['kind'], result: PodSyncResult, failedIn: 'task' | 'main' = 'task'): void {
-    const { policy, clock, random, workQueue, events } = this.#deps;
-    if (result.changedRuntime) this.#freshAfterMs = clock.monotonic();
+    const { policy, clock, random, workQueue, events, onFailure } = this.#deps;
+    this.#hasFailed = hasFailed(result);
+    if (result.changedRuntime) this.#view.expire();
     if (this.#closed) return;
     const delayMs = requeueDelayMs(kind, result, policy, clock.now(), random());
     workQueue.enqueue(this.uid, delayMs);
     if (result.outcome !== 'failed') return;
+    if (this.#hasFailed) onFailure();
     const { reason, message } = result.failure;
     this.#log.warn({ task: kind, reason, err: message, retryAfterMs: Math.round(delayMs) }, 'Error syncing pod, will try again');
     // A task records the events of what it did itself, but for what it did not expect.
     if (this.pod && (failedIn === 'main' || reason === 'FailedSync')) {
       events.record({ object: podReference(this.pod), type: 'Warning', reason, message });
-    }
-  }
-
-  /** What the runtime has of the pod, seen after the last task changed it. Rejects with the runtime's error. */
-  async #freshStatus(): Promise<RuntimePodStatus | null> {
-    const { cache } = this.#deps;
-    return cache.isNewerThan(this.uid, this.#freshAfterMs) ? cache.get(this.uid) : this.#lookNow();
-  }
-
-  async #lookNow(): Promise<RuntimePodStatus | null> {
-    const { cache, clock, look } = this.#deps;
-    const beganAtMs = clock.monotonic();
-    try {
-      const status = await look(this.uid);
-      cache.applyLook(this.uid, status, beganAtMs);
-      return status;
-    } catch (err) {
-      throw new KubeletError('FailedSync', 'error determining status', { cause: err });
-    }
-  }
-
-  /** A look for the status' sake: when it fails, the next step asks again. */
-  async #look(): Promise<void> {
-    try {
-      await this.#lookNow();
-    } catch (err) {
-      this.#log.debug({ err }, 'Could not look at the pod after its sync');
     }
   }
 }

@@ -109,6 +109,11 @@ export class PodWorkers implements PodWorkerOwner {
     for (const uid of uids) this.#workers.get(uid)?.wake();
   }
 
+  /** Wakes those whose last task failed, before the end of its back-off: what it failed of may be over. */
+  wakeFailed(): void {
+    for (const worker of this.#workers.values()) if (worker.hasFailed) worker.wake();
+  }
+
   refreshStatuses(uids: Iterable<PodUID>): void {
     for (const uid of uids) this.#workers.get(uid)?.refreshStatus();
   }

@@ -50,6 +50,11 @@ export function requeueDelayMs(
   }
 }
 
+/** Whether the result is a failure that may be over sooner than its back-off is: not one that waits for a time of its own. */
+export function hasFailed(result: PodSyncResult): boolean {
+  return result.outcome === 'failed' && !waitsForItsTime.has(result.failure.reason);
+}
+
 /** A failure of main's own, before or instead of a task. */
 export function failedWith(err: unknown): PodSyncResult {
   return { outcome: 'failed', failure: toFailure(err, 'FailedSync'), waiting: {}, backoffs: [], changedRuntime: true };

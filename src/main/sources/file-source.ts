@@ -8,12 +8,12 @@ import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import { Wakeup } from '../wakeup.ts';
 import { choosePods } from './choose-pods.ts';
 import { FileAccess, type FileInfo } from './file-access.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { readManifestFile, type ManifestFile, type ReadManifestOptions } from './manifest-file.ts';
 import type { DecodeManifest, SourceError } from './manifest-source.ts';
-import { Wakeup } from './wakeup.ts';
 
 export interface FileSourceOptions {
   /** A folder, or one manifest. */

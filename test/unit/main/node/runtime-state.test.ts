@@ -62,9 +62,12 @@ test('a runtime that stops answering counts as down after half a minute, and its
   await clock.advance(6000);
   assert.equal(state.errors(), 'container runtime is down');
   answer = () => facts();
-  await clock.advance(5000);
+  await clock.advance(1000);
   assert.equal(state.errors(), null);
   assert.equal(told.recovered, 1);
+  // Once more, for those whose own connections were still broken then.
+  await clock.advance(4000);
+  assert.equal(told.recovered, 2);
   stop.abort();
   await watching;
 });
@@ -80,4 +83,38 @@ test('a runtime that says that it is not ready holds up the sync loop', async ()
   const { stop, state } = aRuntime(() => facts(false));
   await state.untilAnswered(stop.signal);
   assert.equal(state.errors(), 'container runtime not ready: RuntimeReady=false reason:Broken message:no plugin');
+});
+
+test('an absence that only a failing pod noticed is found out at once, and its end wakes the pods', async () => {
+  let answer = () => facts();
+  const { clock, stop, told, state } = aRuntime(() => answer());
+  await state.untilAnswered(stop.signal);
+  const watching = state.watch(stop.signal);
+  await clock.advance(1500);
+  answer = away;
+  state.suspect();
+  await clock.advance(500);
+  answer = () => facts();
+  await clock.advance(1000);
+  assert.equal(told.recovered, 1);
+  stop.abort();
+  await watching;
+});
+
+test('a runtime that is well is asked each second at most, whatever fails', async () => {
+  let asked = 0;
+  const { clock, stop, told, state } = aRuntime(() => {
+    asked += 1;
+    return facts();
+  });
+  await state.untilAnswered(stop.signal);
+  const watching = state.watch(stop.signal);
+  for (let failure = 0; failure < 100; failure += 1) {
+    state.suspect();
+    await clock.advance(100);
+  }
+  assert.ok(asked <= 11, `${asked} times`);
+  assert.equal(told.recovered, 0);
+  stop.abort();
+  await watching;
 });

@@ -274,3 +274,26 @@ test('when the kubelet stops, tasks are told to stop, nothing new begins, and no
   await settle();
   assert.deepEqual(node.begun, ['sync a']);
 });
+
+test('when the runtime is back, pods whose task failed do not wait for their back-off, and others are left alone', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('well'));
+  await node.endAll();
+  for (const [uid, reason] of [
+    ['broken', 'CreatePodSandboxError'],
+    ['crashing', 'CrashLoopBackOff'],
+  ] as const) {
+    await node.add(aStaticPod(uid));
+    await node.end(node.task('sync', uid), { outcome: 'failed', failure: { reason, message: 'no' }, changedRuntime: false });
+  }
+  assert.equal(node.failures, 1);
+  node.begun.length = 0;
+  node.workers.wakeFailed();
+  await settle();
+  assert.deepEqual(node.begun, ['sync broken']);
+  await node.endAll();
+  node.begun.length = 0;
+  node.workers.wakeFailed();
+  await settle();
+  assert.deepEqual(node.begun, []);
+});

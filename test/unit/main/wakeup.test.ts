@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withDeadline } from '../../../../src/main/sources/deadline.ts';
-import { Wakeup } from '../../../../src/main/sources/wakeup.ts';
-import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { withDeadline } from '../../../src/main/sources/deadline.ts';
+import { Wakeup } from '../../../src/main/wakeup.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
 
 /** Waits with a wakeup, and tells how long it took. */
 function aWait(ms: number) {

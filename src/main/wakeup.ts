@@ -1,5 +1,5 @@
 /** A wait that ends by its time or by a call, with bursts of calls made one: an editor's save is half a dozen file events. */
-import type { Clock } from '../../shared/time/clock.ts';
+import type { Clock } from '../shared/time/clock.ts';
 
 /** Quiet for so long, a burst has ended … */
 const quietMs = 20;
