@@ -61,7 +61,7 @@ export interface PlegMessage {
    */
   readonly relistedAtMs?: number;
   readonly statuses: readonly RuntimePodStatus[];
-  /** The runtime has nothing left of these. */
+  /** The runtime has nothing left of these; also told of pods that went while the thread was dead, by its successor's first relist. */
   readonly gone: readonly PodUID[];
   readonly events: readonly PodLifecycleEvent[];
 }

@@ -56,12 +56,24 @@ export class RuntimeSnapshotWriter {
   readonly #items: TableWriter<typeof fields>;
   readonly #relists: TableWriter<typeof relistFields>;
 
-  /** Empties what a predecessor left: it is listed anew. */
+  /** Rows that a predecessor left. */
+  #inherited: readonly number[];
+
+  /** What a predecessor left stays until `dropInherited`; that it is no complete list is said at once. */
   constructor(buffer: SharedArrayBuffer) {
     this.#relists = relists.writer(buffer, 0, [0]);
     this.#relists.put(0, { relistedAtMs: 0 });
     this.#items = items.writer(buffer, relists.bytes(1));
-    for (let row = this.#items.highWater - 1; row >= 0; row -= 1) this.#items.free(row);
+    this.#inherited = Array.from(Array(this.#items.highWater).keys()).filter((row) => this.#items.inUse(row));
+  }
+
+  /** Frees what a predecessor left, for a list of one's own. Answers with the pods of which it knew; with none the second time. */
+  dropInherited(): Set<PodUID> {
+    const rows = this.#inherited;
+    this.#inherited = [];
+    const pods = new Set(rows.map((row) => this.#items.peek(row, 'podUID')));
+    for (const row of rows.toReversed()) this.#items.free(row);
+    return pods;
   }
 
   get capacity(): number {

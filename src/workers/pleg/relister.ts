@@ -4,6 +4,7 @@
  * one), and is tried again with a growing delay. Upstream: GenericPLEG.Relist.
  */
 import type { PlegMessage } from '../../shared/contracts/pleg.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import * as metrics from '../../shared/metrics/definitions/pleg.ts';
 import { snapshotStates, type RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
@@ -40,6 +41,8 @@ export class Relister {
   /** Monotonic ms since which relists fail. */
   #failingSinceMs: number | undefined;
   #countedVersion = -1;
+  /** Pods that a predecessor knew, until the first relist. */
+  readonly #inherited = new Set<PodUID>();
 
   constructor(dependencies: RelisterDependencies) {
     this.#deps = dependencies;
@@ -99,7 +102,9 @@ export class Relister {
     try {
       const [sandboxes, containers] = await Promise.all([runtime.listSandboxes(both.signal), runtime.listContainers(both.signal)]);
       const listedAtMs = clock.monotonic();
+      for (const uid of snapshot.dropInherited()) this.#inherited.add(uid);
       records.applyLists(sandboxes, containers, beganAtMs, listedAtMs);
+      this.#postVanished();
       snapshot.relisted(beganAtMs);
       metrics.plegRelistScanDuration.observe((clock.monotonic() - listedAtMs) / 1000);
       metrics.plegListBytes.set(sumOfLengths(sandboxes), sandboxesLabel);
@@ -111,6 +116,13 @@ export class Relister {
       signal.removeEventListener('abort', stop);
       metrics.plegRelistDuration.observe((clock.monotonic() - beganAtMs) / 1000);
     }
+  }
+
+  /** Main still knows them from this thread's predecessor: they went while nobody looked. */
+  #postVanished(): void {
+    const gone = [...this.#inherited].filter((uid) => !this.#deps.records.get(uid));
+    this.#inherited.clear();
+    if (gone.length > 0) this.#deps.post({ statuses: [], gone, events: gone.map((podUID) => ({ type: 'PodSync', podUID })) });
   }
 
   #fail(err: unknown): void {

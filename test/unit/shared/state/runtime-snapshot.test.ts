@@ -32,16 +32,22 @@ suite('the snapshot of the runtime', () => {
     assert.equal(reader.size, 0);
   });
 
-  test('begins empty again with a new writer', () => {
+  test('keeps what a dead writer left until its successor has a list of its own, and tells whose it was', () => {
     const buffer = createRuntimeSnapshot(1);
     const first = new RuntimeSnapshotWriter(buffer);
     first.add(container);
+    first.add({ ...container, id: 'c2' as ContainerID, podUID: 'u2' as PodUID });
     first.relisted(5);
     const second = new RuntimeSnapshotWriter(buffer);
     const reader = new RuntimeSnapshotReader(buffer);
-    assert.deepEqual([reader.size, reader.relistedAtMs], [0, 0]);
-    second.add(container);
-    assert.equal(reader.size, 1);
+    assert.deepEqual([reader.size, reader.relistedAtMs], [2, 0]);
+    second.add({ ...container, id: 'c3' as ContainerID });
+    assert.deepEqual([...second.dropInherited()].sort(), ['u1', 'u2']);
+    assert.deepEqual(
+      Array.from(reader.all(), ({ id }) => id),
+      ['c3'],
+    );
+    assert.deepEqual([...second.dropInherited()], []);
   });
 
   test('has room for ten items a pod, and some more', () => {

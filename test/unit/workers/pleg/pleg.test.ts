@@ -84,6 +84,33 @@ suite('a relist', () => {
     assert.equal(node.relists(), 1);
   });
 
+  test('that is the first of a thread tells of the pods that went while its predecessor was dead', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    node.runtime.addPod('u2', 'app');
+    const first = node.start();
+    await settle();
+    await first.close();
+    node.runtime.sandboxes.delete('u2-s');
+    node.runtime.containers.delete('u2-app');
+    node.news();
+    node.runtime.failures.set('listContainers', code.UNAVAILABLE);
+    node.start();
+    await settle();
+    assert.deepEqual(node.news(), []);
+    assert.equal(node.snapshot.size, 4);
+    node.runtime.failures.clear();
+    await node.clock.advance(2000);
+    assert.deepEqual(node.news(), [
+      'gone u2',
+      'PodSync u2',
+      'status u1: app=running s=ready',
+      'ContainerStarted u1-s',
+      'ContainerStarted u1-app',
+    ]);
+    assert.equal(node.snapshot.size, 2);
+  });
+
   test('finds pods, their deaths and their ends, each once, and looks at changed pods only', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app', 'sidecar');
