@@ -46,9 +46,10 @@ export class StandaloneNode {
     return node;
   }
 
-  async startKubelet(): Promise<void> {
+  /** `configuration`: fields of KubeletConfiguration, beside those that such a node needs. */
+  async startKubelet(configuration: object = {}): Promise<void> {
     if (this.#ports.readOnly === 0) this.#ports = { readOnly: await freePort(), healthz: await freePort() };
-    const options = this.#options();
+    const options = this.#options(configuration);
     const { rootDirectory } = options.flags;
     const rootDir = await ensureRootDir({
       rootDir: rootDirectory,
@@ -120,13 +121,13 @@ export class StandaloneNode {
     }
   }
 
-  #options(): KubeletOptions {
+  #options(configuration: object): KubeletOptions {
     const values = new Map<string, unknown>([
       ['hostname-override', 'node-1'],
       ['root-dir', join(this.folder, 'kubelet')],
     ]);
     const file = join(this.folder, 'kubelet.yaml');
-    writeFileSync(file, JSON.stringify(this.#configuration()));
+    writeFileSync(file, JSON.stringify({ ...this.#configuration(), ...configuration }));
     const { config, featureGates } = loadConfiguration({ file, dropInDir: '', applyFlags: (loaded) => loaded });
     const flags = toKubeletFlags(values);
     return {
