@@ -9,6 +9,7 @@ import type { Logger } from '../log/logger.ts';
 import { threadEventLoopDelay, threadHeapLimit, threadHeapUsed } from '../metrics/definitions/threads.ts';
 import { bindMetrics } from '../metrics/define.ts';
 import { startBeating, type Heart } from '../state/beat.ts';
+import { QuietCollector } from './quiet-collector.ts';
 import { claimSlot } from '../state/claims.ts';
 import { monotonicMs } from '../time/clock.ts';
 import { endpoint } from './endpoint.ts';
@@ -53,9 +54,11 @@ export function serveThread(api: object): void {
 
 /** Beats, and counts what the beat sees of the thread; for main too. */
 export function beat(row: { readonly heartbeats: SharedArrayBuffer; readonly heartbeatRow: number }, thread: string): Heart {
+  const collector = new QuietCollector();
   return startBeating({
     ...row,
     onBeat: (delaySeconds) => {
+      collector.onBeat();
       const heap = getHeapStatistics();
       threadEventLoopDelay.observe(delaySeconds, { thread });
       threadHeapUsed.set(heap.used_heap_size, { thread });
