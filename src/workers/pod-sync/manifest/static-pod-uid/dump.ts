@@ -1,0 +1,126 @@
+/**
+ * Go values as text, byte for byte as upstream's hashes see them: the `%#v` of go-spew as k8s.io/utils/dump sets it up (types shown, no
+ * methods called, no addresses, map keys sorted).
+ */
+import { goType, type GoField, type GoStruct, type GoValue } from './go-type.ts';
+
+/** Pieces are handed on when they are this long: a dump may be a hundred times the manifest. */
+const pieceLength = 1 << 16;
+
+/** Prints a pointer to a value of the type. `write` gets the text in pieces, in order. */
+export function dumpPointer(type: string, value: GoStruct, write: (text: string) => void): void {
+  const dump = new Dump(write);
+  dump.print(`*${type}`, value, 'typed');
+  dump.flush();
+}
+
+type Typing = 'typed' | 'plain';
+
+class Dump {
+  readonly #write: (text: string) => void;
+  #text = '';
+  #depth = 0;
+  /** Pointers that were followed on the way here. A value met again below one of them is printed as seen. */
+  readonly #followed: { readonly value: GoValue; readonly depth: number }[] = [];
+
+  constructor(write: (text: string) => void) {
+    this.#write = write;
+  }
+
+  flush(): void {
+    this.#write(this.#text);
+    this.#text = '';
+  }
+
+  print(name: string, value: GoValue, typing: Typing): void {
+    const type = goType(name);
+    if (typing === 'typed' && type.kind !== 'pointer') this.#text += `(${name})`;
+    if (this.#text.length > pieceLength) this.flush();
+    switch (type.kind) {
+      case 'string':
+        this.#text += (value ?? '') as string;
+        return;
+      case 'bool':
+        this.#text += value === true ? 'true' : 'false';
+        return;
+      case 'number':
+        this.#text += `${(value ?? 0) as number | bigint}`;
+        return;
+      case 'slice':
+        this.#printSlice(type.of, value as readonly GoValue[] | null | undefined);
+        return;
+      case 'map':
+        this.#printMap(type.of, value as ReadonlyMap<string, GoValue> | null | undefined);
+        return;
+      case 'pointer':
+        this.#printPointer(type.of, value, typing);
+        return;
+      case 'struct':
+        this.#printStruct(type.fields, (value ?? {}) as GoStruct);
+        return;
+      default:
+        return type satisfies never;
+    }
+  }
+
+  #printPointer(to: string, value: GoValue, typing: Typing): void {
+    const isNil = value === null || value === undefined;
+    if (!isNil || typing === 'typed') while ((this.#followed.at(-1)?.depth ?? -1) >= this.#depth) this.#followed.pop();
+    const isSeen = typeof value === 'object' && this.#followed.some((followed) => followed.value === value);
+    if (typing === 'typed') this.#text += `(*${to})`;
+    else if (!isNil) this.#text += '<*>';
+    if (isNil) this.#text += '<nil>';
+    else if (isSeen) this.#text += '<shown>';
+    else {
+      this.#followed.push({ value, depth: this.#depth });
+      this.print(to, value, 'plain');
+    }
+  }
+
+  #printSlice(of: string, values: readonly GoValue[] | null | undefined): void {
+    if (!values) {
+      this.#text += '<nil>';
+      return;
+    }
+    this.#text += '[';
+    this.#depth += 1;
+    for (const [index, value] of values.entries()) {
+      if (index > 0) this.#text += ' ';
+      this.print(of, value, 'plain');
+    }
+    this.#depth -= 1;
+    this.#text += ']';
+  }
+
+  #printMap(of: string, entries: ReadonlyMap<string, GoValue> | null | undefined): void {
+    if (!entries) {
+      this.#text += '<nil>';
+      return;
+    }
+    this.#text += 'map[';
+    this.#depth += 1;
+    for (const [index, key] of byBytes(entries.keys()).entries()) {
+      this.#text += `${index > 0 ? ' ' : ''}${key}:`;
+      this.print(of, entries.get(key), 'plain');
+    }
+    this.#depth -= 1;
+    this.#text += ']';
+  }
+
+  #printStruct(fields: readonly GoField[], values: GoStruct): void {
+    this.#text += '{';
+    this.#depth += 1;
+    for (const [index, [name, type]] of fields.entries()) {
+      this.#text += index > 0 ? ` ${name}:` : `${name}:`;
+      this.print(type, values[name], 'typed');
+    }
+    this.#depth -= 1;
+    this.#text += '}';
+  }
+}
+
+/** Go orders strings by their UTF-8 bytes, which is not how UTF-16 falls. */
+function byBytes(keys: Iterable<string>): string[] {
+  const withBytes = Array.from(keys, (key) => ({ key, bytes: Buffer.from(key) }));
+  return withBytes.sort((a, b) => Buffer.compare(a.bytes, b.bytes)).map(({ key }) => key);
+}

@@ -1,0 +1,166 @@
+/**
+ * A resource quantity as it lies in Go's memory (apimachinery pkg/api/resource): the same amount has several forms there, by how it was
+ * written and what was done with it, and the dump shows which. Everywhere else shared/kubernetes/quantity.ts is the one to use.
+ */
+import type { GoStruct } from './go-type.ts';
+
+export interface GoQuantity {
+  /** value × 10^scale, while `decimal` is null. */
+  readonly value: bigint;
+  readonly scale: number;
+  /** unscaled ÷ 10^scale: what is too large or too fine for an int64, and a binary fraction. */
+  readonly decimal: { readonly unscaled: bigint; readonly scale: number } | null;
+  /** The text that it was parsed from, if that was canonical. */
+  readonly text: string;
+  /** Empty for one that was given as null. */
+  readonly format: '' | 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
+}
+
+export const zeroGoQuantity: GoQuantity = { value: 0n, scale: 0, decimal: null, text: '', format: '' };
+
+const nanoScale = 9;
+const maxInt64 = (1n << 63n) - 1n;
+/** Digits that an int64 always holds. */
+const maxInt64Digits = 18;
+
+/** Leading zeros are no part of the whole number, nor of what follows a bare zero. */
+const grammar = /^([-+]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+const decimalExponents: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const binaryExponents: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
+
+/** Parses as ParseQuantity. What is no quantity is zero: it was refused, or it is where nobody reads it. */
+export function parseGoQuantity(text: string): GoQuantity {
+  if (text === '0') return { ...zeroGoQuantity, text, format: 'DecimalSI' };
+  const match = text.length > 256 ? null : grammar.exec(text);
+  if (!match) return zeroGoQuantity;
+  const [, sign = '', digits = '', fraction = '', suffix = ''] = match;
+  const [whole, isNegative] = [digits || '0', sign === '-'];
+  const [base, exponent, format] = readSuffix(suffix);
+  return (
+    asInt64({ text, whole, fraction, isNegative, base, exponent, format }) ??
+    asDecimal({ whole, fraction, isNegative, base, exponent, format })
+  );
+}
+
+interface Parts {
+  readonly whole: string;
+  readonly fraction: string;
+  readonly isNegative: boolean;
+  readonly base: 2 | 10;
+  readonly exponent: number;
+  readonly format: GoQuantity['format'];
+}
+
+function readSuffix(suffix: string): [base: 2 | 10, exponent: number, format: GoQuantity['format']] {
+  if (Object.hasOwn(decimalExponents, suffix)) return [10, decimalExponents[suffix] ?? 0, 'DecimalSI'];
+  if (Object.hasOwn(binaryExponents, suffix)) return [2, binaryExponents[suffix] ?? 0, 'BinarySI'];
+  return [10, Number(suffix.slice(1)) || 0, 'DecimalExponent'];
+}
+
+/** The fast form; null if the digits may not fit. */
+function asInt64({ text, whole, fraction, isNegative, base, exponent, format }: Parts & { readonly text: string }): GoQuantity | null {
+  const spare =
+    base === 10
+      ? maxInt64Digits - whole.length - fraction.length
+      : fraction === ''
+        ? 15 - whole.length - Math.trunc((exponent * 3) / 10) - 1
+        : -1;
+  const scale = (base === 10 ? exponent : 0) - fraction.length;
+  if (spare < 0 || scale < -nanoScale) return null;
+  const digits = whole + fraction;
+  const magnitude = BigInt(digits) * (base === 2 ? 1n << BigInt(exponent) : 1n);
+  if (magnitude > maxInt64) return null;
+  const isCanonical = base === 2 ? (BigInt(digits) & 7n) !== 0n : scale % 3 === 0 && !digits.endsWith('000') && digits[0] !== '0';
+  return { value: isNegative ? -magnitude : magnitude, scale, decimal: null, text: isCanonical ? text : '', format };
+}
+
+function asDecimal({ whole, fraction, isNegative, base, exponent, format }: Parts): GoQuantity {
+  const digits = BigInt(whole + fraction);
+  const given = { unscaled: base === 2 ? digits << BigInt(exponent) : digits, scale: fraction.length - (base === 10 ? exponent : 0) };
+  let amount = digits === 0n ? given : roundUp(given, nanoScale);
+  if (format === 'BinarySI' && amount.unscaled > maxInt64 * 10n ** BigInt(nanoScale)) amount = { unscaled: maxInt64, scale: 0 };
+  const isBelowOne = amount.unscaled > 0n && amount.unscaled < 10n ** BigInt(Math.max(amount.scale, 0));
+  const unscaled = isNegative ? -amount.unscaled : amount.unscaled;
+  return {
+    ...zeroGoQuantity,
+    decimal: { unscaled, scale: amount.scale },
+    format: format === 'BinarySI' && isBelowOne ? 'DecimalSI' : format,
+  };
+}
+
+type Decimal = NonNullable<GoQuantity['decimal']>;
+
+/** To exactly this scale, away from zero. A scale beyond reason (no pod that is accepted has one) is left as it is. */
+function roundUp({ unscaled, scale }: Decimal, to: number): Decimal {
+  const shift = to - scale;
+  if (Math.abs(shift) > 1000) return { unscaled, scale };
+  if (shift >= 0) return { unscaled: unscaled * 10n ** BigInt(shift), scale: to };
+  const divisor = 10n ** BigInt(-shift);
+  return { unscaled: divideAwayFromZero(unscaled, divisor), scale: to };
+}
+
+function divideAwayFromZero(dividend: bigint, divisor: bigint): bigint {
+  const rest = dividend % divisor;
+  return dividend / divisor + (rest === 0n ? 0n : rest > 0n ? 1n : -1n);
+}
+
+/** RoundUp(Milli): the API's resource lists know nothing finer. */
+export function roundUpToMillis(quantity: GoQuantity): GoQuantity {
+  const milliScale = 3;
+  if (quantity.decimal) return { ...quantity, text: '', decimal: roundUp(quantity.decimal, milliScale) };
+  if (quantity.scale >= -milliScale) return quantity;
+  const value = divideAwayFromZero(quantity.value, 10n ** BigInt(-milliScale - quantity.scale));
+  return { ...quantity, text: '', value, scale: -milliScale };
+}
+
+/** Add: in the finer of the two scales while that fits an int64. */
+export function addGoQuantities(a: GoQuantity, b: GoQuantity): GoQuantity {
+  const format = isZero(a) ? b.format : a.format;
+  if (!a.decimal && !b.decimal) {
+    if (b.value === 0n) return { ...a, text: '', format };
+    if (a.value === 0n) return { ...b, text: '', format };
+    const scale = Math.min(a.scale, b.scale);
+    const value = a.value * 10n ** BigInt(a.scale - scale) + b.value * 10n ** BigInt(b.scale - scale);
+    if (value <= maxInt64 && value >= -maxInt64) return { ...a, text: '', format, value, scale };
+  }
+  const [left, right] = [toDecimal(a), toDecimal(b)];
+  const scale = Math.max(left.scale, right.scale);
+  const unscaled = roundUp(left, scale).unscaled + roundUp(right, scale).unscaled;
+  return { ...zeroGoQuantity, format, decimal: { unscaled, scale } };
+}
+
+/**
+ * The greater, the second where they are equal. Go's comparison turns its left side into a decimal if either is one, and that side is what
+ * is kept.
+ */
+export function greaterGoQuantity(a: GoQuantity, b: GoQuantity): GoQuantity {
+  const [left, right] = [toDecimal(a), toDecimal(b)];
+  const scale = Math.max(left.scale, right.scale);
+  if (roundUp(left, scale).unscaled <= roundUp(right, scale).unscaled) return b;
+  return a.decimal || b.decimal ? { ...a, value: 0n, scale: 0, decimal: left } : a;
+}
+
+function isZero({ value, decimal }: GoQuantity): boolean {
+  return decimal ? decimal.unscaled === 0n : value === 0n;
+}
+
+function toDecimal({ value, scale, decimal }: GoQuantity): Decimal {
+  return decimal ?? { unscaled: value, scale: -scale };
+}
+
+/** The quantity by the names of its Go fields. */
+export function toGoStruct({ value, scale, decimal, text, format }: GoQuantity): GoStruct {
+  return {
+    i: { value, scale },
+    d: { Dec: decimal && { unscaled: { neg: decimal.unscaled < 0n, abs: wordsOf(decimal.unscaled) }, scale: decimal.scale } },
+    s: text,
+    Format: format,
+  };
+}
+
+/** A big number in words of 64 bits, the lowest first; zero has none, and its slice is nil. */
+function wordsOf(number: bigint): bigint[] | null {
+  const words: bigint[] = [];
+  for (let rest = number < 0n ? -number : number; rest > 0n; rest >>= 64n) words.push(rest & ((1n << 64n) - 1n));
+  return words.length > 0 ? words : null;
+}
