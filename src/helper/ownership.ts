@@ -3,7 +3,7 @@
  * pkg/volume/volume_linux.go). A tree may have millions of files.
  */
 import { constants } from 'node:fs';
-import { chmod, chown, lchown, open, opendir, stat } from 'node:fs/promises';
+import { chmod, chown, lchown, lstat, open, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HelperOperations } from '../shared/contracts/helper.ts';
 import { messageOf } from '../shared/errors/kubelet-error.ts';
@@ -20,27 +20,35 @@ const openPath = 0x200000;
 
 export async function changeOwnership(request: Request): Promise<Reply> {
   if (request.onlyOnRootMismatch && !(await rootDiffers(request))) return { failures: 0, firstFailure: null };
+  // A volume that is not there is no success, as a file that goes meanwhile is.
+  await lstat(request.path);
   const result: Reply = { failures: 0, firstFailure: null };
-  await changeTree(request.path, request, result);
+  await changeTree(request.path, request.path, request, result);
   return result;
 }
 
-/** Children before their folder: a root that is right tells that all below it is (OnRootMismatch). */
-async function changeTree(path: string, request: Request, result: Reply): Promise<void> {
-  const handle = await open(path, openPath | constants.O_NOFOLLOW);
+/**
+ * Children before their folder: a root that is right tells that all below it is (OnRootMismatch). `place` leads through the handles of
+ * the folders above, `path` is what an error shows: a container that exchanges a folder for a link meanwhile leads nobody out.
+ */
+async function changeTree(place: string, path: string, request: Request, result: Reply): Promise<void> {
   try {
-    const stats = await handle.stat();
-    if (stats.isDirectory()) {
-      for await (const entry of await opendir(path)) await changeTree(join(path, entry.name), request, result);
+    const handle = await open(place, openPath | constants.O_NOFOLLOW);
+    try {
+      const stats = await handle.stat();
+      const here = handlePath(handle);
+      if (stats.isDirectory()) {
+        for await (const { name } of await opendir(here)) await changeTree(join(here, name), join(path, name), request, result);
+      }
+      await (stats.isSymbolicLink() ? lchown(place, stats.uid, request.fsGroup) : changeOne(here, stats, request));
+    } finally {
+      await handle.close();
     }
-    await (stats.isSymbolicLink() ? lchown(path, stats.uid, request.fsGroup) : changeOne(handlePath(handle), stats, request));
   } catch (err) {
     // Upstream logs and goes on: part of a volume may be read-only.
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return;
     result.failures += 1;
-    result.firstFailure ??= messageOf(err);
-  } finally {
-    await handle.close();
+    result.firstFailure ??= `${path}: ${messageOf(err)}`;
   }
 }
 

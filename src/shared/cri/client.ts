@@ -140,7 +140,7 @@ class ServiceClient<D extends Definition> {
   ): AsyncGenerator<T> {
     if (limits.signal?.aborted) return;
     const { name, path, requestType } = this.#method(method);
-    const options: CallOptions = limits.deadlineMs === undefined ? {} : { deadline: Date.now() + limits.deadlineMs };
+    const options: CallOptions = limits.deadlineMs === undefined ? {} : { deadline: toDeadline(limits.deadlineMs) };
     const started = performance.now();
     let errorCode: number | undefined;
     const call = this.#client.makeServerStreamRequest(
@@ -180,7 +180,7 @@ class ServiceClient<D extends Definition> {
         deserialize,
         request as never,
         new Metadata(),
-        { deadline: Date.now() + limits.deadlineMs },
+        { deadline: toDeadline(limits.deadlineMs) },
         (err, response) => {
           limits.signal?.removeEventListener('abort', cancel);
           this.#onCall?.(name, performance.now() - started, err?.code);
@@ -203,6 +203,13 @@ class ServiceClient<D extends Definition> {
 
 function serialize(type: Message<unknown>, message: never): Buffer {
   return Buffer.from(type.encode(type.fromPartial(message)).finish());
+}
+
+/** A deadline has eight digits in gRPC's header; grpc-js throws, where nobody catches it, at one that is farther off. */
+const maxDeadlineMs = 365 * 24 * 3600 * 1000;
+
+function toDeadline(deadlineMs: number): number {
+  return Date.now() + Math.min(deadlineMs, maxDeadlineMs);
 }
 
 function toCriError(call: string, err: unknown): CriError {

@@ -1,6 +1,4 @@
 /** Time as a dependency: the system's in the daemon, a FakeClock in tests (test/support/fake-clock.ts). */
-import { setTimeout as sleep } from 'node:timers/promises';
-
 export interface Clock {
   /** Wall clock, ms since the epoch: for what people and the API see. */
   now(): number;
@@ -18,14 +16,33 @@ export function monotonicMs(): number {
   return seconds * 1000 + nanos / 1e6;
 }
 
+/** The longest that a timer of Node can be set to: a longer one would ring at once. A grace period may be of months. */
+const maxTimerMs = 2 ** 31 - 1;
+
+function after(ms: number, callback: () => void): () => void {
+  let timer: NodeJS.Timeout;
+  const set = (leftMs: number) => {
+    timer = leftMs > maxTimerMs ? setTimeout(() => set(leftMs - maxTimerMs), maxTimerMs) : setTimeout(callback, leftMs);
+  };
+  set(ms);
+  return () => clearTimeout(timer);
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: monotonicMs,
-  sleep: async (ms, signal) => {
-    await sleep(ms, undefined, signal ? { signal } : {});
-  },
-  after: (ms, callback) => {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  },
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error);
+      const wake = () => {
+        cancel();
+        reject(signal?.reason as Error);
+      };
+      const cancel = after(ms, () => {
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      });
+      signal?.addEventListener('abort', wake, { once: true });
+    }),
+  after,
 };

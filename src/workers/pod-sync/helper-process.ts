@@ -57,7 +57,13 @@ export class HelperProcess {
     this.#logger = logger.child({ helperPid: this.#child.pid });
     this.#logger.debug('helper started');
     this.#child.on('message', (reply: HelperReply) => this.#answered(reply));
-    this.#child.on('error', (err) => this.#failAll(new HelperError(`helper process: ${err.message}`, 'EPIPE')));
+    this.#child.on('error', (err) => {
+      this.#failAll(new HelperError(`helper process: ${err.message}`, 'EPIPE'));
+      // It was never born: nobody will tell of its end.
+      if (this.#child.pid !== undefined) return;
+      this.#retired = true;
+      onExit();
+    });
     this.#child.on('exit', (exitCode, signal) => {
       this.#retired = true;
       clearTimeout(this.#idleTimer);

@@ -49,7 +49,12 @@ export class Listener {
         keepAliveTimeout: keepAliveMs,
         connectionsCheckingInterval: 5_000,
       },
-      (request, response) => void this.#answer(request, response),
+      (request, response) => {
+        this.#answer(request, response).catch((err: unknown) => {
+          options.logger.error({ server: options.name, err, path: request.url?.slice(0, 200) }, 'request could not be answered');
+          response.destroy();
+        });
+      },
     );
     this.#server.maxConnections = maxConnections;
     this.#server.setTimeout(stalledMs);

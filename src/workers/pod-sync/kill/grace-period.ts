@@ -6,6 +6,9 @@ import type { KillReason } from '../compute-pod-actions/index.ts';
 /** Less is never given: a container that got no time at all could not even close its files (upstream minimumGracePeriodInSeconds). */
 export const minimumGraceSeconds = 2;
 
+/** 68 years: more than fits what runtimes count in nanoseconds would be no time at all. */
+export const maximumGraceSeconds = 2 ** 31 - 1;
+
 /**
  * In seconds; may be 0, for a pod that is deleted by force. A probe's own grace period counts only while the pod is not being
  * deleted. For a pod whose spec is not known any more, its container's annotations tell.

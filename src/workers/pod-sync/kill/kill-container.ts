@@ -6,7 +6,7 @@ import type { KillReason } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { runHook } from '../hooks/run-hook.ts';
 import { GraceBudget } from './grace-budget.ts';
-import { minimumGraceSeconds, terminationGraceSeconds } from './grace-period.ts';
+import { maximumGraceSeconds, minimumGraceSeconds, terminationGraceSeconds } from './grace-period.ts';
 import type { TerminationOrder } from './termination-order.ts';
 
 export interface KillRequest {
@@ -30,7 +30,7 @@ export async function killContainer(context: TaskContext, request: KillRequest):
   const { line, events, runtime, clock } = context;
   const { id, name, order } = request;
   const container = specOf(context, request);
-  const graceSeconds =
+  const askedSeconds =
     request.graceOverrideSeconds ??
     terminationGraceSeconds({
       // What no spec has any more goes by its annotations.
@@ -39,6 +39,7 @@ export async function killContainer(context: TaskContext, request: KillRequest):
       reason: request.reason,
       ...(request.orphan && { orphan: request.orphan }),
     });
+  const graceSeconds = Math.min(askedSeconds, maximumGraceSeconds);
   const logger = context.logger.child({ container: name, containerID: id });
   events.onContainer(name, 'Normal', 'Killing', request.message || `Stopping container ${name}`, id);
 

@@ -49,9 +49,9 @@ export async function prepareSandbox(
     const podIPs = pod.spec.hostNetwork ? podIPsOf(status, apiStatus) : await sandboxIPs(context, id, report);
     return podIPs && { id, config, podIPs, host };
   } catch (err) {
-    line.signal.throwIfAborted();
     // It may be there even so: the runtime may have failed after it was made.
-    report.changedRuntime = true;
+    if (create) report.changedRuntime = true;
+    line.signal.throwIfAborted();
     if (endsEarly(context, err, report)) return undefined;
     if (!create) {
       const message = `GeneratePodSandboxConfig for pod "${formatPod(about)}" failed: ${messageOf(err)}`;

@@ -314,6 +314,16 @@ test('a stop ends a sync that waits for a permit, and the permit is given back',
   assert.deepEqual(bench.runtime.calls, []);
 });
 
+test('a stopped sync whose sandbox failed has main look, since there may be one even so', async () => {
+  using bench = new SyncBench();
+  const { line, result } = bench.sync(aPod());
+  bench.runtime.failNext('runPodSandbox', 'deadline exceeded');
+  await line.asked('startPermit');
+  line.post({ type: 'stop' });
+  const { outcome, changedRuntime } = await result;
+  assert.deepEqual([outcome, changedRuntime], ['stopped', true]);
+});
+
 test('a line that dies stops the sync', async () => {
   using bench = new SyncBench();
   bench.holdPermits = true;

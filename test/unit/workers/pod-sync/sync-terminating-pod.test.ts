@@ -37,6 +37,12 @@ test('the grace period that main states goes before that of the pod, but is neve
   assert.deepEqual(stops(other), ['stopContainer app 2']);
 });
 
+test('a grace period beyond all measure is 68 years, so that it fits what runtimes count in', async () => {
+  using bench = await running(aPod());
+  await bench.terminate(aPod({ terminationGracePeriodSeconds: Number.MAX_SAFE_INTEGER })).result;
+  assert.deepEqual(stops(bench), ['stopContainer app 2147483647']);
+});
+
 test('sidecars end after the containers, the last one first, and all within one grace period', async () => {
   const pod = aPod({ initContainers: [aSidecar('s1'), aSidecar('s2')] });
   using bench = await running(pod);

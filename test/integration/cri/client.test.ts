@@ -1,0 +1,15 @@
+/** The runtime client against a runtime on a real socket. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CriClient } from '../../../src/shared/cri/client.ts';
+import { startSimulatedRuntime } from '../../support/simulated-runtime.ts';
+
+test('a call whose deadline is beyond all measure is a call as any other', async (t) => {
+  const { endpoint } = await startSimulatedRuntime(t);
+  const client = new CriClient({ endpoint });
+  t.after(() => client.close());
+  for (const deadlineMs of [1e13, 1e18, Infinity]) {
+    const { version } = await client.runtime.call('version', {}, { deadlineMs });
+    assert.notEqual(version, '');
+  }
+});
