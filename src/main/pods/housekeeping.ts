@@ -94,12 +94,12 @@ export class Housekeeping {
 
   #collect(nowMs: number): void {
     if (this.#collecting) return;
-    const { podManager, podWorkers, collectContainers, gcPolicy, logger } = this.#deps;
+    const { podManager, podWorkers, collectContainers, gcPolicy, clock, logger } = this.#deps;
     const knownPodUIDs = [...new Set([...podManager.uids(), ...podWorkers.uids()])];
     const removablePodUIDs = knownPodUIDs.filter((uid) => podWorkers.isKnown(uid) && podWorkers.shouldContentBeRemoved(uid));
     this.#collecting = true;
     this.#collectAtMs = nowMs + containerGcPeriodMs;
-    collectContainers({ allSourcesReady: true, knownPodUIDs, removablePodUIDs, ...gcPolicy })
+    collectContainers({ requestedAtMs: clock.now(), allSourcesReady: true, knownPodUIDs, removablePodUIDs, ...gcPolicy })
       .catch((err: unknown) => logger.error({ err }, 'Container garbage collection failed'))
       .finally(() => {
         this.#collecting = false;

@@ -42,6 +42,8 @@ export type EnsureImageResult =
   | { readonly outcome: 'failed'; readonly failure: Failure; readonly events: readonly ImageEvent[] };
 
 export interface ContainerGcRequest {
+  /** Wall-clock ms at which the lists below were made: of what was made later nothing is removed, it may be a pod's that has come since. */
+  readonly requestedAtMs: number;
   /** No pod is known to be gone before every source has reported. */
   readonly allSourcesReady: boolean;
   /** Pods whose containers may all go: deleted, or evicted; and pods that main still knows at all. */

@@ -10,7 +10,7 @@ import type { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ContainerRemover } from './container-remover.ts';
 import { collectLogSymlinks, collectPodLogs } from './log-collector.ts';
-import { podRemovable, selectContainers, selectSandboxes } from './select-garbage.ts';
+import { logsRemovable, selectContainers, selectSandboxes } from './select-garbage.ts';
 
 /** Removals at once: the runtime has more urgent things to do. */
 const parallelism = 4;
@@ -53,7 +53,10 @@ export class ContainerCollector {
     });
     const isRunning = new Set(items.filter(({ kind, state }) => kind === 'container' && state !== 'exited').map(({ id }) => id as string));
     try {
-      if (request.allSourcesReady) containersRemoved.inc({ kind: 'logs' }, await collectPodLogs(podLogsDir, podRemovable(request)));
+      if (request.allSourcesReady) {
+        const removed = await collectPodLogs(podLogsDir, logsRemovable(snapshot.all(), request), request.requestedAtMs);
+        containersRemoved.inc({ kind: 'logs' }, removed);
+      }
       await collectLogSymlinks(containerLogsDir, podLogsDir, (id) => isRunning.has(id));
     } catch (err) {
       logger.warn({ err, podLogsDir }, 'Collecting logs of pods that are gone failed, will be tried again');

@@ -4,12 +4,25 @@ import { join } from 'node:path';
 import { containerOfLogSymlink } from '../../shared/kubernetes/container-log-symlink.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 
-/** Removes `<namespace>_<name>_<uid>` of each pod that is removable. How many. */
-export async function collectPodLogs(podLogsDir: string, isRemovable: (podUID: PodUID) => boolean): Promise<number> {
+/** Files carry the time of the kernel's last tick: up to 10 ms behind. */
+const tickMs = 10;
+
+/**
+ * Removes `<namespace>_<name>_<uid>` of each pod that is removable, but for a folder that was made or has got a container's folder since
+ * `madeBeforeMs` (wall-clock): its pod has come since. How many.
+ */
+export async function collectPodLogs(podLogsDir: string, isRemovable: (podUID: PodUID) => boolean, madeBeforeMs: number): Promise<number> {
   const names = await readdir(podLogsDir, { withFileTypes: true }).catch(ifMissing);
   const stale = names.filter((entry) => entry.isDirectory() && isRemovable(entry.name.slice(entry.name.lastIndexOf('_') + 1) as PodUID));
-  for (const { name } of stale) await rm(join(podLogsDir, name), { recursive: true, force: true });
-  return stale.length;
+  let removed = 0;
+  for (const { name } of stale) {
+    const path = join(podLogsDir, name);
+    const changedAtMs = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
+    if (changedAtMs + tickMs >= madeBeforeMs) continue;
+    await rm(path, { recursive: true, force: true });
+    removed += 1;
+  }
+  return removed;
 }
 
 /**

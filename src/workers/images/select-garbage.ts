@@ -13,11 +13,23 @@ export function podRemovable({ allSourcesReady, knownPodUIDs, removablePodUIDs }
   return (podUID) => allSourcesReady && (removable.has(podUID) || !known.has(podUID));
 }
 
+/**
+ * Of which pods the logs may go: of those that are removable and that have not begun anew since, by what the runtime has now. A removal takes
+ * its time, and a static pod comes back by the same UID.
+ */
+export function logsRemovable(items: Iterable<SnapshotItem>, request: ContainerGcRequest): (podUID: PodUID) => boolean {
+  const isRemovable = podRemovable(request);
+  const live = new Set<PodUID>();
+  for (const { podUID, state, createdAtMs } of items) if (state === 'running' || createdAtMs >= request.requestedAtMs) live.add(podUID);
+  return (podUID) => isRemovable(podUID) && !live.has(podUID);
+}
+
 /** Dead containers to remove, oldest first. */
 export function selectContainers(items: readonly SnapshotItem[], request: ContainerGcRequest, nowMs: number): SnapshotItem[] {
   const isRemovable = podRemovable(request);
   const dead = items.filter(
-    ({ kind, state, createdAtMs }) => kind === 'container' && state !== 'running' && nowMs - createdAtMs >= request.minAgeMs,
+    ({ kind, state, createdAtMs }) =>
+      kind === 'container' && state !== 'running' && nowMs - createdAtMs >= request.minAgeMs && createdAtMs < request.requestedAtMs,
   );
   const kept = Map.groupBy(
     dead.filter(({ podUID }) => !isRemovable(podUID)),
@@ -66,6 +78,6 @@ export function selectSandboxes(
   );
   const candidates = [...byPod].flatMap(([podUID, sandboxes]) => sandboxes.sort(byAge).slice(isRemovable(podUID) ? 0 : 1));
   return candidates
-    .filter(({ state, sandboxID }) => state !== 'running' && !occupied.has(sandboxID))
+    .filter(({ state, sandboxID, createdAtMs }) => state !== 'running' && !occupied.has(sandboxID) && createdAtMs < request.requestedAtMs)
     .sort((a, b) => a.createdAtMs - b.createdAtMs);
 }

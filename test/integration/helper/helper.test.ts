@@ -202,3 +202,16 @@ test('who stops waiting hears so at once, and a client that was closed refuses',
   await client.close();
   await assert.rejects(client.call('statfs', { path: root }), /closed/);
 });
+
+test('a helper that cannot be started fails its request at once, leaves nothing behind, and the next request tries again', async (t) => {
+  const client = new HelperClient({ logger });
+  t.after(() => client.close());
+  const { execPath } = process;
+  process.execPath = join(root, 'no-such-program');
+  try {
+    for (let tries = 0; tries < 10; tries += 1) await assert.rejects(client.call('statfs', { path: root }), /helper process|spawn/);
+  } finally {
+    process.execPath = execPath;
+  }
+  assert.ok((await client.call('statfs', { path: root })).capacityBytes > 0);
+});

@@ -170,6 +170,7 @@ const samples: Record<string, readonly unknown[]> = {
   ImagesApi: [
     request,
     {
+      requestedAtMs: 1_767_225_600_000,
       allSourcesReady: true,
       knownPodUIDs: [podUID],
       removablePodUIDs: [],

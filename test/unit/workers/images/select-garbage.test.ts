@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ContainerGcRequest } from '../../../../src/shared/contracts/images.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
 import type { SnapshotItem } from '../../../../src/shared/state/runtime-snapshot.ts';
-import { selectContainers, selectSandboxes } from '../../../../src/workers/images/select-garbage.ts';
+import { logsRemovable, selectContainers, selectSandboxes } from '../../../../src/workers/images/select-garbage.ts';
 
 /** `app@3 exited`: the third container `app` of pod `p`, made at second 3. */
 function container(
@@ -34,6 +34,7 @@ function sandbox(pod: string, attempt: number, state: SnapshotItem['state'] = 'e
 
 function request(fields: Partial<ContainerGcRequest> = {}): ContainerGcRequest {
   return {
+    requestedAtMs: 1_000_000,
     allSourcesReady: true,
     knownPodUIDs: ['p' as PodUID, 'q' as PodUID],
     removablePodUIDs: [],
@@ -73,6 +74,12 @@ const containerCases: { name: string; items: SnapshotItem[]; request?: Partial<C
     want: [],
   },
   {
+    name: 'leaves what was made after the request, whoever it belongs to: its pod may have come since',
+    items: [container('a', 70, 'created', 'new'), container('a', 70, 'exited', 'q'), container('a', 9, 'exited', 'gone')],
+    request: { requestedAtMs: 60_000, removablePodUIDs: ['q' as PodUID] },
+    want: ['gone/a@9'],
+  },
+  {
     name: 'keeps any number without a limit',
     items: [container('a', 1), container('a', 2)],
     request: { maxPerPodContainer: -1 },
@@ -107,6 +114,12 @@ const sandboxCases: { name: string; items: SnapshotItem[]; removed?: string[]; r
   { name: 'never takes a ready one', items: [sandbox('p', 0, 'running'), sandbox('p', 1)], want: [] },
   { name: 'takes all of a pod that nobody knows', items: [sandbox('gone', 0), sandbox('gone', 1)], want: ['gone-s0', 'gone-s1'] },
   {
+    name: 'leaves one that was made after the request',
+    items: [sandbox('gone', 0), sandbox('gone', 70)],
+    request: { requestedAtMs: 60_000 },
+    want: ['gone-s0'],
+  },
+  {
     name: 'keeps the newest of an unknown pod before every source has reported',
     items: [sandbox('gone', 0)],
     request: { allSourcesReady: false },
@@ -121,3 +134,10 @@ for (const { name, items, removed = [], request: fields, want } of sandboxCases)
     );
   });
 }
+
+test('logs go with their pod, unless the pod has begun anew since the request', () => {
+  const items = [container('a', 1, 'exited', 'gone'), container('a', 70, 'exited', 'again'), sandbox('runs', 1, 'running')];
+  const may = logsRemovable(items, request({ requestedAtMs: 60_000, removablePodUIDs: ['again' as PodUID] }));
+  const uids = ['gone', 'never seen', 'again', 'runs', 'p'] as PodUID[];
+  assert.deepEqual(uids.filter(may), ['gone', 'never seen']);
+});
