@@ -21,7 +21,7 @@ export interface TeardownContext {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Subpaths first: they are bind mounts of what the volumes mount. */
+/** Subpaths first: they are bind mounts of what the volumes mount. Resolves once the mount table has nothing of the pod any more. */
 export async function unmountAll(context: TeardownContext): Promise<void> {
   const { rootDir, podUID, helper, logger, signal } = context;
   const dir = podDir(rootDir, podUID);
@@ -46,10 +46,11 @@ export async function unmountAll(context: TeardownContext): Promise<void> {
 /** Folders under `volumes/` whose content is this kubelet's to remove. */
 const ownFolders = new Set(Object.values(pluginNames).map(escapeQualifiedName));
 
-/** What the volumes left on disk; the rest of the pod's folder stays, for who wants to look at it. */
-export async function removeVolumeData(context: TeardownContext): Promise<void> {
-  const { rootDir, podUID, signal } = context;
-  await requireNothingMounted(context);
+/**
+ * What the volumes left on disk; the rest of the pod's folder stays, for who wants to look at it. Only right after the mount table has shown
+ * that nothing is mounted there: a node's table is long, and is not read once more for it.
+ */
+export async function removeVolumeData({ rootDir, podUID, signal }: TeardownContext): Promise<void> {
   const volumes = podVolumesDir(rootDir, podUID);
   for (const folder of await names(volumes)) {
     if (ownFolders.has(folder)) await removeTree(join(volumes, folder), { signal });
@@ -66,6 +67,7 @@ export async function removePodFolder(context: TeardownContext): Promise<void> {
   const stats = await lstat(dir).catch(() => undefined);
   if (!stats) return;
   if (!stats.isDirectory()) throw new Error(`remove folder of pod ${podUID}: ${dir} is not a folder`);
+  await requireNothingMounted(context);
   await removeVolumeData(context);
   // What is left there is of volumes that are not this kubelet's: mount points may go, files may be data.
   await removeTree(podVolumesDir(rootDir, podUID), { foldersOnly: true, signal });
