@@ -58,6 +58,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
   const { config, flags } = options;
   const nodeName = (flags.hostnameOverride === '' ? hostname() : flags.hostnameOverride).trim().toLowerCase();
   const cores = availableParallelism();
+  const admitHandlers = [sysctlAdmission(config.allowedUnsafeSysctls, release())];
   const state = new ThreadState({
     logging: options.logging,
     podSyncThreads: defaultPodSyncThreads(cores),
@@ -174,7 +175,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       podWorkers: workers,
       statuses,
       events,
-      admitHandlers: [sysctlAdmission(config.allowedUnsafeSysctls, release())],
+      admitHandlers,
       sourcesReady,
       logger: log('pod-updates'),
     });

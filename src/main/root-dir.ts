@@ -1,6 +1,6 @@
 /** The folders that a kubelet has below its root, with upstream's permissions (pkg/kubelet/kubelet.go, setupDataDirs). */
 import { mkdir, readFile, stat } from 'node:fs/promises';
-import { join, normalize } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import { messageOf } from '../shared/errors/kubelet-error.ts';
 import { containerLogsDir } from '../shared/kubernetes/paths.ts';
 import { isWithin, parseMountInfo } from '../shared/linux/mountinfo.ts';
@@ -45,10 +45,25 @@ export async function ensureRootDir({ rootDir, podLogsDir, checkpoints, logger }
 
 async function make(path: string, mode: number): Promise<void> {
   try {
-    await mkdir(path, { recursive: true, mode });
+    await makeWithParents(path, mode);
     if (!(await stat(path)).isDirectory()) throw new Error('it is no folder');
   } catch (err) {
     throw new Error(`error creating directory "${path}": ${messageOf(err)}`, { cause: err });
+  }
+}
+
+/** Not Node's own `recursive`: where a file system refuses with ENOENT below a folder that exists (as /proc does), that never ends. */
+async function makeWithParents(path: string, mode: number): Promise<void> {
+  const makeOne = () =>
+    mkdir(path, { mode }).catch((err: NodeJS.ErrnoException) => {
+      if (err.code !== 'EEXIST') throw err;
+    });
+  try {
+    await makeOne();
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw err;
+    await makeWithParents(dirname(path), mode);
+    await makeOne();
   }
 }
 

@@ -1,6 +1,9 @@
 /** What ends the kubelet from outside, and what it does of a fault that nobody caught. */
 import type { Logger } from '../shared/log/logger.ts';
 
+/** Stopping takes 5 s at most (stop-order.ts keeps within it); what hangs in the kernel then, a folder on a dead server, is not waited for. */
+const stopDeadlineMs = 5000;
+
 /** The exit code of a program that fell over, as Go's is after a panic. */
 const faultExitCode = 2;
 
@@ -15,9 +18,14 @@ export interface StopSignal {
 /** SIGTERM and SIGINT stop the kubelet in order; a second one ends it at once, with exit code 1. */
 export function handleSignals(logger: Logger): StopSignal {
   const controller = new AbortController();
+  let deadline: NodeJS.Timeout | undefined;
   const stop = (reason: string): void => {
     if (controller.signal.aborted) return;
     logger.info({ reason }, 'Stopping');
+    deadline = setTimeout(() => {
+      logger.error({ reason, afterMs: stopDeadlineMs }, 'Could not stop in time: exiting all the same');
+      process.exit(1);
+    }, stopDeadlineMs).unref();
     controller.abort(new Error(`the kubelet was told to stop: ${reason}`));
   };
   const onSignal = (name: NodeJS.Signals): void => {
@@ -33,6 +41,7 @@ export function handleSignals(logger: Logger): StopSignal {
     signal: controller.signal,
     stop,
     release: () => {
+      clearTimeout(deadline);
       process.off('SIGTERM', onSignal);
       process.off('SIGINT', onSignal);
     },

@@ -56,6 +56,19 @@ export function checkSysctls(pod: Pod, allowedUnsafeSysctls: readonly string[], 
   return null;
 }
 
+const maxPatternLength = 253;
+const segment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+const patternFormat = `(${segment}[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]`;
+
+/** Why the pattern can't be one of allowedUnsafeSysctls; null when it can. Only what has a namespace may be left to pods. */
+export function checkSysctlPattern(pattern: string): string | null {
+  if (pattern.length > maxPatternLength || !new RegExp(`^${patternFormat}$`).test(pattern))
+    return `sysctl ${goQuote(pattern)} must have at most ${maxPatternLength} characters and match regex ${patternFormat}`;
+  const name = normalizeSysctl(pattern).replace(/\*.*$/, '');
+  const isNamespaced = ipcSysctls.has(name) || name.startsWith('fs.mqueue.') || name.startsWith('net.');
+  return isNamespaced ? null : `the sysctls ${goQuote(name)} are not known to be namespaced`;
+}
+
 function checkOne(sysctl: string, allowed: readonly string[], { spec }: Pod): string | null {
   const pattern = allowed.find((name) => matches(sysctl, normalizeSysctl(name)));
   if (pattern === undefined) return `${goQuote(sysctl)} not allowlisted`;

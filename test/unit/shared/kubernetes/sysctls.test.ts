@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSpec } from '../../../../src/shared/kubernetes/api.ts';
-import { checkSysctls, normalizeSysctl } from '../../../../src/shared/kubernetes/sysctls.ts';
+import { checkSysctlPattern, checkSysctls, normalizeSysctl } from '../../../../src/shared/kubernetes/sysctls.ts';
 import { aPod } from '../../../support/pods.ts';
 
 const allowed = ['kernel.msg*', 'kernel.sem', 'net.core.*', 'fs.mqueue.*'];
@@ -31,3 +31,24 @@ test('a sysctl’s name has dots between its parts, as sysctl.d writes it', () =
   assert.equal(normalizeSysctl('net.ipv4.conf.eno2/100.rp_filter'), 'net.ipv4.conf.eno2/100.rp_filter');
   assert.equal(normalizeSysctl('plain'), 'plain');
 });
+
+const patterns: readonly [pattern: string, want: RegExp | null][] = [
+  ['net.core.*', null],
+  ['net/core/somaxconn', null],
+  ['kernel.msg*', null],
+  ['kernel.shm_rmid_forced', null],
+  ['fs.mqueue.*', null],
+  ['vm.swappiness', /^the sysctls "vm.swappiness" are not known to be namespaced$/],
+  ['kernel.*', /^the sysctls "kernel." are not known to be namespaced$/],
+  ['*', /^the sysctls "" are not known to be namespaced$/],
+  ['net.*.foo', /^sysctl "net.\*.foo" must have at most 253 characters and match regex /],
+  ['', /^sysctl "" must have at most 253 characters/],
+  [`net.${'a'.repeat(250)}`, /must have at most 253 characters/],
+];
+for (const [pattern, want] of patterns) {
+  test(`the pattern ${pattern.slice(0, 30)} ${want ? 'can not be' : 'can be'} left to pods`, () => {
+    const found = checkSysctlPattern(pattern);
+    if (want) assert.match(found ?? '', want);
+    else assert.equal(found, null);
+  });
+}
