@@ -52,6 +52,8 @@ func writeVectors(folder string) error {
 	if err != nil {
 		return err
 	}
+	// The zone is read when it is first asked for; a kubelet has long logged a line by then. Vectors with times need a host in UTC.
+	time.Now().Zone()
 	var lines strings.Builder
 	encoder := json.NewEncoder(&lines)
 	encoder.SetEscapeHTML(false)

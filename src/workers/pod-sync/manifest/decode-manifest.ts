@@ -12,6 +12,8 @@ import { decodeValue } from './schema/decode-value.ts';
 import { objectMeta } from './schema/metadata.ts';
 import { podSpec } from './schema/pod-spec.ts';
 import { always, struct } from './schema/types.ts';
+import { tooLarge } from './static-pod-uid/document-size.ts';
+import { dumpBudget, type DumpBudget } from './static-pod-uid/static-pod-uid.ts';
 import { makeStatic } from './static-pod.ts';
 import { validatePod } from './validation/validate-pod.ts';
 
@@ -48,9 +50,10 @@ export function decodeManifest(task: DecodeManifestTask): DecodeManifestResult {
 function decodePods(task: DecodeManifestTask, documents: readonly unknown[], prefix: (index: number) => string): DecodeManifestResult {
   const pods: Pod[] = [];
   const errors: string[] = [];
+  const budget = dumpBudget();
   let unshown = 0;
   for (const [index, document] of documents.entries()) {
-    const result = decodePod(task, document);
+    const result = decodePod(task, document, budget);
     if (result.pod) pods.push(result.pod);
     const shown = result.errors.slice(0, maxErrors - errors.length);
     for (const each of shown) errors.push(`${shownOrigin(task)}: invalid pod: ${prefix(index)}${each}`);
@@ -60,15 +63,22 @@ function decodePods(task: DecodeManifestTask, documents: readonly unknown[], pre
   return { pods, errors, readable: true };
 }
 
-function decodePod(task: DecodeManifestTask, document: unknown): { readonly pod: Pod | null; readonly errors: readonly string[] } {
+interface DecodedPod {
+  readonly pod: Pod | null;
+  readonly errors: readonly string[];
+}
+
+function decodePod(task: DecodeManifestTask, document: unknown, budget: DumpBudget): DecodedPod {
   if (!isObject(document)) return { pod: null, errors: ['not an object'] };
+  const excess = tooLarge(document);
+  if (excess !== null) return { pod: null, errors: [excess] };
   const decoding = { errors: [], values: 0 };
   const decoded = decodeValue(podSchema, document, '', decoding) as Pick<Draft<Pod>, 'metadata' | 'spec'>;
   if (decoding.errors.length > 0) return { pod: null, errors: decoding.errors };
   const pod: Draft<Pod> = { apiVersion: 'v1', kind: 'Pod', ...decoded };
   if (!pod.metadata.name) return { pod: null, errors: ['name is needed for the pod'] };
   defaultPod(pod);
-  makeStatic(pod, task);
+  makeStatic(pod, document, task, budget);
   const found = validatePod(pod);
   if (found.length > 0) return { pod: null, errors: found };
   const reference = apiObjectReference(pod);

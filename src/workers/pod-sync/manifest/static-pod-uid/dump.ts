@@ -16,12 +16,21 @@ export function dumpPointer(type: string, value: GoStruct, write: (text: string)
 
 type Typing = 'typed' | 'plain';
 
+/** Most of a pod is zero: a struct of which nothing is set, printed once for all. */
+interface ZeroForm {
+  readonly text: string;
+  /** How far below it the first pointer stands. */
+  readonly pointerDepth: number;
+}
+const zeroForms = new Map<string, ZeroForm>();
+
 class Dump {
   readonly #write: (text: string) => void;
   #text = '';
   #depth = 0;
   /** Pointers that were followed on the way here. A value met again below one of them is printed as seen. */
   readonly #followed: { readonly value: GoValue; readonly depth: number }[] = [];
+  #pointerDepth = Infinity;
 
   constructor(write: (text: string) => void) {
     this.#write = write;
@@ -56,7 +65,8 @@ class Dump {
         this.#printPointer(type.of, value, typing);
         return;
       case 'struct':
-        this.#printStruct(type.fields, (value ?? {}) as GoStruct);
+        if (isZeroStruct(value)) this.#printZero(name, type.fields);
+        else this.#printStruct(type.fields, value as GoStruct);
         return;
       default:
         return type satisfies never;
@@ -65,7 +75,7 @@ class Dump {
 
   #printPointer(to: string, value: GoValue, typing: Typing): void {
     const isNil = value === null || value === undefined;
-    if (!isNil || typing === 'typed') while ((this.#followed.at(-1)?.depth ?? -1) >= this.#depth) this.#followed.pop();
+    if (!isNil || typing === 'typed') this.#forgetFrom(this.#depth);
     const isSeen = typeof value === 'object' && this.#followed.some((followed) => followed.value === value);
     if (typing === 'typed') this.#text += `(*${to})`;
     else if (!isNil) this.#text += '<*>';
@@ -75,6 +85,27 @@ class Dump {
       this.#followed.push({ value, depth: this.#depth });
       this.print(to, value, 'plain');
     }
+  }
+
+  #forgetFrom(depth: number): void {
+    this.#pointerDepth = Math.min(this.#pointerDepth, depth);
+    while ((this.#followed.at(-1)?.depth ?? -1) >= depth) this.#followed.pop();
+  }
+
+  #printZero(name: string, fields: readonly GoField[]): void {
+    let zero = zeroForms.get(name);
+    if (!zero) {
+      let text = '';
+      const dump = new Dump((piece) => {
+        text += piece;
+      });
+      dump.#printStruct(fields, {});
+      dump.flush();
+      zero = { text, pointerDepth: dump.#pointerDepth };
+      zeroForms.set(name, zero);
+    }
+    this.#forgetFrom(this.#depth + zero.pointerDepth);
+    this.#text += zero.text;
   }
 
   #printSlice(of: string, values: readonly GoValue[] | null | undefined): void {
@@ -117,6 +148,10 @@ class Dump {
     this.#depth -= 1;
     this.#text += '}';
   }
+}
+
+function isZeroStruct(value: GoValue): boolean {
+  return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 }
 
 /** Go orders strings by their UTF-8 bytes, which is not how UTF-16 falls. */
