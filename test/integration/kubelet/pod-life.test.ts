@@ -168,3 +168,33 @@ test('a kubelet that waits for an answer of its runtime stops when it is told to
   await waitUntil('the runtime is asked', async () => (await node.runtime.control.counters())['Version']?.inFlight);
   await node.stopKubelet();
 });
+
+test('a runtime that answers and is gone before it was listed costs nothing but time', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.runtime.control.fault({ call: 'ListPodSandbox', kind: 'fail' });
+  node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
+  await node.startKubelet();
+  await waitUntil('it is asked in vain', async () => (await node.runtime.control.counters())['ListPodSandbox']?.count);
+  await node.runtime.control.closeSocket();
+  await waitUntil('the kubelet says so', () => node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')));
+  await node.runtime.control.clearFaults();
+  await node.runtime.control.openSocket();
+  await node.podIs('web', 'runs', isRunning);
+  assert.equal((await node.runtime.control.state()).sandboxes.length, 1);
+});
+
+test('a pod that failed during a short absence of the runtime runs soon after it, not at the end of its back-off', async (t) => {
+  const node = await StandaloneNode.start(t);
+  await node.startKubelet();
+  node.writeManifest('first.json', aManifest('first', 'sim/run:1'));
+  await node.podIs('first', 'runs', isRunning);
+  await node.runtime.control.closeSocket();
+  node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
+  await waitUntil('its sync fails', () => node.logs.lines.some(({ msg }) => msg === 'Error syncing pod, will try again'));
+  await waitUntil('the kubelet says so', () => node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')));
+  await node.runtime.control.openSocket();
+  const returnedAt = performance.now();
+  await node.podIs('web', 'runs', isRunning);
+  // A failed sync is tried again after 10 to 15 s.
+  assert.ok(performance.now() - returnedAt < 8000, `${performance.now() - returnedAt} ms`);
+});
