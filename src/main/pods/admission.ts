@@ -3,7 +3,7 @@
  * Failed for good: it is shown with the reason, and never started. Upstream: the admit handlers of NewMainKubelet, canAdmitPod.
  */
 import type { Pod } from '../../shared/kubernetes/api.ts';
-import { checkSysctlPattern, checkSysctls } from '../../shared/kubernetes/sysctls.ts';
+import { checkSysctls } from '../../shared/kubernetes/sysctls.ts';
 import { admissionRejections } from '../../shared/metrics/definitions/pods.ts';
 import type { FailedPod } from './pod-statuses.ts';
 
@@ -12,14 +12,9 @@ export type AdmitHandler = (pod: Pod, active: readonly Pod[]) => FailedPod | nul
 
 /**
  * Refuses pods with sysctls that could reach beyond their pod, unless the configuration allows them (upstream: pkg/kubelet/sysctl).
- * Throws when the configuration allows what no pod can have for itself: the kubelet does not start then.
  * @param kernelVersion as `os.release()` says it: which sysctls are namespaced depends on it
  */
 export function sysctlAdmission(allowedUnsafeSysctls: readonly string[], kernelVersion: string): AdmitHandler {
-  for (const pattern of allowedUnsafeSysctls) {
-    const complaint = checkSysctlPattern(pattern);
-    if (complaint !== null) throw new Error(`allowedUnsafeSysctls: ${complaint}`);
-  }
   return (pod) => {
     const message = checkSysctls(pod, allowedUnsafeSysctls, kernelVersion);
     return message === null ? null : { reason: 'SysctlForbidden', message };

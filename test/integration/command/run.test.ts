@@ -170,13 +170,6 @@ test('a root folder that the file system refuses is said to be so, and not tried
   assert.match(stderr, /"command failed" err="error creating directory /);
 });
 
-test('a kubelet that is to leave pods what no pod can have for itself does not start', async (t) => {
-  const { args } = await prepare(t, { allowedUnsafeSysctls: ['vm.swappiness'] });
-  const { code, stderr } = kubelet(...args);
-  assert.equal(code, 1);
-  assert.match(stderr, /"command failed" err="allowedUnsafeSysctls: the sysctls \\"vm.swappiness\\" are not known to be namespaced"/);
-});
-
 test('--exit-on-lock-contention without a lock file is refused', async (t) => {
   const { args } = await prepare(t);
   const { code, stderr } = kubelet(...args, '--exit-on-lock-contention');

@@ -1,4 +1,5 @@
 /** Fields with a fixed set of values. Some of them upstream refuses only when the part that reads them starts; here it is all said at once. */
+import { checkSysctlPattern } from '../../../shared/kubernetes/sysctls.ts';
 import { formatDuration } from '../duration.ts';
 import { alternatives, complaints, invalid, type Rules } from './rules.ts';
 import { tlsCipherSuites, tlsCurves, tlsVersions } from './tls-names.ts';
@@ -38,9 +39,16 @@ export const checkChoices: Rules = ({ config: c }) => [
     .filter((suite) => !tlsCipherSuites.has(suite))
     .map((suite) => invalid(`Cipher suite ${suite} not supported or doesn't exist (tlsCipherSuites, --tls-cipher-suites)`)),
   ...checkCurves(c.tlsCurvePreferences),
+  ...c.allowedUnsafeSysctls
+    .map(checkSysctlPattern)
+    .filter((complaint) => complaint !== null)
+    .map((complaint) => invalid(`allowedUnsafeSysctls: ${complaint}`)),
   ...complaints(
     [c.runOnce, `runOnce (--runonce) ${c.runOnce}, Runonce mode has been deprecated and should not be set`],
     [c.containerRuntimeEndpoint === '', 'the containerRuntimeEndpoint was not specified or empty'],
+    ...(['containerRuntimeEndpoint', 'imageServiceEndpoint'] as const).map(
+      (name) => [!isSocket(c[name]), `${name} "${c[name]}": only support unix socket endpoint`] as const,
+    ),
     [
       c.systemCgroups !== '' && c.cgroupRoot === '',
       `systemCgroups (--system-cgroups) ${c.systemCgroups} was specified and cgroupRoot (--cgroup-root) was not specified`,
@@ -54,6 +62,11 @@ export const checkChoices: Rules = ({ config: c }) => [
     ).map(([name, period]) => [period < 0, `${name} ${formatDuration(period)} must not be negative`] as const),
   ),
 ];
+
+/** A path alone is the old form, of which upstream warns. */
+function isSocket(endpoint: string): boolean {
+  return endpoint === '' || endpoint.startsWith('/') || endpoint.startsWith('unix://');
+}
 
 function checkCurves(curves: readonly number[]): string[] {
   return curves.flatMap((id, index) => {

@@ -188,6 +188,18 @@ const cases: Case[] = [
     config: 'tlsCurvePreferences: [29, 29, 1, 70000]',
     want: ['duplicate curve preference 29', '1 is not supported', '70000 is out of range'],
   },
+  {
+    name: 'a runtime is asked over a socket',
+    config: 'containerRuntimeEndpoint: tcp://192.0.2.1:5',
+    want: ['only support unix socket endpoint'],
+  },
+  { name: 'so is an image service', config: 'imageServiceEndpoint: npipe:////./pipe/x', want: ['only support unix socket endpoint'] },
+  { name: 'the old form of an endpoint is a path', config: 'containerRuntimeEndpoint: /run/containerd.sock', want: [] },
+  {
+    name: 'only namespaced sysctls may be left to pods',
+    config: 'allowedUnsafeSysctls: [net.core.*, vm.swappiness]',
+    want: ['allowedUnsafeSysctls: the sysctls "vm.swappiness" are not known to be namespaced'],
+  },
   { name: 'the run-once mode is gone', config: 'runOnce: true', want: ['Runonce mode has been deprecated'] },
   {
     name: 'a cgroup for the host’s processes needs a root',
