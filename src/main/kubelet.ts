@@ -6,7 +6,6 @@
  */
 import { availableParallelism, hostname, release } from 'node:os';
 import type { PlegMessage } from '../shared/contracts/pleg.ts';
-import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { restartedPods } from '../shared/metrics/definitions/pods.ts';
 import { createRuntimeSnapshot } from '../shared/state/runtime-snapshot.ts';
@@ -19,7 +18,7 @@ import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
 import { RuntimeState } from './node/runtime-state.ts';
 import type { KubeletStart } from './options.ts';
 import { sysctlAdmission } from './pods/admission.ts';
-import { containersToDelete } from './pods/container-deletor.ts';
+import { DeadContainers } from './pods/dead-containers.ts';
 import { EventLog } from './pods/events.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
 import { listPodDirectories } from './pods/pod-directories.ts';
@@ -196,15 +195,13 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       clock,
       logger: log('housekeeping'),
     });
-    const removeDead = (uid: PodUID, died: ContainerID) => {
-      const status = cache.get(uid);
-      const keep = Math.max(1, flags.maximumDeadContainersPerContainer);
-      const ids = status ? containersToDelete(status, died, { keep, removeAll: workers.shouldContentBeRemoved(uid) }) : [];
-      if (ids.length === 0) return;
-      images
-        .removeContainers(ids)
-        .catch((err: unknown) => log('container-deletor').warn({ err, podUID: uid }, 'Could not remove dead containers'));
-    };
+    const deadContainers = new DeadContainers({
+      cache,
+      shouldContentBeRemoved: (uid) => workers.shouldContentBeRemoved(uid),
+      removeContainers: (ids) => images.removeContainers(ids),
+      keep: flags.maximumDeadContainersPerContainer,
+      logger: log('container-deletor'),
+    });
     const loop = new SyncLoop<PodUpdate>({
       runtimeErrors: () => runtimeState.errors(),
       takeUpdates: () => sources.take(),
@@ -213,7 +210,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
         ready.addSource(update.source);
       },
       handlePodSyncs: (uids) => workers.wake(uids),
-      handleContainerDied: removeDead,
+      handleContainerDied: (uid, died) => deadContainers.onDied(uid, died),
       handleProbeResults: (results) => workers.wake(new Set(results.map((result) => result.podUID))),
       takeDue: () => workQueue.takeDue(),
       sourcesReady,

@@ -63,6 +63,8 @@ export class StartAdmission {
       if (signal.aborted) return reject(signal.reason as Error);
       const onAbort = () => {
         this.#waiting = this.#waiting.filter((other) => other !== waiter);
+        // A limit that nobody waits for any more is not to be judged.
+        this.#admit();
         reject(signal.reason as Error);
       };
       this.#arrivals += 1;

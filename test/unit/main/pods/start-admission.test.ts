@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { StartAdmission, type StartPermit, type StartRequest } from '../../../../src/main/pods/start-admission.ts';
+import { startPermitsWaiting } from '../../../../src/shared/metrics/definitions/pods.ts';
+import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../src/shared/metrics/index.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
+afterEach(() => bindMetrics(null));
 
 function anAdmission(limit: number) {
   const admission = new StartAdmission({ clock: new FakeClock(), cores: 1, bounds: { min: limit, max: limit } });
@@ -103,4 +106,16 @@ test('a burst finds the parallelism at which the runtime is fastest', async () =
   await all;
   assert.ok(admission.limit >= 4 && admission.limit <= 16, `stayed at ${admission.limit}`);
   assert.ok(clock.monotonic() < 46_000, `took ${clock.monotonic()} ms; at the best parallelism it is 38,000`);
+});
+
+test('who gave up is not counted among those that wait', async () => {
+  const segment = createMetricsSegment();
+  bindMetrics(segment);
+  const { ask } = anAdmission(1);
+  const stop = new AbortController();
+  ask('running');
+  ask('waiting', {}, stop.signal);
+  stop.abort();
+  await settle();
+  assert.match(renderMetrics([segment], [startPermitsWaiting]), /^kubelet_start_permits_waiting 0$/m);
 });
