@@ -12,6 +12,7 @@ import { RecordingProxy } from './driver/recording-proxy.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { benchCommand, benchImage, benchPodSpec, startContainerd } from './harness/containerd.ts';
 import { ensureKubelet, KubeletProcess } from './harness/kubelet-process.ts';
+import { phaseChangedAtMs } from './harness/kubelet-log.ts';
 import { percentile, unionLength } from './harness/statistics.ts';
 
 const repeats = 30;
@@ -102,13 +103,13 @@ function part(what: string, samples: readonly number[]): Measurement[] {
 
 const patienceMs = 30_000;
 
-/** Monotonic ms at which the kubelet was seen to know it. */
+/** Monotonic ms at which the kubelet knew it, by its own log: to the millisecond. */
 async function untilRunning(kubelet: KubeletProcess, name: string): Promise<number> {
   const end = monotonicMs() + patienceMs;
   while (monotonicMs() < end) {
-    const pod = (await kubelet.pods()).find(({ metadata }) => metadata.name === name);
-    if (pod?.status?.containerStatuses?.some(({ state }) => state?.running)) return monotonicMs();
-    await sleep(1);
+    const knownAtMs = phaseChangedAtMs(kubelet.log(), `bench/${name}`, 'Running');
+    if (knownAtMs !== undefined) return knownAtMs - Date.now() + monotonicMs();
+    await sleep(50);
   }
   throw new Error(`${name} did not run within ${patienceMs} ms; the kubelet's log ends:\n${kubelet.logTail()}`);
 }

@@ -27,7 +27,7 @@ part() {
 }
 node scripts/build.ts || exit 1
 part check sh scripts/check.sh
-part unit node --test --test-isolation=none 'test/unit/**/*.test.ts'
+part unit sh scripts/test-unit.sh
 part integration node --test --test-concurrency=1 --test-timeout=120000 'test/integration/**/*.test.ts'
 part e2e node --test --test-concurrency=1 --test-timeout=600000 'test/e2e/**/*.test.ts'
 exit $failed

@@ -95,8 +95,11 @@ export class KubeletProcess {
     return body.text();
   }
 
+  log(): string {
+    return readFileSync(join(this.#folder, 'log'), 'utf8');
+  }
   logTail(lines = 20): string {
-    return readFileSync(join(this.#folder, 'log'), 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+    return this.log().trimEnd().split('\n').slice(-lines).join('\n');
   }
 
   /**

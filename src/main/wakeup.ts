@@ -1,8 +1,8 @@
 /** A wait that ends by its time or by a call, with bursts of calls made one: an editor's save is half a dozen file events. */
 import type { Clock } from '../shared/time/clock.ts';
 
-/** Quiet for so long, a burst has ended … */
-const quietMs = 20;
+/** Quiet for so long, a burst has ended: longer than a save takes between its events, short beside the start of a pod … */
+const quietMs = 4;
 /** … and a burst that does not end is not waited out. */
 const maxBurstMs = 200;
 
