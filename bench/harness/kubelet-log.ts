@@ -3,11 +3,19 @@
 /** klog's `I1121 13:15:02.257000`, in local time and without a year. */
 const stamp = /^[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{3})/;
 
+/** Wall-clock ms of the line in which the loop was given the pod; undefined while there is none. */
+export function seenAtMs(log: string, pod: string): number | undefined {
+  return timeOf(log.split('\n').find((line) => line.includes('"SyncLoop update" op="ADD"') && line.includes(`"${pod}"`)));
+}
+
 /** Wall-clock ms of the line in which the pod first got to that phase; undefined while there is none. */
 export function phaseChangedAtMs(log: string, pod: string, phase: string): number | undefined {
-  const line = log
-    .split('\n')
-    .find((text) => text.includes('"Pod phase changed"') && text.includes(`pod="${pod}"`) && text.endsWith(`to="${phase}"`));
+  return timeOf(
+    log.split('\n').find((line) => line.includes('"Pod phase changed"') && line.includes(`pod="${pod}"`) && line.endsWith(`to="${phase}"`)),
+  );
+}
+
+function timeOf(line: string | undefined): number | undefined {
   const match = line === undefined ? null : stamp.exec(line);
   if (!match) return undefined;
   const [month, day, hour, minute, second, ms] = match.slice(1).map(Number) as [number, number, number, number, number, number];
