@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { build, isBuilt } from '../../scripts/build.ts';
 import { removeCgroup } from '../../scripts/host/cgroups.ts';
+import { removeLogLinks } from '../../scripts/host/log-links.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 
 export interface KubeletProcessOptions {
@@ -121,6 +122,7 @@ export class KubeletProcess {
     await this.#http.close();
     await removePods();
     await this.#removeCgroups();
+    removeLogLinks(join(this.#folder, 'logs'));
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
