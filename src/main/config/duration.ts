@@ -1,5 +1,5 @@
 /** Go's durations (`1h2m0.5s`), read and written as Go does, as milliseconds with fractions down to Go's nanosecond. */
-import { goQuote } from '../../shared/kubernetes/go-text.ts';
+import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
 import type { Milliseconds } from './kubelet-configuration.ts';
 
 const nanosPerUnit: Readonly<Record<string, number>> = {
@@ -37,19 +37,4 @@ export function parseDuration(text: string): Milliseconds {
 }
 
 /** Writes a duration as Go prints it: `1m0s`, `100ms`, `0s`. */
-export function formatDuration(ms: Milliseconds): string {
-  const nanos = Math.round(Math.abs(ms) * 1e6);
-  const sign = ms < 0 ? '-' : '';
-  if (nanos === 0) return '0s';
-  if (nanos < 1e3) return `${sign}${nanos}ns`;
-  if (nanos < 1e6) return `${sign}${nanos / 1e3}µs`;
-  if (nanos < 1e9) return `${sign}${nanos / 1e6}ms`;
-  const wholeSeconds = Math.floor(nanos / 1e9);
-  const [hours, minutes] = [Math.floor(wholeSeconds / 3600), Math.floor(wholeSeconds / 60) % 60];
-  const fraction = String(nanos % 1e9)
-    .padStart(9, '0')
-    .replace(/0+$/, '');
-  const seconds = `${wholeSeconds % 60}${fraction === '' ? '' : `.${fraction}`}s`;
-  if (hours > 0) return `${sign}${hours}h${minutes}m${seconds}`;
-  return minutes > 0 ? `${sign}${minutes}m${seconds}` : `${sign}${seconds}`;
-}
+export const formatDuration: (ms: Milliseconds) => string = goDuration;
