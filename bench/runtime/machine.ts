@@ -48,7 +48,7 @@ export interface Container {
 /** containerd's exit code and reason of a container that could not be started. */
 const startErrorCode = 128;
 
-export function newID(): string {
+function newID(): string {
   return randomBytes(32).toString('hex');
 }
 

@@ -47,7 +47,7 @@ export const heavyCalls: ReadonlySet<string> = new Set([
 ]);
 
 /** Measured on containerd 1.7.24 on 2 cores, one call at a time. */
-export const containerdLatency: Readonly<Record<string, Latency>> = {
+const containerdLatency: Readonly<Record<string, Latency>> = {
   RunPodSandbox: { p50Ms: 75, p99Ms: 110 },
   CreateContainer: { p50Ms: 9, p99Ms: 20 },
   StartContainer: { p50Ms: 38, p99Ms: 60 },

@@ -145,7 +145,7 @@ export function endpointOf(folder: string): string {
 }
 
 /** Stops and removes every pod of a runtime, and waits for it. */
-export async function removeAllPods(endpoint: string): Promise<void> {
+async function removeAllPods(endpoint: string): Promise<void> {
   const client = new CriClient({ endpoint });
   try {
     const { items } = await client.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });

@@ -23,6 +23,7 @@ import { runTask } from '../../src/workers/pod-sync/run-task.ts';
 import { FakeClock } from './fake-clock.ts';
 import { FakeRuntime } from './fake-runtime.ts';
 import { aLogger } from './logger.ts';
+import { someSettings } from './runtime-config-inputs.ts';
 
 /** Main's end of one task's line. */
 export class FakeLine implements LinePort {
@@ -103,31 +104,17 @@ export class SyncBench {
   backoffs: readonly ContainerBackoff[] = [];
 
   readonly settings: PodSyncSettings = {
+    ...someSettings,
     runtimeEndpoint: '',
     imageEndpoint: '',
-    runtimeRequestTimeoutMs: 120_000,
     rootDir: join(this.folder, 'kubelet'),
     podLogsDir: join(this.folder, 'pods'),
     containerLogsDir: join(this.folder, 'containers'),
-    seccompDefault: false,
     seccompProfileRoot: join(this.folder, 'seccomp'),
-    cgroupDriver: 'cgroupfs',
     cgroupVersion: 2,
     cgroupFsRoot: join(this.folder, 'cgroup'),
-    cgroupRoot: '/',
-    cgroupsPerQOS: true,
-    cpuCFSQuota: true,
-    cpuCFSQuotaPeriodUs: 100_000,
-    podPidsLimit: -1,
-    memorySwapBehavior: '',
-    clusterDNS: ['10.96.0.10'],
-    clusterDomain: 'cluster.local',
     resolvConf: '',
-    allowedUnsafeSysctls: [],
-    maxContainerBackOffMs: 300_000,
-    initialContainerBackOffMs: 10_000,
     singleProcessOOMKill: false,
-    featureGates: {},
   };
 
   [Symbol.dispose](): void {

@@ -73,7 +73,7 @@ function mergeOne(existing: Pod, incoming: Pod): { readonly op: PodOperation | n
 }
 
 /** The kubelet's own annotations count for nothing here: the source does not know them. */
-export function podsDifferSemantically(existing: Pod, incoming: Pod): boolean {
+function podsDifferSemantically(existing: Pod, incoming: Pod): boolean {
   const ofInterest = ({ spec, metadata }: Pod) => [
     spec,
     metadata.labels ?? {},

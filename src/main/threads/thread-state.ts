@@ -12,7 +12,7 @@ import { monotonicMs } from '../../shared/time/clock.ts';
 import { beat } from '../../shared/thread/enter-thread.ts';
 import type { Heart } from '../../shared/state/beat.ts';
 
-export const threadNames = ['main', 'pleg', 'images', 'stats', 'probes', 'server'] as const;
+const threadNames = ['main', 'pleg', 'images', 'stats', 'probes', 'server'] as const;
 export type ThreadName = (typeof threadNames)[number];
 
 /** The least time that a sync loop may take to come round before it is unhealthy (upstream SyncLoopHealthCheck). */

@@ -71,10 +71,6 @@ export function isResourceExhausted(err: unknown): boolean {
 export function isUnavailable(err: unknown): boolean {
   return err instanceof CriError && err.code === GrpcStatus.UNAVAILABLE;
 }
-export function isDeadlineExceeded(err: unknown): boolean {
-  return err instanceof CriError && err.code === GrpcStatus.DEADLINE_EXCEEDED;
-}
-
 /** 16 MiB: upstream's maxMsgSize (cri-client). */
 export const maxMessageBytes = 16 * 1024 * 1024;
 

@@ -10,7 +10,7 @@ export interface ImageName {
   readonly digest: string;
 }
 
-export class ImageNameError extends Error {
+class ImageNameError extends Error {
   override readonly name = 'ImageNameError';
   constructor(image: string, why: string) {
     super(`couldn't parse image name ${JSON.stringify(image)}: ${why}`);

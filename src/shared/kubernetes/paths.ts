@@ -34,7 +34,7 @@ export function podPluginsDir(rootDir: string, podUID: string): string {
 export function podPluginDir(rootDir: string, podUID: string, plugin: string): string {
   return join(podPluginsDir(rootDir, podUID), escapeQualifiedName(plugin));
 }
-export function podContainersDir(rootDir: string, podUID: string): string {
+function podContainersDir(rootDir: string, podUID: string): string {
   return join(podDir(rootDir, podUID), 'containers');
 }
 /** Holds the container's termination message files. */

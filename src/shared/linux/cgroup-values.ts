@@ -9,7 +9,7 @@ import { isZeroQuantity, milliValue, parseQuantity, value } from '../kubernetes/
 
 /** The kernel's bounds of cpu.shares (kernel/sched/sched.h). */
 export const minShares = 2;
-export const maxShares = 262_144;
+const maxShares = 262_144;
 const sharesPerCPU = 1024;
 const milliPerCPU = 1000;
 /** The kernel's least CFS quota, 1 ms. */

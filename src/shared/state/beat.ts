@@ -2,7 +2,7 @@
 import { systemClock, type Clock } from '../time/clock.ts';
 import { BeatWriter } from './heartbeats.ts';
 
-export const beatPeriodMs = 1000;
+const beatPeriodMs = 1000;
 
 export interface Heart {
   /** The thread's own loop came round: what `/healthz` watches beside the beat. */

@@ -42,9 +42,16 @@ export class QuietCollector {
   }
 }
 
-function thisThread(): CollectedThread {
+type Collect = (options: { readonly type: 'major'; readonly flavor: 'last-resort' }) => void;
+
+/** V8 hands `gc` to contexts made after the flag was set. Not at a thread's start: nothing is to be given back then. */
+function exposedCollect(): Collect {
   setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as (options: { readonly type: 'major'; readonly flavor: 'last-resort' }) => void;
+  return runInNewContext('gc') as Collect;
+}
+
+function thisThread(): CollectedThread {
+  let collect: Collect | undefined;
   let last = performance.eventLoopUtilization();
   return {
     utilization: () => {
@@ -54,6 +61,9 @@ function thisThread(): CollectedThread {
       return utilization;
     },
     heapBytes: () => getHeapStatistics().total_heap_size,
-    collect: () => collect({ type: 'major', flavor: 'last-resort' }),
+    collect: () => {
+      collect ??= exposedCollect();
+      collect({ type: 'major', flavor: 'last-resort' });
+    },
   };
 }

@@ -7,7 +7,7 @@ import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { SnapshotItem } from '../../shared/state/runtime-snapshot.ts';
 
 /** Whether nothing of the pod is needed any more. Nothing is known to be gone before every source has reported. */
-export function podRemovable({ allSourcesReady, knownPodUIDs, removablePodUIDs }: ContainerGcRequest): (podUID: PodUID) => boolean {
+function podRemovable({ allSourcesReady, knownPodUIDs, removablePodUIDs }: ContainerGcRequest): (podUID: PodUID) => boolean {
   const known = new Set(knownPodUIDs);
   const removable = new Set(removablePodUIDs);
   return (podUID) => allSourcesReady && (removable.has(podUID) || !known.has(podUID));

@@ -23,7 +23,7 @@ export function formatPod({ name, namespace, uid }: PodIdentity): string {
 }
 
 /** `spec.containers{app}`, also where the spec is not known. Undefined: the spec does not have it. */
-export function containerFieldPath(pod: Pod | null, container: string): string | undefined {
+function containerFieldPath(pod: Pod | null, container: string): string | undefined {
   if (!pod) return `spec.containers{${container}}`;
   const lists = ['containers', 'initContainers', 'ephemeralContainers'] as const;
   const list = lists.find((name) => pod.spec[name]?.some((one) => one.name === container));

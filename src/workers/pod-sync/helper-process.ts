@@ -13,7 +13,7 @@ export interface HelperProcessOptions {
 }
 
 /** What the helper could not do, or did not in time. */
-export class HelperError extends Error {
+class HelperError extends Error {
   override readonly name = 'HelperError';
   readonly code: string | undefined;
   constructor(message: string, code?: string) {

@@ -14,7 +14,7 @@ export interface HealthCheck {
 }
 
 /** Ten beats missed. Less would blame a thread for a busy host. */
-export const staleBeatMs = 10_000;
+const staleBeatMs = 10_000;
 const pool = 'pod-sync';
 
 /** Checks as upstream names them first (ping, log, syncloop), then one for each thread, and one for the sync pool as a whole. */

@@ -81,7 +81,7 @@ function checkQOSReserved(reservations: StringMap): string[] {
 }
 
 /** Linux's list of CPUs: `0-3,8`. Throws with what is wrong. */
-export function checkCPUList(text: string): void {
+function checkCPUList(text: string): void {
   for (const part of text.split(',')) {
     const match = /^([0-9]+)(?:-([0-9]+))?$/.exec(part);
     if (!match) throw new Error(`"${part}" is no CPU and no range of CPUs`);

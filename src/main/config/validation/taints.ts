@@ -6,7 +6,7 @@ import { invalid, type Rules } from './rules.ts';
 export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
 /** What is wrong with a taint, or undefined. */
-export function checkTaint({ key, value, effect }: Taint): string | undefined {
+function checkTaint({ key, value, effect }: Taint): string | undefined {
   const keyErrors = labelKeyErrors(key);
   if (keyErrors.length > 0) return `invalid taint key: ${keyErrors.join('; ')}`;
   const valueErrors = labelValueErrors(value);

@@ -38,8 +38,11 @@ export function toContainerStatus(seen: RuntimeContainerStatus, context: Contain
   };
 }
 
-/** It ran when it was last seen, and the runtime cannot say what became of it: that is an end, not a wait (upstream). */
-function lostState(restarting: boolean): ContainerState {
+/**
+ * It ran when it was last seen, and the runtime cannot say what became of it: that is an end, not a wait (upstream). 137: an error, since
+ * nobody knows how it ended.
+ */
+export function lostState(restarting: boolean): ContainerState {
   const reason = restarting ? restartingAllContainers : 'ContainerStatusUnknown';
   return { terminated: { exitCode: 137, reason, message: 'The container could not be located when the pod was terminated' } };
 }

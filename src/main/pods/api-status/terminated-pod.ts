@@ -3,6 +3,7 @@
  * look again (upstream status_manager.go TerminatePod).
  */
 import type { ContainerStatus, Pod } from '../../../shared/kubernetes/api.ts';
+import { lostState } from './container-status.ts';
 
 interface Statuses {
   readonly initContainerStatuses: readonly ContainerStatus[];
@@ -17,11 +18,8 @@ export function toTerminatedStatuses(pod: Pod, statuses: Statuses): Statuses {
   };
 }
 
-/** 137: an error, since nobody knows how it ended. */
 function toTerminated(status: ContainerStatus): ContainerStatus {
-  if (status.state?.terminated) return status;
-  const message = 'The container could not be located when the pod was terminated';
-  return { ...status, ready: false, started: false, state: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown', message } } };
+  return status.state?.terminated ? status : { ...status, ready: false, started: false, state: lostState(false) };
 }
 
 /** The index of the last init container of which there is a sign that it ran; the first counts always. */

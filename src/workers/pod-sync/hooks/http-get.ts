@@ -35,7 +35,7 @@ export function withScheme(url: URL, scheme: string): URL {
 }
 
 /** A number, the name of one of the container's ports, or a number written as text. */
-export function resolvePort(port: unknown, ports: NonNullable<Container['ports']>): number {
+function resolvePort(port: unknown, ports: NonNullable<Container['ports']>): number {
   const named = ports.find(({ name }) => typeof port === 'string' && name === port)?.containerPort;
   const number = named ?? Number(port);
   if (!Number.isInteger(number) || number <= 0 || number > 65_535) throw new Error(`invalid port ${JSON.stringify(port)}`);

@@ -18,7 +18,7 @@ type Item = NonNullable<NonNullable<Volume['downwardAPI']>['items']>[number];
 const defaultFileMode = 0o644;
 
 /** The files' content now. Throws an Error that names the field. */
-export function downwardAPIPayload(items: readonly Item[], pod: Pod, node: NodeResources, defaultMode: number = defaultFileMode): Payload {
+function downwardAPIPayload(items: readonly Item[], pod: Pod, node: NodeResources, defaultMode: number = defaultFileMode): Payload {
   return new Map(
     items.map(({ path, mode = defaultMode, fieldRef, resourceFieldRef }): [string, FileProjection] => {
       const content = fieldRef
