@@ -1,0 +1,140 @@
+/** The API server as a client sees it: a few typed calls over one pool of connections, JSON both ways. For scripts, tests and benchmarks. */
+import { readFileSync } from 'node:fs';
+import { Agent, request, type Dispatcher } from 'undici';
+import type { CertificateFiles } from './control-plane-certificates.ts';
+
+export interface ApiClientOptions {
+  /** `https://host:port`. */
+  readonly url: string;
+  readonly caFile: string;
+  /** Who asks: a certificate, a bearer token, or neither (anonymous). */
+  readonly certificate?: CertificateFiles;
+  readonly token?: string;
+}
+
+/** What a `kind: Status` says. */
+export class ApiError extends Error {
+  readonly status: number;
+  /** As in `NotFound`, `Forbidden`, `Conflict`, `Invalid`. */
+  readonly reason: string;
+  constructor(call: string, status: number, reason: string, message: string) {
+    super(`${call}: ${status} ${reason}: ${message}`);
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
+export interface WatchEvent<T> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: T;
+}
+
+export type PatchType = 'merge' | 'strategic-merge' | 'json' | 'apply';
+
+const deadlineMs = 15_000;
+
+export class ApiClient {
+  readonly url: string;
+  readonly #agent: Agent;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor({ url, caFile, certificate, token }: ApiClientOptions) {
+    this.url = url;
+    this.#agent = new Agent({
+      connect: {
+        ca: readFileSync(caFile),
+        ...(certificate && { cert: readFileSync(certificate.certFile), key: readFileSync(certificate.keyFile) }),
+      },
+    });
+    this.#headers = { accept: 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) };
+  }
+
+  /** `path` from the root, with its query: `/api/v1/namespaces/default/pods?limit=5`. Throws an ApiError for any answer but 2xx. */
+  get<T>(path: string): Promise<T> {
+    return this.#json('GET', path);
+  }
+  /** To a collection, or a subresource such as `…/pods/web/eviction`. */
+  create<T>(path: string, body: object): Promise<T> {
+    return this.#json('POST', path, body);
+  }
+  replace<T>(path: string, body: object): Promise<T> {
+    return this.#json('PUT', path, body);
+  }
+  patch<T>(path: string, body: object, type: PatchType = 'merge'): Promise<T> {
+    return this.#json('PATCH', path, body, type === 'apply' ? 'application/apply-patch+yaml' : `application/${type}-patch+json`);
+  }
+  /** `options` are DeleteOptions: `{ gracePeriodSeconds: 0 }`. */
+  delete<T>(path: string, options?: object): Promise<T> {
+    return this.#json('DELETE', path, options);
+  }
+
+  /** The bare text: of `/readyz`, of logs. */
+  async text(path: string): Promise<string> {
+    return (await this.#call('GET', path)).body.text();
+  }
+
+  /** Undefined where there is none of that name. */
+  async find<T>(path: string): Promise<T | undefined> {
+    try {
+      return await this.get<T>(path);
+    } catch (err) {
+      if (err instanceof ApiError && err.status === 404) return undefined;
+      throw err;
+    }
+  }
+
+  /** The events of a collection until the signal or the server ends it; `path` has no `watch=1` yet. */
+  async *watch<T>(path: string, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
+    const { body } = await this.#call('GET', `${path}${path.includes('?') ? '&' : '?'}watch=1`, undefined, undefined, signal);
+    let rest = '';
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of body as AsyncIterable<Uint8Array>) {
+        const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+        rest = lines.pop() ?? '';
+        for (const line of lines) yield JSON.parse(line) as WatchEvent<T>;
+      }
+    } catch (err) {
+      if (!signal.aborted) throw err;
+    }
+  }
+
+  /** Connections end now: an idle one would keep the process. */
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  async #json<T>(method: Dispatcher.HttpMethod, path: string, body?: object, contentType?: string): Promise<T> {
+    return (await (await this.#call(method, path, body, contentType)).body.json()) as T;
+  }
+
+  async #call(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    body?: object,
+    contentType = 'application/json',
+    signal: AbortSignal = AbortSignal.timeout(deadlineMs),
+  ): Promise<Dispatcher.ResponseData> {
+    const response = await request(`${this.url}${path}`, {
+      method,
+      signal,
+      dispatcher: this.#agent,
+      headers: { ...this.#headers, ...(body && { 'content-type': contentType }) },
+      body: body ? JSON.stringify(body) : null,
+      // A quiet watch is not a broken one.
+      bodyTimeout: 0,
+    });
+    if (response.statusCode < 300) return response;
+    const text = await response.body.text();
+    throw toApiError(`${method} ${path}`, response.statusCode, text);
+  }
+}
+
+function toApiError(call: string, status: number, text: string): ApiError {
+  try {
+    const { reason = '', message = '' } = JSON.parse(text) as { reason?: string; message?: string };
+    return new ApiError(call, status, reason, message);
+  } catch {
+    return new ApiError(call, status, '', text);
+  }
+}

@@ -1,0 +1,77 @@
+/** One program of a control plane: started, waited for and ended by its pid, its output in a file of the control plane's folder. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runningPid, startDaemon, stopDaemon, type Daemon } from '../up/processes.ts';
+
+export interface ProgramOptions {
+  readonly name: string;
+  /** The control plane's; some flag of the program has it in its value, which is how its process is known. */
+  readonly folder: string;
+  readonly binary: string;
+  readonly flags: readonly string[];
+  /** Goes on when the process that started it ends; else the kernel ends it then, however that comes to its end. */
+  readonly detached: boolean;
+}
+
+export class ControlPlaneProcess {
+  readonly name: string;
+  readonly logFile: string;
+  readonly #options: ProgramOptions;
+  readonly #daemon: Daemon;
+
+  constructor(options: ProgramOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.logFile = join(options.folder, `${options.name}.log`);
+    this.#daemon = { pidFile: join(options.folder, `${options.name}.pid`), mark: `${options.folder}/` };
+  }
+
+  /** While it runs. */
+  get pid(): number | undefined {
+    return runningPid(this.#daemon);
+  }
+
+  /** Not twice: one that runs is left alone. */
+  start(): void {
+    if (this.pid !== undefined) return;
+    const { binary, flags, detached } = this.#options;
+    // setpriv becomes the program, under the same pid.
+    const [command, args] = detached ? [binary, flags] : ['setpriv', ['--pdeathsig', 'KILL', '--', binary, ...flags]];
+    startDaemon(this.#daemon, command, args, this.logFile);
+  }
+
+  /** Waits until `isReady` says so: it may throw while it is not. Ends early, with the end of the log, when the program does. */
+  async ready(isReady: () => Promise<boolean>, deadlineMs: number): Promise<void> {
+    const endMs = performance.now() + deadlineMs;
+    let last: unknown = 'not yet';
+    while (performance.now() < endMs) {
+      if (this.pid === undefined) throw new Error(`${this.name} has ended; the end of ${this.logFile}:\n${this.#endOfLog()}`);
+      try {
+        if (await isReady()) return;
+      } catch (err) {
+        last = err;
+      }
+      await sleep(25);
+    }
+    throw new Error(
+      `${this.name} is not ready after ${deadlineMs} ms (${String(last)}); the end of ${this.logFile}:\n${this.#endOfLog()}`,
+      {
+        cause: last,
+      },
+    );
+  }
+
+  /** SIGTERM, and SIGKILL to one that has not gone after `graceMs`; at once when that is 0. */
+  async stop(graceMs = 5000): Promise<void> {
+    await stopDaemon(this.#daemon, graceMs);
+  }
+
+  #endOfLog(): string {
+    try {
+      return readFileSync(this.logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
+    } catch (err) {
+      return `(${String(err)})`;
+    }
+  }
+}

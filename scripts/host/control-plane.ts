@@ -1,0 +1,213 @@
+/**
+ * A real control plane on loopback: etcd, kube-apiserver, and where asked for the controller manager and the scheduler, in one folder with
+ * their own certificates. Used by `npm run cluster`, the end-to-end tests and the benchmarks.
+ */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+import { stringify } from 'yaml';
+import { auditLog, ControlPlaneAccess, stateFile, type SavedState } from './control-plane-access.ts';
+import { type ApiClient, ApiError } from './control-plane-api.ts';
+import { ensureControlPlane, type ControlPlaneBinaries } from './control-plane-binaries.ts';
+import { serviceAccountKeys } from './control-plane-certificates.ts';
+import {
+  apiServerFlags,
+  auditPolicy,
+  controllerManagerFlags,
+  etcdDataFolder,
+  etcdFlags,
+  kubernetesServiceIp,
+  schedulerFlags,
+  type ControlPlaneFiles,
+  type ControlPlanePorts,
+} from './control-plane-flags.ts';
+import { stablePorts } from './control-plane-ports.ts';
+import { ControlPlaneProcess } from './control-plane-process.ts';
+
+export interface ControlPlaneOptions {
+  /** Everything of it lives here: data, certificates, kubeconfigs, logs. A folder used before gives the same cluster again. */
+  readonly folder: string;
+  /** Service accounts, their root CA, deployments, jobs, node lifecycle, garbage collection. Default: true. */
+  readonly controllerManager?: boolean;
+  /** Default: true. */
+  readonly scheduler?: boolean;
+  /** Goes on living when this process ends. Default: false, and it ends with this process however that ends. */
+  readonly detached?: boolean;
+  /** Added to kube-apiserver's, of which the last one of a name counts: `--max-requests-inflight=5`. */
+  readonly apiServerFlags?: readonly string[];
+  /** Hears of what takes long. */
+  readonly say?: (what: string) => void;
+}
+
+const readyDeadlineMs = 90_000;
+
+export class ControlPlane extends ControlPlaneAccess {
+  readonly #etcd: ControlPlaneProcess;
+  readonly #apiServer: ControlPlaneProcess;
+  readonly #controllers: readonly ControlPlaneProcess[];
+  readonly #ports: ControlPlanePorts;
+  readonly #withServiceAccounts: boolean;
+
+  private constructor(options: ControlPlaneOptions, state: SavedState) {
+    super(options.folder, state);
+    const { folder, controllerManager = true, scheduler = true, detached = false } = options;
+    const { ports, binaries } = state;
+    this.#ports = ports;
+    this.#withServiceAccounts = controllerManager;
+    const files = this.#files();
+    writeFileSync(files.auditPolicy, stringify(auditPolicy));
+    const program = (name: keyof ControlPlaneBinaries, flags: readonly string[]) =>
+      new ControlPlaneProcess({ name, folder, binary: binaries[name], flags, detached });
+    this.#etcd = program('etcd', etcdFlags(ports, files));
+    this.#apiServer = program('kube-apiserver', [...apiServerFlags(ports, files), ...(options.apiServerFlags ?? [])]);
+    this.#controllers = [
+      ...(controllerManager ? [program('kube-controller-manager', controllerManagerFlags(ports, files))] : []),
+      ...(scheduler ? [program('kube-scheduler', schedulerFlags(ports, files))] : []),
+    ];
+  }
+
+  /** Builds what is missing, starts what does not run, and waits until all of it is ready: about 5 s. */
+  static async start(options: ControlPlaneOptions): Promise<ControlPlane> {
+    const { folder } = options;
+    const binaries = await ensureControlPlane(options.say ?? (() => {}));
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const state = { ports: savedPorts(folder) ?? (await newPorts()), binaries };
+    writeFileSync(stateFile(folder), JSON.stringify(state));
+    const controlPlane = new ControlPlane(options, state);
+    try {
+      await controlPlane.#startAll();
+    } catch (err) {
+      await controlPlane.stop();
+      throw err;
+    }
+    return controlPlane;
+  }
+
+  /** Ends every program, those that ask before those that answer. Data and certificates stay in the folder. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#controllers.map((program) => program.stop()));
+    // It waits for its watches to end; nothing is lost with them.
+    await this.#apiServer.stop(1000);
+    await this.#etcd.stop();
+  }
+
+  /** Connections are refused until it is started again. `graceMs` 0: cut in the middle. */
+  stopApiServer(graceMs = 1000): Promise<void> {
+    return this.#apiServer.stop(graceMs);
+  }
+
+  /** On the same port, with the same data. Resolves when it is ready. */
+  async startApiServer(): Promise<void> {
+    this.#apiServer.start();
+    await this.#apiServerReady();
+  }
+
+  /** All objects are gone, and the names that come again have other UIDs: a new cluster under the same address and certificates. */
+  async restartEtcdEmpty(): Promise<void> {
+    await this.stop();
+    rmSync(etcdDataFolder(this.folder), { recursive: true, force: true });
+    await this.#startAll();
+  }
+
+  async #startAll(): Promise<void> {
+    // All at once: each retries until the one that it asks answers.
+    this.#etcd.start();
+    this.#apiServer.start();
+    await this.#apiServerReady();
+    for (const program of this.#controllers) program.start();
+    await Promise.all(this.#controllers.map((program) => this.#controllerReady(program)));
+    if (this.#withServiceAccounts) await this.#defaultServiceAccount();
+  }
+
+  async #apiServerReady(): Promise<void> {
+    const client = this.client();
+    try {
+      await this.#apiServer.ready(async () => (await client.text('/readyz')) === 'ok', readyDeadlineMs);
+      await allowKubeletApi(client);
+    } finally {
+      await client.close();
+    }
+  }
+
+  async #controllerReady(program: ControlPlaneProcess): Promise<void> {
+    const port = program.name === 'kube-scheduler' ? this.#ports.scheduler : this.#ports.controllerManager;
+    // Its serving certificate is its own, made at its start.
+    const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+    try {
+      await program.ready(async () => {
+        const { statusCode, body } = await request(`https://127.0.0.1:${port}/healthz`, { dispatcher, signal: AbortSignal.timeout(2000) });
+        await body.dump();
+        return statusCode === 200;
+      }, readyDeadlineMs);
+    } finally {
+      await dispatcher.destroy();
+    }
+  }
+
+  /** No pod is admitted without one. */
+  async #defaultServiceAccount(): Promise<void> {
+    const client = this.client();
+    const [controllerManager] = this.#controllers;
+    try {
+      const path = '/api/v1/namespaces/default/serviceaccounts/default';
+      await controllerManager?.ready(async () => (await client.find(path)) !== undefined, readyDeadlineMs);
+    } finally {
+      await client.close();
+    }
+  }
+
+  #files(): ControlPlaneFiles {
+    const { folder, authority } = this;
+    const local = { dnsNames: ['localhost'], ips: ['127.0.0.1'] };
+    const { publicKeyFile, privateKeyFile } = serviceAccountKeys(join(folder, 'pki'));
+    const service = 'kubernetes.default.svc.cluster.local'.split('.');
+    return {
+      folder,
+      ca: authority,
+      // To its peers it is a client too.
+      etcd: authority.issue('etcd', { commonName: 'etcd', usages: ['serverAuth', 'clientAuth'], ...local }),
+      etcdClient: authority.issue('etcd-client', { commonName: 'kube-apiserver-etcd-client', usages: ['clientAuth'] }),
+      apiServer: authority.issue('kube-apiserver', {
+        commonName: 'kube-apiserver',
+        usages: ['serverAuth'],
+        dnsNames: ['localhost', ...[1, 2, 3, 5].map((parts) => service.slice(0, parts).join('.'))],
+        ips: ['127.0.0.1', kubernetesServiceIp],
+      }),
+      kubeletClient: this.clientCertificate(kubeletApiUser),
+      serviceAccountPublicKey: publicKeyFile,
+      serviceAccountPrivateKey: privateKeyFile,
+      auditPolicy: join(folder, 'audit-policy.yaml'),
+      auditLog: auditLog(folder),
+      controllerManagerKubeconfig: this.userKubeconfig('system:kube-controller-manager'),
+      schedulerKubeconfig: this.userKubeconfig('system:kube-scheduler'),
+    };
+  }
+}
+
+/** The API server's name when it calls a kubelet; it may do there what the role below allows. */
+const kubeletApiUser = 'kube-apiserver-kubelet-client';
+
+async function allowKubeletApi(client: ApiClient): Promise<void> {
+  try {
+    await client.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      metadata: { name: 'kube-apiserver-kubelet-api' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:kubelet-api-admin' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: kubeletApiUser }],
+    });
+  } catch (err) {
+    if (!(err instanceof ApiError && err.reason === 'AlreadyExists')) throw err;
+  }
+}
+
+function savedPorts(folder: string): ControlPlanePorts | undefined {
+  try {
+    return (JSON.parse(readFileSync(stateFile(folder), 'utf8')) as SavedState).ports;
+  } catch {
+    return undefined;
+  }
+}
+
+async function newPorts(): Promise<ControlPlanePorts> {
+  const [etcdClient = 0, etcdPeer = 0, apiServer = 0, controllerManager = 0, scheduler = 0] = await stablePorts(5);
+  return { etcdClient, etcdPeer, apiServer, controllerManager, scheduler };
+}

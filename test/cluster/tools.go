@@ -1,0 +1,14 @@
+//go:build tools
+
+// Package cluster names the programs of a real control plane, so that go.mod pins them and all they are made of.
+// Nothing of it is compiled: scripts/host/control-plane-binaries.ts builds each program by its import path.
+package cluster
+
+import (
+	_ "go.etcd.io/etcd/server/v3"
+	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
+	_ "k8s.io/kubernetes/cmd/kube-scheduler"
+	_ "k8s.io/kubernetes/cmd/kubectl"
+	_ "k8s.io/kubernetes/cmd/kubelet"
+)
