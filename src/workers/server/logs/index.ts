@@ -1,0 +1,34 @@
+/**
+ * `/containerLogs/{podNamespace}/{podID}/{containerName}`: a container's log, read here by its file descriptor, so that main never sees
+ * a byte of it. The router calls it once the client may see the log. Upstream: getContainerLogs of pkg/kubelet/server/server.go and
+ * k8s.io/cri-client/pkg/logs.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ResolveContainer, StreamingSettings } from '../../../shared/contracts/server.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { RuntimeSnapshotReader } from '../../../shared/state/runtime-snapshot.ts';
+
+export interface ContainerLogsDependencies {
+  readonly resolveContainer: ResolveContainer;
+  readonly settings: Pick<StreamingSettings, 'podLogsDir' | 'splitLogStreams'>;
+  /** Which containers run: a follower ends with its container. */
+  readonly snapshot: RuntimeSnapshotReader;
+  readonly logger: Logger;
+}
+
+/** The parts of the path, decoded. */
+export interface ContainerLogsTarget {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+}
+
+export interface ContainerLogs {
+  /** Answers the request, whatever it is; never rejects. The method (GET) was checked, and who asks. Resolves when the answer has ended. */
+  serve(request: IncomingMessage, response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams): Promise<void>;
+  /** Ends every follower. */
+  close(): void;
+}
+
+/** One for the thread: all listeners share it. */
+export declare function createContainerLogs(dependencies: ContainerLogsDependencies): ContainerLogs;
