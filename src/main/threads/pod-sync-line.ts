@@ -5,7 +5,8 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { PodSyncReply, PodSyncRequest, PodSyncTask, RecordedEvent } from '../../shared/contracts/pod-sync.ts';
-import { toFailure } from '../../shared/errors/kubelet-error.ts';
+import type { ValueRef, ValueResult } from '../../shared/contracts/values.ts';
+import { toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
 /** A task as main states it: the pool adds the line, a new one each time that the task is sent. */
@@ -21,6 +22,11 @@ export interface PodSyncHandlers {
   /** The signal aborts when the task does not need it any more; then it rejects. */
   startPermit(kind: 'sandbox' | 'container', task: PodTask, signal: AbortSignal): Promise<Permit>;
   event(event: RecordedEvent): void;
+  /**
+   * What lies in the API server: a result for each ref, in order. The signal aborts when the task does not need it any more. Absent: the
+   * kubelet runs standalone.
+   */
+  values?(refs: readonly ValueRef[], task: PodTask, signal: AbortSignal): Promise<readonly ValueResult[]>;
 }
 
 /** A task asks for few things at a time: one that asks for more has gone wrong. */
@@ -73,6 +79,8 @@ export class PodSyncLine {
         return this.#takeBack(request.id, request.succeeded);
       case 'ensureImage':
         return this.#ask(() => this.#ensureImage(request.id, request.image));
+      case 'values':
+        return this.#ask(() => this.#values(request.id, request.refs));
       case 'startPermit':
         return this.#ask(() => this.#startPermit(request.id, request.kind));
       default:
@@ -106,6 +114,14 @@ export class PodSyncLine {
       .ensureImage(image, this.#task)
       .catch((err: unknown): EnsureImageResult => ({ outcome: 'failed', failure: toFailure(err, 'ErrImagePull'), events: [] }));
     this.post({ type: 'image', id, result });
+  }
+
+  async #values(id: number, refs: readonly ValueRef[]): Promise<void> {
+    const failed = (failure: Failure) => refs.map((): ValueResult => ({ outcome: 'failed', failure }));
+    const results = this.#handlers.values
+      ? await this.#handlers.values(refs, this.#task, this.#over.signal).catch((err: unknown) => failed(toFailure(err, 'InternalError')))
+      : failed({ reason: 'NoClient', message: 'kube client is not configured: this kubelet runs standalone' });
+    this.post({ type: 'values', id, results });
   }
 
   async #startPermit(id: number, kind: 'sandbox' | 'container'): Promise<void> {

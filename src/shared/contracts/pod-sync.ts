@@ -10,6 +10,7 @@ import type { EnsureImageRequest, EnsureImageResult } from './images.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { RuntimePodStatus } from './runtime-status.ts';
 import type { ThreadBirth } from './thread.ts';
+import type { ValueRef, ValueResult } from './values.ts';
 
 /** Births of the pool's threads: those that live at once, and a few for those that replace one that is still ending. */
 export interface PodSyncBirth extends Omit<ThreadBirth, 'metrics' | 'heartbeatRow'> {
@@ -121,12 +122,16 @@ export type PodSyncRequest =
   /** Before a sandbox or a container is started; given back when that call ended. */
   | { readonly type: 'startPermit'; readonly id: number; readonly kind: 'sandbox' | 'container' }
   | { readonly type: 'returnPermit'; readonly id: number; readonly succeeded: boolean }
+  /** What lies in the API server. */
+  | { readonly type: 'values'; readonly id: number; readonly refs: readonly ValueRef[] }
   | { readonly type: 'event'; readonly event: RecordedEvent };
 
 /** Main to task. */
 export type PodSyncReply =
   | { readonly type: 'image'; readonly id: number; readonly result: EnsureImageResult }
   | { readonly type: 'permit'; readonly id: number }
+  /** One for each that was asked for, in that order. */
+  | { readonly type: 'values'; readonly id: number; readonly results: readonly ValueResult[] }
   /** Stop as soon as nothing is left half done; answer `stopped`. */
   | { readonly type: 'stop' }
   | { readonly type: 'shrinkGracePeriod'; readonly gracePeriodSeconds: number };

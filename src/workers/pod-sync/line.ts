@@ -4,6 +4,7 @@
  */
 import type { PodSyncReply, PodSyncRequest, RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
+import type { ValueRef, ValueResult } from '../../shared/contracts/values.ts';
 
 /** The task was told to stop, and stops. Not a failure. */
 export class Stopped extends Error {
@@ -52,6 +53,13 @@ export class Line {
     const answer = await this.#ask((id) => ({ type: 'ensureImage', id, image }));
     if (answer.type !== 'image') throw new Error(`asked for the image ${image.image}, was answered with a ${answer.type}`);
     return answer.result;
+  }
+
+  /** What lies in the API server: a result for each, in order. Rejects with Stopped only. */
+  async values(refs: readonly ValueRef[]): Promise<readonly ValueResult[]> {
+    const answer = await this.#ask((id) => ({ type: 'values', id, refs }));
+    if (answer.type !== 'values') throw new Error(`asked for ${refs.length} values, was answered with a ${answer.type}`);
+    return answer.results;
   }
 
   /** Runs `start` with a start permit, and gives it back. Rejects with Stopped when the permit did not come before the stop. */
@@ -105,6 +113,7 @@ export class Line {
     switch (reply.type) {
       case 'image':
       case 'permit':
+      case 'values':
         this.#questions.get(reply.id)?.resolve(reply);
         this.#questions.delete(reply.id);
         return;
