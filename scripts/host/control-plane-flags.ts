@@ -112,6 +112,8 @@ export function controllerManagerFlags(ports: ControlPlanePorts, files: ControlP
     `--root-ca-file=${files.ca.certFile}`,
     `--cluster-signing-cert-file=${files.ca.certFile}`,
     `--cluster-signing-key-file=${files.ca.keyFile}`,
+    // It makes this folder where it is missing; the default one is in the host's /usr.
+    `--flex-volume-plugin-dir=${join(files.folder, 'flexvolume')}`,
     `--service-cluster-ip-range=${serviceClusterIpRange}`,
   ];
 }

@@ -1,5 +1,5 @@
 /** Kubeconfig files: one cluster, one user, its certificate inside, so that the file can be taken elsewhere. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import type { CertificateFiles } from './control-plane-certificates.ts';
 
@@ -30,5 +30,8 @@ export function writeKubeconfig(path: string, { url, caFile, user, credentials }
     contexts: [{ name: cluster, context: { cluster, user } }],
     'current-context': cluster,
   };
-  writeFileSync(path, stringify(kubeconfig), { mode: 0o600 });
+  // Whole at any moment: another process may be reading the one before.
+  const part = `${path}.${process.pid}`;
+  writeFileSync(part, stringify(kubeconfig), { mode: 0o600 });
+  renameSync(part, path);
 }

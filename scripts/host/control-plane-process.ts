@@ -24,7 +24,7 @@ export class ControlPlaneProcess {
     this.name = options.name;
     this.#options = options;
     this.logFile = join(options.folder, `${options.name}.log`);
-    this.#daemon = { pidFile: join(options.folder, `${options.name}.pid`), mark: `${options.folder}/` };
+    this.#daemon = daemonOf(options.folder, options.name);
   }
 
   /** While it runs. */
@@ -62,11 +62,6 @@ export class ControlPlaneProcess {
     );
   }
 
-  /** SIGTERM, and SIGKILL to one that has not gone after `graceMs`; at once when that is 0. */
-  async stop(graceMs = 5000): Promise<void> {
-    await stopDaemon(this.#daemon, graceMs);
-  }
-
   #endOfLog(): string {
     try {
       return readFileSync(this.logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
@@ -74,4 +69,16 @@ export class ControlPlaneProcess {
       return `(${String(err)})`;
     }
   }
+}
+
+function daemonOf(folder: string, name: string): Daemon {
+  return { pidFile: join(folder, `${name}.pid`), mark: `${folder}/` };
+}
+
+/**
+ * Ends the program of that name in that folder, whichever process started it; nothing when there is none. SIGTERM, and SIGKILL to one
+ * that has not gone after `graceMs`; at once when that is 0.
+ */
+export function stopProgram(folder: string, name: string, graceMs: number): Promise<void> {
+  return stopDaemon(daemonOf(folder, name), graceMs);
 }

@@ -22,7 +22,7 @@ import {
   type ControlPlanePorts,
 } from './control-plane-flags.ts';
 import { stablePorts } from './control-plane-ports.ts';
-import { ControlPlaneProcess } from './control-plane-process.ts';
+import { ControlPlaneProcess, stopProgram } from './control-plane-process.ts';
 
 export interface ControlPlaneOptions {
   /** Everything of it lives here: data, certificates, kubeconfigs, logs. A folder used before gives the same cluster again. */
@@ -40,6 +40,9 @@ export interface ControlPlaneOptions {
 }
 
 const readyDeadlineMs = 90_000;
+/** It would wait a minute for its watches to end; nothing is lost with them. */
+const apiServerGraceMs = 1000;
+const graceMs = 5000;
 
 export class ControlPlane extends ControlPlaneAccess {
   readonly #etcd: ControlPlaneProcess;
@@ -83,17 +86,14 @@ export class ControlPlane extends ControlPlaneAccess {
     return controlPlane;
   }
 
-  /** Ends every program, those that ask before those that answer. Data and certificates stay in the folder. */
-  async stop(): Promise<void> {
-    await Promise.all(this.#controllers.map((program) => program.stop()));
-    // It waits for its watches to end; nothing is lost with them.
-    await this.#apiServer.stop(1000);
-    await this.#etcd.stop();
+  /** Ends every program. Data and certificates stay in the folder. */
+  stop(): Promise<void> {
+    return stopControlPlane(this.folder);
   }
 
   /** Connections are refused until it is started again. `graceMs` 0: cut in the middle. */
-  stopApiServer(graceMs = 1000): Promise<void> {
-    return this.#apiServer.stop(graceMs);
+  stopApiServer(graceMs = apiServerGraceMs): Promise<void> {
+    return stopProgram(this.folder, 'kube-apiserver', graceMs);
   }
 
   /** On the same port, with the same data. Resolves when it is ready. */
@@ -182,6 +182,13 @@ export class ControlPlane extends ControlPlaneAccess {
       schedulerKubeconfig: this.userKubeconfig('system:kube-scheduler'),
     };
   }
+}
+
+/** Ends every program in that folder, those that ask before those that answer, whichever process started them. */
+export async function stopControlPlane(folder: string): Promise<void> {
+  await Promise.all([stopProgram(folder, 'kube-controller-manager', graceMs), stopProgram(folder, 'kube-scheduler', graceMs)]);
+  await stopProgram(folder, 'kube-apiserver', apiServerGraceMs);
+  await stopProgram(folder, 'etcd', graceMs);
 }
 
 /** The API server's name when it calls a kubelet; it may do there what the role below allows. */

@@ -1,0 +1,113 @@
+/** `npm run cluster`, once packages and modules are there: control plane and containerd side by side, then the kubelet that joins. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { build, isBuilt } from '../build.ts';
+import type { ApiClient } from '../host/control-plane-api.ts';
+import { clusterMember } from '../host/control-plane-member.ts';
+import { ControlPlane } from '../host/control-plane.ts';
+import { endpointOf, PrivateContainerd, runningContainerd } from '../host/private-containerd.ts';
+import { runningPid, startDaemon, stopDaemon } from '../up/processes.ts';
+import { kubeletConfigText } from './kubelet-config.ts';
+import { kubelet, place, project } from './place.ts';
+
+/** A kubelet is Ready some seconds after its start; one that is not by then says why. */
+const readyDeadlineMs = 60_000;
+
+interface Node {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[] };
+}
+
+function say(what: string): void {
+  console.log(`==> ${what}`);
+}
+
+async function startContainerd(): Promise<string> {
+  if (runningContainerd(place.containerd) !== undefined) {
+    say('the private containerd runs already');
+    return endpointOf(place.containerd);
+  }
+  say(`starting a private containerd in ${place.containerd}, with the example images`);
+  const imageCache = join(project, '.cache/images');
+  const { endpoint } = await PrivateContainerd.start({ folder: place.containerd, network: '10.98', imageCache, detached: true });
+  return endpoint;
+}
+
+/** Null when the node is Ready; else what it, or its absence, says. */
+async function whyNotReady(api: ApiClient): Promise<string | null> {
+  if (runningPid(kubelet) === undefined) {
+    const log = readFileSync(place.kubeletLog, 'utf8').trimEnd().split('\n').slice(-5).join('\n');
+    throw new Error(`the kubelet has ended; the end of ${place.kubeletLog}:\n${log}`);
+  }
+  const node = await api.find<Node>(`/api/v1/nodes/${place.nodeName}`);
+  if (node === undefined) return `the API server knows no node ${place.nodeName}`;
+  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready === undefined) return 'it has reported no status';
+  return ready.status === 'True' ? null : `Ready is ${ready.status}: ${ready.message ?? ''}`;
+}
+
+async function nodeReady(controlPlane: ControlPlane): Promise<void> {
+  const api = controlPlane.client();
+  const endMs = performance.now() + readyDeadlineMs;
+  try {
+    for (;;) {
+      const reason = await whyNotReady(api);
+      if (reason === null) return;
+      if (performance.now() > endMs) {
+        throw new Error(
+          `node ${place.nodeName} is not Ready after ${readyDeadlineMs / 1000} s (${reason}); the kubelet's log is ${place.kubeletLog}`,
+        );
+      }
+      await sleep(100);
+    }
+  } finally {
+    await api.close();
+  }
+}
+
+function whatToTry(controlPlane: ControlPlane): string {
+  const bin = dirname(relative(process.cwd(), controlPlane.kubectl)) || '.';
+  return `
+kubeconfig: ${controlPlane.adminKubeconfig}
+To try:
+  export KUBECONFIG=${controlPlane.adminKubeconfig} PATH=$PWD/${bin}:$PATH
+  kubectl get nodes -o wide
+  kubectl apply -f examples/web.yaml
+  kubectl get pods -A -w
+  kubectl logs web -c httpd
+  kubectl exec -it web -c httpd -- sh
+  kubectl port-forward web 8080
+  kubectl create deployment busy --image local.example/busybox:1 --replicas 3 -- sleep 1000
+  kubectl describe node ${place.nodeName}
+Static pods: ${place.staticPods}. Logs: ${place.kubeletLog} and ${place.controlPlane}/*.log
+npm run cluster -- down removes all of it.`;
+}
+
+try {
+  const startedMs = performance.now();
+  for (const folder of [place.folder, place.staticPods]) mkdirSync(folder, { recursive: true, mode: 0o755 });
+  say(`starting the control plane in ${place.controlPlane}`);
+  const starting = ControlPlane.start({ folder: place.controlPlane, detached: true, say });
+  // Meanwhile; should it fail, that is said below, when it is waited for.
+  starting.catch(() => {});
+  const endpoint = await startContainerd();
+  if (!isBuilt()) {
+    say('compiling the kubelet');
+    build();
+  }
+  const controlPlane = await starting;
+  await stopDaemon(kubelet);
+  say(`starting the kubelet, which joins as node ${place.nodeName}`);
+  const member = clusterMember(controlPlane, place.nodeName, place.kubeletPort);
+  writeFileSync(place.kubeletConfig, kubeletConfigText(member, endpoint));
+  const args = ['--config', place.kubeletConfig, '--kubeconfig', member.kubeconfig, '--root-dir', place.kubeletRoot];
+  startDaemon(kubelet, join(project, 'bin/kubelet'), [...args, '--hostname-override', place.nodeName], place.kubeletLog);
+  await nodeReady(controlPlane);
+  say(`node ${place.nodeName} is Ready, ${((performance.now() - startedMs) / 1000).toFixed(1)} s after the start`);
+  console.log(whatToTry(controlPlane));
+} catch (err) {
+  console.error(`npm run cluster: ${err instanceof Error ? err.message : String(err)}`);
+  console.error('What was started goes on, to be looked at; npm run cluster -- down removes it');
+  process.exitCode = 1;
+}
+process.exit();
