@@ -12,6 +12,7 @@ import { createRuntimeSnapshot } from '../shared/state/runtime-snapshot.ts';
 import { usageTable, usageTableCapacity } from '../shared/state/usage-table.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
 import { countCgroupVersion, countConstants } from './constant-metrics.ts';
+import { flagValues } from './flags/flag-values.ts';
 import { hostFacts } from './node/host-facts.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
@@ -28,11 +29,14 @@ import { PodStatusCache } from './pods/pod-status-cache.ts';
 import { PodStatuses } from './pods/pod-statuses.ts';
 import { PodUpdates } from './pods/pod-updates.ts';
 import { PodWorkers } from './pods/pod-workers.ts';
+import { containerResolver } from './pods/resolve-container.ts';
+import { runningPodListJson } from './pods/running-pod-list.ts';
 import { StartAdmission } from './pods/start-admission.ts';
 import { startRequest } from './pods/start-request.ts';
 import { isStaticPod } from './pods/static-pod.ts';
 import { WorkQueue } from './pods/work-queue.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
+import { secureServerFault } from './server-settings.ts';
 import { StopOrder, untilAborted, within } from './stop-order.ts';
 import { SyncLoop } from './sync-loop.ts';
 import { imagesSettings, plegSettings, podSyncSettings, serverSettings, statsSettings } from './thread-settings.ts';
@@ -40,7 +44,7 @@ import { ImagesThread } from './threads/images-thread.ts';
 import { PlegThread } from './threads/pleg-thread.ts';
 import { defaultPodSyncThreads, PodSyncPool } from './threads/pod-sync-pool.ts';
 import { ProbesThread } from './threads/probes-thread.ts';
-import { ServerThread } from './threads/server-thread.ts';
+import { ServerThread, type ServerThreadOptions } from './threads/server-thread.ts';
 import { StatsThread } from './threads/stats-thread.ts';
 import { ThreadState } from './threads/thread-state.ts';
 
@@ -81,8 +85,24 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     });
     let nodeFacts: NodeFactsSource | null = null;
 
-    const upcalls = { pods: async () => podListJson(podManager, statuses), configz: async () => options.configz };
-    const server = ServerThread.start({ state, logger: log('server'), settings: serverSettings(options), upcalls });
+    const upcalls: ServerThreadOptions['upcalls'] = {
+      pods: async () => podListJson(podManager, statuses),
+      runningPods: async () => runningPodListJson(cache.all()),
+      configz: async () => options.configz,
+      flagz: async () => flagValues(options),
+      resolveContainer: containerResolver({
+        pod: (fullName) => podManager.getByFullName(fullName),
+        apiStatus: (uid) => statuses.get(uid),
+        runtimeStatus: (uid) => cache.get(uid),
+        look: (uid) => pleg.look(uid),
+        translateUID: (uid) => uid,
+      }),
+    };
+    const serverFault = secureServerFault(config, false);
+    if (config.enableServer && serverFault !== null)
+      log('server').warn({ reason: serverFault }, 'the authenticated server is not started: nobody could be let in');
+    const settings = serverSettings(options, { nodeName, snapshot, hasApiServer: false });
+    const server = ServerThread.start({ state, logger: log('server'), settings, upcalls });
     stops.add('server', () => server.close());
 
     const firstList = Promise.withResolvers<void>();

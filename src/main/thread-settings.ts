@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import type { ImagesBirth } from '../shared/contracts/images.ts';
 import type { PlegBirth } from '../shared/contracts/pleg.ts';
 import type { PodSyncSettings } from '../shared/contracts/pod-sync.ts';
-import type { ListenAddress, ServerBirth } from '../shared/contracts/server.ts';
 import type { StatsBirth } from '../shared/contracts/stats.ts';
 import { containerLogsDir } from '../shared/kubernetes/paths.ts';
 import { cgroupFsRoot, type HostFacts } from './node/host-facts.ts';
 import type { KubeletOptions } from './options.ts';
 import type { Settings } from './threads/thread-dependencies.ts';
+
+export { serverSettings } from './server-settings.ts';
 
 /** Upstream: genericPlegRelistPeriod. */
 const relistPeriodMs = 1000;
@@ -61,11 +62,6 @@ export function statsSettings(
     housekeepingPeriodMs: statsPeriodMs,
     ...shared,
   };
-}
-
-export function serverSettings({ config }: KubeletOptions): Settings<ServerBirth, 'main' | 'metricsSegments'> {
-  const listen = (address: string, port: number): ListenAddress | null => (port > 0 ? { address, port } : null);
-  return { healthz: listen(config.healthzBindAddress, config.healthzPort), readOnly: listen(config.address, config.readOnlyPort) };
 }
 
 export function podSyncSettings({ config, flags, featureGates, seccompDefault }: KubeletOptions, host: HostFacts): PodSyncSettings {

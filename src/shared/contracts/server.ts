@@ -6,8 +6,15 @@ import type { ThreadBirth } from './thread.ts';
 export interface ServerBirth extends ThreadBirth {
   readonly healthz: ListenAddress | null;
   readonly readOnly: ListenAddress | null;
+  /** The authenticated server; null: there is none. */
+  readonly secure: SecureServerSettings | null;
+  /** The last that main handed over; null: none yet. */
+  readonly servingCertificate: ServingCertificate | null;
+  readonly streaming: StreamingSettings;
   /** Every thread's metrics segment. */
   readonly metricsSegments: readonly SharedArrayBuffer[];
+  /** RuntimeSnapshot: which containers run. */
+  readonly snapshot: SharedArrayBuffer;
   /** Comlink endpoint of ServerUpcalls. */
   readonly main: MessagePort;
 }
@@ -17,18 +24,122 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Main answers these to the server thread. Bodies are ready to send. */
+/** HTTPS, and who may ask for what there. */
+export interface SecureServerSettings {
+  readonly listen: ListenAddress;
+  /** What a SubjectAccessReview names. */
+  readonly nodeName: string;
+  /** Of the build, for `/statusz`: `v1.36.3`. */
+  readonly version: string;
+  readonly tls: TlsSettings;
+  readonly authentication: {
+    /** Empty: no client certificate is asked for. */
+    readonly clientCAFile: string;
+    readonly reloadClientCAFile: boolean;
+    /** Null: bearer tokens are not looked at. */
+    readonly webhook: { readonly cacheTTLMs: number } | null;
+    readonly anonymous: boolean;
+  };
+  /** Null: whoever is authenticated may do all (AlwaysAllow). */
+  readonly authorization: { readonly authorizedTTLMs: number; readonly unauthorizedTTLMs: number } | null;
+  readonly handlers: HandlerSwitches;
+}
+
+export interface TlsSettings {
+  /** PEM, the leaf first. Both empty: main hands the certificate over (`ServerApi.setServingCertificate`), and no handshake succeeds before. */
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** Not null: when there are no such files yet, they are written, self-signed, for this host name or IP. */
+  readonly selfSignedFor: string | null;
+  readonly reload: boolean;
+  /** As Node names them: `TLSv1.2`. */
+  readonly minVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  /** OpenSSL's cipher list; empty: Node's own. */
+  readonly ciphers: string;
+  /** OpenSSL's groups; empty: its own. */
+  readonly curves: string;
+}
+
+/** Which of the optional handlers are there; `debugging` is over all of them. */
+export interface HandlerSwitches {
+  readonly debugging: boolean;
+  readonly profiling: boolean;
+  readonly debugFlags: boolean;
+  readonly systemLogs: boolean;
+  readonly systemLogQuery: boolean;
+  readonly statusz: boolean;
+  readonly flagz: boolean;
+  readonly checkpoint: boolean;
+}
+
+/** Main answers these to the server thread. Bodies are ready to send. What rejects becomes an error of the request. */
 export interface ServerUpcalls {
   /** A v1 PodList, as JSON. */
   pods(): Promise<string>;
+  /** The same of the pods that the runtime runs, whether they are wanted or not. */
+  runningPods(): Promise<string>;
   /** `{"kubeletconfig": …}` */
   configz(): Promise<string>;
+  /** Every flag by its name with its value. */
+  flagz(): Promise<Readonly<Record<string, string>>>;
+  /** The answer's `status`. Rejects when the API server did not give one. */
+  reviewToken(token: string): Promise<TokenReviewStatus>;
+  reviewAccess(spec: SubjectAccessReviewSpec): Promise<SubjectAccessReviewStatus>;
+  resolveContainer: ResolveContainer;
+}
+
+/** authentication.k8s.io/v1 */
+export interface TokenReviewStatus {
+  readonly authenticated?: boolean;
+  readonly user?: {
+    readonly username?: string;
+    readonly uid?: string;
+    readonly groups?: readonly string[];
+    readonly extra?: Readonly<Record<string, readonly string[]>>;
+  };
+  readonly audiences?: readonly string[];
+  readonly error?: string;
+}
+
+/** authorization.k8s.io/v1 */
+export interface SubjectAccessReviewSpec {
+  readonly user: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+  readonly resourceAttributes: {
+    readonly verb: string;
+    readonly version: string;
+    readonly resource: string;
+    readonly subresource: string;
+    readonly name: string;
+  };
+}
+export interface SubjectAccessReviewStatus {
+  readonly allowed?: boolean;
+  readonly denied?: boolean;
+  readonly reason?: string;
+  readonly evaluationError?: string;
 }
 
 export interface ServerApi {
   /** Where it listens in truth (port 0 asks for any). */
-  addresses(): Promise<{ readonly healthz: ListenAddress | null; readonly readOnly: ListenAddress | null }>;
+  addresses(): Promise<ServerAddresses>;
+  /** For a certificate that main got from the cluster (`serverTLSBootstrap`). Taken by the next handshake. */
+  setServingCertificate(certificate: ServingCertificate): Promise<void>;
   close(): Promise<void>;
+}
+
+/** PEM; the leaf first. */
+export interface ServingCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ServerAddresses {
+  readonly healthz: ListenAddress | null;
+  readonly readOnly: ListenAddress | null;
+  readonly secure: ListenAddress | null;
 }
 
 /** The part of the configuration that logs and streams need. */

@@ -68,7 +68,8 @@ const healthz = listener('healthz', birth.healthz, (request) => replyOnHealthz(r
 const readOnly = listener('readonly', birth.readOnly, replyCounted);
 
 const api: ServerApi = {
-  addresses: async () => ({ healthz: (await healthz?.address()) ?? null, readOnly: (await readOnly?.address()) ?? null }),
+  addresses: async () => ({ healthz: (await healthz?.address()) ?? null, readOnly: (await readOnly?.address()) ?? null, secure: null }),
+  setServingCertificate: async () => {},
   async close() {
     clearInterval(logCheck);
     await Promise.all([healthz?.close(), readOnly?.close()]);

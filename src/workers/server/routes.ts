@@ -15,7 +15,7 @@ export interface Request {
 export interface Sources {
   readonly health: () => HealthCheck[];
   readonly metrics: (page: 'all' | 'probes' | 'slis') => Promise<string>;
-  readonly main: ServerUpcalls;
+  readonly main: Pick<ServerUpcalls, 'pods' | 'configz'>;
 }
 
 /** Of the debug handlers, which this server never has (upstream InstallDebuggingDisabledHandlers). */

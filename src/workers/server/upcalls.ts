@@ -1,36 +1,55 @@
 /**
- * What only main knows, asked over Comlink: within a deadline, and once for all who ask at the same time. Main may be busy; the
- * clients of a server must not pile up copies of its answer.
+ * What only main knows, asked over Comlink: within a deadline, bounded in number, and what is the same for all who ask only once for
+ * those who ask at the same time. Main may be busy; the clients of a server must not pile up copies of its answer.
  */
 import { wrap } from 'comlink';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import type { ServerUpcalls } from '../../shared/contracts/server.ts';
+import type { ResolvedContainer, ServerUpcalls } from '../../shared/contracts/server.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 
 const deadlineMs = 10_000;
+/** Upstream's bound on a shared lookup of a token (sharedLookupTimeout): main tries again within it. */
+const reviewDeadlineMs = 30_000;
+/** A bound, not a target: as many as there may be connections. */
+const maxUnderWay = 1024;
 
-/** The same calls, each with a deadline, shared by those who ask while one is under way. Rejects when main does not answer. */
+/** The same calls, each with a deadline. Rejects when main does not answer, and when too many wait for it already. */
 export function boundedUpcalls(port: MessagePort): ServerUpcalls {
   const main = wrap<ServerUpcalls>(endpoint(port));
+  let underWay = 0;
+  const bounded = async <T>(name: string, ask: () => Promise<T>, withinMs = deadlineMs): Promise<T> => {
+    if (underWay >= maxUnderWay) throw new Error(`too many questions to the main thread are under way to ask "${name}"`);
+    underWay += 1;
+    try {
+      return await withDeadline(name, ask(), withinMs);
+    } finally {
+      underWay -= 1;
+    }
+  };
   return {
-    pods: shared('pods', () => main.pods()),
-    configz: shared('configz', () => main.configz()),
+    pods: shared(() => bounded('pods', () => main.pods())),
+    runningPods: shared(() => bounded('runningPods', () => main.runningPods())),
+    configz: shared(() => bounded('configz', () => main.configz())),
+    flagz: shared(() => bounded('flagz', () => main.flagz())),
+    reviewToken: (token) => bounded('reviewToken', () => main.reviewToken(token), reviewDeadlineMs),
+    reviewAccess: (spec) => bounded('reviewAccess', () => main.reviewAccess(spec), reviewDeadlineMs),
+    resolveContainer: (query) => bounded<ResolvedContainer>('resolveContainer', async () => main.resolveContainer(query)),
   };
 }
 
-function shared<T>(name: string, ask: () => Promise<T>): () => Promise<T> {
+function shared<T>(ask: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | null = null;
   return () => {
-    underWay ??= withDeadline(name, ask()).finally(() => (underWay = null));
+    underWay ??= ask().finally(() => (underWay = null));
     return underWay;
   };
 }
 
-async function withDeadline<T>(name: string, answer: Promise<T>): Promise<T> {
+async function withDeadline<T>(name: string, answer: Promise<T>, withinMs: number): Promise<T> {
   const done = new AbortController();
-  const late = sleep(deadlineMs, undefined, { signal: done.signal }).then((): never => {
-    throw new Error(`the main thread did not answer "${name}" within ${deadlineMs} ms`);
+  const late = sleep(withinMs, undefined, { signal: done.signal }).then((): never => {
+    throw new Error(`the main thread did not answer "${name}" within ${withinMs} ms`);
   });
   late.catch(() => {});
   try {

@@ -20,6 +20,7 @@ import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapsho
 import { usageTable, usageTableCapacity } from '../../../src/shared/state/usage-table.ts';
 import { monotonicMs } from '../../../src/shared/time/clock.ts';
 import { aLogger } from '../../support/logger.ts';
+import { serverSettings, serverUpcalls } from '../../support/server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'threads-'));
 const runtimeEndpoint = `unix://${folder}/no-runtime.sock`;
@@ -56,11 +57,10 @@ function startAll() {
     singleProcessOOMKill: true,
     featureGates: {},
   } satisfies PodSyncSettings;
-  const anyPort = { address: '127.0.0.1', port: 0 };
   const server = ServerThread.start({
     ...common,
-    settings: { healthz: anyPort, readOnly: anyPort },
-    upcalls: { pods: async () => '{}', configz: async () => '{}' },
+    settings: serverSettings(),
+    upcalls: serverUpcalls(),
   });
   const pleg = PlegThread.start({
     ...common,

@@ -182,7 +182,9 @@ const samples: Record<string, readonly unknown[]> = {
     { removedContainers: 1, removedSandboxes: 2 },
   ],
   ProbeResult: [[{ podUID, containerID, probe: 'liveness', result: 'unknown' }] satisfies ProbeResult[]],
-  ServerApi: [{ healthz: { address: '127.0.0.1', port: 10248 }, readOnly: null }] satisfies Awaited<ReturnType<ServerApi['addresses']>>[],
+  ServerApi: [{ healthz: { address: '127.0.0.1', port: 10248 }, readOnly: null, secure: null }] satisfies Awaited<
+    ReturnType<ServerApi['addresses']>
+  >[],
   MachineInfo: [
     {
       numCores: 2,

@@ -4,19 +4,17 @@ import { after, test } from 'node:test';
 import { ServerThread, ThreadState } from '../../../src/main/threads/index.ts';
 import type { ListenAddress, ServerUpcalls } from '../../../src/shared/contracts/server.ts';
 import { aLogger } from '../../support/logger.ts';
-
-const anyPort: ListenAddress = { address: '127.0.0.1', port: 0 };
+import { anyPort, serverSettings, serverUpcalls } from '../../support/server.ts';
 
 async function aServer(over: { healthz?: ListenAddress | null; upcalls?: Partial<ServerUpcalls> } = {}) {
   const { logger, lines } = aLogger();
   const state = new ThreadState({ logging: { format: 'text', verbosity: -9, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   const heart = state.enterMain();
-  const upcalls = { pods: async () => '{"kind":"PodList"}', configz: async () => '{"kubeletconfig":{}}', ...over.upcalls };
   const server = ServerThread.start({
     state,
     logger,
-    upcalls,
-    settings: { healthz: over.healthz === undefined ? anyPort : over.healthz, readOnly: anyPort },
+    upcalls: serverUpcalls(over.upcalls),
+    settings: serverSettings({ healthz: over.healthz === undefined ? anyPort : over.healthz }),
   });
   after(async () => {
     heart.stop();

@@ -59,7 +59,11 @@ test('on cgroup v1 one process of a container may be killed for its memory, on v
 });
 
 test('a port of zero is no listener', () => {
-  const { healthz, readOnly } = serverSettings(options({ healthzPort: 0, readOnlyPort: 10255, address: '192.0.2.1' }));
+  const { healthz, readOnly } = serverSettings(options({ healthzPort: 0, readOnlyPort: 10255, address: '192.0.2.1' }), {
+    nodeName: 'n',
+    snapshot: new SharedArrayBuffer(0),
+    hasApiServer: false,
+  });
   assert.equal(healthz, null);
   assert.deepEqual(readOnly, { address: '192.0.2.1', port: 10255 });
 });

@@ -1,0 +1,44 @@
+/**
+ * Every flag with the value that is in effect, for `/flagz`: what flags, file and defaults came to, in the words of the command line
+ * (upstream: component-base/zpages/flagz over pflag's String of each value). Pure.
+ */
+import { formatDuration } from '../config/duration.ts';
+import { isMap } from '../config/codecs.ts';
+import type { KubeletOptions } from '../options.ts';
+import { flagTable, type FlagSpec } from './flag-table.ts';
+
+/** Flags whose value may hold credentials; the word is upstream's. */
+const secretFlags = new Set(['manifest-url-header']);
+const classified = 'CLASSIFIED';
+
+export function flagValues({ flags, config }: Pick<KubeletOptions, 'flags' | 'config'>): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const spec of flagTable) {
+    const { name, field, setting } = spec;
+    if (field === undefined && setting === undefined) continue;
+    const value = setting === undefined ? at(config, field!.split('.')) : at(flags, [setting]);
+    values[name] = secretFlags.has(name) && textOf(spec, value) !== '' ? classified : textOf(spec, value);
+  }
+  return values;
+}
+
+function at(object: object, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, name) => (isMap(value) ? value[name] : undefined), object);
+}
+
+function textOf({ type }: Pick<FlagSpec, 'type'>, value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (type === 'duration') return formatDuration(value as number);
+  if (type === 'vmodule')
+    return (value as { filePattern: string; verbosity: number }[]).map((item) => `${item.filePattern}=${item.verbosity}`).join(',');
+  if (Array.isArray(value)) return `[${value.map(plain).join(',')}]`;
+  if (isMap(value)) {
+    const pairs = Object.entries(value).map(([key, each]) => `${key}=${plain(each)}`);
+    return pairs.sort().join(',');
+  }
+  return plain(value);
+}
+
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,23 @@
+/**
+ * The body of `/runningpods/`: what the runtime runs, whether anybody wants it or not. It has no more of a pod than the runtime knows:
+ * names and images. Upstream: GetRunningPods and Pod.ToAPIPod of pkg/kubelet/container.
+ */
+import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+
+/** A v1 PodList as JSON: every pod that has a container that runs or a sandbox that is ready. */
+export function runningPodListJson(pods: Iterable<RuntimePodStatus>): string {
+  const items = [...pods].filter(isRunning).map(({ podUID, name, namespace, containers }) => ({
+    metadata: { name, namespace, uid: podUID },
+    spec: {
+      containers: containers
+        .filter((container) => container.state === 'running')
+        .map((container) => ({ name: container.name, image: container.image, resources: {} })),
+    },
+    status: {},
+  }));
+  return JSON.stringify({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items });
+}
+
+function isRunning({ containers, sandboxes }: RuntimePodStatus): boolean {
+  return containers.some(({ state }) => state === 'running') || sandboxes.some(({ state }) => state === 'ready');
+}

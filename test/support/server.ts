@@ -1,0 +1,68 @@
+/** What a server thread is started with in tests, and a main that knows nothing. */
+import type { ServerSettings } from '../../src/main/threads/server-thread.ts';
+import type { SecureServerSettings, ServerUpcalls } from '../../src/shared/contracts/server.ts';
+import { createRuntimeSnapshot } from '../../src/shared/state/runtime-snapshot.ts';
+
+export const anyPort = { address: '127.0.0.1', port: 0 } as const;
+
+export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettings {
+  return {
+    healthz: anyPort,
+    readOnly: anyPort,
+    secure: null,
+    streaming: {
+      runtimeEndpoint: 'unix:///nowhere/runtime.sock',
+      runtimeRequestTimeoutMs: 2000,
+      podLogsDir: '/nowhere/logs',
+      checkpointsDir: '/nowhere/checkpoints',
+      streamingIdleTimeoutMs: 60_000,
+      splitLogStreams: false,
+    },
+    snapshot: createRuntimeSnapshot(10),
+    ...over,
+  };
+}
+
+/** Anonymous, all allowed, self-signed in a folder that must be there. */
+export function secureSettings(folder: string, over: Partial<SecureServerSettings> = {}): SecureServerSettings {
+  return {
+    listen: anyPort,
+    nodeName: 'node-1',
+    version: 'v1.36.3',
+    tls: {
+      certFile: `${folder}/kubelet.crt`,
+      keyFile: `${folder}/kubelet.key`,
+      selfSignedFor: 'node-1',
+      reload: true,
+      minVersion: 'TLSv1.2',
+      ciphers: '',
+      curves: '',
+    },
+    authentication: { clientCAFile: '', reloadClientCAFile: true, webhook: null, anonymous: true },
+    authorization: null,
+    handlers: {
+      debugging: true,
+      profiling: true,
+      debugFlags: false,
+      systemLogs: true,
+      systemLogQuery: false,
+      statusz: true,
+      flagz: true,
+      checkpoint: true,
+    },
+    ...over,
+  };
+}
+
+export function serverUpcalls(over: Partial<ServerUpcalls> = {}): ServerUpcalls {
+  return {
+    pods: async () => '{"kind":"PodList"}',
+    runningPods: async () => '{"kind":"PodList"}',
+    configz: async () => '{"kubeletconfig":{}}',
+    flagz: async () => ({ v: '2' }),
+    reviewToken: async () => ({ authenticated: false }),
+    reviewAccess: async () => ({ allowed: false }),
+    resolveContainer: async () => ({ found: false, status: 404, message: 'pod does not exist' }),
+    ...over,
+  };
+}
