@@ -79,13 +79,16 @@ export class ControlPlaneAccess {
     return new ApiClient({ url, caFile, ...('token' in credentials ? credentials : { certificate: credentials }) });
   }
 
-  /** The audit events of one node's requests so far, oldest first: verb, requestURI, responseStatus, … */
+  /** One node's requests so far, oldest first. Each is here soon after it was answered, not before. */
   auditEvents(nodeName: string): AuditEvent[] {
-    return readFileSync(auditLog(this.folder), 'utf8')
-      .trimEnd()
-      .split('\n')
-      .filter((line) => line.includes(`"system:node:${nodeName}"`))
-      .map((line) => JSON.parse(line) as AuditEvent);
+    return (
+      readFileSync(auditLog(this.folder), 'utf8')
+        .split('\n')
+        // The last may not be whole yet.
+        .slice(0, -1)
+        .filter((line) => line.includes(`"system:node:${nodeName}"`))
+        .map((line) => JSON.parse(line) as AuditEvent)
+    );
   }
 
   #kubeconfig(name: string, user: string, credentials: CertificateFiles | { readonly token: string }): string {

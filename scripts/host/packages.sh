@@ -19,6 +19,7 @@ if [ "${1:-}" != '--modules-only' ]; then
   need busybox-static /bin/busybox
   need catatonit /usr/bin/catatonit
   need umoci /usr/bin/umoci
+  need openssl /usr/bin/openssl
 fi
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" != 0 ]; then

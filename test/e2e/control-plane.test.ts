@@ -1,0 +1,122 @@
+/** The control plane that the other end-to-end tests rely on: what it allows a node, and that its controllers work. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+
+interface Named {
+  readonly metadata: { readonly name: string; readonly uid: string };
+}
+interface List {
+  readonly items: readonly Named[];
+}
+
+describe('the shared control plane', () => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await sharedCluster();
+  });
+  after(() => cluster.close());
+
+  test('answers kubectl of its own version', async () => {
+    assert.equal(await cluster.kubectl('get', '--raw', '/readyz'), 'ok');
+    const { clientVersion, serverVersion } = JSON.parse(await cluster.kubectl('version', '-o', 'json')) as {
+      readonly [version: string]: { readonly gitVersion: string };
+    };
+    assert.equal(serverVersion?.gitVersion, 'v1.36.3');
+    assert.equal(clientVersion?.gitVersion, 'v1.36.3');
+  });
+
+  test('lets a node make its own Node and nobody else’s, and read no secret that none of its pods has', async (t) => {
+    const namespace = await cluster.namespace(t);
+    await cluster.member(t, 'cp-node');
+    const secret = await cluster.api.create<Named>(`/api/v1/namespaces/${namespace}/secrets`, { metadata: { name: 'hidden' } });
+    const node = cluster.controlPlane.client(cluster.controlPlane.clientCertificate('system:node:cp-node', ['system:nodes']));
+    t.after(() => node.close());
+    await node.create('/api/v1/nodes', { metadata: { name: 'cp-node' } });
+    await assert.rejects(node.create('/api/v1/nodes', { metadata: { name: 'cp-other' } }), { status: 403, reason: 'Forbidden' });
+    await assert.rejects(node.get(`/api/v1/namespaces/${namespace}/secrets/${secret.metadata.name}`), {
+      status: 403,
+      message: /no relationship found/,
+    });
+    const requests = await waitUntil('its requests are in the audit log', () => {
+      const events = cluster.controlPlane.auditEvents('cp-node');
+      return events.length >= 3 ? events : null;
+    });
+    assert.deepEqual(
+      requests.map(({ verb, responseStatus }) => `${verb} ${responseStatus?.code}`),
+      ['create 201', 'create 403', 'get 403'],
+    );
+  });
+
+  test('knows a pod’s service account by its token, and nobody without one', async (t) => {
+    const namespace = await cluster.namespace(t);
+    const pod = cluster.controlPlane.client({ token: await cluster.serviceAccountToken(namespace) });
+    const stranger = cluster.controlPlane.client('anonymous');
+    t.after(async () => {
+      await pod.close();
+      await stranger.close();
+    });
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    const answer = await pod.create<{ status: { userInfo: { username: string } } }>(
+      '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+      review,
+    );
+    assert.equal(answer.status.userInfo.username, `system:serviceaccount:${namespace}:default`);
+    await assert.rejects(stranger.get('/api/v1/pods'), { status: 403 });
+  });
+
+  test('makes the pods of a deployment, and schedules them to a node that is ready', async (t) => {
+    const namespace = await cluster.namespace(t);
+    await cluster.kubectl('-n', namespace, 'create', 'deployment', 'web', '--image=local.example/busybox:1', '--replicas=2');
+    const pods = await waitUntil('the pods are there', async () => {
+      const { items } = await cluster.api.get<List>(`/api/v1/namespaces/${namespace}/pods`);
+      return items.length === 2 ? items : null;
+    });
+    await cluster.api.create('/api/v1/nodes', {
+      metadata: { name: 'cp-scheduled' },
+      status: {
+        capacity: { cpu: '8', memory: '8Gi', pods: '10' },
+        conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }],
+      },
+    });
+    t.after(async () => {
+      await cluster.api.delete('/api/v1/nodes/cp-scheduled');
+    });
+    // No kubelet renews its lease: it counts as ready until the controller has waited 50 s for one.
+    const path = `/api/v1/namespaces/${namespace}/pods/${pods[0]?.metadata.name}`;
+    await waitUntil('a pod has its node', async () => (await cluster.api.get<{ spec: { nodeName?: string } }>(path)).spec.nodeName, 30_000);
+    await cluster.kubectl('-n', namespace, 'delete', 'deployment', 'web', '--wait=false');
+  });
+
+  test('tells a watch of what happens', async (t) => {
+    const namespace = await cluster.namespace(t);
+    const ended = new AbortController();
+    const seen: string[] = [];
+    for await (const { type, object } of cluster.api.watch<Named>(`/api/v1/namespaces/${namespace}/configmaps`, ended.signal)) {
+      if (object.metadata.name === 'kube-root-ca.crt') {
+        await cluster.api.create(`/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'mine' } });
+        continue;
+      }
+      seen.push(`${type} ${object.metadata.name}`);
+      if (type === 'DELETED') ended.abort();
+      else await cluster.api.delete(`/api/v1/namespaces/${namespace}/configmaps/mine`);
+    }
+    assert.deepEqual(seen, ['ADDED mine', 'DELETED mine']);
+  });
+});
+
+test('a control plane of one’s own: its API server goes and comes back, and then all of it is another cluster', async (t) => {
+  const cluster = await privateCluster(t, { controllerManager: false, scheduler: false });
+  const { controlPlane, api } = cluster;
+  const uidOf = async (name: string) => (await api.get<Named>(`/api/v1/namespaces/${name}`)).metadata.uid;
+  const before = await uidOf('default');
+  await controlPlane.stopApiServer(0);
+  // The connection that was open is cut, the next one refused.
+  await assert.rejects(uidOf('default'), { code: /^ECONN(RESET|REFUSED)$/ });
+  await assert.rejects(uidOf('default'), { code: 'ECONNREFUSED' });
+  await controlPlane.startApiServer();
+  assert.equal(await uidOf('default'), before);
+  await controlPlane.restartEtcdEmpty();
+  assert.notEqual(await uidOf('default'), before);
+});
