@@ -1,0 +1,82 @@
+/**
+ * What a reflector knows: API objects by UID, with a way to them by name. An object that was deleted and made again under its name is
+ * another object, so a name leads to at most one UID.
+ */
+
+/** What every API object that is kept here has; all else is as it came, unknown fields too. */
+export interface ApiObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string | undefined;
+    readonly uid: string;
+    readonly resourceVersion?: string | undefined;
+  };
+}
+
+export interface ObjectChange<T> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: T;
+}
+
+/** The store as its readers see it. */
+export interface ObjectReader<T> {
+  readonly size: number;
+  get(uid: string): T | undefined;
+  /** The namespace of a cluster-scoped object is empty. */
+  getByName(namespace: string, name: string): T | undefined;
+  list(): T[];
+}
+
+export class ObjectStore<T extends ApiObject> implements ObjectReader<T> {
+  #byUID = new Map<string, T>();
+  #uidByName = new Map<string, string>();
+
+  get size(): number {
+    return this.#byUID.size;
+  }
+
+  get(uid: string): T | undefined {
+    return this.#byUID.get(uid);
+  }
+
+  getByName(namespace: string, name: string): T | undefined {
+    const uid = this.#uidByName.get(`${namespace}/${name}`);
+    return uid === undefined ? undefined : this.#byUID.get(uid);
+  }
+
+  list(): T[] {
+    return [...this.#byUID.values()];
+  }
+
+  /** What that changed, in order: nothing for a version that is there already, two for an object that takes another one's name. */
+  set(object: T): ObjectChange<T>[] {
+    const { uid, resourceVersion } = object.metadata;
+    const known = this.#byUID.get(uid);
+    if (known && resourceVersion !== undefined && known.metadata.resourceVersion === resourceVersion) return [];
+    const changes: ObjectChange<T>[] = [];
+    const namesake = this.#uidByName.get(nameOf(object));
+    if (namesake !== undefined && namesake !== uid) changes.push(...this.delete(this.#byUID.get(namesake)!));
+    this.#byUID.set(uid, object);
+    this.#uidByName.set(nameOf(object), uid);
+    return [...changes, { type: known ? 'MODIFIED' : 'ADDED', object }];
+  }
+
+  /** The change carries the object's last state, as it is given here. */
+  delete(object: T): ObjectChange<T>[] {
+    const { uid } = object.metadata;
+    if (!this.#byUID.delete(uid)) return [];
+    if (this.#uidByName.get(nameOf(object)) === uid) this.#uidByName.delete(nameOf(object));
+    return [{ type: 'DELETED', object }];
+  }
+
+  /** Everything there is now; what was there before and is not any more is gone. */
+  replace(objects: Iterable<T>): void {
+    this.#byUID = new Map();
+    this.#uidByName = new Map();
+    for (const object of objects) this.set(object);
+  }
+}
+
+function nameOf({ metadata: { namespace = '', name } }: ApiObject): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,34 @@
+/** How long a reflector waits before it asks again: client-go's numbers, so that a server that is down meets no more of us than it knows. */
+import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+
+const limits = { initialMs: 800, maxMs: 30_000 };
+/** Who did not have to wait for this long has a healthy server. */
+const resetAfterMs = 2 * 60 * 1000;
+/** A delay lies in [d, 2d). */
+const jitter = 1;
+/** What a server may ask for with Retry-After. */
+const maxRetryAfterMs = 60_000;
+
+export class ReflectorBackoff {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #random: () => number;
+  #previousMs: number | undefined;
+  #lastAtMs = -Infinity;
+
+  constructor(clock: Pick<Clock, 'monotonic'>, random: () => number) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** The next delay, not below what the server asked for. */
+  nextMs(retryAfterMs = 0): number {
+    const nowMs = this.#clock.monotonic();
+    if (nowMs - this.#lastAtMs > resetAfterMs) this.#previousMs = undefined;
+    this.#previousMs = nextBackoffMs(this.#previousMs, limits);
+    const delayMs = Math.max(withJitter(this.#previousMs, jitter, this.#random), Math.min(retryAfterMs, maxRetryAfterMs));
+    // Counted from the end of the wait: a long one is no sign of health.
+    this.#lastAtMs = nowMs + delayMs;
+    return delayMs;
+  }
+}

@@ -1,0 +1,44 @@
+/** What a list or a watch sent, looked at before it is believed: it may be anything. */
+import { ApiError } from './api-client.ts';
+
+interface LooseMetadata {
+  readonly name?: unknown;
+  readonly namespace?: unknown;
+  readonly uid?: unknown;
+  readonly resourceVersion: string;
+  readonly isInitialEventsEnd: boolean;
+}
+
+/** Marks the bookmark after the last of the initial events of a watch. */
+const initialEventsEnd = 'k8s.io/initial-events-end';
+
+/** The version is empty where there is none. */
+export function metadataOf(object: unknown): LooseMetadata {
+  const metadata = field(object, 'metadata');
+  const version = field(metadata, 'resourceVersion');
+  return {
+    name: field(metadata, 'name'),
+    namespace: field(metadata, 'namespace'),
+    uid: field(metadata, 'uid'),
+    resourceVersion: typeof version === 'string' ? version : '',
+    isInitialEventsEnd: field(field(metadata, 'annotations'), initialEventsEnd) === 'true',
+  };
+}
+
+/** The v1 Status of a watch's ERROR. */
+export function errorOf(status: unknown): ApiError {
+  const code = field(status, 'code');
+  const text = (name: string, otherwise: string) => {
+    const value = field(status, name);
+    return typeof value === 'string' && value !== '' ? value : otherwise;
+  };
+  return new ApiError(
+    typeof code === 'number' && Number.isInteger(code) ? code : 500,
+    text('reason', 'Unknown'),
+    text('message', 'the watch ended with an error that says nothing'),
+  );
+}
+
+function field(object: unknown, name: string): unknown {
+  return typeof object === 'object' && object !== null ? (object as Record<string, unknown>)[name] : undefined;
+}

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ObjectChange } from '../../../../src/main/api/object-store.ts';
+import { Reflector } from '../../../../src/main/api/reflector.ts';
+import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
+import { apiError, FakeApi, type FakeWatch } from '../../../support/fake-api.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { aLogger } from '../../../support/logger.ts';
+
+const path = '/api/v1/pods';
+const pod = (name: string, resourceVersion: string, uid = `uid-${name}`) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'default', uid, resourceVersion },
+  spec: { containers: [], fromTheFuture: true },
+});
+const item = (name: string, resourceVersion: string) => {
+  const { apiVersion: _, kind: __, ...rest } = pod(name, resourceVersion);
+  return rest;
+};
+const list = (resourceVersion: string, items: unknown[], next?: string) => ({
+  kind: 'PodList',
+  metadata: { resourceVersion, continue: next },
+  items,
+});
+const endOfInitialEvents = (resourceVersion: string) => ({
+  kind: 'Pod',
+  metadata: { resourceVersion, annotations: { 'k8s.io/initial-events-end': 'true' } },
+});
+
+function aReflector(api = new FakeApi()) {
+  const clock = new FakeClock();
+  const { logger, lines } = aLogger();
+  const told: string[] = [];
+  const calls: (readonly ObjectChange<Pod>[])[] = [];
+  const reflector = Reflector.start<Pod>({
+    client: api,
+    path,
+    fieldSelector: 'spec.nodeName=n1',
+    trafficClass: 'pods',
+    apiVersion: 'v1',
+    kind: 'Pod',
+    handler: {
+      onReplace: (pods) => void told.push(`REPLACE ${pods.map(({ metadata }) => metadata.name).join(' ')}`),
+      onChange: (changes) => {
+        calls.push(changes);
+        told.push(...changes.map(({ type, object }) => `${type} ${object.metadata.name}`));
+      },
+    },
+    clock,
+    logger,
+    random: () => 0.5,
+  });
+  return { api, clock, lines, told, calls, reflector };
+}
+
+/** A reflector that has streamed the pods `a` and `b` at version 10, and watches on. */
+async function aSynced() {
+  const parts = aReflector();
+  const watch = await parts.api.nextWatch(path);
+  watch.push('ADDED', pod('a', '5'));
+  watch.push('ADDED', pod('b', '3'));
+  watch.push('BOOKMARK', endOfInitialEvents('10'));
+  await settle();
+  parts.told.length = 0;
+  return { ...parts, watch };
+}
+
+const query = (watch: FakeWatch) => ({ ...watch.call.query });
+
+test('pods are streamed, and known when the initial events end', async () => {
+  const { api, told, reflector } = aReflector();
+  const watch = await api.nextWatch(path);
+  assert.deepEqual(query(watch), {
+    fieldSelector: 'spec.nodeName=n1',
+    labelSelector: undefined,
+    allowWatchBookmarks: true,
+    timeoutSeconds: 450,
+    sendInitialEvents: true,
+    resourceVersionMatch: 'NotOlderThan',
+  });
+  watch.push('ADDED', pod('a', '5'));
+  watch.push('ADDED', pod('b', '3'));
+  watch.push('BOOKMARK', { metadata: { resourceVersion: '9' } });
+  watch.push('DELETED', pod('b', '9'));
+  await settle();
+  assert.equal(reflector.hasSynced(), false);
+  assert.deepEqual(told, []);
+  watch.push('BOOKMARK', endOfInitialEvents('10'));
+  await settle();
+  assert.equal(reflector.hasSynced(), true);
+  assert.deepEqual(told, ['REPLACE a']);
+  watch.push('MODIFIED', pod('a', '11'));
+  await settle();
+  assert.deepEqual(told, ['REPLACE a', 'MODIFIED a']);
+  await reflector.close();
+});
+
+test('a burst of pods in one turn is one call', async () => {
+  const { watch, calls, reflector } = await aSynced();
+  for (let index = 0; index < 250; index += 1) watch.push('ADDED', pod(`p${index}`, `${100 + index}`));
+  await settle();
+  assert.deepEqual(
+    calls.map((changes) => changes.length),
+    [250],
+  );
+  await reflector.close();
+});
+
+test('unknown fields stay, and an object that was sent without its type gets it', async () => {
+  const { reflector, api, clock } = aReflector(
+    new FakeApi().refuseWatch(path, apiError(422, 'Invalid')).on('GET', path, list('7', [item('a', '5')])),
+  );
+  await api.nextWatch(path);
+  await clock.advance(0);
+  assert.deepEqual(reflector.objects.get('uid-a'), pod('a', '5'));
+  await reflector.close();
+});
+
+test('a server that refuses to stream is listed page by page, then watched from that version', async () => {
+  const api = new FakeApi()
+    .refuseWatch(path, apiError(422, 'Invalid'))
+    .once('GET', path, list('7', [item('a', '5')], 'token'))
+    .once('GET', path, list('7', [item('b', '6')]));
+  const { told, reflector } = aReflector(api);
+  const watch = await api.nextWatch(path);
+  assert.deepEqual(told, ['REPLACE a b']);
+  assert.deepEqual(
+    api.calls.map((call) => [call.query?.['limit'], call.query?.['continue'], call.query?.['fieldSelector']]),
+    [
+      [500, undefined, 'spec.nodeName=n1'],
+      [500, 'token', 'spec.nodeName=n1'],
+    ],
+  );
+  assert.equal(watch.call.query?.['resourceVersion'], '7');
+  assert.equal(watch.call.query?.['sendInitialEvents'], undefined);
+  await reflector.close();
+});
+
+test('pages that expire while they are read are given up for the whole list', async () => {
+  const api = new FakeApi()
+    .refuseWatch(path, apiError(422, 'Invalid'))
+    .once('GET', path, list('7', [item('a', '5')], 'token'))
+    .once('GET', path, apiError(410, 'Expired'))
+    .once('GET', path, list('9', [item('c', '8')]));
+  const { told, reflector } = aReflector(api);
+  const watch = await api.nextWatch(path);
+  assert.deepEqual(told, ['REPLACE c']);
+  assert.equal(watch.call.query?.['resourceVersion'], '9');
+  await reflector.close();
+});
+
+test('an answer that is no list is not taken for an empty one', async () => {
+  const api = new FakeApi().refuseWatch(path, apiError(422, 'Invalid')).once('GET', path, { message: 'welcome to the proxy' });
+  const { told, clock, reflector } = aReflector(api);
+  await settle();
+  assert.deepEqual(told, []);
+  assert.equal(reflector.hasSynced(), false);
+  await clock.advance(2_000);
+  assert.equal((await api.nextWatch(path)).call.query?.['sendInitialEvents'], true);
+  await reflector.close();
+});
+
+test('initial events that never end give way to a list', async () => {
+  const api = new FakeApi().on('GET', path, list('7', [item('a', '5')]));
+  const { told, clock, reflector } = aReflector(api);
+  const watch = await api.nextWatch(path);
+  watch.push('ADDED', pod('a', '5'));
+  await clock.advance(31_000);
+  assert.equal(watch.isOpen, false);
+  assert.deepEqual(told, ['REPLACE a']);
+  await reflector.close();
+});
+
+test('a watch that the server ends goes on from the last version, bookmarks counted', async () => {
+  const { api, watch, clock, told, reflector } = await aSynced();
+  await clock.advance(400_000);
+  watch.push('MODIFIED', pod('a', '12'));
+  watch.push('BOOKMARK', { metadata: { resourceVersion: '40' } });
+  watch.end();
+  const next = await api.nextWatch(path);
+  assert.equal(next.call.query?.['resourceVersion'], '40');
+  assert.equal(next.call.query?.['timeoutSeconds'], 450);
+  assert.deepEqual(told, ['MODIFIED a']);
+  await reflector.close();
+});
+
+test('a pod that is sent again after a disconnect changes nothing', async () => {
+  const { api, watch, clock, told, reflector } = await aSynced();
+  watch.push('MODIFIED', pod('a', '12'));
+  watch.fail(apiError(500, 'InternalError'));
+  await settle();
+  await clock.advance(2_000);
+  const next = await api.nextWatch(path);
+  assert.equal(next.call.query?.['resourceVersion'], '12');
+  next.push('MODIFIED', pod('a', '12'));
+  next.push('DELETED', pod('b', '13'));
+  await settle();
+  assert.deepEqual(told, ['MODIFIED a', 'DELETED b']);
+  await reflector.close();
+});
+
+test('an expired version means reading afresh: what is not there any more is gone, and another pod under a known name is another pod', async () => {
+  const { api, watch, told, reflector } = await aSynced();
+  watch.push('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' });
+  const next = await api.nextWatch(path);
+  assert.equal(next.call.query?.['sendInitialEvents'], true);
+  next.push('ADDED', pod('a', '90', 'uid-2'));
+  next.push('BOOKMARK', endOfInitialEvents('99'));
+  await settle();
+  assert.deepEqual(told, ['REPLACE a']);
+  assert.equal(reflector.objects.getByName('default', 'a')?.metadata.uid, 'uid-2');
+  assert.equal(reflector.objects.get('uid-b'), undefined);
+  await reflector.close();
+});
+
+test('a server that was away and begins anew is read afresh', async () => {
+  const { api, watch, clock, told, reflector } = await aSynced();
+  api.once('GET', path, apiError(0, 'Unreachable')).once('GET', path, list('4', []));
+  watch.fail();
+  await settle();
+  await clock.advance(1_300);
+  await clock.advance(2_500);
+  const next = await api.nextWatch(path);
+  assert.equal(next.call.query?.['sendInitialEvents'], true);
+  next.push('BOOKMARK', endOfInitialEvents('5'));
+  await settle();
+  assert.deepEqual(told, ['REPLACE ']);
+  await reflector.close();
+});
+
+test('a bookmark before our version means that the server began anew', async () => {
+  const { api, watch, told, reflector } = await aSynced();
+  watch.push('BOOKMARK', { metadata: { resourceVersion: '4' } });
+  const next = await api.nextWatch(path);
+  assert.equal(watch.isOpen, false);
+  assert.equal(next.call.query?.['sendInitialEvents'], true);
+  assert.deepEqual(told, []);
+  await reflector.close();
+});
+
+test('a server that stays away is asked less and less often', async () => {
+  const { api, watch, clock, reflector } = await aSynced();
+  api.on('GET', path, apiError(0, 'Unreachable'));
+  watch.fail();
+  await settle();
+  await clock.advance(600_000);
+  const probes = api.callsTo('GET', path).length;
+  assert.ok(probes > 10 && probes < 22, `${probes} probes in 10 min`);
+  await reflector.close();
+});
+
+test('an object without a UID is refused by name, and the rest goes on', async () => {
+  const { watch, told, lines, reflector } = await aSynced();
+  watch.push('ADDED', { metadata: { name: 'ghost', resourceVersion: '11' } });
+  watch.push('ADDED', 'not an object');
+  watch.push('ADDED', pod('c', '12'));
+  await settle();
+  assert.deepEqual(told, ['ADDED c']);
+  assert.equal(lines.find(({ msg }) => msg === 'An object without a name or a UID is ignored')?.['name'], 'ghost');
+  await reflector.close();
+});
+
+test('a reflector that is closed is silent, whatever it is doing', async () => {
+  const syncing = aReflector();
+  await syncing.api.nextWatch(path);
+  await syncing.reflector.close();
+  const waiting = aReflector(new FakeApi().refuseWatch(path, apiError(0, 'Unreachable')));
+  await settle();
+  await waiting.reflector.close();
+  assert.deepEqual([...syncing.told, ...waiting.told], []);
+});
