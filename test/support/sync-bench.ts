@@ -15,6 +15,7 @@ import type {
   PodSyncSettings,
   PodSyncTask,
 } from '../../src/shared/contracts/pod-sync.ts';
+import type { ValueResult } from '../../src/shared/contracts/values.ts';
 import type { Pod, PodStatus } from '../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../src/shared/kubernetes/ids.ts';
 import type { PodSyncDependencies } from '../../src/workers/pod-sync/dependencies.ts';
@@ -30,14 +31,17 @@ export class FakeLine implements LinePort {
   readonly requests: PodSyncRequest[] = [];
   /** Answers to `ensureImage`, by image; present unless said otherwise. */
   readonly images: ReadonlyMap<string, EnsureImageResult>;
+  /** What the API server has, by kind and name; without any the kubelet runs standalone. */
+  readonly values: ReadonlyMap<string, ValueResult>;
   /** While true, permits are not granted. */
   readonly holdPermits: boolean;
   #hear: (reply: PodSyncReply) => void = () => {};
   #onClose: () => void = () => {};
   readonly #waiting = new Map<PodSyncRequest['type'], PromiseWithResolvers<void>>();
 
-  constructor(images: ReadonlyMap<string, EnsureImageResult>, holdPermits: boolean) {
+  constructor(images: ReadonlyMap<string, EnsureImageResult>, holdPermits: boolean, values: ReadonlyMap<string, ValueResult> = new Map()) {
     this.images = images;
+    this.values = values;
     this.holdPermits = holdPermits;
   }
 
@@ -50,6 +54,11 @@ export class FakeLine implements LinePort {
     this.requests.push(request);
     this.#waiting.get(request.type)?.resolve();
     if (request.type === 'startPermit' && !this.holdPermits) queueMicrotask(() => this.#hear({ type: 'permit', id: request.id }));
+    if (request.type === 'values') {
+      const noClient: ValueResult = { outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } };
+      const results = request.refs.map((ref) => this.values.get(`${ref.kind} ${'name' in ref ? ref.name : ''}`.trim()) ?? noClient);
+      queueMicrotask(() => this.#hear({ type: 'values', id: request.id, results }));
+    }
     if (request.type === 'ensureImage') {
       const present: EnsureImageResult = { outcome: 'present', imageRef: `sha256:${request.image.image}`, events: [] };
       const result = this.images.get(request.image.image) ?? present;
@@ -94,10 +103,14 @@ export class SyncBench {
   readonly logs = aLogger();
   readonly folder = mkdtempSync(join(tmpdir(), 'pod-sync-'));
   readonly images = new Map<string, EnsureImageResult>();
+  /** `Secret db`, `Services`: what main answers. */
+  readonly values = new Map<string, ValueResult>();
   /** What was done to volumes and cgroups, in order. */
   readonly effects: string[] = [];
   readonly failing = new Map<string, Error>();
   readonly hooks: string[] = [];
+  /** Why a volume cannot be brought up to date, while that is so. */
+  outdated: string | null = null;
   hasCgroup = false;
   holdPermits = false;
   networkReady = true;
@@ -165,7 +178,7 @@ export class SyncBench {
   }
 
   #run(task: TaskWithoutLine, uid: string): Run {
-    const line = new FakeLine(this.images, this.holdPermits);
+    const line = new FakeLine(this.images, this.holdPermits, this.values);
     const whole = { ...task, podUID: uid, node: this.node, line: null } as unknown as PodSyncTask;
     return { line, result: runTask(this.#dependencies(), whole, line) };
   }
@@ -190,7 +203,11 @@ export class SyncBench {
         remove: () => effect('remove cgroup'),
       },
       volumes: {
-        mountVolumes: () => effect('mount volumes'),
+        mountVolumes: () =>
+          effect('mount volumes').then(
+            () => (this.outdated === null ? [] : [{ volume: 'data', message: this.outdated, state: 'outdated' }]),
+            (err: Error) => [{ volume: 'data', message: err.message, state: 'missing' }],
+          ),
         makeContainerMounts: ({ container }) => effect(`make mounts of ${container.name}`).then(() => []),
         readEnvFiles: () => Promise.resolve(new Map()),
         unmountVolumes: () => effect('unmount volumes'),

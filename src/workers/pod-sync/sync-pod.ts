@@ -12,6 +12,7 @@ import { computePodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/kill-pod.ts';
 import { carryOut } from './carry-out.ts';
+import { mountVolumes } from './mount-volumes.ts';
 import { SyncReport } from './sync-report.ts';
 
 export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<PodSyncResult> {
@@ -20,7 +21,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
     checkNetwork(context, task);
     if (await prepareCgroup(context, task, report)) return report.result();
     await makeFolders(context);
-    await mountVolumes(context, task);
+    await mountVolumes(context, task, report);
     context.line.signal.throwIfAborted();
     const actions = computePodActions({
       pod: task.pod,
@@ -95,15 +96,5 @@ async function makeFolders({ settings, about, events }: TaskContext): Promise<vo
   } catch (err) {
     events.onPod('Warning', 'Failed', `error making pod data directories: ${messageOf(err)}`);
     throw new KubeletError('FailedToMakePodDataDirectories', `error making pod data directories: ${messageOf(err)}`);
-  }
-}
-
-async function mountVolumes({ volumes, node, line, events }: TaskContext, { pod }: SyncPodTask): Promise<void> {
-  try {
-    await volumes.mountVolumes({ pod, node, signal: line.signal });
-  } catch (err) {
-    line.signal.throwIfAborted();
-    events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${messageOf(err)}`);
-    throw new KubeletError('FailedMount', messageOf(err));
   }
 }

@@ -4,13 +4,14 @@ import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import type { Value, ValueResult } from '../../../src/shared/contracts/values.ts';
 import type { Container, Pod, PodSpec, Volume } from '../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
 import { HelperClient } from '../../../src/workers/pod-sync/helper-client.ts';
 import { makeEnvironment } from '../../../src/workers/pod-sync/runtime-config/index.ts';
-import { PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
+import { type AskValues, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
 import { aLogger } from '../../support/logger.ts';
 import { aContainer, aPod } from '../../support/pods.ts';
 import { aNode, someSettings } from '../../support/runtime-config-inputs.ts';
@@ -57,7 +58,35 @@ function aPodWith(list: readonly Volume[], container: Partial<Container> = {}, s
   };
 }
 
-const setUp = ({ pod }: Made) => volumes.mountVolumes({ pod, node: aNode });
+const standalone: AskValues = async (refs) =>
+  refs.map(() => ({ outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } }));
+/** Rejects with what the volumes that failed say. */
+const setUp = async ({ pod }: Pick<Made, 'pod'>, askValues: AskValues = standalone, by: PodVolumes = volumes) => {
+  const failures = await by.mountVolumes({ pod, node: aNode, askValues });
+  if (failures.length > 0) throw new Error(failures.map(({ state, message }) => `${state}: ${message}`).join('\n'));
+};
+/** An API server that has these objects, by kind and name; what it has not is not found. */
+const serverWith =
+  (values: Readonly<Record<string, Value>>): AskValues =>
+  async (refs) =>
+    refs.map((ref): ValueResult => {
+      const key = 'name' in ref ? `${ref.kind} ${ref.name}` : ref.kind;
+      const value = values[key];
+      if (value) return { outcome: 'value', value };
+      return { outcome: 'failed', failure: { reason: 'NotFound', message: `${key} not found` } };
+    });
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const secret = (data: Record<string, string>): Value => ({
+  kind: 'Secret',
+  uid: 'u',
+  type: 'Opaque',
+  data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, base64(text)])),
+});
+const configMap = (data: Record<string, string>, binaryData: Record<string, string> = {}): Value => ({
+  kind: 'ConfigMap',
+  data,
+  binaryData,
+});
 const mountsOf = ({ pod, container }: Made, env: readonly { name: string; value: string }[] = [], podIPs = ['10.0.0.7']) =>
   volumes.makeContainerMounts({ pod, container, env, podIPs, supportsRecursiveReadOnly: false });
 const mode = async (path: string) => (await stat(path)).mode & 0o7777;
@@ -89,7 +118,7 @@ test('an emptyDir in memory is a tmpfs of the right size, mounted once, also whe
   const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/mem');
   await setUp(made);
   await writeFile(join(path, 'file'), 'kept');
-  await new PodVolumes({ rootDir, clusterDomain: '', helper, logger, selinuxEnabled: false }).mountVolumes({ pod: made.pod, node: aNode });
+  await setUp(made, standalone, new PodVolumes({ rootDir, clusterDomain: '', helper, logger, selinuxEnabled: false }));
   const mounts = await readMountsBelow(path);
   assert.deepEqual(
     mounts.map(({ fsType }) => fsType),
@@ -141,7 +170,7 @@ test('downward API files are in the layout that programs watch, and follow the p
   assert.equal(await readlink(join(path, '..data')), first);
   const labelled = { ...made.pod, metadata: { ...made.pod.metadata, labels: { app: 'other' } } };
   const fewer = { ...labelled.spec, volumes: [{ name: 'info', downwardAPI: { items: items.slice(0, 1) } }] };
-  await volumes.mountVolumes({ pod: { ...labelled, spec: fewer }, node: aNode });
+  await setUp({ pod: { ...labelled, spec: fewer } });
   assert.equal(await readFile(join(path, 'labels'), 'utf8'), 'app="other"');
   assert.notEqual(await readlink(join(path, '..data')), first);
   const left = await readdir(path);
@@ -162,18 +191,155 @@ test('a projected volume of downward API files is set up; one that needs the API
     { name: 'fine', emptyDir: {} },
     { name: 'odd', emptyDir: { medium: 'Punchcards' } },
   ]);
-  await assert.rejects(setUp(failing), (err: Error & { reason?: string }) => {
-    assert.equal(err.reason, 'FailedMount');
+  await assert.rejects(setUp(failing), (err: Error) => {
     for (const part of [
-      /MountVolume.SetUp failed for volume "token" : cannot setup projected serviceAccountToken volume token because kube client is not configured/,
+      /^missing: MountVolume.SetUp failed for volume "token" : cannot setup projected serviceAccountToken volume token because kube client is not configured/m,
       /failed for volume "conf" : cannot setup configMap volume conf because kube client is not configured/,
-      /failed for volume "share" : can't use volume plugins for share: this kubelet has none for nfs/,
+      /^unknown: can't use volume plugins for share: this kubelet has none for nfs/m,
       /failed for volume "odd" : unknown storage medium "Punchcards"/,
     ])
       assert.match(err.message, part);
     assert.doesNotMatch(err.message, /"fine"/);
     return true;
   });
+});
+
+test('a secret is in memory and a config map on disk, with the modes that their volumes ask for', async () => {
+  const made = aPodWith([
+    { name: 'sec', secret: { secretName: 's', defaultMode: 0o400 } },
+    {
+      name: 'conf',
+      configMap: {
+        name: 'cm',
+        items: [
+          { key: 'a', path: 'deep/er/a', mode: 0o755 },
+          { key: 'bin', path: 'bin' },
+        ],
+      },
+    },
+    { name: 'none', secret: { secretName: 'gone', optional: true } },
+  ]);
+  const server = serverWith({
+    'Secret s': secret({ user: 'me', password: 'geheim' }),
+    'ConfigMap cm': configMap({ a: 'text', b: 'left out' }, { bin: '/wA=' }),
+  });
+  await setUp(made, server);
+  const sec = join(made.dir, 'volumes/kubernetes.io~secret/sec');
+  const conf = join(made.dir, 'volumes/kubernetes.io~configmap/conf');
+  assert.deepEqual([await readFile(join(sec, 'password'), 'utf8'), await mode(join(sec, 'password'))], ['geheim', 0o400]);
+  assert.deepEqual([await readFile(join(conf, 'deep/er/a'), 'utf8'), await mode(join(conf, 'deep/er/a'))], ['text', 0o755]);
+  assert.deepEqual([...(await readFile(join(conf, 'bin')))], [255, 0]);
+  assert.deepEqual((await readdir(conf)).filter((name) => !name.startsWith('..')).sort(), ['bin', 'deep']);
+  assert.deepEqual((await readMountsBelow(made.dir)).map(({ mountPoint, fsType }) => [mountPoint, fsType]).sort(), [
+    [join(made.dir, 'volumes/kubernetes.io~secret/none'), 'tmpfs'],
+    [sec, 'tmpfs'],
+  ]);
+  assert.deepEqual(
+    (await readdir(join(made.dir, 'volumes/kubernetes.io~secret/none'))).filter((name) => !name.startsWith('..')),
+    [],
+  );
+  assert.deepEqual(
+    (await mountsOf(made)).slice(0, 3).map(({ readonly }) => readonly),
+    [true, true, true],
+  );
+  await volumes.unmountVolumes(made.uid);
+  assert.deepEqual(await readdir(join(made.dir, 'volumes')), []);
+  await volumes.removePodDirectory(made.uid);
+});
+
+test('files follow their object; what is equal is not written again, also by another kubelet', async () => {
+  const made = aPodWith([{ name: 'conf', configMap: { name: 'cm' } }]);
+  const path = join(made.dir, 'volumes/kubernetes.io~configmap/conf');
+  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ a: '1', b: 'x' }) }));
+  const first = await readlink(join(path, '..data'));
+  await setUp(
+    made,
+    serverWith({ 'ConfigMap cm': configMap({ b: 'x', a: '1' }) }),
+    new PodVolumes({ rootDir, clusterDomain: '', helper, logger, selinuxEnabled: false }),
+  );
+  assert.equal(await readlink(join(path, '..data')), first);
+  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ a: '2' }) }));
+  assert.equal(await readFile(join(path, 'a'), 'utf8'), '2');
+  assert.deepEqual(
+    (await readdir(path)).filter((name) => !name.startsWith('..')),
+    ['a'],
+  );
+});
+
+test('a volume whose object is gone is missing at first, and only outdated once it was there', async () => {
+  const made = aPodWith([{ name: 'sec', secret: { secretName: 's' } }]);
+  await assert.rejects(setUp(made, serverWith({})), /^Error: missing: MountVolume.SetUp failed for volume "sec" : Secret s not found$/);
+  assert.deepEqual(await readMountsBelow(made.dir), []);
+  await setUp(made, serverWith({ 'Secret s': secret({ a: 'kept' }) }));
+  await assert.rejects(setUp(made, serverWith({})), /^Error: outdated: /);
+  assert.equal(await readFile(join(made.dir, 'volumes/kubernetes.io~secret/sec/a'), 'utf8'), 'kept');
+  const withKey = aPodWith([{ name: 'sec', secret: { secretName: 's', items: [{ key: 'k', path: 'k' }] } }]);
+  await assert.rejects(setUp(withKey, serverWith({ 'Secret s': secret({}) })), /: references non-existent secret key: k$/);
+});
+
+test('a projected volume has the files of all its sources, of several for one path the last', async () => {
+  const projected: Volume['projected'] = {
+    defaultMode: 0o644,
+    sources: [
+      { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+      { secret: { name: 's', items: [{ key: 'a', path: 'dir/a' }] } },
+      { downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+      { clusterTrustBundle: { name: 'bundle', path: 'trust.pem' } },
+      { secret: { name: 's', items: [{ key: 'b', path: 'dir/a' }] } },
+      { secret: { name: 'gone', optional: true } },
+    ],
+  };
+  const server = serverWith({
+    Token: { kind: 'Token', token: 'jwt' },
+    'ConfigMap kube-root-ca.crt': configMap({ 'ca.crt': 'CA' }),
+    'Secret s': secret({ a: 'first', b: 'last' }),
+    'TrustBundle bundle': { kind: 'TrustAnchors', pem: 'PEM' },
+  });
+  const made = aPodWith([{ name: 'all', projected }]);
+  await setUp(made, server);
+  const at = (name: string) => join(made.dir, 'volumes/kubernetes.io~projected/all', name);
+  const contents = ['token', 'ca.crt', 'dir/a', 'namespace', 'trust.pem'].map((name) => readFile(at(name), 'utf8'));
+  assert.deepEqual(await Promise.all(contents), ['jwt', 'CA', 'last', 'default', 'PEM']);
+  assert.equal(await mode(at('token')), 0o644);
+  const failing = aPodWith([{ name: 'all', projected: { sources: [{ secret: { name: 'x' } }, { configMap: { name: 'y' } }] } }]);
+  await assert.rejects(setUp(failing, server), /failed for volume "all" : \[Secret x not found, ConfigMap y not found\]$/);
+});
+
+for (const [who, spec, want] of [
+  ['root alone when nobody else is named', { securityContext: {} }, [0, 0, 0o644]],
+  ['the user that all containers run as', { securityContext: { runAsUser: 1000 } }, [1000, 0, 0o600]],
+  ['the fsGroup', { securityContext: { fsGroup: 2000 } }, [0, 2000, 0o640]],
+  ['both', { securityContext: { runAsUser: 1000, fsGroup: 2000 } }, [1000, 2000, 0o640]],
+] as const) {
+  test(`a token may be read by ${who}`, async () => {
+    const source = { sources: [{ serviceAccountToken: { path: 'token' } }] };
+    const made = aPodWith([{ name: 't', projected: source }], {}, spec);
+    await setUp(made, serverWith({ Token: { kind: 'Token', token: 'jwt' } }));
+    const { uid, gid } = await stat(join(made.dir, 'volumes/kubernetes.io~projected/t/token'));
+    assert.deepEqual([uid, gid, await mode(join(made.dir, 'volumes/kubernetes.io~projected/t/token'))], want);
+  });
+}
+
+test('a subPath of a config map is bound as it is at the start of the container', async () => {
+  const made = aPodWith([{ name: 'conf', configMap: { name: 'cm' } }], {
+    volumeMounts: [{ name: 'conf', mountPath: '/etc/app.conf', subPath: 'app.conf' }],
+  });
+  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ 'app.conf': 'old' }) }));
+  const [first] = await mountsOf(made);
+  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ 'app.conf': 'new' }) }));
+  assert.equal(await readFile(first?.hostPath ?? '', 'utf8'), 'old');
+  const [second] = await mountsOf(made);
+  assert.equal(await readFile(second?.hostPath ?? '', 'utf8'), 'new');
+  await volumes.unmountVolumes(made.uid);
+  await volumes.removePodDirectory(made.uid);
+});
+
+test('items that lead out of the volume are refused', async () => {
+  const at = (path: string) => aPodWith([{ name: 'sec', secret: { secretName: 's', items: [{ key: 'a', path }] } }]);
+  const server = serverWith({ 'Secret s': secret({ a: 'x' }) });
+  await assert.rejects(setUp(at('../../escaped'), server), /invalid path: must not contain '\.\.': \.\.\/\.\.\/escaped/);
+  await assert.rejects(setUp(at('/etc/passwd'), server), /invalid path: must be relative path: \/etc\/passwd/);
 });
 
 test('huge pages that nobody asked for are refused, and a volume that nobody mounts is not set up', async () => {
@@ -264,7 +430,7 @@ for (const [what, volumeMount, message] of [
 ] as const) {
   test(`${what} is a clear CreateContainerConfigError`, async () => {
     const made = aPodWith([{ name: 'data', emptyDir: {} }], { volumeMounts: [{ name: 'data', mountPath: '/data' }, volumeMount] });
-    await volumes.mountVolumes({ pod: made.pod, node: aNode });
+    await setUp(made);
     await assert.rejects(mountsOf(made), { reason: 'CreateContainerConfigError', message });
   });
 }
@@ -276,7 +442,17 @@ test('an environment file in a volume is read, and only there', async () => {
   const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
   await writeFile(join(path, 'env'), "A='from a file'\n");
   const envFiles = await volumes.readEnvFiles(made.pod, made.container);
-  const values = makeEnvironment({ pod: made.pod, container: made.container, node: aNode, settings: someSettings, podIPs: [], envFiles });
+  const [services] = await standalone([{ kind: 'Services', namespace: '', links: true }]);
+  const nothing = { services: services!, configMaps: new Map(), secrets: new Map() };
+  const values = makeEnvironment({
+    pod: made.pod,
+    container: made.container,
+    node: aNode,
+    settings: someSettings,
+    podIPs: [],
+    envFiles,
+    values: nothing,
+  });
   assert.deepEqual(values, [{ name: 'V', value: 'from a file' }]);
   await rm(join(path, 'env'));
   await symlink(join(outside, 'precious'), join(path, 'env'));
@@ -339,7 +515,7 @@ test('a root dir that is reached by a link is found in the mount table all the s
   await symlink(rootDir, join(rootDir, '../by-link'));
   const linked = new PodVolumes({ rootDir: join(rootDir, '../by-link'), clusterDomain: '', helper, logger, selinuxEnabled: false });
   const made = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }]);
-  for (let times = 0; times < 2; times += 1) await linked.mountVolumes({ pod: made.pod, node: aNode });
+  for (let times = 0; times < 2; times += 1) await setUp(made, standalone, linked);
   assert.equal((await readMountsBelow(made.dir)).length, 1);
   await linked.unmountVolumes(made.uid);
   await linked.removePodDirectory(made.uid);

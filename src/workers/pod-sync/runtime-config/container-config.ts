@@ -32,7 +32,7 @@ function make(input: ContainerConfigInput): ContainerConfig {
     command: (container.command ?? []).map((part) => expand(part, resolve)),
     args: (container.args ?? []).map((part) => expand(part, resolve)),
     workingDir: container.workingDir ?? '',
-    envs: env.map(({ name, value }) => ({ key: name, value: utf8.encode(value) })),
+    envs: env.map(({ name, value, bytes }) => ({ key: name, value: bytes ?? utf8.encode(value) })),
     mounts: userNamespace
       ? input.mounts.map((mount) => ({ ...mount, uidMappings: userNamespace.uids, gidMappings: userNamespace.gids }))
       : [...input.mounts],

@@ -1,19 +1,21 @@
-/**
- * A container's environment, with every reference resolved (upstream Kubelet.makeEnvironmentVariables). Standalone there are no
- * services to tell of, and what lies in the API server (config maps, secrets) cannot be had.
- */
+/** A container's environment, with every reference resolved (upstream Kubelet.makeEnvironmentVariables). */
+import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EnvVar } from '../../../shared/kubernetes/api.ts';
-import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
+import { configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
 import { expand, resolveIn } from '../../../shared/kubernetes/expansion.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { envFileValue } from './env-file.ts';
 import { envField } from './fields.ts';
 import { isEnabled } from './gates.ts';
+import { referredObject, type ReferredKind, type Text } from './referred-object.ts';
 import { envResourceField } from './resource-fields.ts';
+import { serviceEnvironment } from './service-environment.ts';
 import type { EnvironmentInput, EnvValue } from './types.ts';
 
-/** In the order of the spec; of a name that stands twice the last value counts. Throws KubeletError `CreateContainerConfigError` when a value cannot be had. */
+/**
+ * envFrom, then the variables in the order of the spec, then services; of a name that stands twice the last value counts, but a service
+ * takes nothing's place. Throws KubeletError `CreateContainerConfigError` when a value cannot be had.
+ */
 export function makeEnvironment(input: EnvironmentInput): EnvValue[] {
   try {
     return resolveAll(input);
@@ -23,51 +25,78 @@ export function makeEnvironment(input: EnvironmentInput): EnvValue[] {
 }
 
 function resolveAll(input: EnvironmentInput): EnvValue[] {
-  const { pod, container } = input;
-  for (const { configMapRef, secretRef } of container.envFrom ?? []) {
-    if (configMapRef) throw needsServer('configMap', pod.metadata.namespace, configMapRef.name);
-    if (secretRef) throw needsServer('secret', pod.metadata.namespace, secretRef.name);
-  }
-  const values = new Map<string, string>();
-  for (const variable of container.env ?? []) {
+  const services = servicesOf(input);
+  const values = new Map<string, Text>(envFromValues(input));
+  const texts = new Map([...values].map(([name, { value }]) => [name, value]));
+  for (const variable of input.container.env ?? []) {
     const value = variable.value
-      ? expand(variable.value, resolveIn(values))
+      ? { value: expand(variable.value, resolveIn(texts, services)) }
       : variable.valueFrom
         ? fromSource(variable.valueFrom, input)
-        : '';
-    if (value !== undefined) values.set(variable.name, value);
+        : { value: '' };
+    if (value === undefined) continue;
+    values.set(variable.name, value);
+    texts.set(variable.name, value.value);
   }
-  return [...values].map(([name, value]) => ({ name, value }));
+  for (const [name, value] of services) if (!values.has(name)) values.set(name, { value });
+  return [...values].map(([name, text]) => ({ name, ...text }));
+}
+
+/** A static pod may be what brings the API server up: it does not wait for services. */
+function servicesOf({ values: { services }, pod }: EnvironmentInput): ReadonlyMap<string, string> {
+  if (services.outcome === 'value') return serviceEnvironment(services.value.kind === 'Services' ? services.value.services : []);
+  const source = pod.metadata.annotations?.[configSourceAnnotation];
+  const isStatic = source !== undefined && source !== 'api';
+  if (isStatic || services.failure.reason === 'NoClient') return new Map();
+  throw new Error(services.failure.message);
+}
+
+function envFromValues(input: EnvironmentInput): [name: string, text: Text][] {
+  return (input.container.envFrom ?? []).flatMap(({ prefix = '', configMapRef, secretRef }) => {
+    const object = configMapRef ? referred('ConfigMap', input, configMapRef) : secretRef ? referred('Secret', input, secretRef) : undefined;
+    return [...(object ?? [])].map(([key, text]): [string, Text] => [`${prefix}${key}`, text]);
+  });
+}
+
+interface ObjectRef {
+  readonly name?: string;
+  readonly optional?: boolean;
+}
+
+function referred(kind: ReferredKind, { values, pod }: EnvironmentInput, { name = '', optional = false }: ObjectRef) {
+  const result = (kind === 'ConfigMap' ? values.configMaps : values.secrets).get(name);
+  return referredObject(kind, result, { namespace: pod.metadata.namespace, name, optional });
 }
 
 /** Undefined: an optional key that is not there leaves the variable out. */
-function fromSource(source: NonNullable<EnvVar['valueFrom']>, input: EnvironmentInput): string | undefined {
+function fromSource(source: NonNullable<EnvVar['valueFrom']>, input: EnvironmentInput): Text | undefined {
   const { pod, container, node, settings } = input;
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
-  if (fieldRef) return envField(fieldRef, pod, input);
+  if (fieldRef) return { value: envField(fieldRef, pod, input) };
   if (resourceFieldRef) {
     const own = container as Pick<Container, 'resources'>;
-    return envResourceField(resourceFieldRef, pod, own, node.allocatable, isEnabled(settings, 'PodLevelResources'));
+    return { value: envResourceField(resourceFieldRef, pod, own, node.allocatable, isEnabled(settings, 'PodLevelResources')) };
   }
-  if (configMapKeyRef) throw needsServer('configMap', pod.metadata.namespace, configMapKeyRef.name);
-  if (secretKeyRef) throw needsServer('secret', pod.metadata.namespace, secretKeyRef.name);
-  if (!fileKeyRef || !isEnabled(settings, 'EnvFiles')) return '';
+  if (configMapKeyRef) return keyOf('ConfigMap', input, configMapKeyRef);
+  if (secretKeyRef) return keyOf('Secret', input, secretKeyRef);
+  if (!fileKeyRef || !isEnabled(settings, 'EnvFiles')) return { value: '' };
   const { volumeName, path, key, optional } = fileKeyRef;
   const content = input.envFiles?.get(envFileKey(fileKeyRef));
   if (content === undefined) throw new Error(`cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
   const value = envFileValue(content, key);
-  if (value !== '') return value;
+  if (value !== '') return { value };
   if (optional) return undefined;
   throw new Error(`environment variable key ${goQuote(key)} not found in file ${goQuote(path)}`);
+}
+
+function keyOf(kind: ReferredKind, input: EnvironmentInput, ref: ObjectRef & { readonly key: string }): Text | undefined {
+  const object = referred(kind, input, ref);
+  const text = object?.get(ref.key);
+  if (text !== undefined || !object || ref.optional) return text;
+  throw new Error(`couldn't find key ${ref.key} in ${kind} ${input.pod.metadata.namespace}/${ref.name ?? ''}`);
 }
 
 /** Where a file's content stands in `EnvironmentInput.envFiles`. */
 export function envFileKey({ volumeName, path }: { readonly volumeName: string; readonly path: string }): string {
   return `${volumeName}/${path}`;
-}
-
-function needsServer(kind: 'configMap' | 'secret', namespace: string, name: string | undefined): Error {
-  return new Error(
-    `couldn't get ${kind} ${namespace}/${name ?? ''}, no kubeClient defined: it lies in the API server, and this kubelet runs standalone`,
-  );
 }

@@ -7,6 +7,7 @@ export type {
   ConfigWarning,
   ContainerConfigInput,
   EnvironmentInput,
+  EnvironmentValues,
   EnvValue,
   HostFacts,
   ImageUser,
@@ -16,5 +17,6 @@ export type {
 export { HostFactsReader } from './host-facts.ts';
 export { makeSandboxConfig, type SandboxConfig } from './sandbox-config.ts';
 export { envFileKey, makeEnvironment } from './environment.ts';
+export { readEnvironmentValues } from './environment-values.ts';
 export { makeContainerConfig } from './container-config.ts';
 export { checkSysctls } from '../../../shared/kubernetes/sysctls.ts';

@@ -1,6 +1,7 @@
 /** What the making of sandbox and container configs takes and gives. All plain data: the makers are pure. */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
+import type { ValueResult } from '../../../shared/contracts/values.ts';
 import type { Mount, UserNamespace } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 
@@ -46,6 +47,16 @@ export interface ConfigWarning {
 export interface EnvValue {
   readonly name: string;
   readonly value: string;
+  /** Instead of the value where that is no text: of a secret with other bytes. */
+  readonly bytes?: Uint8Array;
+}
+
+/** From `readEnvironmentValues`: what the environment takes from the API server. */
+export interface EnvironmentValues {
+  readonly services: ValueResult;
+  /** By name. */
+  readonly configMaps: ReadonlyMap<string, ValueResult>;
+  readonly secrets: ReadonlyMap<string, ValueResult>;
 }
 
 /** The user that the image asks for: from ImageStatus, whose `uid` wins; neither set means root. */
@@ -61,6 +72,7 @@ export interface EnvironmentInput {
   readonly settings: Pick<PodSyncSettings, 'featureGates'>;
   /** Of the sandbox; primary first. A hostNetwork pod's are the node's. */
   readonly podIPs: readonly string[];
+  readonly values: EnvironmentValues;
   /** From `PodVolumes.readEnvFiles`, by `envFileKey`: what fileKeyRef refers to. */
   readonly envFiles?: ReadonlyMap<string, string>;
 }

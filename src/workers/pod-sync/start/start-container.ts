@@ -14,7 +14,7 @@ import { newest } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { podIPForHooks, runHook } from '../hooks/run-hook.ts';
 import { killContainer } from '../kill/kill-container.ts';
-import { makeContainerConfig, makeEnvironment, type HostFacts } from '../runtime-config/index.ts';
+import { makeContainerConfig, makeEnvironment, readEnvironmentValues, type HostFacts } from '../runtime-config/index.ts';
 import { descriptionOf } from '../runtime/pod-runtime.ts';
 import { createContainer } from './create-container.ts';
 import { restartCountByLogs } from './container-logs.ts';
@@ -65,8 +65,11 @@ async function makeConfig(
   await makeLogFolder(context, request);
   const targetContainerID = targetOf(request);
   const { signal } = line;
-  const envFiles = await volumes.readEnvFiles(pod, container, signal);
-  const env = makeEnvironment({ pod, container, node, settings, podIPs, envFiles });
+  const [envFiles, values] = await Promise.all([
+    volumes.readEnvFiles(pod, container, signal),
+    readEnvironmentValues((refs) => line.values(refs), pod, container),
+  ]);
+  const env = makeEnvironment({ pod, container, node, settings, podIPs, envFiles, values });
   const supportsRRO = supportsRecursiveReadOnly(node.runtimeHandlers, runtimeHandlerOf(pod));
   const [mounts, imageUser] = await Promise.all([
     volumes.makeContainerMounts({ pod, container, env, podIPs, supportsRecursiveReadOnly: supportsRRO, imageVolumes, signal }),

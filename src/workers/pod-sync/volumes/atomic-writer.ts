@@ -3,17 +3,19 @@
  * the files are in a folder of their own, `..data` links to it, and what the container sees links through `..data`. The
  * layout is upstream's: programs watch `..data`.
  */
-import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, normalize } from 'node:path';
 
 export interface FileProjection {
-  readonly content: string;
+  readonly content: string | Uint8Array;
   readonly mode: number;
+  /** The file's owner; absent: root. */
+  readonly user?: number;
 }
 /** By path in the volume. */
 export type Payload = ReadonlyMap<string, FileProjection>;
 
-const dataLink = '..data';
+export const dataLink = '..data';
 const newDataLink = '..data_tmp';
 const maxPath = 4096;
 const maxName = 255;
@@ -57,11 +59,12 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
   const folder = await mkdtemp(join(dir, `..${new Date().toISOString().slice(0, 19).replaceAll(/[-T:]/g, '_')}.`));
   try {
     await chmod(folder, 0o755);
-    for (const [path, { content, mode }] of payload) {
+    for (const [path, { content, mode, user }] of payload) {
       const file = join(folder, path);
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, content);
       await chmod(file, mode);
+      if (user !== undefined) await chown(file, user, -1);
     }
     await setPermissions();
     // One that was left behind by a writer that died.
@@ -75,17 +78,22 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
 }
 
 async function linkFiles(dir: string, payload: Payload): Promise<void> {
-  for (const name of new Set([...payload.keys()].map((path) => path.split('/', 1)[0] ?? path))) {
-    await symlink(join(dataLink, name), join(dir, name)).catch((err: NodeJS.ErrnoException) => {
-      if (err.code !== 'EEXIST') throw err;
-    });
+  const users = new Map([...payload].map(([path, { user }]) => [path.split('/', 1)[0] ?? path, user]));
+  for (const [name, user] of users) {
+    const link = join(dir, name);
+    try {
+      await symlink(join(dataLink, name), link);
+      if (user !== undefined) await lchown(link, user, -1);
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
+    }
   }
 }
 
 async function differs(folder: string, payload: Payload): Promise<boolean> {
   for (const [path, { content }] of payload) {
-    const found = await readFile(join(folder, path), 'utf8').catch(() => undefined);
-    if (found !== content) return true;
+    const found = await readFile(join(folder, path)).catch(() => undefined);
+    if (!found?.equals(typeof content === 'string' ? Buffer.from(content) : content)) return true;
   }
   return false;
 }

@@ -12,7 +12,7 @@ import type { PodHostname } from '../runtime-config/hostname.ts';
 import { writeHostsFile } from './etc-hosts.ts';
 import { mountPropagation, subPathOf } from './mount-options.ts';
 import type { ContainerMountsInput, PodVolumesOptions } from './types.ts';
-import { kindOf, pluginNames, type VolumeKind } from './volume-kind.ts';
+import { isWritten, kindOf, pluginNames, type VolumeKind } from './volume-kind.ts';
 
 type Context = ContainerMountsInput & PodVolumesOptions & { readonly hostname: PodHostname };
 
@@ -42,7 +42,7 @@ async function mountOf(context: Context, mount: VolumeMount, index: number): Pro
   if (!volume) throw new Error(`cannot find volume ${goQuote(mount.name)} to mount into container ${goQuote(container.name)}`);
   const kind = kindOf(volume);
   const subPath = subPathOf(mount, env);
-  const isWritten = kind.kind === 'downwardAPI' || kind.kind === 'projected';
+  const written = isWritten(kind.kind);
   const from =
     kind.kind === 'image'
       ? { image: pulledImage(volume.name, imageVolumes), imageSubPath: subPath }
@@ -50,11 +50,11 @@ async function mountOf(context: Context, mount: VolumeMount, index: number): Pro
   return aMount({
     ...from,
     containerPath: absolute(mount.mountPath),
-    readonly: mount.readOnly === true || isWritten || kind.kind === 'image',
+    readonly: mount.readOnly === true || written || kind.kind === 'image',
     recursiveReadOnly: recursiveReadOnly(mount, context.supportsRecursiveReadOnly),
     propagation: mountPropagation(mount.mountPropagation),
     // The host's own files keep their labels.
-    selinuxRelabel: context.selinuxEnabled && (isWritten || kind.kind === 'emptyDir'),
+    selinuxRelabel: context.selinuxEnabled && (written || kind.kind === 'emptyDir'),
   });
 }
 

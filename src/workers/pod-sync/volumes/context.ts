@@ -3,7 +3,11 @@ import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { MountInfo } from '../../../shared/linux/mountinfo.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
+import type { ValueRef, ValueResult } from '../../../shared/contracts/values.ts';
 import type { HelperClient } from '../helper-client.ts';
+
+/** Asks main for what lies in the API server: a result for each ref, in order. */
+export type AskValues = (refs: readonly ValueRef[]) => Promise<readonly ValueResult[]>;
 
 export interface VolumeContext {
   readonly pod: Pod;
@@ -11,6 +15,7 @@ export interface VolumeContext {
   /** Without symlinks: paths must be those of the mount table. */
   readonly rootDir: string;
   readonly helper: HelperClient;
+  readonly askValues: AskValues;
   readonly logger: Logger;
   /** Gate PodLevelResources. */
   readonly podLevelResources: boolean;

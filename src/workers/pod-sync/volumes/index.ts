@@ -5,4 +5,5 @@
  * After upstream's pkg/volume, pkg/kubelet/kubelet_pods.go and pkg/kubelet/volumemanager.
  */
 export { PodVolumes } from './pod-volumes.ts';
-export type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions } from './types.ts';
+export type { AskValues } from './context.ts';
+export type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './types.ts';

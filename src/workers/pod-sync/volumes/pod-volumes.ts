@@ -13,11 +13,11 @@ import { isEnabled } from '../runtime-config/gates.ts';
 import { podHostname } from '../runtime-config/hostname.ts';
 import { containerMounts, volumePath } from './container-mounts.ts';
 import type { VolumeContext } from './context.ts';
-import { setUpDownwardAPI, setUpProjected } from './downward-api.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import { removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
-import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions } from './types.ts';
-import { kindOf, usedVolumes } from './volume-kind.ts';
+import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './types.ts';
+import { isWritten, kindOf, usedVolumes, type VolumeKind } from './volume-kind.ts';
+import { hasFiles, setUpWrittenVolume } from './written-volume.ts';
 
 /** An environment file larger than this is no environment file. */
 const maxEnvFileBytes = 1024 * 1024;
@@ -32,28 +32,24 @@ export class PodVolumes {
   }
 
   /**
-   * Makes the pod's folders and sets up each volume that a container uses. Run again, it changes only what is not as it should be:
-   * downward API files follow the pod. Rejects with KubeletError `FailedMount`, naming every volume that could not be set up.
+   * Makes the pod's folders and sets up each volume that a container uses. Run again, it changes only what is not as it should be: files
+   * that the kubelet writes follow the pod and the API server. Resolves with the volumes that failed.
    */
-  async mountVolumes({ pod, node, signal }: MountVolumesInput): Promise<void> {
+  async mountVolumes({ pod, node, askValues, signal }: MountVolumesInput): Promise<readonly VolumeFailure[]> {
     const { helper, logger } = this.#options;
     const { uid } = pod.metadata;
     const rootDir = await this.#makePodFolders(uid);
     const volumes = usedVolumes(pod);
     // Only volumes on a filesystem of their own can be in the mount table.
-    const mounts = volumes.some(({ emptyDir, downwardAPI, projected }) => emptyDir?.medium || downwardAPI || projected)
-      ? await readMountsBelow(podDir(rootDir, uid))
-      : [];
-    const podLevelResources = isEnabled(this.#gates, 'PodLevelResources');
-    const context: VolumeContext = { pod, node, rootDir, helper, logger, podLevelResources, mounts, signal };
-    const results = await Promise.allSettled(volumes.map((volume) => setUp(context, volume)));
-    signal?.throwIfAborted();
-    const failed = results.flatMap((result, index) =>
-      result.status === 'rejected' ? [{ volume: volumes[index]?.name ?? '', err: result.reason as unknown }] : [],
+    const hasMounts = volumes.some(
+      ({ emptyDir, downwardAPI, projected, secret }) => emptyDir?.medium || downwardAPI || projected || secret,
     );
-    if (failed.length === 0) return;
-    const messages = failed.map(({ volume, err }) => `MountVolume.SetUp failed for volume ${goQuote(volume)} : ${messageOf(err)}`);
-    throw new KubeletError('FailedMount', messages.join('; '), { cause: failed[0]?.err });
+    const mounts = hasMounts ? await readMountsBelow(podDir(rootDir, uid)) : [];
+    const podLevelResources = isEnabled(this.#gates, 'PodLevelResources');
+    const context: VolumeContext = { pod, node, rootDir, helper, askValues, logger, podLevelResources, mounts, signal };
+    const failures = await Promise.all(volumes.map((volume) => failureOf(context, volume)));
+    signal?.throwIfAborted();
+    return failures.filter((failure) => failure !== undefined);
   }
 
   /**
@@ -134,17 +130,35 @@ export class PodVolumes {
   }
 }
 
-async function setUp(context: VolumeContext, volume: Volume): Promise<void> {
-  const found = kindOf(volume);
+/** Sets one volume up. Undefined: it is as it should be. */
+async function failureOf(context: VolumeContext, volume: Volume): Promise<VolumeFailure | undefined> {
+  let kind: VolumeKind;
+  try {
+    kind = kindOf(volume);
+  } catch (err) {
+    return { volume: volume.name, message: messageOf(err), state: 'unknown' };
+  }
+  try {
+    await setUp(context, volume, kind);
+    return undefined;
+  } catch (err) {
+    const isOutdated = isWritten(kind.kind) && (await hasFiles(context, volume.name, kind.kind));
+    const message = `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}`;
+    return { volume: volume.name, message, state: isOutdated ? 'outdated' : 'missing' };
+  }
+}
+
+async function setUp(context: VolumeContext, volume: Volume, found: VolumeKind): Promise<void> {
   switch (found.kind) {
     case 'emptyDir':
       return setUpEmptyDir(context, volume.name, found.source);
     case 'hostPath':
       return setUpHostPath(context, found.source);
     case 'downwardAPI':
-      return setUpDownwardAPI(context, volume.name, found.source);
     case 'projected':
-      return setUpProjected(context, volume.name, found.source);
+    case 'configMap':
+    case 'secret':
+      return setUpWrittenVolume(context, volume.name, found);
     case 'image':
       return undefined;
   }

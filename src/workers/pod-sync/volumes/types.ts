@@ -4,6 +4,7 @@ import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
+import type { AskValues } from './context.ts';
 import type { HelperClient } from '../helper-client.ts';
 
 export interface PodVolumesOptions {
@@ -20,7 +21,20 @@ export interface PodVolumesOptions {
 export interface MountVolumesInput {
   readonly pod: Pod;
   readonly node: NodeFacts;
+  readonly askValues: AskValues;
   readonly signal?: AbortSignal;
+}
+
+/** A volume that is not as it should be. */
+export interface VolumeFailure {
+  readonly volume: string;
+  /** Upstream's: `MountVolume.SetUp failed for volume "v" : secret "s" not found`. */
+  readonly message: string;
+  /**
+   * `unknown`: this kubelet has no such volumes. `missing`: it could not be set up. `outdated`: it is there from before, and could not be
+   * brought up to date: the pod goes on with what it has.
+   */
+  readonly state: 'unknown' | 'missing' | 'outdated';
 }
 
 export interface ContainerMountsInput {

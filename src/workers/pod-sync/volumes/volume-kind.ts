@@ -8,6 +8,8 @@ export type VolumeKind =
   | { readonly kind: 'hostPath'; readonly source: Source<'hostPath'> }
   | { readonly kind: 'downwardAPI'; readonly source: Source<'downwardAPI'> }
   | { readonly kind: 'projected'; readonly source: Source<'projected'> }
+  | { readonly kind: 'configMap'; readonly source: Source<'configMap'> }
+  | { readonly kind: 'secret'; readonly source: Source<'secret'> }
   /** Pulled, and mounted by the runtime: nothing is set up here. */
   | { readonly kind: 'image' };
 
@@ -16,35 +18,31 @@ export const pluginNames = {
   emptyDir: 'kubernetes.io/empty-dir',
   downwardAPI: 'kubernetes.io/downward-api',
   projected: 'kubernetes.io/projected',
+  configMap: 'kubernetes.io/configmap',
+  secret: 'kubernetes.io/secret',
 } as const;
 
 /** Throws an Error that says why the volume cannot be had. */
 export function kindOf(volume: Volume): VolumeKind {
-  const { name, emptyDir, hostPath, downwardAPI, projected, image } = volume;
+  const { name, emptyDir, hostPath, downwardAPI, projected, configMap, secret, image } = volume;
   if (hostPath) return { kind: 'hostPath', source: hostPath };
   if (downwardAPI) return { kind: 'downwardAPI', source: downwardAPI };
-  if (projected) return { kind: 'projected', source: checkProjected(name, projected) };
+  if (projected) return { kind: 'projected', source: projected };
+  if (configMap) return { kind: 'configMap', source: configMap };
+  if (secret) return { kind: 'secret', source: secret };
   if (image) return { kind: 'image' };
   const [other] = Object.keys(volume).filter((key) => key !== 'name' && volume[key as keyof Volume] !== undefined);
   // A volume without a source is an emptyDir.
   if (emptyDir || other === undefined) return { kind: 'emptyDir', source: emptyDir ?? {} };
-  if (other === 'configMap' || other === 'secret') throw needsServer(other, name);
   throw new Error(`can't use volume plugins for ${name}: this kubelet has none for ${other}`);
 }
 
-function checkProjected(name: string, source: Source<'projected'>): Source<'projected'> {
-  for (const projection of source.sources ?? []) {
-    const kind = Object.keys(projection).find((key) => projection[key as keyof typeof projection] !== undefined);
-    if (kind !== undefined && kind !== 'downwardAPI') throw needsServer(`projected ${kind}`, name);
-  }
-  return source;
+/** Kinds whose files the kubelet writes: read-only to containers, and brought up to date by each sync. */
+export function isWritten(kind: VolumeKind['kind']): kind is WrittenKind {
+  return kind === 'downwardAPI' || kind === 'projected' || kind === 'configMap' || kind === 'secret';
 }
 
-function needsServer(what: string, name: string): Error {
-  return new Error(
-    `cannot setup ${what} volume ${name} because kube client is not configured: its content comes from the API server, and this kubelet runs standalone`,
-  );
-}
+export type WrittenKind = 'downwardAPI' | 'projected' | 'configMap' | 'secret';
 
 /** Volumes that no container mounts are not set up, as upstream. */
 export function usedVolumes({ spec }: Pod): Volume[] {

@@ -27,7 +27,7 @@ test('every start has a permit, which is given back', async () => {
     if (request.type === 'startPermit') return [`${request.kind} ${request.id}`];
     return request.type === 'returnPermit' ? [`return ${request.id} ${request.succeeded}`] : [];
   });
-  assert.deepEqual(permits, ['sandbox 1', 'return 1 true', 'container 3', 'return 3 true']);
+  assert.deepEqual(permits, ['sandbox 1', 'return 1 true', 'container 4', 'return 4 true']);
 });
 
 test('a pod that runs as it should is not touched', async () => {
@@ -60,7 +60,7 @@ test('a pod in the host network does not ask for the addresses of its sandbox', 
 
 for (const [step, event] of [
   ['make cgroup', 'FailedCreatePodContainer pod: unable to ensure pod container exists: no luck'],
-  ['mount volumes', 'FailedMount pod: Unable to attach or mount volumes: no luck'],
+  ['mount volumes', 'FailedMount pod: no luck'],
 ] as const) {
   test(`a pod that fails to ${step} gets no sandbox, says so, and keeps what its containers wait for`, async () => {
     using bench = new SyncBench();
@@ -74,6 +74,41 @@ for (const [step, event] of [
     assert.deepEqual(bench.runtime.calls, []);
   });
 }
+
+test('a volume that cannot be had is tried again soon, later each time, and the event says what it waits for', async () => {
+  using bench = new SyncBench();
+  bench.failing.set('mount volumes', new Error('MountVolume.SetUp failed for volume "data" : secret "s" not found'));
+  const delays: number[] = [];
+  for (let times = 0; times < 3; times += 1) {
+    const { line, result } = await bench.synced(aPod());
+    assert.deepEqual(line.events, ['FailedMount pod: MountVolume.SetUp failed for volume "data" : secret "s" not found']);
+    assert.ok(result.outcome === 'failed');
+    assert.deepEqual(result.failure, {
+      reason: 'FailedMount',
+      message:
+        'unmounted volumes=[data], unattached volumes=[], failed to process volumes=[]: ' +
+        'MountVolume.SetUp failed for volume "data" : secret "s" not found',
+    });
+    delays.push(Math.round((result.retryAtMs! - bench.clock.now()) / 100));
+    await bench.clock.advance(1000);
+  }
+  assert.ok(delays[0]! >= 5 && delays[0]! <= 6 && delays[1]! >= 10 && delays[1]! <= 11 && delays[2]! >= 20, String(delays));
+  bench.failing.clear();
+  await bench.synced(aPod());
+  bench.failing.set('mount volumes', new Error('again'));
+  const { result } = await bench.synced(aPod());
+  assert.ok(result.retryAtMs! - bench.clock.now() <= 550);
+});
+
+test('a volume that is only outdated lets the pod go on, and is tried again', async () => {
+  using bench = new SyncBench();
+  bench.outdated = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
+  const { line, result } = await bench.synced(aPod());
+  assert.equal(result.outcome, 'synced');
+  assert.equal(line.events[0], `FailedMount pod: ${bench.outdated}`);
+  assert.ok(bench.runtime.calls.includes('startContainer app'));
+  assert.ok(result.retryAtMs! - bench.clock.now() <= 550);
+});
 
 test('a sandbox that cannot be made fails the sync, with an event', async () => {
   using bench = new SyncBench();

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Value, ValueResult } from '../../../../../src/shared/contracts/values.ts';
 import type { Container, EnvVar } from '../../../../../src/shared/kubernetes/api.ts';
+import { readEnvironmentValues } from '../../../../../src/workers/pod-sync/runtime-config/environment-values.ts';
 import { makeEnvironment } from '../../../../../src/workers/pod-sync/runtime-config/environment.ts';
+import type { EnvironmentValues } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { aNode, someSettings } from '../../../../support/runtime-config-inputs.ts';
 
@@ -21,13 +24,23 @@ interface Fields {
   readonly hostIPs?: readonly string[];
   readonly envFiles?: ReadonlyMap<string, string>;
   readonly podLimits?: Record<string, string>;
+  readonly values?: Partial<EnvironmentValues>;
+  readonly annotations?: Record<string, string>;
 }
+
+const noClient: ValueResult = { outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } };
+const standalone: EnvironmentValues = {
+  services: noClient,
+  configMaps: new Map([['cm', noClient]]),
+  secrets: new Map([['s', noClient]]),
+};
 
 function environment(container: Partial<Container>, fields: Fields = {}): Record<string, string> {
   const own = aContainer(container);
-  const { podIPs = ['10.0.0.7', 'fd00::7'], hostNetwork = false, hostIPs = aNode.hostIPs, envFiles, podLimits } = fields;
+  const { podIPs = ['10.0.0.7', 'fd00::7'], hostNetwork = false, hostIPs = aNode.hostIPs, envFiles, podLimits, annotations } = fields;
+  const known = { ...standalone, ...fields.values };
   const pod = aPod({
-    metadata,
+    metadata: { ...metadata, annotations: annotations ?? metadata.annotations },
     spec: {
       containers: [own, limited],
       initContainers: [init],
@@ -37,7 +50,8 @@ function environment(container: Partial<Container>, fields: Fields = {}): Record
       ...(podLimits ? { resources: { limits: podLimits } } : {}),
     },
   });
-  const input = { pod, container: own, node: { ...aNode, hostIPs }, settings: someSettings, podIPs, ...(envFiles ? { envFiles } : {}) };
+  const node = { ...aNode, hostIPs };
+  const input = { pod, container: own, node, settings: someSettings, podIPs, values: known, ...(envFiles ? { envFiles } : {}) };
   return Object.fromEntries(makeEnvironment(input).map(({ name, value }) => [name, value]));
 }
 
@@ -160,3 +174,134 @@ for (const [content, message] of [
     );
   });
 }
+
+const found = (value: Value): ValueResult => ({ outcome: 'value', value });
+const failed = (reason: string, message: string): ValueResult => ({ outcome: 'failed', failure: { reason, message } });
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const objects: Partial<EnvironmentValues> = {
+  configMaps: new Map([
+    ['cm', found({ kind: 'ConfigMap', data: { 'a.b': '1', c: 'two' }, binaryData: { bin: base64('x') } })],
+    ['gone', failed('NotFound', 'configmap "gone" not found')],
+    ['slow', failed('NotSynced', 'failed to sync configmap cache: timed out waiting for the condition')],
+  ]),
+  secrets: new Map([
+    ['s', found({ kind: 'Secret', uid: 'u', type: 'Opaque', data: { password: base64('pâss'), raw: '/wA=' } })],
+    ['gone', failed('NotFound', 'secret "gone" not found')],
+  ]),
+};
+const keyRef = (kind: 'configMapKeyRef' | 'secretKeyRef', name: string, key: string, optional?: boolean): EnvVar => ({
+  name: 'V',
+  valueFrom: { [kind]: { name, key, ...(optional === undefined ? {} : { optional }) } },
+});
+for (const [what, container, want] of [
+  ['a config map key', { env: [keyRef('configMapKeyRef', 'cm', 'a.b')] }, { V: '1' }],
+  ['a secret key', { env: [keyRef('secretKeyRef', 's', 'password')] }, { V: 'pâss' }],
+  ['an optional key that is not there', { env: [keyRef('secretKeyRef', 's', 'none', true)] }, {}],
+  ['an optional object that is not there', { env: [keyRef('configMapKeyRef', 'gone', 'k', true)] }, {}],
+  ['a whole config map, without its binary data', { envFrom: [{ configMapRef: { name: 'cm' } }] }, { 'a.b': '1', c: 'two' }],
+  ['a whole config map with a prefix', { envFrom: [{ prefix: 'P_', configMapRef: { name: 'cm' } }] }, { 'P_a.b': '1', P_c: 'two' }],
+  ['an optional secret that is not there', { envFrom: [{ secretRef: { name: 'gone', optional: true } }] }, {}],
+  [
+    'variables before those of envFrom, and may refer to them',
+    {
+      envFrom: [{ configMapRef: { name: 'cm' } }],
+      env: [
+        { name: 'a.b', value: 'own' },
+        { name: 'W', value: '$(c)!' },
+      ],
+    },
+    { 'a.b': 'own', c: 'two', W: 'two!' },
+  ],
+] as const) {
+  test(`env takes ${what}`, () => assert.deepEqual(environment(container as Partial<Container>, { values: objects }), want));
+}
+for (const [what, container, message] of [
+  ['a key that is not there', { env: [keyRef('configMapKeyRef', 'cm', 'k')] }, "couldn't find key k in ConfigMap default/cm"],
+  ['a secret key that is not there', { env: [keyRef('secretKeyRef', 's', 'k')] }, "couldn't find key k in Secret default/s"],
+  ['a secret that is not there', { env: [keyRef('secretKeyRef', 'gone', 'k')] }, 'secret "gone" not found'],
+  ['a config map that is not there', { envFrom: [{ configMapRef: { name: 'gone' } }] }, 'configmap "gone" not found'],
+  [
+    'an optional one that is not known yet',
+    { envFrom: [{ configMapRef: { name: 'slow', optional: true } }] },
+    'failed to sync configmap cache: timed out waiting for the condition',
+  ],
+] as const) {
+  test(`env cannot be made of ${what}`, () => {
+    const make = () => environment(container as unknown as Partial<Container>, { values: objects });
+    assert.throws(make, { reason: 'CreateContainerConfigError', message });
+  });
+}
+
+test('a secret that is no text reaches the container byte for byte', () => {
+  const pod = aPod();
+  const container = aContainer({ env: [keyRef('secretKeyRef', 's', 'raw')] });
+  const values = { ...standalone, ...objects };
+  const [variable] = makeEnvironment({ pod, container, node: aNode, settings: someSettings, podIPs: [], values });
+  assert.deepEqual([...(variable?.bytes ?? [])], [255, 0]);
+});
+
+test('services stand behind all other variables, and may be referred to', () => {
+  const services = found({
+    kind: 'Services',
+    services: [
+      {
+        name: 'my-db',
+        namespace: 'default',
+        clusterIP: 'fd00::5',
+        ports: [
+          { name: '', port: 5432, protocol: 'TCP' },
+          { name: 'dns-udp', port: 53, protocol: 'UDP' },
+        ],
+      },
+    ],
+  });
+  const env = [
+    { name: 'URL', value: 'pg://$(MY_DB_SERVICE_HOST)' },
+    { name: 'MY_DB_SERVICE_PORT', value: '1' },
+  ];
+  assert.deepEqual(environment({ env }, { values: { services } }), {
+    URL: 'pg://fd00::5',
+    MY_DB_SERVICE_PORT: '1',
+    MY_DB_SERVICE_HOST: 'fd00::5',
+    MY_DB_SERVICE_PORT_DNS_UDP: '53',
+    MY_DB_PORT: 'tcp://[fd00::5]:5432',
+    MY_DB_PORT_5432_TCP: 'tcp://[fd00::5]:5432',
+    MY_DB_PORT_5432_TCP_PROTO: 'tcp',
+    MY_DB_PORT_5432_TCP_PORT: '5432',
+    MY_DB_PORT_5432_TCP_ADDR: 'fd00::5',
+    MY_DB_PORT_53_UDP: 'udp://[fd00::5]:53',
+    MY_DB_PORT_53_UDP_PROTO: 'udp',
+    MY_DB_PORT_53_UDP_PORT: '53',
+    MY_DB_PORT_53_UDP_ADDR: 'fd00::5',
+  });
+});
+
+test('a pod from the API waits for services to be known, a static one does not', () => {
+  const services = failed('NotSynced', 'services have not yet been read at least once, cannot construct envvars');
+  assert.throws(() => environment({}, { values: { services } }), /services have not yet been read at least once/);
+  assert.deepEqual(environment({}, { values: { services }, annotations: { 'kubernetes.io/config.source': 'file' } }), {});
+});
+
+test('all that an environment takes from the API server is asked for at once, each object once', async () => {
+  const container = aContainer({
+    env: [keyRef('configMapKeyRef', 'cm', 'a'), keyRef('configMapKeyRef', 'cm', 'b'), keyRef('secretKeyRef', 's', 'k')],
+    envFrom: [{ secretRef: { name: 's' } }, { configMapRef: { name: 'other' } }],
+  });
+  const asked: unknown[] = [];
+  const values = await readEnvironmentValues(
+    async (refs) => {
+      asked.push(...refs);
+      return refs.map((ref) => failed('NotFound', 'name' in ref ? ref.name : ref.kind));
+    },
+    aPod({ spec: { enableServiceLinks: false } }),
+    container,
+  );
+  assert.deepEqual(asked, [
+    { kind: 'Services', namespace: 'default', links: false },
+    { kind: 'ConfigMap', namespace: 'default', name: 'other' },
+    { kind: 'ConfigMap', namespace: 'default', name: 'cm' },
+    { kind: 'Secret', namespace: 'default', name: 's' },
+  ]);
+  assert.deepEqual([...values.configMaps.keys(), ...values.secrets.keys()], ['other', 'cm', 's']);
+  assert.deepEqual(values.secrets.get('s'), failed('NotFound', 's'));
+});

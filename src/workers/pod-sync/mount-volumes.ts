@@ -1,0 +1,51 @@
+/**
+ * A pod's volumes before its containers: all of them there, or the sync fails and is tried again soon. What a volume waits for (a secret, a
+ * token) wakes the pod when it comes; the back-off is for all else. Upstream: WaitForAttachAndMount, and the back-off of its operations
+ * (exponentialbackoff: 500 ms, doubling).
+ */
+import type { ContainerBackoff, SyncPodTask } from '../../shared/contracts/pod-sync.ts';
+import type { ValueRef } from '../../shared/contracts/values.ts';
+import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
+import { stepBackoff, withJitter } from '../../shared/time/backoff.ts';
+import type { TaskContext } from './dependencies.ts';
+import type { SyncReport } from './sync-report.ts';
+
+/** Among the pod's back-offs; no container has such a key. */
+const backoffKey = 'volumes';
+const limits = { initialMs: 500, maxMs: 122_000, resetAfterMs: 244_000 };
+
+/** Rejects with KubeletError `FailedMount` when a volume is not there. One that is only outdated lets the pod go on. */
+export async function mountVolumes(context: TaskContext, { pod, backoffs }: SyncPodTask, report: SyncReport): Promise<void> {
+  const { volumes, node, line, events, clock, logger } = context;
+  const asked = { pod, node, askValues: (refs: readonly ValueRef[]) => line.values(refs), signal: line.signal };
+  const failures = await volumes.mountVolumes(asked).catch((err: unknown) => {
+    line.signal.throwIfAborted();
+    events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${messageOf(err)}`);
+    throw new KubeletError('FailedMount', messageOf(err), { cause: err });
+  });
+  const before = backoffs.find(({ key }) => key === backoffKey);
+  if (failures.length === 0) {
+    if (before && before.backoffMs > 0) report.backoff({ key: backoffKey, backoffMs: 0, lastUpdateMs: 0 });
+    return;
+  }
+  for (const { message, state } of failures) if (state !== 'unknown') events.onPod('Warning', 'FailedMount', message);
+  const backoff = nextBackoff(before, clock.now());
+  report.backoff(backoff);
+  report.retryAt(clock.now() + withJitter(backoff.backoffMs, 0.1));
+  const missing = failures.filter(({ state }) => state !== 'outdated');
+  if (missing.length === 0) {
+    logger.warn({ volumes: failures.map(({ message }) => message) }, 'volumes could not be brought up to date');
+    return;
+  }
+  const unknown = missing.filter(({ state }) => state === 'unknown');
+  const why = (unknown.length > 0 ? unknown : missing).map(({ message }) => message).join('; ');
+  const names = (list: typeof missing) => list.map(({ volume }) => volume).join(' ');
+  const message = `unmounted volumes=[${names(missing)}], unattached volumes=[], failed to process volumes=[${names(unknown)}]: ${why}`;
+  if (unknown.length > 0) events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${message}`);
+  throw new KubeletError('FailedMount', message);
+}
+
+function nextBackoff(before: ContainerBackoff | undefined, nowMs: number): ContainerBackoff {
+  const entry = before && before.backoffMs > 0 ? before : undefined;
+  return { key: backoffKey, ...stepBackoff(entry, nowMs, nowMs, limits) };
+}

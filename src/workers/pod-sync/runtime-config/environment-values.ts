@@ -1,0 +1,39 @@
+/** What a container's environment takes from the API server, asked for in one question: its config maps, its secrets, the services. */
+import type { ValueRef, ValueResult } from '../../../shared/contracts/values.ts';
+import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
+import type { EnvironmentValues } from './types.ts';
+
+/** Never fails: each result says for itself whether it could be had. */
+export async function readEnvironmentValues(
+  ask: (refs: readonly ValueRef[]) => Promise<readonly ValueResult[]>,
+  { metadata: { namespace }, spec }: Pod,
+  container: Container | EphemeralContainer,
+): Promise<EnvironmentValues> {
+  const { configMaps, secrets } = referredObjects(container);
+  const results = await ask([
+    // The API server fills in what is absent with true.
+    { kind: 'Services', namespace, links: spec.enableServiceLinks ?? true },
+    ...configMaps.map((name): ValueRef => ({ kind: 'ConfigMap', namespace, name })),
+    ...secrets.map((name): ValueRef => ({ kind: 'Secret', namespace, name })),
+  ]);
+  const [services, ...objects] = results;
+  return {
+    services: services ?? { outcome: 'failed', failure: { reason: 'InternalError', message: 'services were not answered' } },
+    configMaps: new Map(configMaps.map((name, index) => [name, objects[index]!])),
+    secrets: new Map(secrets.map((name, index) => [name, objects[configMaps.length + index]!])),
+  };
+}
+
+function referredObjects({ env = [], envFrom = [] }: Container | EphemeralContainer): { configMaps: string[]; secrets: string[] } {
+  const configMaps = new Set<string>();
+  const secrets = new Set<string>();
+  for (const { configMapRef, secretRef } of envFrom) {
+    if (configMapRef) configMaps.add(configMapRef.name ?? '');
+    if (secretRef) secrets.add(secretRef.name ?? '');
+  }
+  for (const { valueFrom } of env) {
+    if (valueFrom?.configMapKeyRef) configMaps.add(valueFrom.configMapKeyRef.name ?? '');
+    if (valueFrom?.secretKeyRef) secrets.add(valueFrom.secretKeyRef.name ?? '');
+  }
+  return { configMaps: [...configMaps], secrets: [...secrets] };
+}

@@ -1,0 +1,46 @@
+/** Config maps and secrets as an environment takes them: text by key, or why they cannot be had. Pure. */
+import type { ValueResult } from '../../../shared/contracts/values.ts';
+
+/** A variable's value: text, and the bytes of a secret that are none. */
+export interface Text {
+  readonly value: string;
+  readonly bytes?: Uint8Array;
+}
+
+export type ReferredKind = 'ConfigMap' | 'Secret';
+
+const kindNames = { ConfigMap: 'configMap', Secret: 'secret' } as const;
+
+/** Undefined: it is optional, and not there. Throws an Error with main's message. */
+export function referredObject(
+  kind: ReferredKind,
+  result: ValueResult | undefined,
+  { namespace, name, optional }: { readonly namespace: string; readonly name: string; readonly optional: boolean },
+): ReadonlyMap<string, Text> | undefined {
+  if (result?.outcome === 'value') {
+    const { value } = result;
+    if (value.kind === 'Secret' && kind === 'Secret') {
+      return new Map(Object.entries(value.data).map(([key, base64]) => [key, textOf(Buffer.from(base64, 'base64'))]));
+    }
+    if (value.kind === 'ConfigMap' && kind === 'ConfigMap') {
+      return new Map(Object.entries(value.data).map(([key, text]) => [key, { value: text }]));
+    }
+  }
+  if (result?.outcome !== 'failed') throw new Error(`couldn't get ${kindNames[kind]} ${namespace}/${name}: it was not asked for`);
+  const { reason, message } = result.failure;
+  if (reason === 'NotFound' && optional) return undefined;
+  if (reason !== 'NoClient') throw new Error(message);
+  throw new Error(
+    `couldn't get ${kindNames[kind]} ${namespace}/${name}, no kubeClient defined: it lies in the API server, and this kubelet runs standalone`,
+  );
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function textOf(bytes: Buffer): Text {
+  try {
+    return { value: utf8.decode(bytes) };
+  } catch {
+    return { value: bytes.toString('utf8'), bytes };
+  }
+}

@@ -1,0 +1,38 @@
+/** The files of a Secret or a ConfigMap: all its keys, or those that `items` name (upstream MakePayload in pkg/volume/{secret,configmap}). Pure. */
+import type { ConfigMapValue, SecretValue } from '../../../shared/contracts/values.ts';
+import type { Volume } from '../../../shared/kubernetes/api.ts';
+import type { FileProjection, Payload } from './atomic-writer.ts';
+
+export type KeyToPath = NonNullable<NonNullable<Volume['secret']>['items']>[number];
+
+export interface PayloadOptions {
+  readonly items: readonly KeyToPath[] | undefined;
+  readonly mode: number;
+  /** A key that is not there is left out. */
+  readonly optional: boolean;
+}
+
+/** Throws an Error that names the key that is not there. */
+export function objectPayload(object: SecretValue | ConfigMapValue, { items = [], mode, optional }: PayloadOptions): Payload {
+  const content = contentOf(object);
+  if (items.length === 0) return new Map([...content].map(([key, bytes]) => [key, { content: bytes, mode }]));
+  return new Map(
+    items.flatMap(({ key, path, mode: own }): [string, FileProjection][] => {
+      const bytes = content.get(key);
+      if (bytes !== undefined) return [[path, { content: bytes, mode: own ?? mode }]];
+      if (optional) return [];
+      throw new Error(
+        object.kind === 'Secret' ? `references non-existent secret key: ${key}` : `configmap references non-existent config key: ${key}`,
+      );
+    }),
+  );
+}
+
+function contentOf(object: SecretValue | ConfigMapValue): ReadonlyMap<string, string | Uint8Array> {
+  if (object.kind === 'Secret') return decoded(object.data);
+  return new Map<string, string | Uint8Array>([...Object.entries(object.data), ...decoded(object.binaryData)]);
+}
+
+function decoded(base64: Readonly<Record<string, string>>): ReadonlyMap<string, Uint8Array> {
+  return new Map(Object.entries(base64).map(([key, text]) => [key, Buffer.from(text, 'base64')]));
+}

@@ -1,0 +1,98 @@
+/** projected: files of several sources in one volume (upstream pkg/volume/projected). Of several sources for one path the last counts. */
+import type { LabelSelector, ValueRef, ValueResult } from '../../../shared/contracts/values.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
+import type { FileProjection, Payload } from './atomic-writer.ts';
+import { objectOf, valueOf } from './asked-values.ts';
+import type { VolumeContext } from './context.ts';
+import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
+import { fsUserOf } from './fs-user.ts';
+import { objectPayload } from './object-payload.ts';
+
+type Projected = NonNullable<Volume['projected']>;
+type Source = NonNullable<Projected['sources']>[number];
+
+/** The API server's default, and the least that it grants. */
+const defaultExpirationSeconds = 3600;
+/** Of tokens and certificates where somebody else than root is to read them: an fsGroup adds its own bits. */
+const privateMode = 0o600;
+
+/** Asks for all at once. Rejects with an Error that holds what is wrong with every source. */
+export async function projectedPayload(context: VolumeContext, volume: string, projected: Projected): Promise<Payload> {
+  const sources = projected.sources ?? [];
+  const refs = sources.map((source) => refOf(source, context.pod));
+  const asked = refs.filter((ref) => ref !== undefined);
+  const answers = (asked.length === 0 ? [] : await context.askValues(asked)).values();
+  const results = refs.map((ref) => (ref ? answers.next().value : undefined));
+  const payload = new Map<string, FileProjection>();
+  const failures = new Set<string>();
+  for (const [index, source] of sources.entries()) {
+    try {
+      for (const [path, file] of sourcePayload(context, volume, source, projected.defaultMode ?? defaultFileMode, results[index])) {
+        payload.set(path, file);
+      }
+    } catch (err) {
+      failures.add(messageOf(err));
+    }
+  }
+  if (failures.size > 0) throw new Error(failures.size === 1 ? [...failures][0] : `[${[...failures].join(', ')}]`);
+  return payload;
+}
+
+function refOf({ secret, configMap, serviceAccountToken, clusterTrustBundle }: Source, { metadata, spec }: Pod): ValueRef | undefined {
+  const { namespace, name, uid } = metadata;
+  if (secret) return { kind: 'Secret', namespace, name: secret.name ?? '' };
+  if (configMap) return { kind: 'ConfigMap', namespace, name: configMap.name ?? '' };
+  if (serviceAccountToken) {
+    return {
+      kind: 'Token',
+      namespace,
+      serviceAccountName: spec.serviceAccountName ?? '',
+      podName: name,
+      podUID: uid,
+      audience: serviceAccountToken.audience ?? '',
+      expirationSeconds: serviceAccountToken.expirationSeconds ?? defaultExpirationSeconds,
+    };
+  }
+  if (!clusterTrustBundle) return undefined;
+  const { signerName, labelSelector, optional = false } = clusterTrustBundle;
+  if (clusterTrustBundle.name) return { kind: 'TrustBundle', name: clusterTrustBundle.name, optional };
+  return signerName
+    ? { kind: 'SignerTrustBundles', signerName, labelSelector: labelSelector as LabelSelector | undefined, optional }
+    : undefined;
+}
+
+function sourcePayload(
+  { pod, node }: VolumeContext,
+  volume: string,
+  { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate }: Source,
+  mode: number,
+  result: ValueResult | undefined,
+): Payload {
+  const object = secret ?? configMap;
+  if (object) {
+    const kind = secret ? 'Secret' : 'ConfigMap';
+    const { items, optional = false } = object;
+    const what = `projected ${secret ? 'secret' : 'configMap'} volume ${volume}`;
+    return objectPayload(objectOf(kind, result, optional, what), { items, mode, optional });
+  }
+  if (downwardAPI) return downwardAPIPayload(downwardAPI.items ?? [], pod, node.allocatable, mode);
+  if (serviceAccountToken) {
+    const { token } = valueOf('Token', result, `projected serviceAccountToken volume ${volume}`);
+    return new Map([[serviceAccountToken.path, privateFile(pod, token, mode)]]);
+  }
+  if (clusterTrustBundle) {
+    const { name, signerName, path } = clusterTrustBundle;
+    if (!name && !signerName) throw new Error('ClusterTrustBundle projection requires either name or signerName to be set');
+    const { pem } = valueOf('TrustAnchors', result, `projected clusterTrustBundle volume ${volume}`);
+    return new Map([[path, privateFile(pod, pem, mode)]]);
+  }
+  if (podCertificate) throw new Error('podCertificate projection is not supported by this kubelet');
+  return new Map();
+}
+
+function privateFile(pod: Pod, content: string, mode: number): FileProjection {
+  const user = fsUserOf(pod);
+  const isPrivate = user !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
+  return { content, mode: isPrivate ? privateMode : mode, ...(user !== undefined && { user }) };
+}

@@ -1,0 +1,54 @@
+/**
+ * Volumes whose files the kubelet writes: downwardAPI, configMap, secret, projected. Run again, it brings the files up to date, all at once;
+ * what is as it should be is not touched.
+ */
+import { lstat, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { podVolumeDir } from '../../../shared/kubernetes/paths.ts';
+import { dataLink, type Payload, writeAtomically } from './atomic-writer.ts';
+import { objectOf } from './asked-values.ts';
+import { mountAt, type VolumeContext } from './context.ts';
+import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
+import { setGroup, setUpEmptyDirAt } from './empty-dir.ts';
+import { nestedMountpoints } from './nested-mountpoints.ts';
+import { objectPayload } from './object-payload.ts';
+import { projectedPayload } from './projected.ts';
+import { pluginNames, type VolumeKind, type WrittenKind } from './volume-kind.ts';
+
+export type WrittenVolume = Extract<VolumeKind, { readonly kind: WrittenKind }>;
+
+/** What must not outlive the node's power is in memory; a ConfigMap is on disk, as upstream. */
+function mediumOf(kind: WrittenKind): 'Memory' | '' {
+  return kind === 'configMap' ? '' : 'Memory';
+}
+
+/** Rejects with an Error that says what the volume waits for; then the volume is as it was. */
+export async function setUpWrittenVolume(context: VolumeContext, volume: string, source: WrittenVolume): Promise<void> {
+  const { pod, rootDir } = context;
+  const payload = await payloadOf(context, volume, source);
+  const path = podVolumeDir(rootDir, pod.metadata.uid, pluginNames[source.kind], volume);
+  await setUpEmptyDirAt(context, { path, readyName: `wrapped_${volume}`, medium: mediumOf(source.kind), setGroup: false });
+  for (const folder of nestedMountpoints(pod, volume)) await mkdir(join(path, folder), { recursive: true, mode: 0o755 });
+  await writeAtomically(path, payload, () => setGroup(context, path, true));
+}
+
+/** Whether its files are there, from an earlier sync or an earlier kubelet. */
+export async function hasFiles(context: VolumeContext, volume: string, kind: WrittenKind): Promise<boolean> {
+  const path = podVolumeDir(context.rootDir, context.pod.metadata.uid, pluginNames[kind], volume);
+  if (mediumOf(kind) === 'Memory' && mountAt(context, path)?.fsType !== 'tmpfs') return false;
+  const link = await lstat(join(path, dataLink)).catch(() => undefined);
+  return link?.isSymbolicLink() ?? false;
+}
+
+async function payloadOf(context: VolumeContext, volume: string, { kind, source }: WrittenVolume): Promise<Payload> {
+  if (kind === 'downwardAPI') return downwardAPIPayload(source.items ?? [], context.pod, context.node.allocatable, source.defaultMode);
+  if (kind === 'projected') return projectedPayload(context, volume, source);
+  const { namespace } = context.pod.metadata;
+  const { items, optional = false, defaultMode: mode = defaultFileMode } = source;
+  const ref =
+    kind === 'secret'
+      ? ({ kind: 'Secret', namespace, name: source.secretName ?? '' } as const)
+      : ({ kind: 'ConfigMap', namespace, name: source.name ?? '' } as const);
+  const [result] = await context.askValues([ref]);
+  return objectPayload(objectOf(ref.kind, result, optional, `${kind} volume ${volume}`), { items, mode, optional });
+}
