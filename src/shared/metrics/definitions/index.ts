@@ -7,6 +7,7 @@ import * as pleg from './pleg.ts';
 import * as podSync from './pod-sync.ts';
 import * as pods from './pods.ts';
 import * as process from './process.ts';
+import * as restClient from './rest-client.ts';
 import * as runtimeOperations from './runtime-operations.ts';
 import * as threads from './threads.ts';
 
@@ -18,6 +19,7 @@ const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   podSync,
   pods,
   process,
+  restClient,
   runtimeOperations,
   threads,
 ];

@@ -1,0 +1,87 @@
+/** What an exec plugin is asked and what it answers: client.authentication.k8s.io ExecCredential, v1 and v1beta1. */
+import { createSecureContext } from 'node:tls';
+import { X509Certificate } from 'node:crypto';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { isMap } from '../../config/codecs.ts';
+import type { ExecPluginConfig, KubeconfigCluster } from '../kubeconfig/kubeconfig.ts';
+import type { ClientCertificate } from './identity.ts';
+
+export interface ExecCredential {
+  readonly token: string;
+  readonly clientCertificate: ClientCertificate | undefined;
+  /** Of the client certificate, wall-clock ms. */
+  readonly certificateTimes: { readonly notBefore: number; readonly notAfter: number } | undefined;
+  /** Wall-clock ms; undefined: until the server refuses it. */
+  readonly expiresAt: number | undefined;
+}
+
+/** The content of KUBERNETES_EXEC_INFO. */
+export function execInfo(plugin: ExecPluginConfig, cluster: KubeconfigCluster, certificateAuthority: Buffer | null): string {
+  const info = {
+    server: cluster.server.href.replace(/\/$/, ''),
+    ...(cluster.tlsServerName === '' ? {} : { 'tls-server-name': cluster.tlsServerName }),
+    ...(cluster.insecureSkipTLSVerify ? { 'insecure-skip-tls-verify': true } : {}),
+    ...(certificateAuthority ? { 'certificate-authority-data': certificateAuthority.toString('base64') } : {}),
+    ...(cluster.proxyURL === '' ? {} : { 'proxy-url': cluster.proxyURL }),
+    ...(cluster.disableCompression ? { 'disable-compression': true } : {}),
+    config: cluster.execConfig ?? null,
+  };
+  const spec = { ...(plugin.provideClusterInfo ? { cluster: info } : {}), interactive: false };
+  return JSON.stringify({ kind: 'ExecCredential', apiVersion: plugin.apiVersion, spec });
+}
+
+/** Reads what the plugin printed. The messages never quote it: it is a credential. */
+export function parseExecCredential(printed: string, apiVersion: string): ExecCredential {
+  const answer = parseJSON(printed);
+  if (!isMap(answer) || answer['kind'] !== 'ExecCredential') throw new Error('decoding stdout: not an ExecCredential');
+  if (answer['apiVersion'] !== apiVersion) {
+    throw new Error(`exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(answer['apiVersion'])}`);
+  }
+  const { status } = answer;
+  if (!isMap(status)) throw new Error("exec plugin didn't return a status field");
+  const [token, cert, key] = (['token', 'clientCertificateData', 'clientKeyData'] as const).map((name) => text(status, name)) as [
+    string,
+    string,
+    string,
+  ];
+  if (token === '' && cert === '' && key === '') throw new Error("exec plugin didn't return a token or cert/key pair");
+  if ((cert === '') !== (key === '')) throw new Error('exec plugin returned only certificate or key, not both');
+  if (/[\r\n\0]/.test(token)) throw new Error('exec plugin returned a token with line breaks');
+  return { token, ...(cert === '' ? none : readCertificate(cert, key)), expiresAt: readTime(text(status, 'expirationTimestamp')) };
+}
+
+const none = { clientCertificate: undefined, certificateTimes: undefined };
+
+function parseJSON(printed: string): unknown {
+  try {
+    return JSON.parse(printed);
+  } catch {
+    throw new Error('decoding stdout: not JSON');
+  }
+}
+
+function text(status: Record<string, unknown>, name: string): string {
+  const value = status[name] ?? '';
+  if (typeof value !== 'string') throw new Error(`decoding stdout: status.${name} is not a string`);
+  return value;
+}
+
+function readTime(value: string): number | undefined {
+  if (value === '') return undefined;
+  const time = Date.parse(value);
+  if (Number.isNaN(time)) throw new Error('decoding stdout: status.expirationTimestamp is not a time');
+  return time;
+}
+
+function readCertificate(cert: string, key: string): Pick<ExecCredential, 'clientCertificate' | 'certificateTimes'> {
+  try {
+    createSecureContext({ cert, key });
+    const leaf = new X509Certificate(cert);
+    return {
+      clientCertificate: { cert, key },
+      certificateTimes: { notBefore: Date.parse(leaf.validFrom), notAfter: Date.parse(leaf.validTo) },
+    };
+  } catch (err) {
+    throw new Error(`failed parsing client key/certificate: ${messageOf(err)}`, { cause: err });
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Credentials of an exec plugin (upstream client-go/plugin/pkg/client/auth/exec): run when there are none, when they have expired and when
+ * the server refused them; one run at a time, for all who wait.
+ */
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { execPluginCalls, execPluginCertificateRotationAge, execPluginTTL } from '../../../shared/metrics/definitions/rest-client.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import type { ExecPluginConfig } from '../kubeconfig/kubeconfig.ts';
+import { parseExecCredential, type ExecCredential } from './exec-credential.ts';
+import type { ClientCertificate } from './identity.ts';
+import type { PluginCommand, PluginExit } from './run-plugin.ts';
+import { unlessAborted } from '../unless-aborted.ts';
+
+/** After a run that failed, or whose credentials were refused, callers get the same for so long: a process for each call helps nobody. */
+const quietMs = 5_000;
+
+export interface ExecPluginOptions {
+  readonly plugin: ExecPluginConfig;
+  /** KUBERNETES_EXEC_INFO. */
+  readonly info: () => Promise<string>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly run: (command: PluginCommand, signal: AbortSignal) => Promise<PluginExit>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class ExecPlugin {
+  readonly #options: ExecPluginOptions;
+  readonly #stop = new AbortController();
+  #credential: ExecCredential | null = null;
+  #failure: Error | null = null;
+  #ranAt = -Infinity;
+  #running: Promise<void> | null = null;
+  #isRefused = false;
+
+  constructor(options: ExecPluginOptions) {
+    this.#options = options;
+    execPluginTTL.set(Infinity);
+  }
+
+  async current(signal: AbortSignal): Promise<ExecCredential> {
+    const { clock } = this.#options;
+    if (!this.#credential || this.#isRefused || this.#hasExpired(this.#credential)) {
+      const isQuiet = clock.monotonic() < this.#ranAt + quietMs;
+      if (!this.#running && isQuiet && this.#failure) throw this.#failure;
+      if (this.#running || !isQuiet) await unlessAborted((this.#running ??= this.#run()), signal);
+    }
+    if (!this.#credential) throw this.#failure ?? new Error('exec plugin has no credentials');
+    this.#showTTL(this.#credential);
+    return this.#credential;
+  }
+
+  /** The server refused what was made before this moment (monotonic ms). */
+  distrust(sentAt: number): void {
+    if (this.#ranAt < sentAt) this.#isRefused = true;
+  }
+
+  close(): void {
+    this.#stop.abort();
+  }
+
+  #hasExpired({ expiresAt }: ExecCredential): boolean {
+    return expiresAt !== undefined && this.#options.clock.now() > expiresAt;
+  }
+
+  async #run(): Promise<void> {
+    const { plugin, clock, logger } = this.#options;
+    try {
+      const credential = parseExecCredential(await this.#stdout(), plugin.apiVersion);
+      const old = this.#credential;
+      this.#credential = { ...credential, clientCertificate: sameOrNew(old?.clientCertificate, credential.clientCertificate) };
+      if (old?.certificateTimes && this.#credential.clientCertificate !== old.clientCertificate) {
+        execPluginCertificateRotationAge.observe((clock.now() - old.certificateTimes.notBefore) / 1000);
+      }
+      this.#failure = null;
+      this.#isRefused = false;
+    } catch (err) {
+      this.#failure = new Error(`getting credentials: ${messageOf(err)}`, { cause: err });
+      // What was refused or has expired is not used again; what the server still takes goes on.
+      this.#credential = null;
+      logger.error({ err: messageOf(err), command: plugin.command }, 'Exec plugin gave no credentials');
+    } finally {
+      this.#ranAt = clock.monotonic();
+      this.#running = null;
+    }
+  }
+
+  async #stdout(): Promise<string> {
+    const { plugin, info, environment, run } = this.#options;
+    const env = { ...environment, ...plugin.env, KUBERNETES_EXEC_INFO: await info() };
+    const exit = await run({ command: plugin.command, args: plugin.args, env }, this.#stop.signal);
+    if (exit.result === 'not found') {
+      execPluginCalls.inc({ code: '1', call_status: 'plugin_not_found_error' });
+      const hint = plugin.installHint === '' ? '' : ` (${withoutControls(plugin.installHint)})`;
+      throw new Error(`exec: executable ${plugin.command} not found${hint}`);
+    }
+    if (exit.result === 'failed') {
+      execPluginCalls.inc({ code: '1', call_status: 'client_internal_error' });
+      throw new Error(`exec: executable ${plugin.command} ${exit.message}`);
+    }
+    if (exit.code !== 0) {
+      execPluginCalls.inc({ code: String(exit.code), call_status: 'plugin_execution_error' });
+      const said = withoutControls(exit.stderr).trim();
+      throw new Error(`exec: executable ${plugin.command} failed with exit code ${exit.code}${said === '' ? '' : `: ${said}`}`);
+    }
+    execPluginCalls.inc({ code: '0', call_status: 'no_error' });
+    return exit.stdout;
+  }
+
+  #showTTL({ certificateTimes }: ExecCredential): void {
+    execPluginTTL.set(certificateTimes ? (certificateTimes.notAfter - this.#options.clock.now()) / 1000 : Infinity);
+  }
+}
+
+/** The old object for the same certificate, so that its connections stay. */
+function sameOrNew(old: ClientCertificate | undefined, made: ClientCertificate | undefined): ClientCertificate | undefined {
+  return old && made && old.cert === made.cert && old.key === made.key ? old : made;
+}
+
+/** On one line, and nothing that a terminal would obey. */
+function withoutControls(text: string): string {
+  return text.replaceAll(/[\p{C}\s]+/gu, ' ');
+}

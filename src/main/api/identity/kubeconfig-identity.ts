@@ -1,0 +1,101 @@
+/** The identity that a kubeconfig's user has: of its certificate, token, token file, password and plugin, those that it names. */
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import type { Impersonation, Kubeconfig } from '../kubeconfig/kubeconfig.ts';
+import { readBounded } from '../read-bounded.ts';
+import { ClientCertificateFiles } from './client-certificate-files.ts';
+import { execInfo } from './exec-credential.ts';
+import { ExecPlugin } from './exec-plugin.ts';
+import type { Identity, IdentitySource } from './identity.ts';
+import { runPlugin } from './run-plugin.ts';
+import { TokenFile } from './token-file.ts';
+
+export interface KubeconfigIdentityOptions {
+  readonly kubeconfig: Kubeconfig;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Of a certificate with its chain, a key or a token. */
+const maxFileBytes = 1024 * 1024;
+
+export class KubeconfigIdentity implements IdentitySource {
+  readonly #fixed: string | undefined;
+  readonly #tokenFile: TokenFile | null;
+  readonly #certificate: ClientCertificateFiles | null;
+  readonly #plugin: ExecPlugin | null;
+  #last: Identity = { authorization: undefined, clientCertificate: undefined };
+
+  constructor({ kubeconfig: { user, cluster }, clock, logger }: KubeconfigIdentityOptions) {
+    const readFile = (path: string) => readBounded(path, maxFileBytes);
+    // Without TLS nobody knows who listens: nothing secret is said (upstream client-go/tools/clientcmd, IsConfigTransportTLS).
+    const isSecure = cluster.server.protocol === 'https:';
+    const { clientCertificate, token, tokenFile, basic, exec } = user;
+    this.#fixed = isSecure ? fixedAuthorization(token, basic) : undefined;
+    this.#certificate =
+      isSecure && clientCertificate ? new ClientCertificateFiles({ ...clientCertificate, readFile, clock, logger }) : null;
+    const readText = async (path: string) => (await readFile(path)).toString();
+    this.#tokenFile =
+      isSecure && tokenFile !== '' ? new TokenFile({ path: tokenFile, fallback: token, readFile: readText, clock, logger }) : null;
+    // A plugin is not asked where the kubeconfig itself says who we are.
+    const needsPlugin = isSecure && !this.#fixed && !this.#tokenFile && !this.#certificate;
+    const info = async () => {
+      const { certificateAuthority: authority } = cluster;
+      const bytes = authority && ('data' in authority ? authority.data : await readFile(authority.path));
+      return execInfo(exec!, cluster, bytes);
+    };
+    this.#plugin =
+      needsPlugin && exec ? new ExecPlugin({ plugin: exec, info, environment: process.env, run: runPlugin, clock, logger }) : null;
+  }
+
+  async current(signal: AbortSignal): Promise<Identity> {
+    const made = this.#plugin ? await this.#ofPlugin(this.#plugin, signal) : await this.#ofFiles();
+    const last = this.#last;
+    const isSame = made.authorization === last.authorization && made.clientCertificate === last.clientCertificate;
+    return isSame ? last : (this.#last = made);
+  }
+
+  rejected(sentAt: number, signal: AbortSignal): Promise<Identity> {
+    for (const source of [this.#tokenFile, this.#certificate, this.#plugin]) source?.distrust(sentAt);
+    return this.current(signal);
+  }
+
+  close(): void {
+    this.#plugin?.close();
+  }
+
+  async #ofFiles(): Promise<Identity> {
+    const clientCertificate = await this.#certificate?.current();
+    const authorization = this.#tokenFile ? `Bearer ${await this.#tokenFile.current()}` : this.#fixed;
+    return { authorization, clientCertificate };
+  }
+
+  async #ofPlugin(plugin: ExecPlugin, signal: AbortSignal): Promise<Identity> {
+    const { token, clientCertificate } = await plugin.current(signal);
+    return { authorization: token === '' ? undefined : `Bearer ${token}`, clientCertificate };
+  }
+}
+
+function fixedAuthorization(token: string, basic: { readonly username: string; readonly password: string } | null): string | undefined {
+  if (token !== '') return `Bearer ${token}`;
+  return basic ? `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}` : undefined;
+}
+
+/** The headers by which a user who may do so acts as another (upstream client-go/transport, impersonatingRoundTripper). */
+export function impersonationHeaders(impersonation: Impersonation | null): [name: string, value: string][] {
+  if (!impersonation) return [];
+  const { user, uid, groups, extra } = impersonation;
+  return [
+    ['impersonate-user', user],
+    ...(uid === '' ? [] : [['impersonate-uid', uid] as [string, string]]),
+    ...groups.map((group): [string, string] => ['impersonate-group', group]),
+    ...Object.entries(extra).flatMap(([key, values]) =>
+      values.map((value): [string, string] => [`impersonate-extra-${escapeKey(key)}`, value]),
+    ),
+  ];
+}
+
+/** Header names have few characters; the server undoes the percent signs. */
+function escapeKey(key: string): string {
+  return encodeURIComponent(key).replaceAll('(', '%28').replaceAll(')', '%29').toLowerCase();
+}

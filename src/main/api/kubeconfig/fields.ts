@@ -1,0 +1,69 @@
+/**
+ * Reads the fields of a kubeconfig by the rules of Go's JSON: null is the same as absent, an absent field is its zero, unknown fields are
+ * nobody's business. What is wrong is noted at its place and never quoted: a kubeconfig is full of secrets.
+ */
+import { isMap } from '../../config/codecs.ts';
+import type { Place } from '../../config/place.ts';
+
+export class Fields {
+  readonly at: Place;
+  readonly #value: Readonly<Record<string, unknown>>;
+
+  constructor(value: unknown, at: Place) {
+    this.at = at;
+    this.#value = isMap(value) ? value : {};
+    if (value !== undefined && value !== null && !isMap(value)) at.problem(`must be a map of fields, is ${kindOf(value)}`);
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(this.#value, name) && this.#value[name] !== undefined && this.#value[name] !== null;
+  }
+  raw(name: string): unknown {
+    return this.has(name) ? this.#value[name] : undefined;
+  }
+  text(name: string): string {
+    return this.#read(name, (value) => (typeof value === 'string' ? value : undefined), 'a string', '');
+  }
+  flag(name: string): boolean {
+    return this.#read(name, (value) => (typeof value === 'boolean' ? value : undefined), 'true or false', false);
+  }
+  texts(name: string): string[] {
+    return this.items(name).flatMap(({ value, at }) => {
+      if (typeof value === 'string') return [value];
+      at.problem(`must be a string, is ${kindOf(value)}`);
+      return [];
+    });
+  }
+  items(name: string): { readonly value: unknown; readonly at: Place }[] {
+    const list = this.#read<unknown[]>(name, (value) => (Array.isArray(value) ? value : undefined), 'a list', []);
+    return list.map((value, index) => ({ value, at: this.at.child(name).child(index) }));
+  }
+  fields(name: string): Fields {
+    return new Fields(this.raw(name), this.at.child(name));
+  }
+  names(): string[] {
+    return Object.keys(this.#value);
+  }
+
+  /** Bytes in base64; empty when absent. */
+  bytes(name: string): Buffer {
+    const encoded = this.text(name).replaceAll(/[\r\n]/g, '');
+    // As Go reads it: padded, and nothing but the alphabet. Buffer.from would skip what it does not know.
+    if (encoded.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return Buffer.from(encoded, 'base64');
+    this.at.child(name).problem('is not base64');
+    return Buffer.alloc(0);
+  }
+
+  #read<T>(name: string, parse: (value: unknown) => T | undefined, what: string, absent: T): T {
+    if (!this.has(name)) return absent;
+    const read = parse(this.#value[name]);
+    if (read === undefined) this.at.child(name).problem(`must be ${what}, is ${kindOf(this.#value[name])}`);
+    return read ?? absent;
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return { object: 'a map', string: 'a string', number: 'a number', boolean: 'true or false' }[typeof value as string] ?? typeof value;
+}

@@ -1,0 +1,19 @@
+/** Reads the file of `--kubeconfig`. */
+import { ConfigurationError } from '../../config/config-error.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { readBounded } from '../read-bounded.ts';
+import type { Kubeconfig } from './kubeconfig.ts';
+import { parseKubeconfig } from './parse-kubeconfig.ts';
+
+/** Kubeconfigs of people with a hundred clusters come to some 600 KiB. */
+const maxKubeconfigBytes = 4 * 1024 * 1024;
+
+/** @throws ConfigurationError that names the file, and the line and field of each problem */
+export async function loadKubeconfig(path: string): Promise<Kubeconfig> {
+  try {
+    return parseKubeconfig((await readBounded(path, maxKubeconfigBytes)).toString(), path);
+  } catch (err) {
+    throw new ConfigurationError(`kubeconfig ${goQuote(path)}: ${messageOf(err)}`);
+  }
+}

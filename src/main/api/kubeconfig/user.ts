@@ -1,0 +1,75 @@
+/** The user of a kubeconfig: who we are to the API server, by which means. */
+import { resolve } from 'node:path';
+import { fileOrData } from './cluster.ts';
+import { Fields } from './fields.ts';
+import { execAPIVersions, type ExecPluginConfig, type Impersonation, type KubeconfigUser } from './kubeconfig.ts';
+
+export function readUser(fields: Fields, folder: string): KubeconfigUser {
+  const { at } = fields;
+  const clientCertificate = readClientCertificate(fields, folder);
+  const token = fields.text('token');
+  const tokenFile = fields.text('tokenFile');
+  const [username, password] = [fields.text('username'), fields.text('password')];
+  const hasBasic = username !== '' || password !== '';
+  if (token !== '' && hasBasic) at.problem('has both a token and a username or password: only one of them may be');
+  if (fields.has('auth-provider')) at.child('auth-provider').problem('has no effect any more: use exec, a plugin of the provider');
+  if (/[\r\n\0]/.test(token)) at.child('token').problem('may not have line breaks');
+  return {
+    clientCertificate,
+    token,
+    tokenFile: tokenFile === '' ? '' : resolve(folder, tokenFile),
+    basic: hasBasic ? { username, password } : null,
+    exec: fields.has('exec') ? readExec(fields.fields('exec'), folder) : null,
+    impersonate: readImpersonation(fields),
+  };
+}
+
+function readClientCertificate(fields: Fields, folder: string): KubeconfigUser['clientCertificate'] {
+  const certificate = fileOrData(fields, 'client-certificate', folder);
+  const key = fileOrData(fields, 'client-key', folder);
+  if (certificate && key) return { certificate, key };
+  if (certificate) fields.at.child('client-key').problem('or client-key-data is missing, beside the client certificate');
+  return null;
+}
+
+function readExec(fields: Fields, folder: string): ExecPluginConfig {
+  const { at } = fields;
+  const command = fields.text('command');
+  if (command === '') at.child('command').problem('is missing');
+  const version = fields.text('apiVersion');
+  const apiVersion = execAPIVersions.find((each) => each === version);
+  if (!apiVersion) at.child('apiVersion').problem(`must be one of ${execAPIVersions.join(', ')}`);
+  const mode = fields.text('interactiveMode');
+  if (mode === 'Always') at.child('interactiveMode').problem('may not be Always: a daemon has nobody to ask');
+  else if (mode === '' && apiVersion === execAPIVersions[0]) at.child('interactiveMode').problem('is missing');
+  else if (!['', 'Never', 'IfAvailable'].includes(mode)) at.child('interactiveMode').problem('must be Never or IfAvailable');
+  const env = fields.items('env').map((item) => readVariable(new Fields(item.value, item.at)));
+  return {
+    // A name alone is looked for in PATH; anything with a slash stands beside the kubeconfig.
+    command: command.includes('/') ? resolve(folder, command) : command,
+    args: fields.texts('args'),
+    env: Object.fromEntries(env),
+    apiVersion: apiVersion ?? execAPIVersions[0],
+    installHint: fields.text('installHint'),
+    provideClusterInfo: fields.flag('provideClusterInfo'),
+  };
+}
+
+function readVariable(variable: Fields): [string, string] {
+  const name = variable.text('name');
+  if (name === '' || /[=\0]/.test(name)) variable.at.child('name').problem('must be the name of an environment variable');
+  return [name, variable.text('value')];
+}
+
+function readImpersonation(fields: Fields): Impersonation | null {
+  const user = fields.text('as');
+  const uid = fields.text('as-uid');
+  const groups = fields.texts('as-groups');
+  const extraFields = fields.fields('as-user-extra');
+  const extra = Object.fromEntries(extraFields.names().map((name) => [name, extraFields.texts(name)]));
+  if (user !== '') return { user, uid, groups, extra };
+  if (uid !== '' || groups.length > 0 || Object.keys(extra).length > 0) {
+    fields.at.child('as').problem('is missing, beside as-uid, as-groups or as-user-extra');
+  }
+  return null;
+}
