@@ -1,42 +1,83 @@
-/** The node's own addresses: what pods on the host's network get as their IPs, and `status.hostIPs`. Pure. */
+/** The host's own addresses: what the node is reached by where nobody said so. Pure. Upstream: apimachinery pkg/util/net/interface.go. */
 import type { NetworkInterfaceInfo } from 'node:os';
+import { isGlobalUnicast, isUnspecified, parseIP } from './ip-address.ts';
 
 export type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
+/** /proc/net/route and /proc/net/ipv6_route; empty where the host has none. */
+export interface RouteFiles {
+  readonly ipv4: string;
+  readonly ipv6: string;
+}
+
 /**
- * `--node-ip` where it is set; else the address of the interface that the default route leaves by, IPv4 before IPv6, as upstream
- * (ResolveBindAddress, ChooseHostInterface); else of any interface that is not loopback. Empty: the host has no address at all.
- * @param routes /proc/net/route
+ * `--node-ip` where it is set; else the address that `hostAddress` finds. Empty: the host has no address at all.
+ * @param routes /proc/net/route, or both files
  */
-export function hostIPs(nodeIP: string, interfaces: Interfaces, routes: string): string[] {
-  const told = nodeIP.split(',').map((ip) => ip.trim());
+export function hostIPs(nodeIP: string, interfaces: Interfaces, routes: string | RouteFiles): string[] {
+  const told = nodeIP.split(',').flatMap((text) => parseIP(text) ?? []);
   // An unspecified address only chooses the family.
-  const given = told.filter((ip) => ip !== '' && ip !== '0.0.0.0' && ip !== '::');
-  if (given.length > 0) return given;
-  const families = told.includes('::') ? (['IPv6', 'IPv4'] as const) : (['IPv4', 'IPv6'] as const);
-  const first = defaultRouteInterface(routes);
-  const names = [...(first === null ? [] : [first]), ...Object.keys(interfaces)];
+  const given = told.filter((ip) => !isUnspecified(ip));
+  if (given.length > 0) return given.map(({ text }) => text);
+  const files = typeof routes === 'string' ? { ipv4: routes, ipv6: '' } : routes;
+  return hostAddress(told[0]?.family === 'IPv6' ? 'IPv6' : 'IPv4', interfaces, files) ?? [];
+}
+
+/**
+ * The address of the interface that the default route leaves by, of the preferred family before the other; else a global one of the
+ * loopback interface (routers that speak BGP over link-local addresses have theirs there); else of any other interface.
+ */
+export function hostAddress(preferred: 'IPv4' | 'IPv6', interfaces: Interfaces, routes: RouteFiles): [string] | null {
+  const families = preferred === 'IPv6' ? (['IPv6', 'IPv4'] as const) : (['IPv4', 'IPv6'] as const);
+  const byDefault = { IPv4: defaultIPv4Interface(routes.ipv4), IPv6: defaultIPv6Interface(routes.ipv6) };
+  const first = byDefault.IPv4 ?? byDefault.IPv6;
   for (const family of families) {
-    for (const name of names) {
-      const address = interfaces[name]?.find((info) => info.family === family && !info.internal && isGlobalUnicast(info.address));
-      if (address) return [address.address];
+    const leavesBy = byDefault[family] ?? first;
+    const address = leavesBy === null ? undefined : (globalAddress(interfaces[leavesBy], family) ?? loopbackAddress(interfaces, family));
+    if (address !== undefined) return [address];
+  }
+  for (const family of families) {
+    for (const name of Object.keys(interfaces)) {
+      const address = interfaces[name]?.some(({ internal }) => internal) ? undefined : globalAddress(interfaces[name], family);
+      if (address !== undefined) return [address];
     }
   }
-  return [];
+  return null;
+}
+
+function globalAddress(infos: readonly NetworkInterfaceInfo[] | undefined, family: 'IPv4' | 'IPv6'): string | undefined {
+  return infos?.map(({ address }) => parseIP(address)).find((ip) => ip !== null && ip.family === family && isGlobalUnicast(ip))?.text;
+}
+
+function loopbackAddress(interfaces: Interfaces, family: 'IPv4' | 'IPv6'): string | undefined {
+  const loopback = Object.values(interfaces).filter((infos) => infos?.some(({ internal }) => internal));
+  return loopback.map((infos) => globalAddress(infos, family)).find((address) => address !== undefined);
 }
 
 /** The interface of the default route with the lowest metric. */
-function defaultRouteInterface(routes: string): string | null {
-  let best: { name: string; metric: number } | null = null;
-  for (const line of routes.split('\n').slice(1)) {
-    const [name = '', destination, , flags = '0', , , metric = '0', mask] = line.trim().split(/\s+/);
-    const isUp = (Number.parseInt(flags, 16) & 1) === 1;
-    if (destination !== '00000000' || mask !== '00000000' || !isUp) continue;
-    if (best === null || Number(metric) < best.metric) best = { name, metric: Number(metric) };
-  }
-  return best?.name ?? null;
+function defaultIPv4Interface(routes: string): string | null {
+  const candidates = routes
+    .split('\n')
+    .slice(1)
+    .flatMap((line) => {
+      const [name = '', destination, , flags = '0', , , metric = '0', mask] = line.trim().split(/\s+/);
+      const isUp = (Number.parseInt(flags, 16) & 1) === 1;
+      return destination === '00000000' && mask === '00000000' && isUp ? [{ name, metric: Number(metric) }] : [];
+    });
+  return lowestMetric(candidates);
 }
 
-function isGlobalUnicast(address: string): boolean {
-  return !/^(169\.254\.|127\.|fe80:|::1$|22[4-9]\.|23\d\.|ff)/i.test(address);
+/** Its lines are: destination, length, source, length, gateway, metric, use count, references, flags, interface; all in hex. */
+function defaultIPv6Interface(routes: string): string | null {
+  const zero = '0'.repeat(32);
+  const candidates = routes.split('\n').flatMap((line) => {
+    const [destination, length, , , gateway, metric = '0', , , , name = ''] = line.trim().split(/\s+/);
+    // Without a gateway it is the unreachable route of the loopback interface.
+    return destination === zero && length === '00' && gateway !== zero ? [{ name, metric: Number.parseInt(metric, 16) }] : [];
+  });
+  return lowestMetric(candidates);
+}
+
+function lowestMetric(routes: readonly { readonly name: string; readonly metric: number }[]): string | null {
+  return routes.length === 0 ? null : routes.reduce((best, route) => (route.metric < best.metric ? route : best)).name;
 }

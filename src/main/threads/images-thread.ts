@@ -1,5 +1,12 @@
 /** Main's half of the images thread. */
-import type { ContainerGcRequest, EnsureImageRequest, EnsureImageResult, ImagesApi, ImagesBirth } from '../../shared/contracts/images.ts';
+import type {
+  ContainerGcRequest,
+  EnsureImageRequest,
+  EnsureImageResult,
+  ImageFacts,
+  ImagesApi,
+  ImagesBirth,
+} from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { entryUrl } from './entry-url.ts';
 import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
@@ -42,6 +49,9 @@ export class ImagesThread {
    */
   ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult> {
     return this.thread.call(async (api) => await api.ensureImage(request), { deadlineMs: null, retry: true });
+  }
+  listImages(): Promise<readonly ImageFacts[]> {
+    return this.thread.call((api) => api.listImages(), { retry: true });
   }
   collectContainers(request: ContainerGcRequest): Promise<{ readonly removedContainers: number; readonly removedSandboxes: number }> {
     return this.thread.call((api) => api.collectContainers(request), { deadlineMs: collectDeadlineMs });

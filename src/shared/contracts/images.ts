@@ -56,9 +56,19 @@ export interface ContainerGcRequest {
   readonly maxContainers: number;
 }
 
+/** An image that the runtime has. */
+export interface ImageFacts {
+  readonly id: string;
+  readonly repoTags: readonly string[];
+  readonly repoDigests: readonly string[];
+  readonly sizeBytes: number;
+}
+
 export interface ImagesApi {
   /** Waits for a pull that is under way for the same image. Settles always: a failure is a result. */
   ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult>;
+  /** In no order. Rejects with the runtime's error. */
+  listImages(): Promise<readonly ImageFacts[]>;
   collectContainers(request: ContainerGcRequest): Promise<{ readonly removedContainers: number; readonly removedSandboxes: number }>;
   /** Removes dead containers by name of the pod's worker; one still running is left. */
   removeContainers(ids: readonly ContainerID[]): Promise<void>;

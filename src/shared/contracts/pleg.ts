@@ -41,6 +41,8 @@ export interface RuntimeFacts {
   /** `RuntimeReady`, `NetworkReady` and whatever else the runtime reports; the status is true for "good". */
   readonly conditions: readonly { readonly type: string; readonly status: boolean; readonly reason: string; readonly message: string }[];
   readonly handlers: readonly RuntimeHandlerFacts[];
+  /** Absent where the runtime does not tell them (containerd before 2.0). */
+  readonly features?: { readonly supplementalGroupsPolicy: boolean; readonly userNamespacesHostNetwork: boolean };
   /** Null where the runtime does not answer RuntimeConfig (containerd before 2.0): the configuration's own driver holds. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
 }

@@ -11,6 +11,7 @@ import { systemClock } from '../../shared/time/clock.ts';
 import { ContainerCollector } from './container-collector.ts';
 import { ContainerRemover } from './container-remover.ts';
 import { ImageManager } from './image-manager.ts';
+import { listImages } from './list-images.ts';
 
 const { birth, logger, heart } = enterThread<ImagesBirth>();
 
@@ -32,6 +33,7 @@ const collector = new ContainerCollector({ snapshot, remover, podLogsDir, contai
 
 const api: ImagesApi = {
   ensureImage: (request) => imageManager.ensureImage(request),
+  listImages: () => listImages(images.images, birth.runtimeRequestTimeoutMs),
   collectContainers: (request) => collector.collect(request),
   async removeContainers(ids) {
     for (const id of ids) {

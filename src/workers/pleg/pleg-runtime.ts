@@ -113,7 +113,7 @@ export class CriPlegRuntime implements PlegRuntime {
   async facts(signal: AbortSignal): Promise<RuntimeFacts> {
     const limits = { deadlineMs: this.#requestTimeoutMs, signal };
     const { runtime } = this.#cri;
-    const [version, { status, runtimeHandlers }, config] = await Promise.all([
+    const [version, { status, runtimeHandlers, features: runtimeFeatures }, config] = await Promise.all([
       runtime.call('version', {}, limits),
       runtime.call('status', {}, limits),
       runtime.call('runtimeConfig', {}, limits).catch((err: unknown) => {
@@ -132,6 +132,7 @@ export class CriPlegRuntime implements PlegRuntime {
         recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
         userNamespaces: features?.userNamespaces ?? false,
       })),
+      ...(runtimeFeatures ? { features: runtimeFeatures } : {}),
       cgroupDriver: config?.linux ? (config.linux.cgroupDriver === CgroupDriver.CGROUPFS ? 'cgroupfs' : 'systemd') : null,
     };
   }

@@ -180,6 +180,7 @@ const samples: Record<string, readonly unknown[]> = {
     } satisfies images.ContainerGcRequest,
     [containerID],
     { removedContainers: 1, removedSandboxes: 2 },
+    [{ id: 'sha256:1', repoTags: ['r/i:1'], repoDigests: [], sizeBytes: 2 ** 40 }] satisfies readonly images.ImageFacts[],
   ],
   ProbeResult: [[{ podUID, containerID, probe: 'liveness', result: 'unknown' }] satisfies ProbeResult[]],
   ServerApi: [{ healthz: { address: '127.0.0.1', port: 10248 }, readOnly: null, secure: null }] satisfies Awaited<
