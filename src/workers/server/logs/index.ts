@@ -6,13 +6,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ResolveContainer, StreamingSettings } from '../../../shared/contracts/server.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import type { RuntimeSnapshotReader } from '../../../shared/state/runtime-snapshot.ts';
+import { ContainerLogsHandler } from './container-logs.ts';
+import type { ContainerList } from './ended-containers.ts';
 
 export interface ContainerLogsDependencies {
   readonly resolveContainer: ResolveContainer;
   readonly settings: Pick<StreamingSettings, 'podLogsDir' | 'splitLogStreams'>;
-  /** Which containers run: a follower ends with its container. */
-  readonly snapshot: RuntimeSnapshotReader;
+  /** A RuntimeSnapshotReader: a follower ends with its container. */
+  readonly snapshot: ContainerList;
   readonly logger: Logger;
 }
 
@@ -31,4 +32,6 @@ export interface ContainerLogs {
 }
 
 /** One for the thread: all listeners share it. */
-export declare function createContainerLogs(dependencies: ContainerLogsDependencies): ContainerLogs;
+export function createContainerLogs(dependencies: ContainerLogsDependencies): ContainerLogs {
+  return new ContainerLogsHandler(dependencies);
+}

@@ -1,0 +1,166 @@
+/**
+ * What followers of logs wait for: a change in the log's folder (inotify, one watch a folder however many follow), the end of the
+ * container, and from time to time a look for what inotify did not tell. One timer serves all of them.
+ */
+import { watch, type FSWatcher } from 'node:fs';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { endedContainers, type ContainerList } from './ended-containers.ts';
+
+/** How soon a follower learns that its container has ended. */
+const tickMs = 250;
+/** Upstream's logForceCheckPeriod. */
+const rescanMs = 1000;
+
+/** `closed`: the client, or the server, is gone. */
+export type FollowEvent = 'changed' | 'ended' | 'rescan' | 'closed';
+
+export interface Follower {
+  /** The next thing to act on. What happened since the last answer is not lost. */
+  next(): Promise<FollowEvent>;
+  /** The log is in another folder now. */
+  move(directory: string): void;
+  close(): void;
+}
+
+interface Waiting {
+  readonly containerID: ContainerID;
+  readonly knownAtMs: number;
+  changed: boolean;
+  wake: ((event: FollowEvent) => void) | null;
+  ticksLeft: number;
+}
+
+interface WatchedFolder {
+  watcher: FSWatcher | null;
+  readonly followers: Set<Waiting>;
+}
+
+export interface FollowersDependencies {
+  readonly containers: ContainerList;
+  readonly monotonicMs: () => number;
+  readonly logger: Logger;
+}
+
+export class Followers {
+  readonly #deps: FollowersDependencies;
+  readonly #all = new Set<Waiting>();
+  readonly #folders = new Map<string, WatchedFolder>();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(dependencies: FollowersDependencies) {
+    this.#deps = dependencies;
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** How many folders are watched. */
+  get watched(): number {
+    return this.#folders.size;
+  }
+
+  add(containerID: ContainerID, directory: string): Follower {
+    const waiting: Waiting = { containerID, knownAtMs: this.#deps.monotonicMs(), changed: false, wake: null, ticksLeft: 0 };
+    let folder = directory;
+    let closed = false;
+    this.#all.add(waiting);
+    this.#watch(folder, waiting);
+    this.#timer ??= setInterval(() => this.#tick(), tickMs);
+    return {
+      next: () => this.#next(waiting, closed),
+      move: (directory) => {
+        if (closed || directory === folder) return;
+        this.#unwatch(folder, waiting);
+        folder = directory;
+        this.#watch(folder, waiting);
+      },
+      close: () => {
+        if (closed) return;
+        closed = true;
+        this.#unwatch(folder, waiting);
+        this.#remove(waiting);
+        wake(waiting, 'closed');
+      },
+    };
+  }
+
+  #next(waiting: Waiting, closed: boolean): Promise<FollowEvent> {
+    if (closed) return Promise.resolve('closed');
+    if (waiting.changed) {
+      waiting.changed = false;
+      return Promise.resolve('changed');
+    }
+    waiting.ticksLeft = rescanMs / tickMs;
+    return new Promise((resolve) => (waiting.wake = resolve));
+  }
+
+  #tick(): void {
+    const hasEnded = endedContainers(this.#deps.containers);
+    for (const waiting of this.#all) {
+      if (!waiting.wake) continue;
+      waiting.ticksLeft -= 1;
+      if (hasEnded(waiting.containerID, waiting.knownAtMs)) wake(waiting, 'ended');
+      else if (waiting.ticksLeft <= 0) wake(waiting, 'rescan');
+    }
+  }
+
+  #remove(waiting: Waiting): void {
+    this.#all.delete(waiting);
+    if (this.#all.size > 0 || !this.#timer) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #watch(directory: string, waiting: Waiting): void {
+    let folder = this.#folders.get(directory);
+    if (!folder) {
+      folder = { watcher: null, followers: new Set() };
+      this.#folders.set(directory, folder);
+      folder.watcher = this.#startWatch(directory, folder);
+    }
+    folder.followers.add(waiting);
+  }
+
+  /** Without a watch (the limit of the host, a folder that went) the rescan still finds everything, up to a second later. */
+  #startWatch(directory: string, folder: WatchedFolder): FSWatcher | null {
+    const failed = (err: unknown) => {
+      this.#deps.logger.warn({ directory, reason: messageOf(err) }, 'a log folder can not be watched; its logs are looked at each second');
+    };
+    try {
+      const watcher = watch(directory, { persistent: false }, () => {
+        for (const waiting of folder.followers) notify(waiting);
+      });
+      watcher.on('error', (err) => {
+        failed(err);
+        watcher.close();
+      });
+      return watcher;
+    } catch (err) {
+      failed(err);
+      return null;
+    }
+  }
+
+  #unwatch(directory: string, waiting: Waiting): void {
+    const folder = this.#folders.get(directory);
+    if (!folder) return;
+    folder.followers.delete(waiting);
+    if (folder.followers.size > 0) return;
+    folder.watcher?.close();
+    this.#folders.delete(directory);
+  }
+}
+
+function notify(waiting: Waiting): void {
+  if (waiting.wake) wake(waiting, 'changed');
+  else waiting.changed = true;
+}
+
+function wake(waiting: Waiting, event: FollowEvent): void {
+  const { wake } = waiting;
+  waiting.wake = null;
+  wake?.(event);
+}

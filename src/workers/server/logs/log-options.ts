@@ -1,0 +1,95 @@
+/**
+ * What a client wants of a log: v1 PodLogOptions from a query, checked as upstream does (pkg/kubelet/server/server.go getContainerLogs,
+ * pkg/apis/core/v1/validation ValidatePodLogOptions), with its answers to what is wrong.
+ */
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { parseLogTime, zeroTime, type LogTime } from './log-time.ts';
+
+export type LogStream = 'stdout' | 'stderr';
+
+export interface LogOptions {
+  readonly follow: boolean;
+  readonly previous: boolean;
+  readonly timestamps: boolean;
+  /** Null: all. */
+  readonly tailLines: number | null;
+  /** Null: no bound. */
+  readonly limitBytes: number | null;
+  /** Null: from the beginning. */
+  readonly since: LogTime | null;
+  /** Null: both. */
+  readonly stream: LogStream | null;
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly message: string;
+}
+
+export type DecodedLogOptions =
+  | {
+      readonly options: LogOptions;
+      /** To be said only if the pod and the container exist: a stream of its own behind a gate that is off. */
+      readonly refusal: Refusal | null;
+    }
+  | { readonly options: null; readonly refusal: Refusal };
+
+const undecodable: DecodedLogOptions = { options: null, refusal: { status: 400, message: '{"message": "Unable to decode query."}' } };
+const invalid: DecodedLogOptions = { options: null, refusal: { status: 422, message: '{"message": "Invalid request."}' } };
+const streams: Readonly<Record<string, LogStream | null>> = { All: null, Stdout: 'stdout', Stderr: 'stderr' };
+
+/** `splitStreams`: the gate PodLogsQuerySplitStreams. Reads `tail` too, an older name of `tailLines`. */
+export function decodeLogOptions(query: URLSearchParams, nowMs: number, splitStreams: boolean): DecodedLogOptions {
+  const tail = query.get('tail') || null;
+  const tailLines = toInt64(tail === 'all' ? null : (tail ?? query.get('tailLines')));
+  const limitBytes = toInt64(query.get('limitBytes'));
+  const sinceSeconds = toInt64(query.get('sinceSeconds'));
+  const sinceTime = toTime(query.get('sinceTime'));
+  if (tailLines === 'bad' || limitBytes === 'bad' || sinceSeconds === 'bad' || sinceTime === 'bad') return undecodable;
+
+  const stream = query.get('stream');
+  if (tailLines !== null && tailLines < 0) return invalid;
+  if (limitBytes !== null && limitBytes < 1) return invalid;
+  if (sinceSeconds !== null && (sinceTime !== null || sinceSeconds < 1)) return invalid;
+  if (stream !== null && !Object.hasOwn(streams, stream)) return invalid;
+  if (stream !== null && stream !== 'All' && tailLines !== null) return invalid;
+
+  const options: LogOptions = {
+    follow: toBool(query.get('follow')),
+    previous: toBool(query.get('previous')),
+    timestamps: toBool(query.get('timestamps')),
+    tailLines,
+    limitBytes,
+    since: sinceSeconds === null ? sinceTime : secondsBefore(nowMs, sinceSeconds),
+    stream: stream === null ? null : (streams[stream] ?? null),
+  };
+  if (options.stream === null || splitStreams) return { options, refusal: null };
+  const message = `unable to return the given log stream: ${goQuote(stream ?? '')}. Please enable PodLogsQuerySplitStreams feature gate in kubelet`;
+  return { options, refusal: { status: 400, message } };
+}
+
+/** Absent, `0` and `false` are false; everything else, an empty value too, is true. */
+function toBool(text: string | null): boolean {
+  return text !== null && text !== '0' && text.toLowerCase() !== 'false';
+}
+
+/** As strconv.ParseInt; beyond what a number can hold exactly it makes no difference. */
+function toInt64(text: string | null): number | null | 'bad' {
+  if (text === null) return null;
+  if (!/^[+-]?\d+$/.test(text)) return 'bad';
+  const value = BigInt(text.replace('+', ''));
+  return value === BigInt.asIntN(64, value) ? Number(value) : 'bad';
+}
+
+/** An empty time is the beginning of all. */
+function toTime(text: string | null): LogTime | null | 'bad' {
+  if (text === null) return null;
+  if (text === '' || text === 'null') return zeroTime;
+  return parseLogTime(text) ?? 'bad';
+}
+
+function secondsBefore(nowMs: number, seconds: number): LogTime {
+  const sinceMs = nowMs - seconds * 1000;
+  const whole = Math.floor(sinceMs / 1000);
+  return { seconds: whole, nanos: Math.round((sinceMs - whole * 1000) * 1e6), text: '' };
+}

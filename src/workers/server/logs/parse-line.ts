@@ -1,0 +1,63 @@
+/**
+ * One line of a log file: in the format of the CRI (`2016-10-06T00:17:09.669794202Z stdout P log content`), or in Docker's JSON, which
+ * upstream still reads (k8s.io/cri-client/pkg/logs parseCRILog, parseDockerJSONLog).
+ */
+import type { LogStream } from './log-options.ts';
+import { parseLogTime, zeroTime, type LogTime } from './log-time.ts';
+
+export interface LineHeader {
+  readonly time: LogTime;
+  readonly stream: LogStream;
+  /** The line goes on in the next one: its newline is none of the container's. */
+  readonly partial: boolean;
+}
+
+export interface LogLine extends LineHeader {
+  /** With the newline that the container wrote. */
+  readonly content: Buffer;
+}
+
+const newline = 0x0a;
+const space = 0x20;
+/** A time with nine digits and an offset has 35 characters. */
+const longestTime = 64;
+
+/** The beginning of a CRI line, and where its content begins; null when it is none. The line need not be whole. */
+export function parseCriHeader(line: Buffer): (LineHeader & { readonly contentAt: number }) | null {
+  const timeEnd = line.indexOf(space);
+  if (timeEnd < 0 || timeEnd > longestTime) return null;
+  const time = parseLogTime(line.toString('latin1', 0, timeEnd));
+  if (!time) return null;
+  const streamEnd = line.indexOf(space, timeEnd + 1);
+  if (streamEnd - timeEnd !== 'stdout '.length) return null;
+  const stream = line.toString('latin1', timeEnd + 1, streamEnd);
+  if (stream !== 'stdout' && stream !== 'stderr') return null;
+  const tagsEnd = line.indexOf(space, streamEnd + 1);
+  if (tagsEnd < 0) return null;
+  // More tags may follow the first, after colons.
+  const partial = line.toString('latin1', streamEnd + 1, tagsEnd).split(':', 1)[0] === 'P';
+  return { time, stream, partial, contentAt: tagsEnd + 1 };
+}
+
+/** A whole line, with its newline if it has one. */
+export function parseCriLine(line: Buffer): LogLine | null {
+  const header = parseCriHeader(line);
+  if (!header) return null;
+  const { time, stream, partial, contentAt } = header;
+  const end = partial && line.at(-1) === newline ? line.length - 1 : line.length;
+  return { time, stream, partial, content: line.subarray(Math.min(contentAt, end), end) };
+}
+
+export function parseDockerLine(line: Buffer): LogLine | null {
+  let entry: unknown;
+  try {
+    entry = JSON.parse(line.toString('utf8'));
+  } catch {
+    return null;
+  }
+  if (typeof entry !== 'object' || entry === null) return null;
+  const { log = '', stream, time } = entry as { log?: unknown; stream?: unknown; time?: unknown };
+  const at = time === undefined ? zeroTime : typeof time === 'string' ? parseLogTime(time) : null;
+  if (typeof log !== 'string' || (stream !== 'stdout' && stream !== 'stderr') || !at) return null;
+  return { time: at, stream, partial: !log.endsWith('\n'), content: Buffer.from(log) };
+}

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { Agent, get as httpGet } from 'node:http';
+import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { aLogsServer } from '../../support/logs-server.ts';
+
+const line = (text: string, tag = 'F') => `2026-01-02T03:04:05.6Z stdout ${tag} ${text}\n`;
+
+async function aLog(content: string) {
+  const server = await aLogsServer();
+  mkdirSync(dirname(server.container.logPath), { recursive: true });
+  writeFileSync(server.container.logPath, content);
+  const read = async (query = '') => (await fetch(`${server.url}?${query}`)).text();
+  return { ...server, read };
+}
+
+/** A follower that keeps what it was sent. */
+function follow(url: string, query = '', agent?: Agent) {
+  const state = { text: '', status: 0, ended: false };
+  const request = httpGet(`${url}?follow=true&${query}`, agent ? { agent } : {}, (response) => {
+    state.status = response.statusCode!;
+    response.setEncoding('utf8').on('data', (text: string) => (state.text += text));
+    response.on('end', () => (state.ended = true)).on('error', () => {});
+  });
+  request.on('error', () => {});
+  return { state, stop: () => request.destroy() };
+}
+async function until(what: string, check: () => boolean): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!check()) {
+    if (Date.now() > deadline) assert.fail(`not within 5 s: ${what}`);
+    await sleep(5);
+  }
+}
+/** Descriptors of this process that are open on files below the folder. */
+function openBelow(folder: string): number {
+  const links = execFileSync('sh', ['-c', `ls -l /proc/${process.pid}/fd | grep -c '${folder}' || true`], { encoding: 'utf8' });
+  return Number(links);
+}
+
+test('a log is read to its end, as text', async () => {
+  const { url } = await aLog(line('one', 'P') + line(' two') + line('three'));
+  const response = await fetch(url);
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8');
+  assert.equal(response.headers.get('transfer-encoding'), 'chunked');
+  assert.equal(await response.text(), 'one two\nthree\n');
+});
+
+test('an empty log is an empty answer', async () => {
+  const { url } = await aLog('');
+  const response = await fetch(url);
+  assert.deepEqual([response.status, await response.text()], [200, '']);
+});
+
+test('a tail is found from the end, over many blocks', async () => {
+  const numbers = Array.from({ length: 50_000 }, (_, n) => `line ${n}`);
+  const { read, container } = await aLog(numbers.map((text) => line(text)).join(''));
+  const last = (count: number) => numbers.slice(-count).map((text) => `${text}\n`);
+  assert.equal(await read('tailLines=3'), last(3).join(''));
+  assert.equal(await read('tailLines=20000'), last(20_000).join(''));
+  assert.equal(await read('tailLines=50000'), last(50_000).join(''));
+  assert.equal(await read('tailLines=9999999'), last(50_000).join(''));
+  assert.equal(await read('tailLines=0'), '');
+  assert.equal((await read('limitBytes=100000')).length, 100_000);
+  appendFileSync(container.logPath, '2026-01-02T03:04:05Z stdout F with');
+  assert.equal(await read('tailLines=1'), 'line 49999\n');
+});
+
+test('a container without a log, and a log that is none, are named', async () => {
+  const { url, container, podLogsDir } = await aLog('no log at all\n');
+  const garbage = await fetch(url);
+  assert.deepEqual(
+    [garbage.status, await garbage.text()],
+    [400, 'failed to get parse function: unsupported log format: "no log at all\\n"'],
+  );
+  rmSync(container.logPath);
+  const none = await fetch(url);
+  assert.equal(none.status, 400);
+  assert.match(await none.text(), /^failed to open log file ".*\/0\.log": ENOENT/);
+  container.logPath = '';
+  assert.match(await (await fetch(url)).text(), /^failed to open log file "": ENOENT/);
+  const other = await fetch(url.replace('web', 'x'));
+  assert.deepEqual([other.status, await other.text()], [404, 'pod "x" does not exist']);
+  assert.equal((await fetch(`${url}?tailLines=x`)).status, 400);
+  assert.equal((await fetch(`${url}?limitBytes=0`)).status, 422);
+  assert.equal((await fetch(`${url}?stream=Stdout`)).status, 400);
+  assert.equal(openBelow(podLogsDir), 0);
+});
+
+test('a log that leads out of the log folder is not shown', async () => {
+  const { url, container, podLogsDir } = await aLog('');
+  const secret = join(podLogsDir, '..', `secret-${process.pid}`);
+  writeFileSync(secret, line('secret'));
+  const refused = async (why: RegExp) => {
+    const response = await fetch(url);
+    assert.equal(response.status, 400);
+    const text = await response.text();
+    assert.match(text, why);
+    assert.doesNotMatch(text, /secret\n/);
+  };
+  try {
+    rmSync(container.logPath);
+    symlinkSync(secret, container.logPath);
+    await refused(/it lies outside of/);
+    // A folder on the way.
+    rmSync(dirname(container.logPath), { recursive: true });
+    symlinkSync(dirname(secret), dirname(container.logPath));
+    container.logPath = join(dirname(container.logPath), `secret-${process.pid}`);
+    await refused(/it lies outside of/);
+    container.logPath = join(podLogsDir, '..', `secret-${process.pid}`);
+    await refused(/it lies outside of/);
+    container.logPath = podLogsDir;
+    await refused(/not a regular file/);
+    container.logPath = join(podLogsDir, 'pipe');
+    execFileSync('mkfifo', [container.logPath]);
+    await refused(/not a regular file/);
+  } finally {
+    rmSync(secret);
+  }
+});
+
+test('a link within the log folder is followed', async () => {
+  const { read, container, podLogsDir } = await aLog(line('one'));
+  symlinkSync(container.logPath, join(podLogsDir, 'link.log'));
+  container.logPath = join(podLogsDir, 'link.log');
+  assert.equal(await read(), 'one\n');
+});
+
+test('a follower is sent what is written, when it is written, until the container ends', async () => {
+  const { url, container } = await aLog(line('old') + line('one'));
+  const { state } = follow(url, 'tailLines=1');
+  await until('the tail', () => state.text === 'one\n');
+  const before = Date.now();
+  appendFileSync(container.logPath, line('two'));
+  await until('a line', () => state.text === 'one\ntwo\n');
+  assert.ok(Date.now() - before < 200, `${Date.now() - before} ms`);
+  // A line in two writes.
+  appendFileSync(container.logPath, line('three').slice(0, 30));
+  await sleep(50);
+  appendFileSync(container.logPath, line('three').slice(30));
+  await until('a line in two writes', () => state.text === 'one\ntwo\nthree\n');
+  appendFileSync(container.logPath, line('last'));
+  container.state = 'exited';
+  await until('the end', () => state.ended);
+  assert.equal(state.text, 'one\ntwo\nthree\nlast\n');
+});
+
+test('a follower of a silent container knows at once that it follows', async () => {
+  const { url } = await aLog('');
+  const { state, stop } = follow(url);
+  await until('the head of the answer', () => state.status === 200);
+  stop();
+});
+
+test('a follower of an ended container is sent all of it', async () => {
+  const { url, container } = await aLog(line('one'));
+  container.state = 'exited';
+  const { state } = follow(url);
+  await until('the end', () => state.ended);
+  assert.equal(state.text, 'one\n');
+});
+
+test('a follower goes on over rotations, and misses nothing', async () => {
+  const { url, container } = await aLog(line('0'));
+  const { state } = follow(url);
+  let written = '0\n';
+  for (let n = 1; n <= 300; n += 1) {
+    if (n % 100 === 0) {
+      const rotated = `${container.logPath}.${n}`;
+      renameSync(container.logPath, rotated);
+      // The runtime writes to the old file until it is told to open the new one.
+      await sleep(20);
+      appendFileSync(rotated, line(`late ${n}`));
+      writeFileSync(container.logPath, '');
+      appendFileSync(rotated, line(`last ${n}`));
+      written += `late ${n}\nlast ${n}\n`;
+      await sleep(10);
+    }
+    appendFileSync(container.logPath, line(String(n)));
+    written += `${n}\n`;
+    if (n % 10 === 0) await sleep(5);
+  }
+  await until('all lines', () => state.text.length >= written.length);
+  container.state = 'exited';
+  await until('the end', () => state.ended);
+  assert.equal(state.text, written);
+});
+
+test('a follower goes on when the file is cut to nothing', async () => {
+  const { url, container } = await aLog(line('one') + line('two'));
+  const { state, stop } = follow(url);
+  await until('what was there', () => state.text === 'one\ntwo\n');
+  truncateSync(container.logPath, 0);
+  await sleep(50);
+  appendFileSync(container.logPath, line('three'));
+  await until('the new line', () => state.text === 'one\ntwo\nthree\n');
+  stop();
+});
+
+test('a follower ends with its container also when the container and its logs were removed', async () => {
+  const { url, container } = await aLog(line('one'));
+  const { state } = follow(url);
+  await until('what was there', () => state.text === 'one\n');
+  rmSync(dirname(container.logPath), { recursive: true });
+  container.state = 'gone';
+  await until('the end', () => state.ended);
+  assert.equal(state.text, 'one\n');
+});
+
+test('a follower stops at its limit of bytes', async () => {
+  const { url, container } = await aLog(line('one'));
+  const { state } = follow(url, 'limitBytes=6');
+  await until('the first line', () => state.text === 'one\n');
+  appendFileSync(container.logPath, line('two'));
+  await until('the end', () => state.ended);
+  assert.equal(state.text, 'one\ntw');
+});
+
+test('200 followers are served, and leave nothing behind when they go', async () => {
+  const { url, container, podLogsDir } = await aLog(line('one'));
+  const agent = new Agent({ maxSockets: Infinity });
+  const followers = Array.from({ length: 200 }, () => follow(url, '', agent));
+  await until('all followers', () => followers.every(({ state }) => state.text === 'one\n'));
+  const idle = process.cpuUsage();
+  await sleep(1_000);
+  const { user, system } = process.cpuUsage(idle);
+  assert.ok(user + system < 400_000, `200 idle followers cost ${(user + system) / 1000} ms of CPU in a second`);
+  appendFileSync(container.logPath, line('two'));
+  await until('the line at all of them', () => followers.every(({ state }) => state.text === 'one\ntwo\n'));
+  for (const { stop } of followers) stop();
+  await until('no open file', () => openBelow(podLogsDir) === 0);
+});
+
+test('a fast writer is followed without loss', async () => {
+  const { url, container } = await aLog('');
+  const { state } = follow(url);
+  const rows = Array.from({ length: 100 }, (_, n) => line(`${n} ${'x'.repeat(100)}`)).join('');
+  for (let n = 0; n < 200; n += 1) {
+    appendFileSync(container.logPath, rows);
+    if (n % 20 === 0) await sleep(10);
+  }
+  container.state = 'exited';
+  await until('the end', () => state.ended);
+  assert.equal(state.text.split('\n').length, 20_001);
+});
+
+test('a client that reads nothing is not read for', async () => {
+  const { port, container, responses, podLogsDir } = await aLog(line('x'.repeat(1000)).repeat(50_000));
+  const socket = connect(port, '127.0.0.1');
+  socket.write('GET /web HTTP/1.1\r\nHost: x\r\n\r\n');
+  socket.pause();
+  await until('the answer', () => responses.length === 1 && responses[0]!.writableLength > 0);
+  await sleep(100);
+  assert.ok(responses[0]!.writableLength < 1024 * 1024, String(responses[0]!.writableLength));
+  socket.destroy();
+  await until('no open file', () => openBelow(podLogsDir) === 0);
+  assert.equal(readdirSync(dirname(container.logPath)).length, 1);
+});
+
+test('a server that closes ends its followers', async () => {
+  const { url, logs, podLogsDir } = await aLog(line('one'));
+  const { state } = follow(url);
+  await until('what was there', () => state.text === 'one\n');
+  logs.close();
+  await until('the end', () => state.ended);
+  await until('no open file', () => openBelow(podLogsDir) === 0);
+});
+
+test('lines that can not be read are left out, and told to the log', async () => {
+  const { read, lines } = await aLog(`${line('one')}garbage\0\n${line('two')}`);
+  assert.equal(await read(), 'one\ntwo\n');
+  assert.equal(lines.find(({ msg }) => msg === 'lines of a container log could not be read')?.lines, 1);
+});
