@@ -248,7 +248,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       staticPodURL: config.staticPodURL,
       staticPodURLHeader: config.staticPodURLHeader,
       httpCheckFrequencyMs: config.httpCheckFrequency,
-      api: false,
+      api: null,
       decode: (task) => pool.decodeManifest(task),
       onReport: () => loop.onSourceReport(),
       onEvent: (event) => events.record(event),

@@ -24,32 +24,78 @@ export type PodsByUID = ReadonlyMap<PodUID, Pod>;
 
 export interface MergeResult {
   /** What the source has now. */
-  readonly pods: PodsByUID;
+  readonly pods: Map<PodUID, Pod>;
   /** In the order in which they must be handled: a recreated pod's REMOVE comes before its ADD. */
   readonly updates: readonly PodUpdate[];
   /** Left out, because another pod of the same source has its name and namespace. */
   readonly duplicates: readonly Pod[];
 }
 
+/** What a source has changed, by UID: a pod as it is now, or null for one that it has no more. All others are as they were. */
+export type PodChanges = ReadonlyMap<PodUID, Pod | null>;
+
+export interface MergeChangesResult {
+  /** What is to be kept of each that was given; null: nothing. */
+  readonly pods: PodChanges;
+  readonly updates: readonly PodUpdate[];
+}
+
 /** `seenAt` is the time of now, as RFC 3339: it is stamped on each pod that was not there before. */
 export function mergePods(known: PodsByUID, source: PodSource, snapshot: readonly Pod[], seenAt: string): MergeResult {
   const { unique, duplicates } = withoutDuplicateNames(snapshot);
   const pods = new Map<PodUID, Pod>();
-  const changed: Record<PodOperation, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
-  for (const incoming of unique) {
-    const pod = withAnnotations(incoming, { [configSourceAnnotation]: source });
-    const existing = known.get(podUID(pod));
+  const changed = new Changed(source);
+  for (const incoming of unique) pods.set(podUID(incoming), changed.merge(known.get(podUID(incoming)), incoming, seenAt));
+  for (const [uid, existing] of known) if (!pods.has(uid)) changed.add('REMOVE', existing);
+  return { pods, updates: changed.updates(), duplicates };
+}
+
+/**
+ * The same for a source that says what changed instead of what it has: it costs what changed, however many pods there are. Names are not
+ * looked at: such a source never has two pods of one name.
+ */
+export function mergeChanges(known: PodsByUID, source: PodSource, changes: PodChanges, seenAt: string): MergeChangesResult {
+  const pods = new Map<PodUID, Pod | null>();
+  const changed = new Changed(source);
+  for (const [uid, incoming] of changes) {
+    const existing = known.get(uid);
+    if (incoming) pods.set(uid, changed.merge(existing, incoming, seenAt));
+    else if (existing) {
+      pods.set(uid, null);
+      changed.add('REMOVE', existing);
+    }
+  }
+  return { pods, updates: changed.updates() };
+}
+
+/** The pods by what happened to them. */
+class Changed {
+  readonly #source: PodSource;
+  readonly #pods: Record<PodOperation, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
+
+  constructor(source: PodSource) {
+    this.#source = source;
+  }
+
+  add(op: PodOperation, pod: Pod): void {
+    this.#pods[op].push(pod);
+  }
+
+  /** What the pod is from now on. */
+  merge(existing: Pod | undefined, incoming: Pod, seenAt: string): Pod {
+    const pod = withAnnotations(incoming, { [configSourceAnnotation]: this.#source });
     const { op, merged } = existing
       ? mergeOne(existing, pod)
       : ({ op: 'ADD', merged: withAnnotations(pod, { [configSeenAnnotation]: seenAt }) } as const);
-    pods.set(podUID(pod), merged);
-    if (op) changed[op].push(merged);
+    if (op) this.add(op, merged);
+    return merged;
   }
-  for (const [uid, existing] of known) if (!pods.has(uid)) changed.REMOVE.push(existing);
-  const updates = (Object.keys(changed) as PodOperation[])
-    .filter((op) => changed[op].length > 0)
-    .map((op) => ({ op, source, pods: changed[op] }));
-  return { pods, updates, duplicates };
+
+  updates(): PodUpdate[] {
+    return (Object.keys(this.#pods) as PodOperation[])
+      .filter((op) => this.#pods[op].length > 0)
+      .map((op) => ({ op, source: this.#source, pods: this.#pods[op] }));
+  }
 }
 
 function withoutDuplicateNames(snapshot: readonly Pod[]): { unique: Pod[]; duplicates: Pod[] } {
@@ -64,9 +110,13 @@ function withoutDuplicateNames(snapshot: readonly Pod[]): { unique: Pod[]; dupli
 }
 
 function mergeOne(existing: Pod, incoming: Pod): { readonly op: PodOperation | null; readonly merged: Pod } {
+  const { resourceVersion } = incoming.metadata;
+  // The API server's word that nothing is different: a list of everything costs no comparison.
+  if (resourceVersion !== undefined && existing.metadata.resourceVersion === resourceVersion) return { op: null, merged: existing };
   if (!podsDifferSemantically(existing, incoming)) {
-    if (isDeepStrictEqual(existing.status, incoming.status)) return { op: null, merged: existing };
-    return { op: 'RECONCILE', merged: withStatus(existing, incoming) };
+    const seen = withVersion(existing, resourceVersion);
+    if (isDeepStrictEqual(existing.status, incoming.status)) return { op: null, merged: seen };
+    return { op: 'RECONCILE', merged: withStatus(seen, incoming) };
   }
   const op = incoming.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
   return { op, merged: withStatus(withMetadata({ ...existing, spec: incoming.spec }, incoming), incoming) };
@@ -96,14 +146,21 @@ function onlyLocal(annotations: Annotations = {}): Annotations {
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => localAnnotations.has(key)));
 }
 
-/** What a source may change of a pod that it has already given; all other metadata stays as first seen. */
-const mutableMetadata = ['labels', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'] as const;
+/**
+ * What a source may change of a pod that it has already given; all other metadata stays as first seen. Upstream keeps the first
+ * resource version too; here it is that of what was merged last.
+ */
+const mutableMetadata = ['labels', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'resourceVersion'] as const;
 
 function withMetadata(pod: Pod, incoming: Pod): Pod {
   const kept = Object.entries(pod.metadata).filter(([key]) => !(mutableMetadata as readonly string[]).includes(key));
   const taken = Object.entries(incoming.metadata).filter(([key]) => (mutableMetadata as readonly string[]).includes(key));
   const annotations = { ...incoming.metadata.annotations, ...onlyLocal(pod.metadata.annotations) };
   return { ...pod, metadata: { ...Object.fromEntries([...kept, ...taken]), annotations } as Pod['metadata'] };
+}
+
+function withVersion(pod: Pod, resourceVersion: string | undefined): Pod {
+  return resourceVersion === undefined ? pod : { ...pod, metadata: { ...pod.metadata, resourceVersion } };
 }
 
 function withStatus(pod: Pod, { status }: Pod): Pod {

@@ -3,13 +3,15 @@
  * what that means is decided in merge-pods.ts.
  *
  * Changes are found when they are taken, not when a source reports: a source that changes its mind while nobody takes (the runtime is
- * down) leaves its last word and nothing else, so what waits here is never more than one snapshot for each source.
+ * down) leaves its last word and nothing else, so what waits here is never more than one snapshot for each source. A source that tells
+ * only what changed costs only that: of 500 pods none is looked at because another one's status was written.
  */
 import type { Clock } from '../../shared/time/clock.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
-import { mergePods, type PodSource, type PodsByUID, type PodUpdate } from './merge-pods.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { mergeChanges, mergePods, type PodChanges, type PodSource, type PodUpdate } from './merge-pods.ts';
 
 export interface PodConfigOptions {
   /** Every source there is: until each has reported once, no pod is known to be gone. */
@@ -21,12 +23,19 @@ export interface PodConfigOptions {
   readonly logger: Logger;
 }
 
+/** What a source has said since it was last taken. */
+interface Report {
+  /** All its pods; null: it only told what changed. */
+  readonly snapshot: readonly Pod[] | null;
+  /** What changed after that, each pod's last word. */
+  readonly changes: Map<PodUID, Pod | null>;
+}
+
 export class PodConfig {
   readonly #options: PodConfigOptions;
   /** As they were last taken. */
-  readonly #pods = new Map<PodSource, PodsByUID>();
-  /** What was reported since, the newest only. */
-  readonly #reported = new Map<PodSource, readonly Pod[]>();
+  readonly #pods = new Map<PodSource, Map<PodUID, Pod>>();
+  readonly #reported = new Map<PodSource, Report>();
 
   constructor(options: PodConfigOptions) {
     this.#options = options;
@@ -34,7 +43,22 @@ export class PodConfig {
 
   /** All pods that the source has now; what it had before and not any more is removed. */
   set(source: PodSource, snapshot: readonly Pod[]): void {
-    this.#reported.set(source, snapshot);
+    this.#reported.set(source, { snapshot, changes: new Map() });
+    this.#options.onReport();
+  }
+
+  /** What the source has changed since it last said something; its pods must have been `set` once. */
+  change(source: PodSource, changes: PodChanges): void {
+    const known = this.#pods.get(source);
+    const report = this.#reported.get(source) ?? { snapshot: null, changes: new Map<PodUID, Pod | null>() };
+    if (!known && !report.snapshot) throw new Error(`the source ${source} told of changes before it told of its pods`);
+    for (const [uid, pod] of changes) {
+      report.changes.delete(uid);
+      // A pod that came and went while nobody took was never there.
+      const wasThere = report.snapshot ? report.snapshot.some((one) => podUID(one) === uid) : known?.has(uid);
+      if (pod || wasThere) report.changes.set(uid, pod);
+    }
+    this.#reported.set(source, report);
     this.#options.onReport();
   }
 
@@ -45,7 +69,9 @@ export class PodConfig {
   take(): PodUpdate[] {
     const taken = [...this.#reported];
     this.#reported.clear();
-    return taken.flatMap(([source, snapshot]) => this.#merge(source, snapshot));
+    return taken.flatMap(([source, { snapshot, changes }]) =>
+      snapshot ? this.#mergeAll(source, withChanges(snapshot, changes)) : this.#mergeChanges(source, changes),
+    );
   }
 
   /** True from the moment at which the first report of the last of all sources was taken. */
@@ -53,13 +79,26 @@ export class PodConfig {
     return this.#options.sources.every((source) => this.#pods.has(source));
   }
 
-  #merge(source: PodSource, snapshot: readonly Pod[]): readonly PodUpdate[] {
+  #mergeAll(source: PodSource, snapshot: readonly Pod[]): readonly PodUpdate[] {
     const known = this.#pods.get(source);
-    const seenAt = new Date(this.#options.clock.now()).toISOString();
-    const { pods, updates, duplicates } = mergePods(known ?? new Map(), source, snapshot, seenAt);
+    const { pods, updates, duplicates } = mergePods(known ?? new Map(), source, snapshot, this.#seenAt());
     for (const pod of duplicates) this.#refuse(pod, source);
     this.#pods.set(source, pods);
     return known || updates.length > 0 ? updates : [{ op: 'ADD', source, pods: [] }];
+  }
+
+  #mergeChanges(source: PodSource, changes: PodChanges): readonly PodUpdate[] {
+    const known = this.#pods.get(source) ?? new Map<PodUID, Pod>();
+    const { pods, updates } = mergeChanges(known, source, changes, this.#seenAt());
+    for (const [uid, pod] of pods) {
+      if (pod) known.set(uid, pod);
+      else known.delete(uid);
+    }
+    return updates;
+  }
+
+  #seenAt(): string {
+    return new Date(this.#options.clock.now()).toISOString();
   }
 
   #refuse(pod: Pod, source: PodSource): void {
@@ -72,6 +111,12 @@ export class PodConfig {
       message: `Error validating pod ${name}_${namespace}(${uid}) from ${source} due to duplicate pod name ${JSON.stringify(name)}, ignoring`,
     });
   }
+}
+
+function withChanges(snapshot: readonly Pod[], changes: PodChanges): readonly Pod[] {
+  if (changes.size === 0) return snapshot;
+  const kept = snapshot.filter((pod) => !changes.has(podUID(pod)));
+  return [...kept, ...[...changes.values()].filter((pod) => pod !== null)];
 }
 
 /**

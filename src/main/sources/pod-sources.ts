@@ -2,6 +2,8 @@
 import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import type { ApiClient } from '../api/api-client.ts';
+import { ApiSource } from './api-source.ts';
 import { manifestFetcher, type Headers } from './fetch-manifest.ts';
 import { FileSource } from './file-source.ts';
 import { HttpSource } from './http-source.ts';
@@ -17,8 +19,8 @@ export interface PodSourcesOptions {
   readonly staticPodURL: string;
   readonly staticPodURLHeader: Headers;
   readonly httpCheckFrequencyMs: number;
-  /** There is an API server, whose pods come through `config.set('api', …)`. */
-  readonly api: boolean;
+  /** Null: standalone. `nodeSynced` as ApiSource says. */
+  readonly api: { readonly client: ApiClient; readonly nodeSynced: Promise<unknown> } | null;
   /** The sync pool's. */
   readonly decode: DecodeManifest;
   /** There may be something to take. Never called before `start` has returned. */
@@ -34,6 +36,7 @@ export class PodSources {
   readonly config: PodConfig;
   readonly #file: FileSource | null;
   readonly #http: HttpSource | null;
+  readonly #api: ApiSource | null;
   readonly #closeFetcher: () => Promise<void>;
 
   private constructor(sources: readonly PodSource[], config: PodConfig, parts: Parts) {
@@ -41,6 +44,7 @@ export class PodSources {
     this.config = config;
     this.#file = parts.file;
     this.#http = parts.http;
+    this.#api = parts.api;
     this.#closeFetcher = parts.closeFetcher;
   }
 
@@ -49,7 +53,7 @@ export class PodSources {
     const used: readonly [PodSource, boolean][] = [
       ['file', staticPodPath !== ''],
       ['http', staticPodURL !== ''],
-      ['api', api],
+      ['api', api !== null],
     ];
     const sources = used.filter(([, isUsed]) => isUsed).map(([source]) => source);
     const config = new PodConfig({ ...options, sources });
@@ -62,7 +66,15 @@ export class PodSources {
             checkFrequencyMs: fileCheckFrequencyMs,
             onPods: (pods) => config.set('file', pods),
           });
-    if (staticPodURL === '') return new PodSources(sources, config, { file, http: null, closeFetcher: async () => {} });
+    const fromApi =
+      api &&
+      ApiSource.start({
+        ...options,
+        ...api,
+        onPods: (pods) => config.set('api', pods),
+        onChanges: (changes) => config.change('api', changes),
+      });
+    if (staticPodURL === '') return new PodSources(sources, config, { file, http: null, api: fromApi, closeFetcher: async () => {} });
     const { fetchManifest, close } = manifestFetcher();
     const http = HttpSource.start({
       ...options,
@@ -72,7 +84,7 @@ export class PodSources {
       fetchManifest,
       onPods: (pods) => config.set('http', pods),
     });
-    return new PodSources(sources, config, { file, http, closeFetcher: close });
+    return new PodSources(sources, config, { file, http, api: fromApi, closeFetcher: close });
   }
 
   /** What has changed since this was last called: see PodConfig. */
@@ -92,7 +104,7 @@ export class PodSources {
 
   /** Stops watching; pods are left as they are. */
   async close(): Promise<void> {
-    await Promise.all([this.#file?.close(), this.#http?.close()]);
+    await Promise.all([this.#file?.close(), this.#http?.close(), this.#api?.close()]);
     await this.#closeFetcher();
   }
 }
@@ -100,5 +112,6 @@ export class PodSources {
 interface Parts {
   readonly file: FileSource | null;
   readonly http: HttpSource | null;
+  readonly api: ApiSource | null;
   readonly closeFetcher: () => Promise<void>;
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { PodConfig, SourcesReady } from '../../../../src/main/sources/pod-config.ts';
 import type { RecordedEvent } from '../../../../src/shared/contracts/pod-sync.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
 
@@ -82,6 +83,74 @@ test('a duplicate name is an event on the pod that is ignored', () => {
       message: 'Error validating pod web_default(two) from file due to duplicate pod name "web", ignoring',
     },
   ]);
+});
+
+const named = (name: string, { uid = `uid-${name}`, resourceVersion = '1', phase = 'Pending' } = {}): Pod => ({
+  metadata: { name, namespace: 'default', uid, resourceVersion },
+  spec: { containers: [] },
+  status: { phase },
+});
+const changes = (...pods: (Pod | PodUID)[]) =>
+  new Map(pods.map((pod) => (typeof pod === 'string' ? ([pod, null] as const) : ([podUID(pod), pod] as const))));
+const taken = (config: PodConfig) => config.take().map(({ op, pods }) => `${op} ${pods.map(({ metadata }) => metadata.uid).join(' ')}`);
+const gone = (name: string) => `uid-${name}` as PodUID;
+
+test('a source that tells what changed is taken at its word, and all other pods stay', () => {
+  const { config, reports } = aPodConfig();
+  config.set('http', [named('a'), named('b'), named('c')]);
+  config.take();
+  config.change('http', changes(named('a', { resourceVersion: '2', phase: 'Running' }), gone('b')));
+  config.change('http', changes(named('d')));
+  assert.equal(reports.count, 3);
+  assert.deepEqual(taken(config), ['REMOVE uid-b', 'ADD uid-d', 'RECONCILE uid-a']);
+  config.change('http', changes(named('b', { uid: 'uid-2' })));
+  assert.deepEqual(taken(config), ['ADD uid-2']);
+  config.set('http', []);
+  assert.deepEqual(taken(config), ['REMOVE uid-a uid-c uid-d uid-2']);
+});
+
+test('a pod that is recreated under its name is removed before it is added', () => {
+  const { config } = aPodConfig();
+  config.set('http', [named('a')]);
+  config.take();
+  config.change('http', changes(named('a', { uid: 'uid-2' }), gone('a')));
+  assert.deepEqual(taken(config), ['REMOVE uid-a', 'ADD uid-2']);
+});
+
+test('of what changes while nobody takes, the last word about each pod counts', () => {
+  const { config } = aPodConfig();
+  config.set('http', [named('a')]);
+  config.change('http', changes(named('b'), gone('a')));
+  assert.deepEqual(taken(config), ['ADD uid-b']);
+  config.change('http', changes(named('short')));
+  config.change('http', changes(gone('short'), named('b', { resourceVersion: '2' })));
+  config.change('http', changes(gone('b')));
+  assert.deepEqual(taken(config), ['REMOVE uid-b']);
+  assert.throws(() => config.change('file', changes(named('a'))), /before it told of its pods/);
+});
+
+test('what happens to one pod costs no look at the others, nor does a list of pods whose versions are known', () => {
+  const { config } = aPodConfig();
+  let looks = 0;
+  const look = <T>(value: T): T => ((looks += 1), value);
+  const spec: Pod['spec'] = new Proxy(
+    { containers: [] },
+    { get: (target, key) => look(Reflect.get(target, key) as unknown), ownKeys: (target) => look(Reflect.ownKeys(target)) },
+  );
+  const all = Array.from({ length: 500 }, (_, index) => named(`p${index}`));
+  config.set(
+    'http',
+    all.map((pod) => ({ ...pod, spec })),
+  );
+  config.take();
+  looks = 0;
+  config.change('http', changes(named('p7', { resourceVersion: '2' })));
+  config.take();
+  const ofOne = looks;
+  assert.ok(ofOne > 0 && ofOne < 20, `${ofOne} looks at the specs of pods of which one may have changed`);
+  config.set('http', [...all.slice(0, 7), named('p7', { resourceVersion: '2' }), ...all.slice(8)]);
+  assert.deepEqual(config.take(), []);
+  assert.equal(looks, ofOne);
 });
 
 test('sources are ready when the loop has handled each', () => {

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiSource } from '../../../../src/main/sources/api-source.ts';
+import { PodConfig } from '../../../../src/main/sources/pod-config.ts';
+import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
+import { apiError, FakeApi, type FakeWatch } from '../../../support/fake-api.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { aLogger } from '../../../support/logger.ts';
+import { aPod } from '../../../support/pods.ts';
+
+const path = '/api/v1/pods';
+const podOf = (name: string, resourceVersion: string, metadata: Partial<Pod['metadata']> = {}) =>
+  aPod({ metadata: { name, uid: `uid-${name}`, resourceVersion, annotations: {}, ...metadata } });
+const synced = (resourceVersion: string) => ({ metadata: { resourceVersion, annotations: { 'k8s.io/initial-events-end': 'true' } } });
+
+function anApiSource(nodeSynced: Promise<unknown> = Promise.resolve()) {
+  const api = new FakeApi();
+  const clock = new FakeClock();
+  const { logger, lines } = aLogger();
+  const config = new PodConfig({ sources: ['api'], onReport: () => {}, onEvent: () => {}, clock, logger });
+  const source = ApiSource.start({
+    client: api,
+    nodeName: 'n1',
+    nodeSynced,
+    onPods: (pods) => config.set('api', pods),
+    onChanges: (changes) => config.change('api', changes),
+    clock,
+    logger,
+  });
+  const taken = () => config.take().map(({ op, pods }) => `${op} ${pods.map(({ metadata }) => metadata.uid).join(' ')}`);
+  return { api, clock, lines, config, source, taken };
+}
+
+async function aSyncedSource(...pods: Pod[]) {
+  const parts = anApiSource();
+  const watch: FakeWatch = await parts.api.nextWatch(path);
+  for (const pod of pods) watch.push('ADDED', pod);
+  watch.push('BOOKMARK', synced('10'));
+  await settle();
+  return { ...parts, watch };
+}
+
+test('the API server is not asked for pods before the node is known, and is not heard before all are', async () => {
+  const node = Promise.withResolvers<void>();
+  const { api, config, source, taken } = anApiSource(node.promise);
+  await settle();
+  assert.deepEqual(api.watches, []);
+  node.resolve();
+  const watch = await api.nextWatch(path);
+  assert.equal(watch.call.query?.['fieldSelector'], 'spec.nodeName=n1');
+  watch.push('ADDED', podOf('a', '1'));
+  await settle();
+  assert.deepEqual(taken(), []);
+  assert.equal(config.seenAllSources(), false);
+  watch.push('BOOKMARK', synced('2'));
+  await settle();
+  assert.deepEqual(taken(), ['ADD uid-a']);
+  assert.equal(config.seenAllSources(), true);
+  await source.close();
+});
+
+test('a node without pods is told as such', async () => {
+  const { source, taken } = await aSyncedSource();
+  assert.deepEqual(taken(), ['ADD ']);
+  await source.close();
+});
+
+test('a pod that is made, changed, asked to end and gone is told so, with the rest of it as it came', async () => {
+  const { watch, source, config, taken } = await aSyncedSource();
+  taken();
+  const pod = { ...podOf('a', '11'), spec: { ...podOf('a', '11').spec, fromTheFuture: 1 } };
+  watch.push('ADDED', pod);
+  await settle();
+  const added = config.take()[0]!.pods[0]!;
+  assert.deepEqual(added.spec, pod.spec);
+  assert.equal(added.metadata.annotations?.['kubernetes.io/config.source'], 'api');
+  watch.push('MODIFIED', { ...pod, metadata: { ...pod.metadata, resourceVersion: '12', labels: { a: 'b' } } });
+  await settle();
+  assert.deepEqual(taken(), ['UPDATE uid-a']);
+  const deletion = { deletionTimestamp: '2026-01-01T00:00:30Z', deletionGracePeriodSeconds: 30 };
+  watch.push('MODIFIED', { ...pod, metadata: { ...pod.metadata, resourceVersion: '13', ...deletion } });
+  await settle();
+  assert.deepEqual(taken(), ['DELETE uid-a']);
+  watch.push('DELETED', { ...pod, metadata: { ...pod.metadata, resourceVersion: '14', ...deletion } });
+  await settle();
+  assert.deepEqual(taken(), ['REMOVE uid-a']);
+  await source.close();
+});
+
+test('a mirror pod comes through with its annotation', async () => {
+  const annotations = { 'kubernetes.io/config.mirror': 'abc', 'kubernetes.io/config.hash': 'abc', 'kubernetes.io/config.source': 'file' };
+  const { source, config } = await aSyncedSource(podOf('static-n1', '5', { annotations }));
+  assert.equal(config.take()[0]!.pods[0]!.metadata.annotations?.['kubernetes.io/config.mirror'], 'abc');
+  await source.close();
+});
+
+test('a cluster that begins anew has other pods under the same names', async () => {
+  const { api, watch, source, taken } = await aSyncedSource(podOf('a', '5'), podOf('b', '6'));
+  taken();
+  watch.fail(apiError(410, 'Expired'));
+  const next = await api.nextWatch(path);
+  next.push('ADDED', podOf('a', '2', { uid: 'uid-new' }));
+  next.push('BOOKMARK', synced('3'));
+  await settle();
+  assert.deepEqual(taken(), ['REMOVE uid-a uid-b', 'ADD uid-new']);
+  await source.close();
+});
+
+test('a pod that came and went in one turn was never there', async () => {
+  const { watch, source, taken } = await aSyncedSource();
+  taken();
+  watch.push('ADDED', podOf('a', '11'));
+  watch.push('DELETED', podOf('a', '12'));
+  await settle();
+  assert.deepEqual(taken(), []);
+  await source.close();
+});
+
+const hostile: readonly [string, Pod][] = [
+  ['a name that leads out of its folder', podOf('../../etc', '11', { uid: 'uid-x' })],
+  ['a UID that leads out of its folder', podOf('x', '11', { uid: '../..' })],
+  ['no namespace', podOf('x', '11', { namespace: undefined as unknown as string })],
+  ['no spec', { ...podOf('x', '11'), spec: null as unknown as Pod['spec'] }],
+];
+for (const [what, pod] of hostile) {
+  test(`a pod with ${what} is ignored by name, and the rest is heard`, async () => {
+    const { watch, source, taken, lines } = await aSyncedSource();
+    taken();
+    watch.push('ADDED', pod);
+    watch.push('ADDED', podOf('b', '12'));
+    await settle();
+    assert.deepEqual(taken(), ['ADD uid-b']);
+    assert.ok(lines.some(({ msg }) => msg === 'Pod of the API server ignored'));
+    await source.close();
+  });
+}
+
+test('a source that is closed before the node is known ends', async () => {
+  const { source, api } = anApiSource(new Promise(() => {}));
+  await source.close();
+  assert.deepEqual(api.watches, []);
+});
