@@ -60,6 +60,10 @@ export class KeyedWork<K> {
     return this.#inFlight.has(key) || this.#urgent.has(key) || this.#waiting.has(key) || this.#backedOff.has(key);
   }
 
+  isInFlight(key: K): boolean {
+    return this.#inFlight.has(key);
+  }
+
   /** Nothing more is begun for the key. */
   forget(key: K): void {
     this.#urgent.delete(key);

@@ -15,7 +15,10 @@ import type { PodManager } from './pod-manager.ts';
 import type { PodStatusCache } from './pod-status-cache.ts';
 import type { PodStatuses } from './pod-statuses.ts';
 import { countPods } from './pod-counts.ts';
-import { runsSomething, type PodWorkers } from './pod-workers.ts';
+import type { PodWorkers } from './pod-workers.ts';
+import { runsSomething } from './runs-something.ts';
+import { isDeleted } from './is-deleted.ts';
+import { isTerminalPhase } from './api-status/phase.ts';
 
 export interface ContainerGcPolicy {
   readonly minAgeMs: number;
@@ -31,6 +34,8 @@ export interface HousekeepingDependencies {
   /** Starts a wanted pod that no worker knows. */
   readonly start: (pod: Pod) => void;
   readonly activePods: () => readonly Pod[];
+  /** Looks at all mirror pods, those without a static pod too; absent without an API server. */
+  readonly reconcileMirrorPods?: () => void;
   /** The UIDs that have a folder below the pods' folder. Must settle. */
   readonly listPodDirectories: () => Promise<readonly PodUID[]>;
   /** Must settle. */
@@ -65,7 +70,7 @@ export class Housekeeping {
 
   /** One round. */
   run(): void {
-    const { podManager, podWorkers, cache, statuses, activePods, start, clock, logger } = this.#deps;
+    const { podManager, podWorkers, cache, statuses, activePods, start, reconcileMirrorPods, clock, logger } = this.#deps;
     const desired = podManager.uids();
     const known = podWorkers.syncKnownPods(desired);
     const active = activePods();
@@ -78,10 +83,16 @@ export class Housekeeping {
       podWorkers.terminateRuntimePod(status);
       orphanedRuntimePods.inc();
     }
+    for (const pod of podManager.all()) {
+      const uid = podUID(pod);
+      const isRefused = isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase);
+      if (isDeleted(pod) && isRefused && !podWorkers.isKnown(uid)) podWorkers.finish(pod);
+    }
+    reconcileMirrorPods?.();
     for (const uid of statuses.uids()) {
       if (!desired.has(uid) && !podWorkers.isKnown(uid)) statuses.forget(uid);
     }
-    countPods(podManager.all(), active, known.values());
+    countPods(podManager.all(), active, podManager.mirrors(), known.values());
     const nowMs = clock.monotonic();
     if (nowMs >= this.#directoriesAtMs) this.#cleanUpDirectories(nowMs);
     if (nowMs >= this.#collectAtMs) this.#collect(nowMs);

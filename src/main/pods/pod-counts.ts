@@ -1,6 +1,6 @@
 /** The gauges of how many pods there are, set anew by each round of housekeeping. Upstream: HandlePodCleanups. */
 import type { Pod } from '../../shared/kubernetes/api.ts';
-import { activePods, desiredPods, workingPods } from '../../shared/metrics/definitions/pods.ts';
+import { activePods, desiredPods, managedEphemeralContainers, mirrorPods, workingPods } from '../../shared/metrics/definitions/pods.ts';
 import type { KnownPod } from './pod-workers.ts';
 import { isStaticPod } from './static-pod.ts';
 
@@ -14,7 +14,9 @@ const combinations = [
   { config: 'runtime_only', static: 'unknown' },
 ] as const;
 
-export function countPods(desired: readonly Pod[], active: readonly Pod[], known: Iterable<KnownPod>): void {
+export function countPods(desired: readonly Pod[], active: readonly Pod[], mirrors: readonly Pod[], known: Iterable<KnownPod>): void {
+  mirrorPods.set(mirrors.length);
+  managedEphemeralContainers.set(desired.reduce((count, { spec }) => count + (spec.ephemeralContainers?.length ?? 0), 0));
   for (const [gauge, pods] of [
     [desiredPods, desired],
     [activePods, active],

@@ -1,28 +1,96 @@
 /**
  * The pods that the sources want, by UID and by full name: the desired state, and nothing about what runs (pod-workers.ts knows
- * that). Upstream: pkg/kubelet/pod/pod_manager.go. Mirror pods (a static pod's image in the API server) will be told apart here.
+ * that). Mirror pods are kept apart: they are never run, and lead to their static pod by name. Upstream: pkg/kubelet/pod/pod_manager.go.
  */
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podFullName, podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { isMirrorPod } from './mirror-pod.ts';
+import { isStaticPod } from './static-pod.ts';
+
+/** A pod, or a mirror pod, was set or removed. */
+export type PodListener = (pod: Pod, change: 'set' | 'removed') => void;
 
 export class PodManager {
+  readonly #pods = new Shelf();
+  readonly #mirrors = new Shelf();
+  readonly #listeners: PodListener[] = [];
+
+  /** Tells of every change from now on, after it was made. */
+  onChange(listener: PodListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Adds the pod, or replaces the one with its UID. */
+  set(pod: Pod): void {
+    (isMirrorPod(pod) ? this.#mirrors : this.#pods).set(pod);
+    for (const listener of this.#listeners) listener(pod, 'set');
+  }
+
+  remove(uid: PodUID): void {
+    const pod = this.#pods.remove(uid) ?? this.#mirrors.remove(uid);
+    if (pod) for (const listener of this.#listeners) listener(pod, 'removed');
+  }
+
+  /** Never a mirror pod. */
+  get(uid: PodUID): Pod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  /** Never a mirror pod. */
+  getByFullName(fullName: string): Pod | undefined {
+    return this.#pods.getByFullName(fullName);
+  }
+
+  /** In the order in which they came; without mirror pods. */
+  all(): Pod[] {
+    return this.#pods.all();
+  }
+
+  /** Without those of mirror pods. */
+  uids(): ReadonlySet<PodUID> {
+    return new Set(this.#pods.uids());
+  }
+
+  mirrors(): Pod[] {
+    return this.#mirrors.all();
+  }
+
+  getMirror(fullName: string): Pod | undefined {
+    return this.#mirrors.getByFullName(fullName);
+  }
+
+  /** The mirror pod that has the static pod's name, of whichever manifest it is; undefined for a pod that is not static. */
+  mirrorOf(pod: Pod): Pod | undefined {
+    return isStaticPod(pod) ? this.getMirror(podFullName(pod)) : undefined;
+  }
+
+  /** A mirror pod's UID to that of its static pod; any other stays as it is (upstream: TranslatePodUID). */
+  translate(uid: PodUID): PodUID {
+    const mirror = this.#mirrors.get(uid);
+    const pod = mirror && this.getByFullName(podFullName(mirror));
+    return pod ? podUID(pod) : uid;
+  }
+}
+
+/** Pods by UID and by full name. */
+class Shelf {
   readonly #byUID = new Map<PodUID, Pod>();
   readonly #uidByFullName = new Map<string, PodUID>();
 
-  /** Adds the pod, or replaces the one with its UID. */
   set(pod: Pod): void {
     const uid = podUID(pod);
     this.#byUID.set(uid, pod);
     this.#uidByFullName.set(podFullName(pod), uid);
   }
 
-  remove(uid: PodUID): void {
+  remove(uid: PodUID): Pod | undefined {
     const pod = this.#byUID.get(uid);
-    if (!pod) return;
+    if (!pod) return undefined;
     this.#byUID.delete(uid);
-    // A static pod that changed has a new UID under the same name by now: that one stays.
+    // A pod that was made anew has a new UID under the same name by now: that one stays.
     const fullName = podFullName(pod);
     if (this.#uidByFullName.get(fullName) === uid) this.#uidByFullName.delete(fullName);
+    return pod;
   }
 
   get(uid: PodUID): Pod | undefined {
@@ -34,12 +102,11 @@ export class PodManager {
     return uid === undefined ? undefined : this.#byUID.get(uid);
   }
 
-  /** In the order in which they came. */
   all(): Pod[] {
     return [...this.#byUID.values()];
   }
 
-  uids(): ReadonlySet<PodUID> {
-    return new Set(this.#byUID.keys());
+  uids(): IterableIterator<PodUID> {
+    return this.#byUID.keys();
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The API status of every pod, made anew whenever more is known of it: what `/pods` shows, what admission looks at, and what the
- * status manager will send to the API server. Standalone, it is kept in memory alone. Upstream: the cache of
+ * status manager sends to the API server, to which each change is handed on. Standalone, it is kept in memory alone. Upstream: the cache of
  * pkg/kubelet/status/status_manager.go and the reason cache of pkg/kubelet/reason_cache.go.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -14,32 +14,61 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { podStartDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { generateApiPodStatus } from './api-status/index.ts';
+import { isTerminalPhase } from './api-status/phase.ts';
+import { illegalTransition } from './api-status/state-transitions.ts';
 import { toApiTime } from './api-status/time.ts';
+import { waitingReasonsOf } from './api-status/waiting-reasons.ts';
 import { countTerminations } from './count-terminations.ts';
 import { firstSeenMs } from './first-seen.ts';
 import type { PodLifecycle } from './pod-lifecycle.ts';
+import { runsSomething } from './runs-something.ts';
 
 export interface FailedPod {
   readonly reason: string;
   readonly message: string;
+  /** The pod is disrupted, not at fault: what its condition DisruptionTarget says. */
+  readonly disruption?: { readonly reason: string; readonly message: string };
+}
+
+/** A pod's status with what decides when it may be told. */
+export interface StatusUpdate {
+  readonly pod: Pod;
+  readonly status: PodStatus;
+  /** One of its containers may still run. */
+  readonly mayRun: boolean;
+  /** Nothing is left of it on this node: containers, volumes and cgroup are gone. */
+  readonly isFinished: boolean;
+}
+
+/** Who is told of each change: the status manager. Must not throw. */
+export interface PodStatusSink {
+  set(update: StatusUpdate): void;
+  /** Nothing is known of the pod any more. */
+  forget(uid: PodUID): void;
 }
 
 interface Entry {
   status: PodStatus;
   /** Why containers do not run, from the last task that said so. */
   waiting: PodSyncReport['waiting'];
-  /** It ends as Failed for this reason, whatever its containers say. */
-  failed?: FailedPod;
+  mayRun: boolean;
+  isFinished: boolean;
+  /** What was known of the pod before this kubelet has gone into it. */
+  isBased: boolean;
 }
 
 export interface PodStatusesDependencies {
   readonly node: () => Pick<NodeFacts, 'hostIPs' | 'runtimeName'>;
+  /** A static pod's mirror in the API server: what an earlier kubelet said of the pod is there. */
+  readonly mirrorOf?: (pod: Pod) => Pod | undefined;
+  readonly sink?: PodStatusSink;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 export class PodStatuses {
   readonly #entries = new Map<PodUID, Entry>();
+  readonly #failed = new Map<PodUID, FailedPod>();
   readonly #deps: PodStatusesDependencies;
 
   constructor(dependencies: PodStatusesDependencies) {
@@ -54,34 +83,29 @@ export class PodStatuses {
   refresh(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
     const uid = podUID(pod);
     const entry = this.#entries.get(uid);
-    const { node, clock, logger } = this.#deps;
-    const next = generateApiPodStatus({
-      pod,
-      status,
-      previous: entry?.status,
-      waiting: entry?.waiting ?? {},
-      node: node(),
-      lifecycle: {
-        terminating: lifecycle.state !== 'syncing',
-        terminated: lifecycle.state === 'terminated',
-        ...(entry?.failed ? { failed: entry.failed } : {}),
-      },
-      nowMs: clock.now(),
-    });
-    if (entry && isDeepStrictEqual(entry.status, next)) return entry.status;
-    countTerminations(entry?.status, next);
-    if (entry?.status.phase !== next.phase) {
-      const { namespace, name } = pod.metadata;
-      logger.info({ pod: `${namespace}/${name}`, podUID: uid, from: entry?.status.phase, to: next.phase }, 'Pod phase changed');
-      const seenAtMs = firstSeenMs(pod);
-      // A pod that runs since before this kubelet started was not started by it.
-      if (entry?.status.phase === 'Pending' && next.phase === 'Running' && seenAtMs > 0) {
-        podStartDuration.observe((clock.now() - seenAtMs) / 1000);
-      }
+    const before = entry?.status ?? this.#known(pod);
+    const next = this.#generate(pod, status, lifecycle, entry);
+    const problem = illegalTransition(before, next, pod.spec);
+    if (problem !== null) {
+      this.#log(pod).error({ err: problem }, 'Status update on pod aborted');
+      return before ?? next;
     }
-    if (entry) entry.status = next;
-    else this.#entries.set(uid, { status: next, waiting: {} });
+    const mayRun = lifecycle.state !== 'terminated' && (lifecycle.started || runsSomething(status));
+    if (entry && entry.mayRun === mayRun && isDeepStrictEqual(entry.status, next)) return entry.status;
+    countTerminations(before, next);
+    if (before?.phase !== next.phase) this.#onPhase(pod, entry?.status.phase, next.phase);
+    const fresh = { waiting: waitingReasonsOf(before), isFinished: false, isBased: before?.startTime !== undefined };
+    this.#keep(pod, { ...fresh, ...entry, status: next, mayRun });
     return next;
+  }
+
+  /** Nothing is left of the pod on this node. Its status is as it was said last, also by an earlier kubelet, if that was the last word. */
+  finish(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): void {
+    const uid = podUID(pod);
+    const known = this.get(uid) ?? pod.status;
+    const isLastWord = isTerminalPhase(known?.phase) && !known.containerStatuses?.some(({ state }) => state?.running);
+    const last = isLastWord ? known : this.refresh(pod, status, lifecycle);
+    this.#keep(pod, { waiting: {}, isBased: true, ...this.#entries.get(uid), status: last, mayRun: false, isFinished: true });
   }
 
   /** What the last task said of the containers that do not run. Takes effect with the next refresh. */
@@ -90,25 +114,90 @@ export class PodStatuses {
     if (entry) entry.waiting = waiting;
   }
 
-  /** From the next refresh on the pod is Failed for this reason (an eviction). */
+  /** From the next refresh on the pod is Failed for this reason (an eviction, a deadline). */
   setFailed(uid: PodUID, failed: FailedPod): void {
-    const entry = this.#entries.get(uid);
-    if (entry) entry.failed = failed;
+    this.#failed.set(uid, failed);
   }
 
   /** A pod that was not admitted: it never runs. Upstream: rejectPod. */
   reject(pod: Pod, { reason, message }: FailedPod): void {
     const startTime = toApiTime(this.#deps.clock.now());
-    const status: PodStatus = { phase: 'Failed', reason, message: `Pod was rejected: ${message}`, startTime, qosClass: qosClass(pod) };
-    this.#entries.set(podUID(pod), { status, waiting: {} });
+    const { generation } = pod.metadata;
+    const status: PodStatus = {
+      ...(generation ? { observedGeneration: generation } : {}),
+      phase: 'Failed',
+      reason,
+      message: `Pod was rejected: ${message}`,
+      startTime,
+      qosClass: qosClass(pod),
+    };
+    this.#keep(pod, { status, waiting: {}, mayRun: false, isFinished: false, isBased: true });
+  }
+
+  /**
+   * What an earlier kubelet said of a static pod has come after this one's first word: start time and transition times hold on. True when
+   * the status is to be made anew.
+   */
+  rebase(uid: PodUID, known: PodStatus | undefined): boolean {
+    const entry = this.#entries.get(uid);
+    if (!entry || entry.isBased || known?.startTime === undefined) return false;
+    entry.isBased = true;
+    entry.status = known;
+    return true;
   }
 
   forget(uid: PodUID): void {
     this.#entries.delete(uid);
+    this.#failed.delete(uid);
+    this.#deps.sink?.forget(uid);
   }
 
   /** Those of which a status is kept. */
   uids(): IterableIterator<PodUID> {
     return this.#entries.keys();
+  }
+
+  #generate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle, entry: Entry | undefined): PodStatus {
+    const { node, clock } = this.#deps;
+    const failed = this.#failed.get(podUID(pod));
+    return generateApiPodStatus({
+      pod,
+      status,
+      previous: entry?.status ?? this.#deps.mirrorOf?.(pod)?.status,
+      // What an earlier kubelet said holds until a task of this one has tried.
+      waiting: entry?.waiting ?? waitingReasonsOf(this.#known(pod)),
+      node: node(),
+      lifecycle: {
+        terminating: lifecycle.state !== 'syncing',
+        terminated: lifecycle.state === 'terminated',
+        ...(failed ? { failed } : {}),
+      },
+      nowMs: clock.now(),
+    });
+  }
+
+  /** What the API server has of a pod of which nothing was said yet. */
+  #known(pod: Pod): PodStatus | undefined {
+    return this.#deps.mirrorOf?.(pod)?.status ?? pod.status;
+  }
+
+  #keep(pod: Pod, entry: Entry): void {
+    this.#entries.set(podUID(pod), entry);
+    const { status, mayRun, isFinished } = entry;
+    this.#deps.sink?.set({ pod, status, mayRun, isFinished });
+  }
+
+  #onPhase(pod: Pod, from: string | undefined, to: string | undefined): void {
+    this.#log(pod).info({ from, to }, 'Pod phase changed');
+    const seenAtMs = firstSeenMs(pod);
+    // A pod that runs since before this kubelet started was not started by it.
+    if (from === 'Pending' && to === 'Running' && seenAtMs > 0) {
+      podStartDuration.observe((this.#deps.clock.now() - seenAtMs) / 1000);
+    }
+  }
+
+  #log(pod: Pod): Logger {
+    const { namespace, name, uid } = pod.metadata;
+    return this.#deps.logger.child({ pod: `${namespace}/${name}`, podUID: uid });
   }
 }

@@ -9,6 +9,8 @@ import type { PodUpdate } from '../sources/index.ts';
 import { countRejection, type AdmitHandler } from './admission.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference, type EventSink } from './events.ts';
+import { isDeleted } from './is-deleted.ts';
+import { isMirrorPod } from './mirror-pod.ts';
 import type { PodManager } from './pod-manager.ts';
 import type { FailedPod, PodStatuses } from './pod-statuses.ts';
 import type { PodWorkers } from './pod-workers.ts';
@@ -52,14 +54,16 @@ export class PodUpdates {
   add(pods: readonly Pod[]): void {
     for (const pod of pods.toSorted(byCreation)) {
       this.#deps.podManager.set(pod);
-      this.start(pod);
+      // A mirror pod is never run: whoever looks after it listens to the pod manager.
+      if (!isMirrorPod(pod)) this.start(pod);
     }
   }
 
   /** Of a pod that is wanted: admits it, unless it is ending already, and hands it to its worker. */
   start(pod: Pod): void {
     const { podWorkers, statuses, events } = this.#deps;
-    if (!podWorkers.isTerminationRequested(podUID(pod)) && !isTerminalPhase(pod.status?.phase)) {
+    const isEnding = podWorkers.isTerminationRequested(podUID(pod)) || isDeleted(pod) || isTerminalPhase(pod.status?.phase);
+    if (!isEnding) {
       const refusal = this.#refusal(pod);
       if (refusal) {
         events.record({ object: podReference(pod), type: 'Warning', ...refusal });
@@ -83,6 +87,7 @@ export class PodUpdates {
     const { podManager, podWorkers, sourcesReady, logger } = this.#deps;
     for (const pod of pods) {
       podManager.remove(podUID(pod));
+      if (isMirrorPod(pod)) continue;
       if (sourcesReady()) podWorkers.remove(pod);
       // Housekeeping ends it once every source has reported: another one may still want it.
       else logger.debug({ pod: `${pod.metadata.namespace}/${pod.metadata.name}` }, 'Not deleting a pod before every source has reported');
@@ -91,7 +96,10 @@ export class PodUpdates {
 
   /** Only the status differs from what the source has. */
   reconcile(pods: readonly Pod[]): void {
-    for (const pod of pods) this.#deps.podManager.set(pod);
+    for (const pod of pods) {
+      this.#deps.podManager.set(pod);
+      this.#deps.podWorkers.reconcile(pod);
+    }
   }
 
   /** Pods that use the node's resources or may do so: not ended, not rejected. Upstream: filterOutInactivePods. */

@@ -1,6 +1,7 @@
 /** What a pod worker is given, and whom it tells what became of its pod. */
 import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import type { PodStatus } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -35,6 +36,8 @@ export interface PodWorkerDependencies {
 export interface PodWorkerOwner {
   /** Whether a pod that has not started may do so now; if not, it is woken when its turn comes. */
   mayStart(worker: PodWorker): boolean;
+  /** The pod is about to be synced, with this status. It may be ended by this. */
+  onStatus(worker: PodWorker, status: PodStatus): void;
   onTerminated(worker: PodWorker): void;
   onFinished(worker: PodWorker): void;
   onCleanedUp(worker: PodWorker): void;

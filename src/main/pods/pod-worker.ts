@@ -158,6 +158,8 @@ export class PodWorker {
       this.apply({ type: 'completed' });
       return true;
     }
+    this.#owner.onStatus(this, apiStatus);
+    if (this.#lifecycle.state !== 'syncing') return true;
     const result = await this.#runTask({
       kind: 'sync',
       podUID: uid,
@@ -192,6 +194,7 @@ export class PodWorker {
     if (!lifecycle.started && status === null) {
       this.apply({ type: 'neverStarted' });
       this.#owner.onTerminated(this);
+      if (pod) this.#deps.statuses.finish(pod, null, this.#lifecycle);
       this.#owner.onFinished(this);
       return false;
     }
@@ -237,6 +240,7 @@ export class PodWorker {
       }
     }
     this.apply({ type: 'cleanedUp' });
+    if (pod) this.#deps.statuses.finish(pod, this.#deps.cache.get(uid), this.#lifecycle);
     this.#owner.onFinished(this);
     return false;
   }

@@ -5,12 +5,16 @@
  */
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { ActiveDeadlines, deadlineExceeded } from './active-deadlines.ts';
+import { podReference } from './events.ts';
+import { isDeleted } from './is-deleted.ts';
 import { firstSeen, type PodFacts, type PodLifecycle } from './pod-lifecycle.ts';
 import type { FailedPod } from './pod-statuses.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { PodWorker } from './pod-worker.ts';
+import { runsSomething } from './runs-something.ts';
 import { isStaticPod } from './static-pod.ts';
 import { StaticPodOrder } from './static-pod-order.ts';
 
@@ -44,10 +48,12 @@ export class PodWorkers implements PodWorkerOwner {
   readonly #order = new StaticPodOrder();
   readonly #terminationWaiters = new Map<PodUID, Set<() => void>>();
   readonly #deps: PodWorkersDependencies;
+  readonly #deadlines: ActiveDeadlines;
   #closed = false;
 
   constructor(dependencies: PodWorkersDependencies) {
     this.#deps = dependencies;
+    this.#deadlines = new ActiveDeadlines({ clock: dependencies.clock, onExceeded: (uid) => this.#onDeadline(uid) });
   }
 
   /** A source has the pod, new or changed. */
@@ -67,6 +73,20 @@ export class PodWorkers implements PodWorkerOwner {
     worker.wake();
   }
 
+  /** Only its status differs from what its source had: conditions of others, which readiness gates ask for. It is not synced for that. */
+  reconcile(pod: Pod): void {
+    const worker = this.#workers.get(podUID(pod));
+    if (worker?.lifecycle.state !== 'syncing') return;
+    worker.pod = pod;
+    if (pod.spec.readinessGates?.length) worker.refreshStatus();
+  }
+
+  /** A pod that was deleted, and that never had a worker since it was refused: nothing is left to do but to clean up after it. */
+  finish(pod: Pod): void {
+    if (this.#closed || this.#workers.has(podUID(pod))) return;
+    this.#add(pod, { state: 'terminated', finished: false, deleted: true, evicted: false, restartRequested: false }).wake();
+  }
+
   /** No source has the pod any more. */
   remove(pod: Pod): void {
     const worker = this.#workers.get(podUID(pod));
@@ -76,7 +96,8 @@ export class PodWorkers implements PodWorkerOwner {
 
   /**
    * Ends the pod (an eviction, a node shutdown) and waits until none of its containers runs. Rejects with ExceededGracePeriod when
-   * that takes half as long again as the grace period, and at least 10 s; the pod's end goes on all the same.
+   * that takes half as long again as the grace period, and at least 10 s; the pod's end goes on all the same. What it ends for is
+   * shown from now on, its phase when nothing runs any more.
    */
   async kill(uid: PodUID, { evicted, gracePeriodOverrideSeconds, failed }: KillPodOptions): Promise<void> {
     const worker = this.#workers.get(uid);
@@ -147,6 +168,16 @@ export class PodWorkers implements PodWorkerOwner {
     return state !== undefined && state !== 'syncing';
   }
 
+  /** A static pod of this name has not ended yet (upstream: IsPodForMirrorPodTerminatingByFullName). */
+  isStaticPodEnding(fullName: string): boolean {
+    return this.#workers
+      .values()
+      .some(
+        ({ isStatic, fullName: name, lifecycle }) =>
+          isStatic && name === fullName && !(lifecycle.state === 'terminated' && lifecycle.finished),
+      );
+  }
+
   isKnownTerminated(uid: PodUID): boolean {
     return this.#workers.get(uid)?.lifecycle.state === 'terminated';
   }
@@ -171,6 +202,7 @@ export class PodWorkers implements PodWorkerOwner {
   /** Stops every task where it does no harm; resolves when none is under way. Pods keep running. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#deadlines.close();
     await Promise.all(this.#workers.values().map((worker) => worker.close()));
   }
 
@@ -179,7 +211,12 @@ export class PodWorkers implements PodWorkerOwner {
     return this.#order.tryStart(worker.fullName, worker.uid);
   }
 
+  onStatus(worker: PodWorker, status: PodStatus): void {
+    if (worker.pod) this.#deadlines.watch(worker.pod, status.startTime);
+  }
+
   onTerminated(worker: PodWorker): void {
+    this.#deadlines.forget(worker.uid);
     for (const resolve of this.#terminationWaiters.get(worker.uid) ?? []) resolve();
     this.#terminationWaiters.delete(worker.uid);
   }
@@ -210,6 +247,15 @@ export class PodWorkers implements PodWorkerOwner {
     return worker;
   }
 
+  #onDeadline(uid: PodUID): void {
+    const worker = this.#workers.get(uid);
+    if (!worker?.pod || worker.lifecycle.state !== 'syncing') return;
+    this.#deps.events.record({ object: podReference(worker.pod), type: 'Normal', ...deadlineExceeded });
+    this.kill(uid, { evicted: false, gracePeriodOverrideSeconds: null, failed: deadlineExceeded }).catch((err: unknown) =>
+      this.#deps.logger.warn({ err, podUID: uid }, 'Pod did not end in time after its deadline'),
+    );
+  }
+
   #terminated(uid: PodUID, timeoutMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiters = this.#terminationWaiters.get(uid) ?? new Set();
@@ -228,17 +274,10 @@ export class PodWorkers implements PodWorkerOwner {
 }
 
 function podFacts(pod: Pod): PodFacts {
-  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
   return {
-    deletionRequested: deletionTimestamp !== undefined && deletionTimestamp !== null,
-    deletionGracePeriodSeconds: deletionGracePeriodSeconds ?? null,
+    deletionRequested: isDeleted(pod),
+    deletionGracePeriodSeconds: pod.metadata.deletionGracePeriodSeconds ?? null,
     terminationGracePeriodSeconds: pod.spec.terminationGracePeriodSeconds ?? null,
     phaseTerminal: pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed',
   };
-}
-
-/** A container runs, or a sandbox is ready. */
-export function runsSomething(status: RuntimePodStatus | null): boolean {
-  if (!status) return false;
-  return status.containers.some(({ state }) => state === 'running') || status.sandboxes.some(({ state }) => state === 'ready');
 }

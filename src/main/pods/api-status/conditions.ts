@@ -8,17 +8,21 @@ import { podSandboxChanged } from '../../../shared/kubernetes/pod-sandbox.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { allContainersRestartingVerdict, couldRestartAll } from './restart-all.ts';
 
-/** Upstream types.PodConditionsByKubelet, with those behind gates that are on by default. */
-const ownedTypes = new Set([
+/**
+ * Those that nobody else writes: upstream types.PodConditionsByKubelet, with those behind gates that are on by default, and without the
+ * two of a resize, which stay as they are found.
+ */
+export const ownConditionTypes: ReadonlySet<string> = new Set([
   'PodScheduled',
   'Ready',
   'Initialized',
   'ContainersReady',
   'PodReadyToStartContainers',
-  'PodResizeInProgress',
-  'PodResizePending',
   'AllContainersRestarting',
 ]);
+
+/** Written by whoever ends the pod, the kubelet among them (upstream: PodConditionSharedByKubelet). */
+export const disruptionTarget = 'DisruptionTarget';
 
 export interface ConditionsInput {
   readonly pod: Pod;
@@ -30,16 +34,18 @@ export interface ConditionsInput {
   readonly restarting: boolean;
   /** Gate RestartAllContainersOnContainerExits. */
   readonly restartAllContainers: boolean;
+  /** Why this kubelet ends the pod (an eviction, a node shutdown). */
+  readonly disruption?: { readonly reason: string; readonly message: string } | undefined;
   readonly now: string;
 }
 
 type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
 
 export function generateConditions(input: ConditionsInput): PodCondition[] {
-  const { pod, status, before, phase, restarting } = input;
-  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !ownedTypes.has(type));
-  const disruption = before?.conditions?.find(({ type }) => type === 'DisruptionTarget');
-  const others = disruption ? [...foreign.filter(({ type }) => type !== 'DisruptionTarget'), disruption] : foreign;
+  const { pod, status, phase, restarting } = input;
+  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !ownConditionTypes.has(type));
+  const disruption = disruptionOf(input);
+  const others = disruption ? [...foreign.filter(({ type }) => type !== disruptionTarget), disruption] : foreign;
   const containersReady = containersReadyVerdict(input);
   const own: readonly (readonly [string, Verdict])[] = [
     ['PodReadyToStartContainers', { status: podSandboxChanged(pod, status).changed ? 'False' : 'True' }],
@@ -52,6 +58,13 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
       : []),
   ];
   return [...others, ...own.map(([type, verdict]) => toCondition(type, verdict, input))];
+}
+
+/** Once said, it stays. */
+function disruptionOf(input: ConditionsInput): PodCondition | undefined {
+  const { disruption, before } = input;
+  if (disruption) return toCondition(disruptionTarget, { status: 'True', ...disruption }, input);
+  return before?.conditions?.find(({ type }) => type === disruptionTarget);
 }
 
 function toCondition(type: string, verdict: Verdict, { pod, before, now }: ConditionsInput): PodCondition {

@@ -11,8 +11,10 @@ import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { generateConditions } from './conditions.ts';
 import { generateContainerStatuses, type WaitingReasons } from './container-statuses.ts';
 import { computePhase, isTerminalPhase } from './phase.ts';
+import { isStaticPod } from '../static-pod.ts';
 import { podAddresses } from './pod-addresses.ts';
 import { isRestartingAll } from './restart-all.ts';
+import { withShortMessages } from './termination-messages.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
 import { toApiTime } from './time.ts';
 
@@ -30,8 +32,12 @@ export interface ApiStatusInput {
     readonly terminating: boolean;
     /** And none of them runs any more. */
     readonly terminated: boolean;
-    /** It is to end as Failed for this reason (an eviction, a deadline). */
-    readonly failed?: { readonly reason: string; readonly message: string };
+    /** It is to end as Failed for this reason (an eviction, a deadline); `disruption` is its condition DisruptionTarget, if it is one. */
+    readonly failed?: {
+      readonly reason: string;
+      readonly message: string;
+      readonly disruption?: { readonly reason: string; readonly message: string };
+    };
   };
   /** Gate RestartAllContainersOnContainerExits; absent: on, as in v1.36. */
   readonly restartAllContainers?: boolean;
@@ -45,20 +51,23 @@ export function generateApiPodStatus(input: ApiStatusInput): PodStatus {
   const containers = containerStatuses({ ...input, restarting }, before);
   const all = [...containers.containerStatuses, ...containers.initContainerStatuses];
   const computed = computePhase(pod, all, lifecycle.terminating, hasStartedRegularContainer(input));
-  const phase = lifecycle.failed ? 'Failed' : keepTerminal(computed, before?.phase, pod.status?.phase);
+  const phase = phaseOf(input, computed, before?.phase);
   const now = toApiTime(input.nowMs);
-  return {
+  const disruption = lifecycle.failed?.disruption;
+  return withShortMessages(pod, {
     ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
     phase,
-    conditions: generateConditions({ ...input, before, statuses: all, phase, restarting, restartAllContainers, now }),
+    conditions: generateConditions({ ...input, before, statuses: all, phase, restarting, restartAllContainers, disruption, now }),
     ...reasonOf(input, phase, before),
+    // The sandbox of a pod that ends goes before the pod does.
+    ...(lifecycle.terminating && before?.podIP ? { podIP: before.podIP, podIPs: before.podIPs ?? [{ ip: before.podIP }] } : {}),
     ...podAddresses(pod, status, input.node.hostIPs),
     startTime: before?.startTime ?? now,
     ...(containers.initContainerStatuses.length > 0 ? { initContainerStatuses: containers.initContainerStatuses } : {}),
     containerStatuses: containers.containerStatuses,
     ...(containers.ephemeralContainerStatuses.length > 0 ? { ephemeralContainerStatuses: containers.ephemeralContainerStatuses } : {}),
     qosClass: before?.qosClass ?? qosClass(pod),
-  };
+  });
 }
 
 type ContainerStatuses = Record<'initContainerStatuses' | 'containerStatuses' | 'ephemeralContainerStatuses', readonly ContainerStatus[]>;
@@ -78,10 +87,14 @@ function containerStatuses(input: ApiStatusInput & { readonly restarting: boolea
   return input.lifecycle.terminated ? { ...statuses, ...toTerminatedStatuses(input.pod, statuses) } : statuses;
 }
 
-/** A pod never leaves a terminal phase, whoever said it. */
-function keepTerminal(computed: string, before: string | undefined, api: string | undefined): string {
+/** A pod never leaves a terminal phase, whoever said it; and one of which nothing is left to run has one, if it is not a static pod (upstream TerminatePod). */
+function phaseOf({ pod, lifecycle }: ApiStatusInput, computed: string, before: string | undefined): string {
+  const api = pod.status?.phase;
   if (isTerminalPhase(api)) return api;
-  return isTerminalPhase(before) && !isTerminalPhase(computed) ? before : computed;
+  if (lifecycle.failed) return 'Failed';
+  if (isTerminalPhase(computed)) return computed;
+  if (isTerminalPhase(before)) return before;
+  return lifecycle.terminated && !isStaticPod(pod) ? 'Failed' : computed;
 }
 
 function reasonOf(
@@ -91,7 +104,7 @@ function reasonOf(
 ): Pick<PodStatus, 'reason' | 'message'> {
   const terminal = isTerminalPhase(phase);
   const source =
-    lifecycle.failed ??
+    (phase === 'Failed' ? lifecycle.failed : undefined) ??
     (terminal && before?.phase === phase ? before : undefined) ??
     (terminal ? undefined : status?.failure) ??
     withPhase(pod.status, phase);

@@ -54,6 +54,20 @@ export const terminatedContainers = counter('kubelet_terminated_containers_total
   'exit_code',
   'reason',
 ]);
+export const podStatusSyncDuration = histogram(
+  'kubelet_pod_status_sync_duration_seconds',
+  'Duration in seconds to sync a pod status update. Measures time from detection of a change to pod status until the API is successfully updated for that pod, even if multiple intevening changes to pod status occur.',
+  [],
+  [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60],
+);
+export const mirrorPods = gauge(
+  'kubelet_mirror_pods',
+  'The number of mirror pods the kubelet will try to create (one per admitted static pod)',
+);
+export const managedEphemeralContainers = gauge(
+  'kubelet_managed_ephemeral_containers',
+  'Current number of ephemeral containers in pods managed by this kubelet.',
+);
 
 export const startPermitLimit = gauge(
   'kubelet_start_permits_limit',

@@ -1,0 +1,58 @@
+/**
+ * When a status is sent: pure. Each change goes out at once, but for two kinds that the next one overtakes within moments, which wait a
+ * little for it, so that a pod's start and its end cost one request each and not one for every step:
+ *
+ *  - the steps of a pod's start: its sandbox is there, this container runs and that one is still being created, an init container is done.
+ *    As soon as one of them fails, or the phase changes, or somebody deletes the pod, nothing waits;
+ *  - the end of the last container of a pod whose phase may not be told yet, since its remains are still being taken away.
+ */
+import type { ContainerStatus, Pod, PodStatus } from '../../shared/kubernetes/api.ts';
+import { isTerminalPhase } from '../pods/api-status/phase.ts';
+import { isDeleted } from '../pods/is-deleted.ts';
+
+/**
+ * How long such a change waits at most. On two cores the last pods of a burst of 100 take some 700 ms from sandbox to running; what a
+ * user misses meanwhile is an address, and a condition that says that a start is under way.
+ */
+export const stepHoldMs = 1000;
+
+/** `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows. */
+export function mayWait(base: Pod, next: PodStatus, own: PodStatus): boolean {
+  if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return true;
+  const before = base.status ?? {};
+  // The first word on a pod says that the kubelet has taken it.
+  if (before.startTime === undefined || before.phase !== 'Pending' || next.phase !== 'Pending') return false;
+  if (next.reason || next.message || isDeleted(base)) return false;
+  const lists = ['initContainerStatuses', 'containerStatuses'] as const;
+  return lists.every((list) => (next[list] ?? []).every((status) => isStartingWell(status, before[list])));
+}
+
+/** Reasons of a container whose turn has not come; none: it was created. */
+const startingReasons: ReadonlySet<string | undefined> = new Set([undefined, 'ContainerCreating', 'PodInitializing']);
+
+function isStartingWell({ name, state, restartCount }: ContainerStatus, before: readonly ContainerStatus[] | undefined): boolean {
+  const known = before?.find((status) => status.name === name);
+  if (restartCount !== (known?.restartCount ?? 0)) return false;
+  // What waited for another reason has something to tell: it waits no longer.
+  if (known?.state?.waiting && !startingReasons.has(known.state.waiting.reason)) return false;
+  if (state?.terminated) return state.terminated.exitCode === 0;
+  return state?.running !== undefined || startingReasons.has(state?.waiting?.reason);
+}
+
+/** Somebody waits for it: the end of a pod that is deleted, the end of a pod, the first time that it is ready. */
+export function isUrgent(base: Pod, next: PodStatus): boolean {
+  if (isDeleted(base) || (isTerminalPhase(next.phase) && next.phase !== base.status?.phase)) return true;
+  return isReady(next) && !isReady(base.status);
+}
+
+function isReady(status: PodStatus | undefined): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+}
+
+/**
+ * Nothing of the pod is left on this node, it was deleted, and the API server has its final phase: its object may go. A mirror pod is none
+ * of these: it goes with its static pod.
+ */
+export function mayBeRemoved(base: Pod, isFinished: boolean): boolean {
+  return isFinished && isDeleted(base) && isTerminalPhase(base.status?.phase);
+}

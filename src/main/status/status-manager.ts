@@ -1,0 +1,304 @@
+/**
+ * The only writer of pod status to the API server. Each change of a pod's status arrives here (`set`), replaces the one that waits, and is
+ * sent as a patch of the last known object: what the API source last saw, or the answer to our last patch, whichever is newer. Nothing is
+ * read before a write; only a conflict makes it read the object and decide anew. When nothing is left of a pod that was deleted, its
+ * object is deleted too. Upstream: pkg/kubelet/status/status_manager.go.
+ *
+ * One request in flight for each pod, several pods at a time; what fails is tried again after a back-off of the pod's own. What waits is
+ * one status for each pod. A static pod's status goes to its mirror pod.
+ */
+import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { podStatusSyncDuration } from '../../shared/metrics/definitions/pods.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { ApiError, apiPath, isConflict, isNotFound, type ApiClient } from '../api/api-client.ts';
+import { isOlder } from '../api/resource-version.ts';
+import { KeyedWork } from '../keyed-work.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import { isMirrorOf } from '../pods/mirror-pod.ts';
+import type { PodStatusSink, StatusUpdate } from '../pods/pod-statuses.ts';
+import { isStaticPod } from '../pods/static-pod.ts';
+import { isUrgent, mayBeRemoved, mayWait, stepHoldMs } from './send-order.ts';
+import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';
+
+export interface StatusManagerDependencies {
+  readonly client: ApiClient;
+  /** The pod as the API source last saw it, with its resource version; undefined: it is not there. */
+  readonly apiPod: (uid: PodUID) => Pod | undefined;
+  readonly podManager: PodManager;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** 0 to 1, for jitter. */
+  readonly random: () => number;
+}
+
+/** Upstream sends one status after the other. More than the API client's own rate lets pass would only wait there, out of order. */
+const parallel = 16;
+/** Upstream's syncPeriod, which is also its time until the next try. */
+const sweepPeriodMs = 10_000;
+const backoff = { initialMs: 500, maxMs: sweepPeriodMs };
+/** A pod that others change all the time is left alone for a while after so many conflicts in a row. */
+const maxConflicts = 4;
+
+interface Entry {
+  update: StatusUpdate;
+  /** The monotonic ms of the first change that was not sent yet; null: all was. */
+  changedAtMs: number | null;
+  /** The answer to our last patch, while it is newer than what the API source saw. */
+  answer: Pod | null;
+  /** What it said, and the version that came of it: where the server takes no notice of a part, the same is not sent to that version again. */
+  lastPatch: { readonly text: string | null; readonly resourceVersion: string | undefined } | null;
+  /** The UID of an object that is not there any more. */
+  gone: string | null;
+  /** The UID of the object that we have deleted. */
+  deleted: string | null;
+  /** Ends the wait of a change that may be overtaken. */
+  cancelHold: (() => void) | null;
+}
+
+export class StatusManager implements PodStatusSink {
+  readonly #deps: StatusManagerDependencies;
+  readonly #entries = new Map<PodUID, Entry>();
+  readonly #work: KeyedWork<PodUID>;
+  /** Those that could not be sent because the server did not answer. */
+  readonly #unanswered = new Set<PodUID>();
+
+  constructor(dependencies: StatusManagerDependencies) {
+    const { clock, random, podManager } = dependencies;
+    this.#deps = dependencies;
+    this.#work = new KeyedWork({
+      work: (uid, signal) => this.#sync(uid, signal),
+      onError: (uid, err, retryAfterMs) => this.#onError(uid, err, retryAfterMs),
+      retryAfterMs: (err) => (err instanceof KubeletError ? err.retryAfterMs : undefined),
+      parallel,
+      backoff,
+      clock,
+      random,
+    });
+    podManager.onChange((pod, change) => change === 'set' && this.#onObject(pod));
+  }
+
+  /** Compares with what the API server has, every 10 s until the signal aborts: what somebody else wrote is set right. */
+  async watch(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#deps.clock.sleep(sweepPeriodMs, signal).catch(() => {});
+      if (signal.aborted) return;
+      this.sweep();
+    }
+  }
+
+  set(update: StatusUpdate): void {
+    const uid = podUID(update.pod);
+    const entry = this.#entries.get(uid);
+    if (entry) {
+      entry.update = update;
+      entry.changedAtMs ??= this.#deps.clock.monotonic();
+      return this.#schedule(uid, entry);
+    }
+    const changedAtMs = this.#deps.clock.monotonic();
+    const added = { update, changedAtMs, answer: null, lastPatch: null, gone: null, deleted: null, cancelHold: null };
+    this.#entries.set(uid, added);
+    this.#schedule(uid, added);
+  }
+
+  /** Nothing more is sent of this pod. */
+  forget(uid: PodUID): void {
+    this.#entries.get(uid)?.cancelHold?.();
+    this.#entries.delete(uid);
+    this.#unanswered.delete(uid);
+    this.#work.forget(uid);
+  }
+
+  sweep(): void {
+    for (const [uid, entry] of this.#entries) {
+      // If the source still has it, the server is asked once more.
+      entry.gone = null;
+      if (!this.#work.isBusy(uid) && !entry.cancelHold) this.#schedule(uid, entry);
+    }
+  }
+
+  /** Aborts what is in flight. */
+  async close(): Promise<void> {
+    for (const { cancelHold } of this.#entries.values()) cancelHold?.();
+    await this.#work.close();
+  }
+
+  /** A mirror pod came, to which a status may be due; or a pod was deleted that has ended already. */
+  #onObject(object: Pod): void {
+    const uid = this.#deps.podManager.translate(podUID(object));
+    const entry = this.#entries.get(uid);
+    if (entry && (entry.update.isFinished || uid !== podUID(object))) this.#schedule(uid, entry);
+  }
+
+  /** Enqueues the pod when there is something to do for it, now or when its wait is over. */
+  #schedule(uid: PodUID, entry: Entry): void {
+    // Against what will be there then: it is looked at again when the request has ended.
+    if (!this.#work.isInFlight(uid)) this.#plan(uid, entry);
+  }
+
+  #plan(uid: PodUID, entry: Entry): void {
+    const base = this.#base(entry);
+    if (!base) return;
+    const { patch, next } = this.#compute(entry, base);
+    const remove = this.#mayBeRemoved(entry, base);
+    if (!patch && !remove) return this.#settled(entry);
+    if (patch && !remove && mayWait(base, next, entry.update.status)) return this.#hold(uid, entry);
+    entry.cancelHold?.();
+    this.#work.enqueue(uid, isUrgent(base, next));
+  }
+
+  /** From the first change on: one that follows does not wait any longer for it. */
+  #hold(uid: PodUID, entry: Entry): void {
+    entry.cancelHold ??= this.#cancellable(entry, () => this.#work.enqueue(uid));
+  }
+
+  #cancellable(entry: Entry, callback: () => void): () => void {
+    const cancel = this.#deps.clock.after(stepHoldMs, () => {
+      entry.cancelHold = null;
+      callback();
+    });
+    return () => {
+      entry.cancelHold = null;
+      cancel();
+    };
+  }
+
+  async #sync(uid: PodUID, signal: AbortSignal): Promise<void> {
+    const entry = this.#entries.get(uid);
+    if (!entry) return;
+    for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+      const base = this.#base(entry);
+      if (!base) return;
+      try {
+        await this.#send(entry, base, signal);
+        this.#answered(uid);
+        return this.#plan(uid, entry);
+      } catch (err) {
+        if (isNotFound(err)) {
+          this.#log(entry).debug('Pod does not exist on the server');
+          entry.gone = base.metadata.uid;
+          return;
+        }
+        if (!isConflict(err)) throw err;
+        await this.#readAgain(entry, base, signal);
+      }
+    }
+    throw new KubeletError('Conflict', 'the pod changes faster than its status can be written');
+  }
+
+  async #send(entry: Entry, base: Pod, signal: AbortSignal): Promise<void> {
+    const { update } = entry;
+    const { patch, text } = this.#compute(entry, base);
+    const path = podPath(base);
+    if (patch) {
+      entry.answer = await this.#deps.client.call<Pod>({
+        method: 'PATCH',
+        path: `${path}/status`,
+        patch: 'strategic',
+        body: patch,
+        trafficClass: 'status',
+        // It may be overtaken by a newer one before the next try.
+        maxAttempts: 1,
+        signal,
+      });
+      entry.lastPatch = { text, resourceVersion: entry.answer.metadata.resourceVersion };
+      this.#log(entry).debug({ patch }, 'Status for pod updated successfully');
+    }
+    if (entry.update === update) this.#settled(entry);
+    const object = entry.answer ?? base;
+    if (!this.#mayBeRemoved(entry, object)) return;
+    await this.#deps.client.call({
+      method: 'DELETE',
+      path,
+      body: {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        gracePeriodSeconds: 0,
+        preconditions: { uid: object.metadata.uid },
+      },
+      trafficClass: 'status',
+      maxAttempts: 1,
+      signal,
+    });
+    entry.deleted = object.metadata.uid;
+    this.#log(entry).debug('Pod fully terminated and removed from etcd');
+  }
+
+  /** After a conflict: somebody has written, or the name is another pod's now. */
+  async #readAgain(entry: Entry, base: Pod, signal: AbortSignal): Promise<void> {
+    const found = await this.#deps.client
+      .call<Pod>({ method: 'GET', path: podPath(base), trafficClass: 'status', maxAttempts: 1, signal })
+      .catch((err: unknown) => {
+        if (isNotFound(err)) return null;
+        throw err;
+      });
+    if (found?.metadata.uid === base.metadata.uid) {
+      entry.answer = found;
+      entry.lastPatch = null;
+      return;
+    }
+    this.#log(entry).info({ newUID: found?.metadata.uid }, 'Pod was deleted and then recreated, skipping status update');
+    entry.gone = base.metadata.uid;
+  }
+
+  /** The newest that is known of the object that takes the status. */
+  #base(entry: Entry): Pod | undefined {
+    const { pod } = entry.update;
+    const mirror = this.#deps.podManager.mirrorOf(pod);
+    if (isStaticPod(pod) && !(mirror && isMirrorOf(mirror, pod))) return undefined;
+    const uid = podUID(mirror ?? pod);
+    if (entry.gone === uid) return undefined;
+    const seen = this.#deps.apiPod(uid);
+    const { answer } = entry;
+    if (!seen || !answer || answer.metadata.uid !== seen.metadata.uid) return seen;
+    const [ours, theirs] = [answer.metadata.resourceVersion ?? '', seen.metadata.resourceVersion ?? ''];
+    if (ours !== theirs && !isOlder(ours, theirs)) return answer;
+    entry.answer = null;
+    return seen;
+  }
+
+  #compute({ update, lastPatch }: Entry, base: Pod): { next: PodStatus; patch: StatusPatch | null; text: string | null } {
+    const next = toApiStatus(base.status ?? {}, update);
+    const patch = statusPatch(base, next);
+    const text = patch && JSON.stringify(patch.status);
+    const wasSent = lastPatch !== null && text === lastPatch.text && base.metadata.resourceVersion === lastPatch.resourceVersion;
+    return { next, patch: wasSent ? null : patch, text };
+  }
+
+  #mayBeRemoved({ update, deleted }: Entry, object: Pod): boolean {
+    return !isStaticPod(update.pod) && deleted !== object.metadata.uid && mayBeRemoved(object, update.isFinished);
+  }
+
+  #settled(entry: Entry): void {
+    if (entry.changedAtMs === null) return;
+    podStatusSyncDuration.observe((this.#deps.clock.monotonic() - entry.changedAtMs) / 1000);
+    entry.changedAtMs = null;
+  }
+
+  /** The server is there: those that failed because it was not need not wait any longer. */
+  #answered(uid: PodUID): void {
+    this.#unanswered.delete(uid);
+    if (this.#unanswered.size === 0) return;
+    const waiting = [...this.#unanswered];
+    this.#unanswered.clear();
+    this.#work.retryNow(waiting);
+  }
+
+  #onError(uid: PodUID, err: unknown, retryAfterMs: number): void {
+    const entry = this.#entries.get(uid);
+    if (!entry) return this.#work.forget(uid);
+    if (err instanceof ApiError && err.code === 0) this.#unanswered.add(uid);
+    this.#log(entry).error({ err, retryAfterMs: Math.round(retryAfterMs) }, 'Failed to update status for pod');
+  }
+
+  #log({ update }: Entry): Logger {
+    const { namespace, name, uid } = update.pod.metadata;
+    return this.#deps.logger.child({ pod: `${namespace}/${name}`, podUID: uid });
+  }
+}
+
+function podPath({ metadata: { namespace, name } }: Pod): string {
+  return apiPath('api', 'v1', 'namespaces', namespace, 'pods', name);
+}
