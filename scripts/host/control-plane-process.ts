@@ -1,5 +1,5 @@
 /** One program of a control plane: started, waited for and ended by its pid, its output in a file of the control plane's folder. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runningPid, startDaemon, stopDaemon, type Daemon } from '../up/processes.ts';
@@ -52,7 +52,7 @@ export class ControlPlaneProcess {
       } catch (err) {
         last = err;
       }
-      await sleep(25);
+      await sleep(50);
     }
     throw new Error(
       `${this.name} is not ready after ${deadlineMs} ms (${String(last)}); the end of ${this.logFile}:\n${this.#endOfLog()}`,
@@ -79,6 +79,22 @@ function daemonOf(folder: string, name: string): Daemon {
  * Ends the program of that name in that folder, whichever process started it; nothing when there is none. SIGTERM, and SIGKILL to one
  * that has not gone after `graceMs`; at once when that is 0.
  */
-export function stopProgram(folder: string, name: string, graceMs: number): Promise<void> {
-  return stopDaemon(daemonOf(folder, name), graceMs);
+export async function stopProgram(folder: string, name: string, graceMs: number): Promise<void> {
+  const daemon = daemonOf(folder, name);
+  const pid = runningPid(daemon);
+  await stopDaemon(daemon, graceMs);
+  if (pid !== undefined) await socketsClosed(pid, performance.now() + 5000);
+}
+
+/** The first thread of a killed program is gone before the last one, and it is the last one that closes the sockets. */
+async function socketsClosed(pid: number, endMs: number): Promise<void> {
+  while (threadsOf(pid) > 1 && performance.now() < endMs) await sleep(5);
+}
+
+function threadsOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length;
+  } catch {
+    return 0;
+  }
 }

@@ -1,8 +1,13 @@
 /** The control plane that the other end-to-end tests rely on: what it allows a node, and that its controllers work. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
 import { after, before, describe, test } from 'node:test';
+import type { TLSSocket } from 'node:tls';
 import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox } from '../support/test-node.ts';
 
 interface Named {
   readonly metadata: { readonly name: string; readonly uid: string };
@@ -64,6 +69,40 @@ describe('the shared control plane', () => {
     );
     assert.equal(answer.status.userInfo.username, `system:serviceaccount:${namespace}:default`);
     await assert.rejects(stranger.get('/api/v1/pods'), { status: 403 });
+  });
+
+  test('calls a kubelet with a certificate, which the kubelet’s own credentials let it check and authorize', async (t) => {
+    const namespace = await cluster.namespace(t);
+    const { nodeName, port } = await cluster.member(t, 'cp-called');
+    const calls: string[] = [];
+    const { certFile, keyFile } = cluster.controlPlane.kubeletServingCertificate(nodeName);
+    const trust = { ca: readFileSync(cluster.controlPlane.caFile), requestCert: true, rejectUnauthorized: true };
+    const server = createServer({ ...trust, cert: readFileSync(certFile), key: readFileSync(keyFile) }, (request, response) => {
+      calls.push(`${String((request.socket as TLSSocket).getPeerCertificate().subject.CN)} ${request.method} ${request.url}`);
+      response.end('a line\n');
+    });
+    t.after(() => server.close());
+    await once(server.listen(port), 'listening');
+    await cluster.api.create('/api/v1/nodes', {
+      metadata: { name: nodeName },
+      status: { addresses: [{ type: 'InternalIP', address: '127.0.0.1' }], daemonEndpoints: { kubeletEndpoint: { Port: port } } },
+    });
+    const spec = { nodeName, containers: [aBusybox()] };
+    await cluster.api.create(`/api/v1/namespaces/${namespace}/pods`, { metadata: { name: 'web' }, spec });
+    assert.equal(await cluster.kubectl('-n', namespace, 'logs', 'web'), 'a line\n');
+    assert.deepEqual(calls, [`kube-apiserver-kubelet-client GET /containerLogs/${namespace}/web/app`]);
+
+    const node = cluster.controlPlane.client(cluster.controlPlane.clientCertificate(`system:node:${nodeName}`, ['system:nodes']));
+    t.after(() => node.close());
+    const mayRead = async (user: string) => {
+      const { status } = await node.create<{ status: { allowed: boolean } }>('/apis/authorization.k8s.io/v1/subjectaccessreviews', {
+        spec: { user, resourceAttributes: { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'log', name: nodeName } },
+      });
+      return status.allowed;
+    };
+    assert.equal(await mayRead('kube-apiserver-kubelet-client'), true);
+    assert.equal(await mayRead('somebody'), false);
+    await cluster.kubectl('-n', namespace, 'delete', 'pod', 'web', '--force', '--grace-period=0');
   });
 
   test('makes the pods of a deployment, and schedules them to a node that is ready', async (t) => {
