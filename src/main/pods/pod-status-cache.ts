@@ -10,6 +10,8 @@ export class PodStatusCache {
   readonly #statuses = new Map<PodUID, RuntimePodStatus>();
   /** Monotonic ms at which the newest relist that is complete here began; −Infinity: none yet, and nothing is known. */
   #relistedAtMs = -Infinity;
+  /** Pods of which it did not tell all. */
+  #unlooked: ReadonlySet<PodUID> = new Set();
 
   /** Takes in a message of the pleg thread. Answers with the pods about which more is known now. */
   apply(message: PlegMessage): PodUID[] {
@@ -24,7 +26,10 @@ export class PodStatusCache {
       this.#statuses.delete(uid);
       changed.push(uid);
     }
-    this.#relistedAtMs = Math.max(this.#relistedAtMs, message.relistedAtMs ?? -Infinity);
+    if (message.relistedAtMs !== undefined && message.relistedAtMs >= this.#relistedAtMs) {
+      this.#relistedAtMs = message.relistedAtMs;
+      this.#unlooked = new Set(message.unlooked);
+    }
     return changed;
   }
 
@@ -52,7 +57,8 @@ export class PodStatusCache {
 
   /** Whether what is here of the pod was seen after `monotonicMs`. */
   isNewerThan(uid: PodUID, monotonicMs: number): boolean {
-    return Math.max(this.#statuses.get(uid)?.observedAtMs ?? -Infinity, this.#relistedAtMs) > monotonicMs;
+    const relistedAtMs = this.#unlooked.has(uid) ? -Infinity : this.#relistedAtMs;
+    return Math.max(this.#statuses.get(uid)?.observedAtMs ?? -Infinity, relistedAtMs) > monotonicMs;
   }
 
   #put(status: RuntimePodStatus): boolean {

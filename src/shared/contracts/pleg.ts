@@ -62,6 +62,8 @@ export interface PlegMessage {
    * relist of a thread always posts a message, even when the runtime has nothing: main starts no pod before it came.
    */
   readonly relistedAtMs?: number;
+  /** With `relistedAtMs`: of these pods main's cache is not complete, starts of theirs are looked at later. */
+  readonly unlooked?: readonly PodUID[];
   readonly statuses: readonly RuntimePodStatus[];
   /** The runtime has nothing left of these; also told of pods that went while the thread was dead, by its successor's first relist. */
   readonly gone: readonly PodUID[];

@@ -12,13 +12,11 @@ import { eventedPlegConn, eventedPlegConnErr, eventedPlegConnLatency } from '../
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PlegRuntime } from './pleg-runtime.ts';
-import type { PodRecords } from './pod-records.ts';
+import { startPatienceMs, type PodRecords } from './pod-records.ts';
 
 const reconnectBackoff = { initialMs: 100, maxMs: 5000 };
 /** A stream that has not broken for so long is one: the runtime sends nothing until its first event. */
 const settledAfterMs = 1000;
-/** How long a start may wait to be looked at: mostly it is a sync of ours, which asks for a look when it is done. */
-const startDelayMs = 100;
 
 export interface EventStreamDependencies {
   readonly runtime: PlegRuntime;
@@ -124,14 +122,14 @@ export class EventStream {
     else look(uid as PodUID);
   }
 
-  /** One look for all starts of a pod within the delay, and none when another look has seen them. */
+  /** One look for all starts of a pod within that patience, and none when another look has seen them. */
   #lookLater(uid: PodUID): void {
     const { records, look, clock, signal } = this.#deps;
     const heardAtMs = clock.monotonic();
     const waits = this.#delayed.has(uid);
     this.#delayed.set(uid, heardAtMs);
     if (waits) return;
-    clock.after(startDelayMs, () => {
+    clock.after(startPatienceMs, () => {
       const newestMs = this.#delayed.get(uid)!;
       this.#delayed.delete(uid);
       const seenAtMs = records.get(uid)?.posted?.observedAtMs ?? -Infinity;

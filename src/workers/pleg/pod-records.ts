@@ -3,7 +3,7 @@
  * Lists and looks bring news; `snapshot` shows the state of every item to the other threads. A list that began before an item's
  * newest news arrived says nothing about that item: it may have been made up before.
  */
-import { Container, PodSandbox } from '../../shared/cri/generated/cri-v1.ts';
+import { Container, ContainerState, PodSandbox } from '../../shared/cri/generated/cri-v1.ts';
 import { containerList, sandboxList, scanList, type ListLayout } from '../../shared/cri/list-scanner.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { podNameLabel, podNamespaceLabel, podUIDLabel } from '../../shared/kubernetes/annotations.ts';
@@ -20,6 +20,9 @@ interface PodName {
   readonly namespace: string;
   readonly uid: string;
 }
+
+/** How long a start may wait to be looked at by itself: a sync that makes a sandbox and its containers takes less, most times. */
+export const startPatienceMs = 3000;
 
 /** Told of what was left out of the records or the snapshot, and why. */
 export type OnLeftOut = (id: string, reason: string) => void;
@@ -160,15 +163,19 @@ export class PodRecords {
     this.#dirty.delete(record);
   }
 
-  #setNews(record: PodRecord): void {
-    record.retryAtMs = 0;
+  /** A start may wait a little: mostly it is a sync of ours, which asks for a look when it is done. Everything else is looked at now. */
+  #setNews(record: PodRecord, item: Item, nowMs: number): void {
+    // Of the first lists nobody knows how old their news is.
+    if (!isStart(item) || this.#relists === 1) record.retryAtMs = 0;
+    else if (!this.#dirty.has(record)) record.retryAtMs = nowMs + startPatienceMs;
     this.#dirty.add(record);
   }
 
   #applySandboxes(beganAtMs: number, nowMs: number): boolean {
     const difference = this.#sandboxDifference;
     let changed = this.#applyChanges(difference, beganAtMs, nowMs);
-    for (const bytes of difference.added) changed = this.#take(bytes, PodSandbox, (sandbox) => this.#addSandbox(sandbox, nowMs)) || changed;
+    for (const bytes of difference.added)
+      changed = this.#take(bytes, PodSandbox, (sandbox) => this.#addSandbox(sandbox, nowMs), nowMs) || changed;
     return this.#applyMissing(this.#sandboxes, beganAtMs, nowMs) || changed;
   }
 
@@ -176,7 +183,7 @@ export class PodRecords {
     const difference = this.#containerDifference;
     let changed = this.#applyChanges(difference, beganAtMs, nowMs);
     for (const bytes of difference.added)
-      changed = this.#take(bytes, Container, (container) => this.#addContainer(container, nowMs)) || changed;
+      changed = this.#take(bytes, Container, (container) => this.#addContainer(container, nowMs), nowMs) || changed;
     return this.#applyMissing(this.#containers, beganAtMs, nowMs) || changed;
   }
 
@@ -186,7 +193,7 @@ export class PodRecords {
       const item = difference.changedItem(i);
       if (item.newsAtMs > beganAtMs) continue;
       this.setState(item, difference.changedState(i), nowMs);
-      this.#setNews(item.pod);
+      this.#setNews(item.pod, item, nowMs);
       // A change that makes no event (created to unknown) still wants a sync.
       if (item.state === item.reported) item.pod.reinspect = true;
       item.final = false;
@@ -201,7 +208,7 @@ export class PodRecords {
       const item = index.item(slot);
       if (item.newsAtMs > beganAtMs) continue;
       this.setGone(item, nowMs);
-      this.#setNews(item.pod);
+      this.#setNews(item.pod, item, nowMs);
       changed = true;
     }
     return changed;
@@ -212,11 +219,12 @@ export class PodRecords {
     bytes: Uint8Array,
     type: { decode(bytes: Uint8Array): T },
     add: (item: T) => Item | undefined,
+    nowMs: number,
   ): boolean {
     try {
       const item = add(type.decode(bytes));
       if (!item) return false;
-      this.#setNews(item.pod);
+      this.#setNews(item.pod, item, nowMs);
       return true;
     } catch (err) {
       this.#onLeftOut('', messageOf(err));
@@ -306,4 +314,9 @@ export class PodRecords {
 
 function scan(layout: ListLayout, messages: readonly Uint8Array[], visitor: ListDifference<Item>): void {
   for (const message of messages) scanList(layout, message, visitor);
+}
+
+/** Made or begun, not ended nor lost. */
+function isStart({ kind, state, rawState }: Item): boolean {
+  return state === 'running' || (kind === 'container' && rawState === (ContainerState.CONTAINER_CREATED as number));
 }

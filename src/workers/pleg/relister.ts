@@ -87,8 +87,8 @@ export class Relister {
       return false;
     }
     this.#succeed();
-    this.#look(beganAtMs);
-    void this.#postWhenTold(beganAtMs).then(asked?.resolve);
+    const unlooked = this.#look(beganAtMs, asked !== null);
+    void this.#postWhenTold(beganAtMs, unlooked).then(asked?.resolve);
     return true;
   }
 
@@ -159,21 +159,28 @@ export class Relister {
     metrics.plegItemsOutsideSnapshot.set(records.counts().outsideSnapshot);
   }
 
-  #look(listedAtMs: number): void {
+  /** Answers with the pods whose looks can wait (`atOnce`: none can): this relist saw more of them than main is told now. */
+  #look(listedAtMs: number, atOnce: boolean): readonly PodUID[] | undefined {
     const { records, looks, clock } = this.#deps;
     const nowMs = clock.monotonic();
-    for (const record of records.dirty()) if (record.retryAtMs <= nowMs) void looks.inspect(record.uid, listedAtMs);
+    let later: PodUID[] | undefined;
+    for (const record of records.dirty()) {
+      if (record.retryAtMs <= nowMs || (atOnce && !record.reinspect)) void looks.inspect(record.uid, listedAtMs);
+      // Main has heard that a look failed.
+      else if (!record.reinspect) (later ??= []).push(record.uid);
+    }
+    return later;
   }
 
   /**
    * Once main was told of every pod that this relist found changed (of a slow one: that it is slow), its cache is complete. Pods that
    * an earlier relist found changed are among them while they wait, so these messages stay in order.
    */
-  async #postWhenTold(relistedAtMs: number): Promise<void> {
+  async #postWhenTold(relistedAtMs: number, unlooked: readonly PodUID[] | undefined): Promise<void> {
     const { looks, post, signal } = this.#deps;
     const untold = looks.untold();
     if (untold.length > 0) await Promise.all(untold);
-    if (!signal.aborted) post({ relistedAtMs, statuses: [], gone: [], events: [] });
+    if (!signal.aborted) post({ relistedAtMs, ...(unlooked && { unlooked }), statuses: [], gone: [], events: [] });
   }
 
   async #pause(ms: number): Promise<void> {

@@ -4,10 +4,11 @@ import { status as code } from '@grpc/grpc-js';
 import { suite, test, type TestContext } from 'node:test';
 import type { PlegMessage } from '../../../../src/shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../../../src/shared/contracts/runtime-status.ts';
-import { ContainerEventType } from '../../../../src/shared/cri/generated/cri-v1.ts';
+import { ContainerEventType, ContainerState } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotReader, RuntimeSnapshotWriter } from '../../../../src/shared/state/runtime-snapshot.ts';
 import { Pleg } from '../../../../src/workers/pleg/pleg.ts';
+import { startPatienceMs } from '../../../../src/workers/pleg/pod-records.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { exited, FakePlegRuntime } from '../../../support/fake-pleg-runtime.ts';
 import { aLogger } from '../../../support/logger.ts';
@@ -510,7 +511,32 @@ suite('the event stream of the runtime', () => {
     node.runtime.addContainer('u1', 'other');
     node.runtime.say(started);
     await node.clock.advance(200);
+    assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 1);
+    await node.clock.advance(startPatienceMs);
     assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 2);
+  });
+
+  test('a start is listed at once and looked at later; what main has of that pod is not complete meanwhile', async (t) => {
+    const node = aPleg(t);
+    node.start();
+    await node.clock.advance(1);
+    node.runtime.addPod('u1', 'app');
+    await node.clock.advance(1000);
+    assert.deepEqual(node.posted.at(-1), { relistedAtMs: 1000, unlooked: [u1], statuses: [], gone: [], events: [] });
+    await node.clock.advance(startPatienceMs);
+    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
+    assert.equal(node.posted.at(-1)?.unlooked, undefined);
+  });
+
+  test('an end is looked at with the relist that finds it, also when it is a start that ended', async (t) => {
+    const node = aPleg(t);
+    node.start();
+    await node.clock.advance(1);
+    node.runtime.addPod('u1', 'app');
+    await node.clock.advance(1000);
+    node.runtime.containers.get('u1-app')!.state = ContainerState.CONTAINER_EXITED;
+    await node.clock.advance(1000);
+    assert.match(node.news()[0] ?? '', /^status u1: app=exited/);
   });
 
   test('is not missed where the runtime has none, and looked for again when another runtime is back', async (t) => {
