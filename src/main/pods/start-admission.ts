@@ -36,6 +36,9 @@ export interface StartAdmissionOptions {
 
 /** Restarts that may run beside a full house; more of them take their turn, before all other starts. */
 const restartLane = 2;
+/** Starts let in at once when nothing was under way; each that ends lets in one more, up to the limit. So the first pod of a burst runs
+ *  while a full house would still be at its sandboxes: 8 at a time take a second each where one takes 100 ms. */
+const firstStartsPerCore = 1;
 /** A window is judged after so many starts for each permit: fewer, and one slow start decides. */
 const startsPerPermit = 2;
 const minimumStartsInWindow = 12;
@@ -43,7 +46,10 @@ const minimumStartsInWindow = 12;
 export class StartAdmission {
   readonly #clock: Clock;
   readonly #bounds: ParallelismBounds;
+  readonly #firstStarts: number;
   #parallelism: StartParallelism;
+  /** Grows from `#firstStarts` with each start that ends, and begins anew once none is under way. */
+  #ramp: number;
   #inFlight = 0;
   #inRestartLane = 0;
   #arrivals = 0;
@@ -55,6 +61,8 @@ export class StartAdmission {
     this.#clock = clock;
     this.#bounds = bounds;
     this.#parallelism = initialParallelism(cores, bounds);
+    this.#firstStarts = Math.max(bounds.min, firstStartsPerCore * cores);
+    this.#ramp = this.#firstStarts;
   }
 
   /** Resolves when the start may go ahead; rejects with the signal's reason. Every permit must be released. */
@@ -92,7 +100,7 @@ export class StartAdmission {
 
   #admit(): void {
     for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
-      const lane = this.#inFlight < this.#parallelism.limit ? 'common' : 'restart';
+      const lane = this.#inFlight < Math.min(this.#parallelism.limit, this.#ramp) ? 'common' : 'restart';
       if (lane === 'restart' && (!next.request.restart || this.#inRestartLane >= restartLane)) break;
       this.#waiting.shift();
       if (lane === 'common') this.#inFlight += 1;
@@ -100,7 +108,8 @@ export class StartAdmission {
       next.grant(this.#permit(next.request, lane));
     }
     if (this.#waiting.length === 0) this.#window = null;
-    else this.#window ??= { startedAtMs: this.#clock.monotonic(), work: 0, starts: 0 };
+    // While the ramp is below the limit, it is not the limit that is seen.
+    else if (this.#ramp >= this.#parallelism.limit) this.#window ??= { startedAtMs: this.#clock.monotonic(), work: 0, starts: 0 };
     startPermitLimit.set(this.limit);
     startPermitsInUse.set(this.inFlight);
     startPermitsWaiting.set(this.waiting);
@@ -114,6 +123,7 @@ export class StartAdmission {
         released = true;
         if (lane === 'common') this.#inFlight -= 1;
         else this.#inRestartLane -= 1;
+        this.#ramp = this.#waiting.length === 0 && this.inFlight === 0 ? this.#firstStarts : Math.min(this.#ramp + 1, this.#bounds.max);
         // A start that failed at once would look like a fast one.
         if (succeeded) this.#count(startWork[kind]);
         this.#admit();

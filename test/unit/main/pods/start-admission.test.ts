@@ -36,6 +36,20 @@ test('no more starts are let in than the limit, and each end lets the next one i
   assert.deepEqual(granted, ['a', 'b', 'c']);
 });
 
+test('a burst begins with as many as there are cores; each start that ends lets in one more, up to the limit', async () => {
+  const admission = new StartAdmission({ clock: new FakeClock(), cores: 2, bounds: { min: 2, max: 64 } });
+  const permits: StartPermit[] = [];
+  const request = { kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: 0 } as const;
+  for (let n = 0; n < 40; n += 1) void admission.acquire(request, never).then((permit) => permits.push(permit));
+  const inFlight: number[] = [];
+  for (let n = 0; n < 9; n += 1) {
+    await settle();
+    inFlight.push(admission.inFlight);
+    permits.shift()!.release(true);
+  }
+  assert.deepEqual(inFlight, [2, 3, 4, 5, 6, 7, 8, 8, 8]);
+});
+
 test('the more important pod goes first, then the older one', async () => {
   const { granted, ask, end } = anAdmission(1);
   ask('running');
