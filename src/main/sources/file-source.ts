@@ -125,15 +125,32 @@ export class FileSource {
     const options: ReadManifestOptions = { ...this.#options, files: this.#files, signal: this.#stop.signal };
     const manifests = new Map<string, ManifestFile>();
     const rest = paths.values();
+    let [changed, tellAt] = [0, 1];
     const readNext = async () => {
       for (const path of rest) {
-        const manifest = await readManifestFile(path, this.#manifests.get(path) ?? null, options);
+        const known = this.#manifests.get(path) ?? null;
+        const manifest = await readManifestFile(path, known, options);
         if (manifest) manifests.set(path, manifest);
         if (this.#stop.signal.aborted) return;
+        if (manifest === known) continue;
+        changed += 1;
+        if (changed < tellAt) continue;
+        tellAt *= 2;
+        this.#tellSoFar(paths, manifests);
       }
     };
     await Promise.all(Array.from({ length: parallelDecodes }, readNext));
     return manifests;
+  }
+
+  /**
+   * The first pods of a hundred new manifests need not wait for the last one to be read: they are told after the first, the second, the
+   * fourth, … Not when a manifest has gone, whose pod may be in one that is still to be read.
+   */
+  #tellSoFar(paths: readonly string[], read: ReadonlyMap<string, ManifestFile>): void {
+    if (this.#reported === null || !new Set(paths).isSupersetOf(new Set(this.#manifests.keys()))) return;
+    const { pods } = choosePods(new Map([...this.#manifests, ...read]));
+    this.#report(pods);
   }
 
   /** False when the first report is held back. */
@@ -146,10 +163,15 @@ export class FileSource {
       this.#heldScans += 1;
       return false;
     }
-    if (before?.length === pods.length && pods.every((pod, index) => pod === before[index])) return true;
+    this.#report(pods);
+    return true;
+  }
+
+  #report(pods: readonly Pod[]): void {
+    const before = this.#reported;
+    if (before?.length === pods.length && pods.every((pod, index) => pod === before[index])) return;
     this.#reported = pods;
     this.#options.onPods(pods);
-    return true;
   }
 
   /** Each error is logged when it comes and when it goes, not at every scan. */

@@ -202,11 +202,28 @@ test('the first report waits for a pool that gives no answer', async (t) => {
   assert.equal(reports.length, 1);
 });
 
-test('hundreds of manifests at once are one report', async (t) => {
+test('hundreds of manifests at the start are one report', async (t) => {
   const folder = await aFolder(t);
   const names = Array.from({ length: 300 }, (_, index) => `pod-${String(index).padStart(3, '0')}`);
   for (const name of names) await writeFile(join(folder, `${name}.yaml`), manifest(name));
   const { until, reports } = aSource(t, folder);
   await until(names.map((name) => `${name}-node-1 x`));
   assert.equal(reports.length, 1);
+});
+
+test('of hundreds that come later the first are told before the last is read, in few reports', async (t) => {
+  const folder = await aFolder(t);
+  await writeFile(join(folder, 'a.yaml'), manifest('a'));
+  const { until, reports, source } = aSource(t, folder);
+  await until(['a-node-1 x']);
+  const names = Array.from({ length: 200 }, (_, index) => `pod-${String(index).padStart(3, '0')}`);
+  // Made elsewhere and moved in, so that one scan finds them all.
+  const aside = await aFolder(t);
+  for (const name of names) await writeFile(join(aside, `${name}.yaml`), manifest(name));
+  await Promise.all(names.map((name) => rename(join(aside, `${name}.yaml`), join(folder, `${name}.yaml`))));
+  source.rescan();
+  await until(['a-node-1 x', ...names.map((name) => `${name}-node-1 x`)]);
+  const sizes = reports.slice(1).map(({ length }) => length);
+  assert.ok(sizes[0]! < 20, `the first report has ${sizes[0]} pods`);
+  assert.ok(sizes.length < 30, `${sizes.length} reports`);
 });
