@@ -128,6 +128,7 @@ export class SyncBench {
     cgroupFsRoot: join(this.folder, 'cgroup'),
     resolvConf: '',
     singleProcessOOMKill: false,
+    hasManifests: false,
   };
 
   [Symbol.dispose](): void {

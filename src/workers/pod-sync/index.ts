@@ -23,8 +23,10 @@ export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncRes
   }
 }
 
-/** Loaded at the first manifest: a node without static pods never needs it. */
+/** A part of its own, which a node without manifests never needs; one with some loads it before the first comes. */
+const loadDecoder = () => import('./manifest/decode-manifest.ts');
+if (birth.settings.hasManifests) void dependencies.then(loadDecoder, () => {});
+
 export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {
-  const manifest = await import('./manifest/decode-manifest.ts');
-  return manifest.decodeManifest(task);
+  return (await loadDecoder()).decodeManifest(task);
 }

@@ -6,20 +6,20 @@
 import { mkdir } from 'node:fs/promises';
 import type { PodSyncResult, SyncPodTask } from '../../shared/contracts/pod-sync.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
-import type { Container, PodSpec } from '../../shared/kubernetes/api.ts';
 import { podDir, podPluginsDir, podVolumesDir } from '../../shared/kubernetes/paths.ts';
 import { computePodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/kill-pod.ts';
 import { carryOut } from './carry-out.ts';
 import { mountVolumes } from './mount-volumes.ts';
+import { ensureCgroup } from './start/ensure-cgroup.ts';
 import { SyncReport } from './sync-report.ts';
 
 export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<PodSyncResult> {
   const report = new SyncReport(task.apiStatus);
   try {
     checkNetwork(context, task);
-    if (await prepareCgroup(context, task, report)) return report.result();
+    if (await killOutsideCgroup(context, task, report)) return report.result();
     await makeFolders(context);
     await mountVolumes(context, task, report);
     context.line.signal.throwIfAborted();
@@ -54,37 +54,18 @@ function checkNetwork({ node, events }: TaskContext, { pod }: SyncPodTask): void
 }
 
 /**
- * Answers whether the pod was killed: it ran outside of a cgroup of its own, from before the node had them, and is to come back inside. A
- * pod that is to run once does not come back.
+ * Answers whether that is all for now: the pod ran outside of a cgroup of its own, from before the node had them, and was killed to come
+ * back inside. One that has yet to start gets its cgroup with its sandbox (start/ensure-cgroup.ts).
  */
-async function prepareCgroup(context: TaskContext, { pod, status, apiStatus }: SyncPodTask, report: SyncReport): Promise<boolean> {
-  const { cgroups, events, logger } = context;
-  if (await cgroups.exists(pod)) return false;
+async function killOutsideCgroup(context: TaskContext, { pod, status, apiStatus }: SyncPodTask, report: SyncReport): Promise<boolean> {
   const hasRunning = apiStatus.containerStatuses?.some(({ state }) => state?.running !== undefined) ?? false;
-  let killed = false;
-  if (status && hasRunning) {
-    logger.warn('pod runs outside of a cgroup of its own, killing it');
-    report.changedRuntime = true;
-    const failures = await killPod(context, status, null);
-    killed = failures.length === 0;
-    for (const failure of failures) logger.warn({ failure }, 'cannot kill a pod that runs outside of a cgroup of its own');
-  }
-  if (!killed || pod.spec.containers.some((container) => isContainerRestartable(container, pod.spec))) {
-    try {
-      await cgroups.ensure(pod);
-    } catch (err) {
-      events.onPod('Warning', 'FailedCreatePodContainer', `unable to ensure pod container exists: ${messageOf(err)}`);
-      const message = `failed to ensure that the pod: ${context.about.uid} cgroups exist and are correctly applied: ${messageOf(err)}`;
-      throw new KubeletError('FailedCreatePodContainer', message);
-    }
-  }
-  return killed;
-}
-
-/** Upstream podutil.IsContainerRestartable. */
-function isContainerRestartable(container: Container, spec: PodSpec): boolean {
-  if (container.restartPolicy === undefined) return spec.restartPolicy !== 'Never';
-  return container.restartPolicy !== 'Never' || (container.restartPolicyRules ?? []).some(({ action }) => action === 'Restart');
+  if (!status || !hasRunning || (await context.cgroups.exists(pod))) return false;
+  context.logger.warn('pod runs outside of a cgroup of its own, killing it');
+  report.changedRuntime = true;
+  const failures = await killPod(context, status, null);
+  for (const failure of failures) context.logger.warn({ failure }, 'cannot kill a pod that runs outside of a cgroup of its own');
+  if (failures.length > 0) await ensureCgroup(context, pod);
+  return failures.length === 0;
 }
 
 /** Upstream makePodDataDirs. */

@@ -114,11 +114,28 @@ export function podRuntime(runtime: CriClient['runtime'], images: CriClient['ima
       const { exitCode, stdout, stderr } = await runtime.call('execSync', request, { deadlineMs, ...(signal && { signal }) });
       return { exitCode, output: Buffer.concat([stdout, stderr]).toString() };
     },
-    imageUser: async (imageRef) => {
+    imageUser: remember(async (imageRef) => {
       const { image } = await images.call('imageStatus', { image: { image: imageRef } }, limits);
       if (image?.uid) return { uid: image.uid.value };
       return image?.username ? { username: image.username } : {};
-    },
+    }),
+  };
+}
+
+/** More images than a node runs. */
+const maxRemembered = 1000;
+
+/** An image that is named by the digest of its content never changes: it is asked about once. A failure is not remembered. */
+function remember<T>(ask: (imageRef: string) => Promise<T>): (imageRef: string) => Promise<T> {
+  const known = new Map<string, Promise<T>>();
+  return (imageRef) => {
+    const found = known.get(imageRef);
+    if (found || !imageRef.startsWith('sha256:')) return found ?? ask(imageRef);
+    const asked = ask(imageRef);
+    asked.catch(() => known.delete(imageRef));
+    if (known.size >= maxRemembered) known.delete(known.keys().next().value!);
+    known.set(imageRef, asked);
+    return asked;
   };
 }
 

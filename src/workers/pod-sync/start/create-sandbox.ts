@@ -7,13 +7,16 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { runPodSandboxDuration, runPodSandboxErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
+import { ensureCgroup } from './ensure-cgroup.ts';
 import { StaleStatus } from './stale-status.ts';
 
-/** Rejects with CriError, StaleStatus, Stopped, or the error of the log folder. */
+/** With the cgroup and the log folder that it needs. Rejects with CriError, StaleStatus, Stopped, or the error of either. */
 export async function createSandbox(context: TaskContext, pod: Pod, config: PodSandboxConfig): Promise<SandboxID> {
   const runtimeHandler = runtimeHandlerOf(pod);
-  await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
   return context.line.withPermit('sandbox', async () => {
+    // Behind the permit: what a hundred pods prepare at once comes off the runtime that is to start the first of them.
+    await ensureCgroup(context, pod);
+    await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
     try {
       return await run(context, config, runtimeHandler);
     } catch (err) {

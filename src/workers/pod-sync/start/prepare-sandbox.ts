@@ -10,6 +10,7 @@ import { rpcErrorOf } from '../runtime/pod-runtime.ts';
 import { checkSysctls, makeSandboxConfig, type HostFacts } from '../runtime-config/index.ts';
 import type { SyncReport } from '../sync-report.ts';
 import { createSandbox } from './create-sandbox.ts';
+import { ensureCgroup, isCgroupFailure } from './ensure-cgroup.ts';
 import { endsEarly } from './stale-status.ts';
 
 export interface Sandbox {
@@ -21,7 +22,7 @@ export interface Sandbox {
 
 /**
  * The sandbox that containers are started in: the one that is there, or a new one. Undefined when it could not be had: the report says why.
- * Rejects with Stopped only.
+ * Rejects with Stopped, or when the pod's cgroup can't be made.
  */
 export async function prepareSandbox(
   context: TaskContext,
@@ -36,7 +37,10 @@ export async function prepareSandbox(
     const host = await context.host.read();
     const cgroupParent = cgroups.parentOf(pod);
     const { config, warnings } = makeSandboxConfig({ pod, node, settings, host, attempt: actions.attempt, cgroupParent });
-    if (!create) return { id: actions.sandboxID!, config, podIPs: podIPsOf(status, apiStatus), host };
+    if (!create) {
+      await ensureCgroup(context, pod);
+      return { id: actions.sandboxID!, config, podIPs: podIPsOf(status, apiStatus), host };
+    }
     const forbidden = checkSysctls(pod, settings.allowedUnsafeSysctls, host.kernelVersion);
     if (forbidden !== null) {
       events.onPod('Warning', 'SysctlForbidden', forbidden);
@@ -52,6 +56,7 @@ export async function prepareSandbox(
     // It may be there even so: the runtime may have failed after it was made.
     if (create) report.changedRuntime = true;
     line.signal.throwIfAborted();
+    if (isCgroupFailure(err)) throw err;
     if (endsEarly(context, err, report)) return undefined;
     if (!create) {
       const message = `GeneratePodSandboxConfig for pod "${formatPod(about)}" failed: ${messageOf(err)}`;

@@ -7,11 +7,11 @@ import { SyncBench } from '../../../support/sync-bench.ts';
 
 const started = ['Created spec.containers{app}: Container created', 'Started spec.containers{app}: Container started'];
 
-test('a new pod gets its cgroup, its folders, its volumes, a sandbox and its container, in this order', async () => {
+test('a new pod gets its folders, its volumes, its cgroup, a sandbox and its container, in this order', async () => {
   using bench = new SyncBench();
   const { line, result } = await bench.synced(aPod());
   assert.deepEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true });
-  assert.deepEqual(bench.effects, ['make cgroup', 'mount volumes', 'make mounts of app']);
+  assert.deepEqual(bench.effects, ['mount volumes', 'make cgroup', 'make mounts of app']);
   assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0', 'podSandboxIPs', 'createContainer app 0', 'startContainer app']);
   assert.deepEqual(line.events.slice(-2), started);
   assert.equal(bench.runtime.sandboxConfigs[0]?.linux?.cgroupParent, '/kubepods/poduid-1');
@@ -58,11 +58,12 @@ test('a pod in the host network does not ask for the addresses of its sandbox', 
   assert.ok(!bench.runtime.calls.includes('podSandboxIPs'));
 });
 
-for (const [step, event] of [
-  ['make cgroup', 'FailedCreatePodContainer pod: unable to ensure pod container exists: no luck'],
-  ['mount volumes', 'FailedMount pod: no luck'],
+for (const [step, event, keeps] of [
+  // Its cgroup is made with its sandbox: by then its containers wait for that.
+  ['make cgroup', 'FailedCreatePodContainer pod: unable to ensure pod container exists: no luck', false],
+  ['mount volumes', 'FailedMount pod: no luck', true],
 ] as const) {
-  test(`a pod that fails to ${step} gets no sandbox, says so, and keeps what its containers wait for`, async () => {
+  test(`a pod that fails to ${step} gets no sandbox, and says so`, async () => {
     using bench = new SyncBench();
     bench.failing.set(step, new Error('no luck'));
     const waiting = { reason: 'CrashLoopBackOff', message: 'back-off' };
@@ -70,7 +71,7 @@ for (const [step, event] of [
     const { line, result } = await bench.synced(aPod(), { apiStatus: { containerStatuses: [status] } });
     assert.deepEqual(line.events, [event]);
     assert.equal(result.outcome, 'failed');
-    assert.deepEqual(result.waiting, { app: waiting });
+    assert.deepEqual(result.waiting, keeps ? { app: waiting } : {});
     assert.deepEqual(bench.runtime.calls, []);
   });
 }
@@ -396,8 +397,10 @@ test('a pod that ran outside of a cgroup of its own is killed, and comes back in
   const running = { name: 'app', image: '', imageID: '', ready: true, restartCount: 0, state: { running: {} } };
   const { result } = await bench.synced(aPod(), { apiStatus: { containerStatuses: [running] } });
   assert.equal(result.changedRuntime, true);
-  assert.equal(bench.hasCgroup, true);
   assert.deepEqual(bench.runtime.calls.slice(-2), ['stopContainer app 30', 'stopPodSandbox sandbox-1']);
+  await bench.synced(aPod());
+  assert.equal(bench.hasCgroup, true);
+  assert.deepEqual(bench.runtime.calls.slice(-2), ['createContainer app 1', 'startContainer app']);
 });
 
 test('when all containers restart they are removed, and the next sync comes at once', async () => {
