@@ -1,5 +1,5 @@
 /** projected: files of several sources in one volume (upstream pkg/volume/projected). Of several sources for one path the last counts. */
-import type { LabelSelector, ValueRef, ValueResult } from '../../../shared/contracts/values.ts';
+import type { ValueRef, ValueResult } from '../../../shared/contracts/values.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
@@ -57,9 +57,7 @@ function refOf({ secret, configMap, serviceAccountToken, clusterTrustBundle }: S
   if (!clusterTrustBundle) return undefined;
   const { signerName, labelSelector, optional = false } = clusterTrustBundle;
   if (clusterTrustBundle.name) return { kind: 'TrustBundle', name: clusterTrustBundle.name, optional };
-  return signerName
-    ? { kind: 'SignerTrustBundles', signerName, labelSelector: labelSelector as LabelSelector | undefined, optional }
-    : undefined;
+  return signerName ? { kind: 'SignerTrustBundles', signerName, labelSelector, optional } : undefined;
 }
 
 function sourcePayload(

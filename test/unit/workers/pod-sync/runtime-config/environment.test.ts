@@ -213,7 +213,7 @@ for (const [what, container, want] of [
     { 'a.b': 'own', c: 'two', W: 'two!' },
   ],
 ] as const) {
-  test(`env takes ${what}`, () => assert.deepEqual(environment(container as Partial<Container>, { values: objects }), want));
+  test(`env takes ${what}`, () => assert.deepEqual(environment(container, { values: objects }), want));
 }
 for (const [what, container, message] of [
   ['a key that is not there', { env: [keyRef('configMapKeyRef', 'cm', 'k')] }, "couldn't find key k in ConfigMap default/cm"],
@@ -227,7 +227,7 @@ for (const [what, container, message] of [
   ],
 ] as const) {
   test(`env cannot be made of ${what}`, () => {
-    const make = () => environment(container as unknown as Partial<Container>, { values: objects });
+    const make = () => environment(container, { values: objects });
     assert.throws(make, { reason: 'CreateContainerConfigError', message });
   });
 }

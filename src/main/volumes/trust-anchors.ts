@@ -1,0 +1,15 @@
+/** The certificates of trust bundles: each once, in an order that does not depend on the bundles' (upstream normalizeTrustAnchors). Pure. */
+
+const block = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----/g;
+
+/** PEM, without what stands between the blocks. */
+export function trustAnchors(bundles: readonly string[]): string {
+  const certificates = new Set<string>();
+  for (const bundle of bundles) {
+    for (const [, body = ''] of bundle.matchAll(block)) certificates.add(Buffer.from(body, 'base64').toString('base64'));
+  }
+  return [...certificates]
+    .toSorted()
+    .map((base64) => `-----BEGIN CERTIFICATE-----\n${base64.replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`)
+    .join('');
+}

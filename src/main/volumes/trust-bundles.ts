@@ -1,0 +1,128 @@
+/**
+ * ClusterTrustBundles, known from the first pod on that projects one: few nodes have any, and the API may not be served (upstream
+ * pkg/kubelet/clustertrustbundle, LazyInformerManager).
+ */
+import type { LabelSelector } from '../../shared/contracts/values.ts';
+import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { apiPath, isNotFound, type ApiClient } from '../api/api-client.ts';
+import type { ApiObject } from '../api/object-store.ts';
+import { Reflector } from '../api/reflector.ts';
+import { labelMatcher } from './label-selector.ts';
+import { trustAnchors } from './trust-anchors.ts';
+
+export interface TrustBundlesOptions {
+  readonly client: ApiClient;
+  /** Gate ClusterTrustBundleProjection. */
+  readonly isEnabled: boolean;
+  readonly onChanged: (podUIDs: ReadonlySet<string>) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface ClusterTrustBundle extends ApiObject {
+  readonly metadata: ApiObject['metadata'] & { readonly labels?: Readonly<Record<string, string>> };
+  readonly spec?: { readonly signerName?: string; readonly trustBundle?: string };
+}
+
+/** Newest first. */
+const versions = ['v1beta1', 'v1alpha1'];
+const group = 'certificates.k8s.io';
+/** How long the first who asks waits for all bundles (upstream: 10 s; here the pod is woken when they come). */
+const patienceMs = 1000;
+
+export class TrustBundles {
+  readonly #options: TrustBundlesOptions;
+  readonly #podUIDs = new Set<string>();
+  #starting: Promise<Reflector<ClusterTrustBundle> | null> | null = null;
+  #synced = Promise.withResolvers<void>();
+
+  constructor(options: TrustBundlesOptions) {
+    this.#options = options;
+  }
+
+  /** PEM. Rejects with KubeletError. */
+  async byName(name: string, optional: boolean, podUID: string): Promise<string> {
+    const bundles = await this.#bundles(podUID);
+    const bundle = bundles.find(({ metadata }) => metadata.name === name);
+    if (bundle) return trustAnchors([bundle.spec?.trustBundle ?? '']);
+    if (optional) return '';
+    const missing = `clustertrustbundle.${group} ${JSON.stringify(name)} not found`;
+    throw new KubeletError('NotFound', `while getting ClusterTrustBundle: ${missing}`);
+  }
+
+  /** PEM of all that a signer has under the selector. Rejects with KubeletError, or an Error that names what is wrong with the selector. */
+  async bySigner(signerName: string, selector: LabelSelector | undefined, optional: boolean, podUID: string): Promise<string> {
+    const bundles = await this.#bundles(podUID);
+    const matches = labelMatcher(selector);
+    const found = bundles.filter(({ metadata, spec }) => spec?.signerName === signerName && matches(metadata.labels));
+    if (found.length > 0) return trustAnchors(found.map(({ spec }) => spec?.trustBundle ?? ''));
+    if (optional) return '';
+    throw new KubeletError('NotFound', 'combination of signerName and labelSelector matched zero ClusterTrustBundles');
+  }
+
+  forget(podUID: string): void {
+    this.#podUIDs.delete(podUID);
+  }
+
+  async close(): Promise<void> {
+    const reflector = await this.#starting?.catch(() => null);
+    await reflector?.close();
+  }
+
+  async #bundles(podUID: string): Promise<ClusterTrustBundle[]> {
+    const { isEnabled, clock } = this.#options;
+    this.#starting ??= (isEnabled ? this.#start() : Promise.resolve(null)).catch((err: unknown) => {
+      this.#starting = null;
+      throw err;
+    });
+    const reflector = await this.#starting;
+    if (!reflector) throw new KubeletError('NotSupported', 'ClusterTrustBundle projection is not supported in static kubelet mode');
+    this.#podUIDs.add(podUID);
+    if (!reflector.hasSynced()) {
+      const late = new AbortController();
+      await Promise.race([this.#synced.promise, clock.sleep(patienceMs, late.signal).catch(() => {})]);
+      late.abort();
+    }
+    if (!reflector.hasSynced()) throw new KubeletError('NotSynced', 'ClusterTrustBundle informer has not yet synced');
+    return reflector.objects.list();
+  }
+
+  /** Null: the API server has no such API. */
+  async #start(): Promise<Reflector<ClusterTrustBundle> | null> {
+    const { client, clock, logger } = this.#options;
+    const version = await this.#servedVersion();
+    if (!version) {
+      logger.info('The API server has no ClusterTrustBundles');
+      return null;
+    }
+    const changed = () => {
+      this.#synced.resolve();
+      this.#options.onChanged(this.#podUIDs);
+    };
+    return Reflector.start<ClusterTrustBundle>({
+      client,
+      path: apiPath('apis', group, version, 'clustertrustbundles'),
+      trafficClass: 'values',
+      apiVersion: `${group}/${version}`,
+      kind: 'ClusterTrustBundle',
+      handler: { onReplace: changed, onChange: changed },
+      clock,
+      logger,
+    });
+  }
+
+  async #servedVersion(): Promise<string | undefined> {
+    for (const version of versions) {
+      try {
+        const call = { method: 'GET', path: apiPath('apis', group, version), trafficClass: 'values' } as const;
+        const { resources = [] } = await this.#options.client.call<{ readonly resources?: readonly { readonly name: string }[] }>(call);
+        if (resources.some(({ name }) => name === 'clustertrustbundles')) return version;
+      } catch (err) {
+        if (!isNotFound(err)) throw err;
+      }
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Watch: every object that a pod refers to has a watch of its own, shared by all pods that refer to it, and closed when nobody has asked for
+ * the object in a while (upstream watch_based_manager.go): what environments take is read once, what volumes take with each sync.
+ */
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { ApiClient } from '../api/api-client.ts';
+import { notRegistered, type KeyedObject, type ObjectKind, type ObjectSource } from './object-source.ts';
+import { WatchedObject } from './watched-object.ts';
+
+export interface WatchingSourceOptions {
+  readonly client: ApiClient;
+  readonly kind: ObjectKind;
+  /** Upstream: five times syncFrequency. */
+  readonly maxIdleMs: number;
+  readonly onChanged: (podUIDs: ReadonlySet<string>) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Item {
+  readonly object: WatchedObject;
+  readonly podUIDs: Set<string>;
+}
+
+const sweepPeriodMs = 60_000;
+
+export class WatchingSource implements ObjectSource {
+  readonly #options: WatchingSourceOptions;
+  readonly #items = new Map<string, Item>();
+  #cancelSweep: () => void = () => {};
+  #isClosed = false;
+
+  constructor(options: WatchingSourceOptions) {
+    this.#options = options;
+  }
+
+  reference(namespace: string, name: string, podUID: string): void {
+    if (this.#isClosed) return;
+    const key = `${namespace}/${name}`;
+    let item = this.#items.get(key);
+    if (!item) {
+      const { client, kind, clock, logger, onChanged } = this.#options;
+      const podUIDs = new Set<string>();
+      const object = new WatchedObject({ client, kind, namespace, name, clock, logger, onChanged: () => onChanged(podUIDs) });
+      item = { object, podUIDs };
+      if (this.#items.size === 0) this.#sweepLater();
+      this.#items.set(key, item);
+    }
+    item.podUIDs.add(podUID);
+  }
+
+  release(namespace: string, name: string, podUID: string): void {
+    const key = `${namespace}/${name}`;
+    const item = this.#items.get(key);
+    if (!item?.podUIDs.delete(podUID) || item.podUIDs.size > 0) return;
+    this.#items.delete(key);
+    void item.object.close();
+    if (this.#items.size === 0) this.#cancelSweep();
+  }
+
+  async get(namespace: string, name: string): Promise<KeyedObject> {
+    const item = this.#items.get(`${namespace}/${name}`);
+    if (!item) throw notRegistered(namespace, name);
+    return item.object.get();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelSweep();
+    const items = [...this.#items.values()];
+    this.#items.clear();
+    await Promise.all(items.map(({ object }) => object.close()));
+  }
+
+  #sweepLater(): void {
+    this.#cancelSweep = this.#options.clock.after(sweepPeriodMs, () => {
+      for (const { object } of this.#items.values()) object.stopIfIdle(this.#options.maxIdleMs);
+      this.#sweepLater();
+    });
+  }
+}

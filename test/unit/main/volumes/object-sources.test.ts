@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CachingSource } from '../../../../src/main/volumes/caching-source.ts';
+import { secretKind } from '../../../../src/main/volumes/object-source.ts';
+import { WatchingSource } from '../../../../src/main/volumes/watching-source.ts';
+import { apiError, FakeApi } from '../../../support/fake-api.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { aLogger } from '../../../support/logger.ts';
+
+const path = '/api/v1/namespaces/ns/secrets/s';
+const watchPath = '/api/v1/namespaces/ns/secrets';
+const aSecret = (resourceVersion: string, fields: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { namespace: 'ns', name: 's', uid: 'u1', resourceVersion },
+  data: { k: resourceVersion },
+  ...fields,
+});
+const initialEnd = {
+  kind: 'Secret',
+  apiVersion: 'v1',
+  metadata: { resourceVersion: '20', annotations: { 'k8s.io/initial-events-end': 'true' } },
+};
+
+function aWatching() {
+  const clock = new FakeClock();
+  const api = new FakeApi().on('GET', path, aSecret('10'));
+  const changed: string[][] = [];
+  const source = new WatchingSource({
+    client: api,
+    kind: secretKind,
+    maxIdleMs: 300_000,
+    onChanged: (uids) => changed.push([...uids]),
+    clock,
+    logger: aLogger().logger,
+  });
+  return { clock, api, changed, source };
+}
+
+test('an object that no pod refers to is not to be had', async () => {
+  const { source } = aWatching();
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered', message: 'object "ns"/"s" not registered' });
+});
+
+test('an object is there with one answer of the server, and a change wakes all pods that refer to it', async () => {
+  const { api, changed, source } = aWatching();
+  source.reference('ns', 's', 'a');
+  source.reference('ns', 's', 'b');
+  assert.equal((await source.get('ns', 's')).data?.['k'], '10');
+  const watch = await api.nextWatch(watchPath);
+  assert.equal(watch.call.query?.['fieldSelector'], 'metadata.name=s');
+  watch.push('ADDED', aSecret('10'));
+  watch.push('BOOKMARK', initialEnd);
+  await settle();
+  assert.deepEqual(changed, []);
+  watch.push('MODIFIED', aSecret('21'));
+  await settle();
+  assert.deepEqual(changed, [['a', 'b']]);
+  assert.equal((await source.get('ns', 's')).data?.['k'], '21');
+  watch.push('DELETED', aSecret('22'));
+  await settle();
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotFound', message: 'secret "s" not found' });
+  assert.equal(changed.length, 2);
+  assert.equal(api.callsTo('GET', path).length, 1);
+  await source.close();
+});
+
+test('who waits for an object that is not there is woken when it comes', async () => {
+  const { api, changed, source } = aWatching();
+  api.on('GET', path, apiError(404, 'NotFound', 'secrets "s" not found'));
+  source.reference('ns', 's', 'a');
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotFound', message: 'secret "s" not found' });
+  const watch = await api.nextWatch(watchPath);
+  watch.push('BOOKMARK', initialEnd);
+  await settle();
+  assert.deepEqual(changed, []);
+  watch.push('ADDED', aSecret('30'));
+  await settle();
+  assert.deepEqual(changed, [['a']]);
+  await source.close();
+});
+
+test('an object that the node may not read yet is tried again at once', async () => {
+  const { clock, api, source } = aWatching();
+  api.once('GET', path, apiError(403, 'Forbidden')).once('GET', path, apiError(403, 'Forbidden'));
+  source.reference('ns', 's', 'a');
+  const object = source.get('ns', 's');
+  await clock.advance(150);
+  assert.equal((await object).data?.['k'], '10');
+  await source.close();
+});
+
+test('who has waited a second is sent away, and woken when the object is known', async () => {
+  const { clock, api, changed, source } = aWatching();
+  api.on('GET', path, apiError(0, 'Unreachable'));
+  source.reference('ns', 's', 'a');
+  const message = 'failed to sync secret cache: timed out waiting for the condition';
+  const rejected = assert.rejects(source.get('ns', 's'), { reason: 'NotSynced', message });
+  await clock.advance(1000);
+  await rejected;
+  const watch = await api.nextWatch(watchPath);
+  watch.push('ADDED', aSecret('10'));
+  watch.push('BOOKMARK', initialEnd);
+  await settle();
+  assert.deepEqual(changed, [['a']]);
+  assert.equal((await source.get('ns', 's')).data?.['k'], '10');
+  await source.close();
+});
+
+test('an immutable object is never watched, and one that becomes so not any more', async () => {
+  const { api, source } = aWatching();
+  api.once('GET', path, aSecret('10', { immutable: true }));
+  source.reference('ns', 's', 'a');
+  await source.get('ns', 's');
+  await settle();
+  assert.equal(api.watches.length, 0);
+  source.release('ns', 's', 'a');
+  source.reference('ns', 's', 'a');
+  const watch = await api.nextWatch(watchPath);
+  watch.push('ADDED', aSecret('10'));
+  watch.push('BOOKMARK', initialEnd);
+  watch.push('MODIFIED', aSecret('21', { immutable: true }));
+  await settle();
+  assert.equal(watch.isOpen, false);
+  assert.equal((await source.get('ns', 's')).data?.['k'], '21');
+});
+
+test('the watch ends with the last pod that refers to the object', async () => {
+  const { api, source } = aWatching();
+  source.reference('ns', 's', 'a');
+  source.reference('ns', 's', 'b');
+  const watch = await api.nextWatch(watchPath);
+  source.release('ns', 's', 'a');
+  assert.equal(watch.isOpen, true);
+  source.release('ns', 's', 'b');
+  assert.equal(watch.isOpen, false);
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered' });
+});
+
+test('the watch of an object that nobody reads is closed, and begins again with the next who does', async () => {
+  const { clock, api, source } = aWatching();
+  source.reference('ns', 's', 'a');
+  await source.get('ns', 's');
+  const watch = await api.nextWatch(watchPath);
+  watch.push('BOOKMARK', initialEnd);
+  watch.push('ADDED', aSecret('21'));
+  await clock.advance(240_000);
+  await source.get('ns', 's');
+  await clock.advance(240_000);
+  assert.equal(watch.isOpen, true);
+  await clock.advance(180_000);
+  assert.equal(watch.isOpen, false);
+  api.on('GET', path, aSecret('50'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '50');
+  await api.nextWatch(watchPath);
+  await source.close();
+});
+
+function aCaching(ttl = 60_000) {
+  const clock = new FakeClock();
+  const api = new FakeApi().on('GET', path, aSecret('10'));
+  const source = new CachingSource({ client: api, kind: secretKind, ttlMs: () => ttl, clock, logger: aLogger().logger });
+  source.reference('ns', 's', 'a');
+  return { clock, api, source };
+}
+
+test('under Cache an object is read again when it is old, or a pod has come', async () => {
+  const { clock, api, source } = aCaching();
+  await Promise.all([source.get('ns', 's'), source.get('ns', 's')]);
+  await clock.advance(59_000);
+  await source.get('ns', 's');
+  assert.equal(api.calls.length, 1);
+  await clock.advance(1000);
+  api.on('GET', path, aSecret('11'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '11');
+  assert.deepEqual(
+    api.calls.map(({ query }) => query),
+    [undefined, { resourceVersion: '0' }],
+  );
+  source.reference('ns', 's', 'b');
+  api.on('GET', path, aSecret('9'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '11');
+  assert.equal(api.calls.length, 3);
+});
+
+test('under Cache what was known serves when the server does not answer; what is gone is gone', async () => {
+  const { clock, api, source } = aCaching();
+  await source.get('ns', 's');
+  await clock.advance(60_000);
+  api.on('GET', path, apiError(503, 'ServiceUnavailable'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '10');
+  api.on('GET', path, apiError(404, 'NotFound'));
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotFound', message: 'secret "s" not found' });
+  api.on('GET', path, aSecret('12'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '12');
+  source.release('ns', 's', 'a');
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered' });
+});
+
+test('under Get every question goes to the server', async () => {
+  const { api, source } = aCaching(0);
+  await source.get('ns', 's');
+  await source.get('ns', 's');
+  assert.equal(api.calls.length, 2);
+});

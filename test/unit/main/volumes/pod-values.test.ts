@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PodValues, type PodValuesOptions } from '../../../../src/main/volumes/index.ts';
+import { referencedObjects } from '../../../../src/main/volumes/referenced-objects.ts';
+import { trustAnchors } from '../../../../src/main/volumes/trust-anchors.ts';
+import type { ValueRef } from '../../../../src/shared/contracts/values.ts';
+import type { Volume } from '../../../../src/shared/kubernetes/api.ts';
+import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import { apiError, FakeApi } from '../../../support/fake-api.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { aLogger } from '../../../support/logger.ts';
+import { aContainer, aPod } from '../../../support/pods.ts';
+
+const tokenPath = '/api/v1/namespaces/default/serviceaccounts/sa/token';
+const tokenVolume: Volume = {
+  name: 't',
+  projected: { sources: [{ serviceAccountToken: { path: 'token', expirationSeconds: 3607 } }, { configMap: { name: 'ca' } }] },
+};
+const fromApi = { annotations: { 'kubernetes.io/config.source': 'api' } };
+
+function values(options: Partial<PodValuesOptions> = {}) {
+  const clock = new FakeClock();
+  const api = new FakeApi();
+  const changed: string[][] = [];
+  api.on('POST', tokenPath, { status: { token: 'jwt', expirationTimestamp: '2026-01-01T02:00:00Z' } });
+  api.on('GET', '/api/v1/namespaces/default/configmaps/ca', {
+    metadata: { name: 'ca', namespace: 'default', uid: 'u', resourceVersion: '1' },
+    data: { 'ca.crt': 'CA' },
+  });
+  const podValues = PodValues.start({
+    client: api,
+    strategy: 'Watch',
+    syncFrequencyMs: 60_000,
+    objectTTLSeconds: () => undefined,
+    projectsTrustBundles: true,
+    isRunning: () => false,
+    onChanged: (uids) => changed.push([...uids]),
+    clock,
+    logger: aLogger().logger,
+    random: () => 0,
+    ...options,
+  });
+  return { clock, api, changed, podValues };
+}
+
+const pod = aPod({ metadata: fromApi, spec: { serviceAccountName: 'sa', volumes: [tokenVolume] } });
+const tokenRef: ValueRef = {
+  kind: 'Token',
+  namespace: 'default',
+  serviceAccountName: 'sa',
+  podName: 'web',
+  podUID: 'uid-web',
+  audience: '',
+  expirationSeconds: 3607,
+};
+
+test('what a pod refers to is found wherever it stands', () => {
+  const all = aPod({
+    spec: {
+      imagePullSecrets: [{ name: 'pull' }, {}],
+      containers: [
+        aContainer({
+          env: [
+            { name: 'A', valueFrom: { secretKeyRef: { name: 's1', key: 'k' } } },
+            { name: 'B', valueFrom: { configMapKeyRef: { name: 'c1', key: 'k' } } },
+          ],
+        }),
+      ],
+      initContainers: [aContainer({ envFrom: [{ secretRef: { name: 's2' } }, { configMapRef: { name: 'c2' } }] })],
+      volumes: [
+        { name: 'a', secret: { secretName: 's3' } },
+        { name: 'b', configMap: { name: 'c3' } },
+        { name: 'c', projected: { sources: [{ secret: { name: 's4' } }, { configMap: { name: 'c1' } }] } },
+      ],
+    },
+  });
+  const { secrets, configMaps } = referencedObjects(all);
+  assert.deepEqual([...secrets].sort(), ['pull', 's1', 's2', 's3', 's4']);
+  assert.deepEqual([...configMaps].sort(), ['c1', 'c2', 'c3']);
+});
+
+test('a pod that is registered has its token and its objects asked for before its sync asks', async () => {
+  const { api, podValues } = values();
+  podValues.registerPod(pod);
+  await settle();
+  assert.deepEqual(
+    api.calls.map(({ method, path }) => `${method} ${path}`),
+    ['GET /api/v1/namespaces/default/configmaps/ca', `POST ${tokenPath}`],
+  );
+  const results = await podValues.values([tokenRef, { kind: 'ConfigMap', namespace: 'default', name: 'ca' }], pod);
+  assert.deepEqual(results, [
+    { outcome: 'value', value: { kind: 'Token', token: 'jwt' } },
+    { outcome: 'value', value: { kind: 'ConfigMap', data: { 'ca.crt': 'CA' }, binaryData: {} } },
+  ]);
+  assert.equal(api.calls.length, 2);
+  await podValues.close();
+});
+
+test('a pod that runs already has its token asked for only when its sync asks', async () => {
+  const { api, podValues } = values({ isRunning: () => true });
+  podValues.registerPod(pod);
+  await settle();
+  assert.deepEqual(api.callsTo('POST', tokenPath), []);
+  await podValues.close();
+});
+
+test('what one value lacks is told with it, and the others are answered', async () => {
+  const { api, podValues } = values();
+  api.on('GET', '/api/v1/namespaces/default/secrets/gone', apiError(404, 'NotFound'));
+  const withSecret = aPod({ metadata: fromApi, spec: { volumes: [tokenVolume, { name: 's', secret: { secretName: 'gone' } }] } });
+  const results = await podValues.values(
+    [
+      { kind: 'Secret', namespace: 'default', name: 'gone' },
+      { kind: 'ConfigMap', namespace: 'default', name: 'ca' },
+      { kind: 'Secret', namespace: 'other', name: 'foreign' },
+    ],
+    withSecret,
+  );
+  assert.deepEqual(
+    results.map((result) => (result.outcome === 'failed' ? result.failure : result.outcome)),
+    [
+      { reason: 'NotFound', message: 'secret "gone" not found' },
+      'value',
+      { reason: 'NotRegistered', message: 'object "other"/"foreign" not registered' },
+    ],
+  );
+  await podValues.close();
+});
+
+test('when a pod has gone nothing of it is watched or renewed', async () => {
+  const { clock, api, changed, podValues } = values();
+  podValues.registerPod(pod);
+  const watch = await api.nextWatch('/api/v1/namespaces/default/configmaps');
+  podValues.unregisterPod('uid-web' as PodUID);
+  assert.equal(watch.isOpen, false);
+  await clock.advance(10 * 3_600_000);
+  assert.deepEqual(changed, []);
+  await podValues.close();
+});
+
+test('a pod whose spec changes has what it does not refer to any more let go', async () => {
+  const { api, podValues } = values();
+  podValues.registerPod(pod);
+  const watch = await api.nextWatch('/api/v1/namespaces/default/configmaps');
+  podValues.registerPod({ ...pod, spec: { ...pod.spec, volumes: [] } });
+  assert.equal(watch.isOpen, false);
+  await podValues.close();
+});
+
+const service = (name: string, namespace: string, clusterIP: string, resourceVersion = '5') => ({
+  metadata: { name, namespace, uid: `${namespace}-${name}`, resourceVersion },
+  spec: { clusterIP, ports: [{ port: 443 }] },
+});
+const servicesEnd = { metadata: { resourceVersion: '9', annotations: { 'k8s.io/initial-events-end': 'true' } } };
+
+test("a pod is told of the API server, and of its namespace's services if it wants them", async () => {
+  const { api, podValues } = values();
+  const watch = await api.nextWatch('/api/v1/services');
+  for (const each of [
+    service('kubernetes', 'default', '10.96.0.1'),
+    service('db', 'shop', '10.96.0.2'),
+    service('headless', 'shop', 'None'),
+    service('kubernetes', 'shop', '10.96.0.9'),
+    service('web', 'other', '10.96.0.3'),
+  ])
+    watch.push('ADDED', each);
+  watch.push('BOOKMARK', servicesEnd);
+  const names = async (links: boolean) => {
+    const [result] = await podValues.values([{ kind: 'Services', namespace: 'shop', links }], pod);
+    assert.ok(result?.outcome === 'value' && result.value.kind === 'Services');
+    return result.value.services.map(({ name, clusterIP }) => `${name} ${clusterIP}`);
+  };
+  assert.deepEqual(await names(true), ['kubernetes 10.96.0.1', 'db 10.96.0.2']);
+  assert.deepEqual(await names(false), ['kubernetes 10.96.0.1']);
+  watch.push('DELETED', service('db', 'shop', '10.96.0.2', '12'));
+  await settle();
+  assert.deepEqual(await names(true), ['kubernetes 10.96.0.1']);
+  await podValues.close();
+});
+
+test('without a list of services a pod of the API waits a second, a static one not at all', async () => {
+  const { clock, podValues } = values();
+  const refs: ValueRef[] = [{ kind: 'Services', namespace: 'default', links: true }];
+  const [now] = await podValues.values(refs, aPod());
+  assert.equal(now?.outcome, 'failed');
+  const later = podValues.values(refs, pod);
+  await clock.advance(1000);
+  const [result] = await later;
+  assert.ok(result?.outcome === 'failed');
+  assert.equal(result.failure.message, 'services have not yet been read at least once, cannot construct envvars');
+  await podValues.close();
+});
+
+const certificate = (text: string) => `-----BEGIN CERTIFICATE-----\n${Buffer.from(text).toString('base64')}\n-----END CERTIFICATE-----\n`;
+
+test('trust anchors are there once each, in one order, without what stands between them', () => {
+  const [a, b] = [certificate('a'.repeat(100)), certificate('b')];
+  assert.equal(trustAnchors([`# comment\n${b}${a}`, a]), trustAnchors([a, b]));
+  assert.match(trustAnchors([a]), /^-----BEGIN CERTIFICATE-----\n[^\n]{64}\n[^\n]{64}\n[^\n]{8}\n-----END CERTIFICATE-----\n$/);
+  assert.equal(trustAnchors(['nothing']), '');
+});
+
+test('trust bundles are read from the first who asks on, and a change wakes those who have asked', async () => {
+  const { api, changed, podValues } = values();
+  api.on('GET', '/apis/certificates.k8s.io/v1beta1', { resources: [{ name: 'clustertrustbundles' }] });
+  const ask = podValues.values(
+    [
+      { kind: 'TrustBundle', name: 'one', optional: false },
+      { kind: 'TrustBundle', name: 'none', optional: true },
+      { kind: 'TrustBundle', name: 'none', optional: false },
+      { kind: 'SignerTrustBundles', signerName: 'example.com/s', labelSelector: { matchLabels: { live: 'yes' } }, optional: false },
+      { kind: 'SignerTrustBundles', signerName: 'example.com/s', labelSelector: undefined, optional: false },
+    ],
+    pod,
+  );
+  const watch = await api.nextWatch('/apis/certificates.k8s.io/v1beta1/clustertrustbundles');
+  const bundle = (name: string, fields: object, labels = {}) => ({
+    metadata: { name, uid: name, resourceVersion: '5', labels },
+    spec: { trustBundle: certificate(name), ...fields },
+  });
+  watch.push('ADDED', bundle('one', {}));
+  watch.push('ADDED', bundle('two', { signerName: 'example.com/s' }, { live: 'yes' }));
+  watch.push('BOOKMARK', servicesEnd);
+  const results = await ask;
+  assert.deepEqual(
+    results.map((result) =>
+      result.outcome === 'failed' ? result.failure.message : result.value.kind === 'TrustAnchors' ? result.value.pem : '',
+    ),
+    [
+      certificate('one'),
+      '',
+      'while getting ClusterTrustBundle: clustertrustbundle.certificates.k8s.io "none" not found',
+      certificate('two'),
+      'combination of signerName and labelSelector matched zero ClusterTrustBundles',
+    ],
+  );
+  changed.length = 0;
+  watch.push('MODIFIED', { ...bundle('one', {}), metadata: { name: 'one', uid: 'one', resourceVersion: '12' } });
+  await settle();
+  assert.deepEqual(changed, [['uid-web']]);
+  await podValues.close();
+});
+
+test('trust bundles behind a gate that is shut are refused', async () => {
+  const { podValues } = values({ projectsTrustBundles: false });
+  const [result] = await podValues.values([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
+  assert.ok(result?.outcome === 'failed');
+  assert.equal(result.failure.message, 'ClusterTrustBundle projection is not supported in static kubelet mode');
+  await podValues.close();
+});
