@@ -53,5 +53,8 @@ export interface ObjectReference {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+  readonly apiVersion?: string;
+  /** Of the object as it was seen when the event happened. */
+  readonly resourceVersion?: string;
   readonly fieldPath?: string;
 }

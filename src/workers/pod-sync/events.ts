@@ -57,7 +57,8 @@ export class PodEvents {
   }
 
   #reference(): ObjectReference {
-    const { name, namespace, uid } = this.#about;
-    return { kind: 'Pod', name, namespace, uid };
+    const { name, namespace, uid, pod } = this.#about;
+    const resourceVersion = pod?.metadata.resourceVersion;
+    return { kind: 'Pod', apiVersion: 'v1', name, namespace, uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
   }
 }

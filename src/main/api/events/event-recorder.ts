@@ -1,0 +1,161 @@
+/**
+ * Sends the kubelet's events to the API server, and to the log as before (client-go tools/record: EventBroadcaster). Events are the least
+ * of our traffic: one is written at a time, what waits is bounded, and one that the server does not want is given up. While the server
+ * can't be reached the first one holds the others back, so that they arrive in their order.
+ */
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { RecordedEvent } from '../../../shared/contracts/pod-sync.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import type { EventSink } from '../../pods/events.ts';
+import { ApiError, apiPath, isNotFound, type ApiClient } from '../api-client.ts';
+import { EventCorrelator, type CorrelatedEvent } from './event-correlator.ts';
+import { toCoreEvent, type CoreEvent, type EventSource } from './event-object.ts';
+import { LruMap } from './lru-map.ts';
+
+export interface EventRecorderOptions {
+  /** Its class `events` has the rate of `eventRecordQPS`. */
+  readonly client: ApiClient;
+  readonly nodeName: string;
+  /** Gets every event too. */
+  readonly log: EventSink;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** In [0, 1). */
+  readonly random?: () => number;
+}
+
+/** client-go's numbers. */
+const maxQueued = 1000;
+const maxTries = 12;
+const retryMs = 10_000;
+/** What a server may ask for with Retry-After. */
+const maxRetryMs = 60_000;
+/** How long the events that wait may still be written when the kubelet stops. */
+const closeDeadlineMs = 1000;
+/** Rejections that were logged once, by namespace and reason. */
+const rememberedRejections = 256;
+
+export class EventRecorder implements EventSink {
+  readonly #options: EventRecorderOptions;
+  readonly #source: EventSource;
+  readonly #random: () => number;
+  readonly #correlator: EventCorrelator;
+  readonly #rejections = new LruMap<string, true>(rememberedRejections);
+  /** No more sleep, and one try each. */
+  readonly #closing = new AbortController();
+  /** No more calls. */
+  readonly #stop = new AbortController();
+  #queue: CoreEvent[] = [];
+  #dropped = 0;
+  #lastNanos = 0n;
+  #isWriting = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#source = { component: 'kubelet', host: options.nodeName };
+    this.#random = options.random ?? Math.random;
+    this.#correlator = new EventCorrelator(options.clock, () => this.#nextNanos());
+  }
+
+  /** Returns at once and never throws. Beyond 1,000 events that wait, the new ones are dropped. */
+  record(event: RecordedEvent): void {
+    const { log, clock, logger } = this.#options;
+    log.record(event);
+    if (this.#closing.signal.aborted) return;
+    if (this.#queue.length >= maxQueued) {
+      if (this.#dropped === 0) logger.warn({ queued: this.#queue.length }, 'Too many queued events, dropping new ones');
+      this.#dropped += 1;
+      return;
+    }
+    this.#queue.push(toCoreEvent(event, this.#source, clock.now(), this.#nextNanos()));
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    this.#running = this.#writeAll();
+  }
+
+  /** Tries to write each event that waits once, for at most a second. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const cancel = this.#options.clock.after(closeDeadlineMs, () => this.#stop.abort());
+    await this.#running;
+    cancel();
+  }
+
+  /** The wall clock, made unique: it is what tells two events about one object apart. */
+  #nextNanos(): bigint {
+    const now = BigInt(Math.trunc(this.#options.clock.now())) * 1_000_000n;
+    this.#lastNanos = now > this.#lastNanos ? now : this.#lastNanos + 1n;
+    return this.#lastNanos;
+  }
+
+  async #writeAll(): Promise<void> {
+    const { logger } = this.#options;
+    while (this.#queue.length > 0 && !this.#stop.signal.aborted) {
+      const correlated = this.#correlator.correlate(this.#queue.shift()!);
+      if (correlated) await this.#write(correlated);
+      if (this.#dropped === 0 || this.#queue.length > maxQueued / 2) continue;
+      logger.warn({ dropped: this.#dropped }, 'Events were dropped, too many were queued');
+      this.#dropped = 0;
+    }
+    if (this.#queue.length > 0) logger.warn({ dropped: this.#queue.length }, 'Events are left unwritten at the end');
+    this.#isWriting = false;
+  }
+
+  /** Never rejects. */
+  async #write(correlated: CorrelatedEvent): Promise<void> {
+    const { clock, logger } = this.#options;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#send(correlated);
+      } catch (err) {
+        if (this.#stop.signal.aborted) return;
+        const { reason, involvedObject, metadata } = correlated.event;
+        const fields = { object: `${metadata.namespace}/${involvedObject.name}`, reason, err: messageOf(err) };
+        if (!mayBeRetried(err)) return this.#logRejection(metadata.namespace, err, fields);
+        if (tries >= maxTries || this.#closing.signal.aborted) {
+          logger.error(fields, 'Unable to write event (retry limit exceeded!)');
+          return;
+        }
+        // Random at first: the kubelets of a cluster must not all come back with their server at once.
+        const retryAfterMs = Math.min(retryAfterOf(err) ?? (tries === 1 ? retryMs * this.#random() : retryMs), maxRetryMs);
+        logger.warn({ ...fields, tries, retryAfterMs }, 'Unable to write event (may retry after sleeping)');
+        await clock.sleep(retryAfterMs, this.#closing.signal).catch(() => {});
+      }
+    }
+  }
+
+  async #send({ event, patch }: CorrelatedEvent): Promise<void> {
+    const { client } = this.#options;
+    const events = ['api', 'v1', 'namespaces', event.metadata.namespace, 'events'] as const;
+    const common = { trafficClass: 'events', maxAttempts: 1, signal: this.#stop.signal } as const;
+    if (patch) {
+      try {
+        await client.call({ ...common, method: 'PATCH', patch: 'strategic', path: apiPath(...events, event.metadata.name), body: patch });
+        return;
+      } catch (err) {
+        // The server forgets an event after an hour: then it is made anew, with its count.
+        if (!isNotFound(err)) throw err;
+      }
+    }
+    await client.call({ ...common, method: 'POST', path: apiPath(...events), body: event });
+  }
+
+  /** A namespace that is being terminated, say, refuses every event in it: once is enough. */
+  #logRejection(namespace: string, err: unknown, fields: object): void {
+    const key = `${namespace} ${err instanceof ApiError ? err.reason : ''}`;
+    const level = this.#rejections.get(key) ? 'debug' : 'warn';
+    this.#rejections.set(key, true);
+    this.#options.logger[level](fields, 'Server rejected event (will not retry!)');
+  }
+}
+
+function retryAfterOf(err: unknown): number | undefined {
+  return err instanceof ApiError ? err.retryAfterMs : undefined;
+}
+
+/** No answer, or one that says later: nothing is wrong with the event. */
+function mayBeRetried(err: unknown): boolean {
+  return err instanceof ApiError && [0, 429, 503, 504].includes(err.code);
+}

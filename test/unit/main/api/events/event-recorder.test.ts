@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EventRecorder } from '../../../../../src/main/api/events/index.ts';
+import type { CoreEvent } from '../../../../../src/main/api/events/event-object.ts';
+import { podReference } from '../../../../../src/main/pods/events.ts';
+import type { RecordedEvent } from '../../../../../src/shared/contracts/pod-sync.ts';
+import { apiError, FakeApi } from '../../../../support/fake-api.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+import { aLogger } from '../../../../support/logger.ts';
+import { aPod } from '../../../../support/pods.ts';
+
+const path = '/api/v1/namespaces/default/events';
+
+function aRecorder(api = new FakeApi().on('POST', path, {})) {
+  const clock = new FakeClock();
+  const { logger, lines } = aLogger();
+  const logged: RecordedEvent[] = [];
+  const recorder = new EventRecorder({
+    client: api,
+    nodeName: 'n1',
+    log: { record: (event) => void logged.push(event) },
+    clock,
+    logger,
+    random: () => 0.5,
+  });
+  const record = (name: string, message = 'again') =>
+    recorder.record({
+      object: podReference(aPod({ metadata: { name, uid: `uid-${name}` } })),
+      type: 'Warning',
+      reason: 'BackOff',
+      message,
+    });
+  const posted = () => api.callsTo('POST', path).map(({ body }) => body as CoreEvent);
+  return { api, clock, lines, logged, recorder, record, posted };
+}
+
+test('an event goes to the log and to the API server, under a name of its own', async () => {
+  const { api, logged, record, posted } = aRecorder();
+  record('web');
+  record('web', 'other');
+  await settle();
+  assert.equal(logged.length, 2);
+  const [first, second] = posted();
+  assert.equal(first?.involvedObject.name, 'web');
+  assert.notEqual(first?.metadata.name, second?.metadata.name);
+  assert.equal(api.calls[0]?.trafficClass, 'events');
+});
+
+test('an event that is repeated is a patch of the first', async () => {
+  const { api, record, posted } = aRecorder(new FakeApi().on('POST', path, {}).on('PATCH', /events/, {}));
+  record('web');
+  record('web');
+  await settle();
+  const [patch] = api.callsTo('PATCH', /events/);
+  assert.equal(patch?.path, `${path}/${posted()[0]?.metadata.name}`);
+  assert.equal(patch?.patch, 'strategic');
+  assert.deepEqual(patch?.body, { count: 2, lastTimestamp: '2026-01-01T00:00:00Z', message: 'again' });
+});
+
+test('an event that the server has forgotten is made anew with its count', async () => {
+  const { record, posted } = aRecorder(new FakeApi().on('POST', path, {}).on('PATCH', /events/, apiError(404, 'NotFound')));
+  record('web');
+  record('web');
+  await settle();
+  assert.deepEqual(
+    posted().map(({ count, metadata }) => [count, metadata.name]),
+    [
+      [1, posted()[0]?.metadata.name],
+      [2, posted()[0]?.metadata.name],
+    ],
+  );
+});
+
+test('while the server can not be reached the first event is tried again, and the others follow in order', async () => {
+  const { api, clock, record, posted } = aRecorder();
+  for (let time = 0; time < 3; time += 1) api.once('POST', path, apiError(0, 'Unreachable'));
+  record('a');
+  record('b');
+  await settle();
+  assert.equal(posted().length, 1);
+  await clock.advance(5_000);
+  assert.equal(posted().length, 2);
+  await clock.advance(9_999);
+  assert.equal(posted().length, 2);
+  await clock.advance(10_001);
+  assert.deepEqual(
+    posted().map(({ involvedObject }) => involvedObject.name),
+    ['a', 'a', 'a', 'a', 'b'],
+  );
+});
+
+test('an event is given up after twelve tries', async () => {
+  const { api, clock, lines, record, posted } = aRecorder(new FakeApi().on('POST', path, apiError(503, 'ServiceUnavailable')));
+  record('a');
+  await clock.advance(600_000);
+  assert.equal(posted().length, 12);
+  assert.ok(lines.some(({ msg }) => msg === 'Unable to write event (retry limit exceeded!)'));
+  api.on('POST', path, {});
+  record('b');
+  await settle();
+  assert.equal(posted().length, 13);
+});
+
+test('an event that the server rejects is given up at once, and a namespace that refuses all is told once', async () => {
+  const { lines, record, posted } = aRecorder(new FakeApi().on('POST', path, apiError(403, 'Forbidden', 'namespace is being terminated')));
+  record('a');
+  record('b');
+  await settle();
+  assert.equal(posted().length, 2);
+  assert.deepEqual(
+    lines.filter(({ msg }) => msg === 'Server rejected event (will not retry!)').map(({ level }) => level),
+    [40, 20],
+  );
+});
+
+test('events beyond a thousand that wait are dropped and counted', async () => {
+  const api = new FakeApi();
+  const held = api.hold('POST', path);
+  api.on('POST', path, {});
+  const { lines, record, posted } = aRecorder(api);
+  for (let index = 0; index < 1_100; index += 1) record(`pod-${index}`);
+  held.resolve({});
+  for (let turn = 0; turn < 20; turn += 1) await settle();
+  assert.equal(posted().length, 1_001);
+  assert.equal(lines.filter(({ msg }) => msg === 'Too many queued events, dropping new ones').length, 1);
+  assert.equal(lines.find(({ msg }) => msg === 'Events were dropped, too many were queued')?.['dropped'], 99);
+});
+
+test('a burst that is cut off whole does not stop later events', async () => {
+  const { record, posted } = aRecorder(new FakeApi().on('POST', path, {}).on('PATCH', /events/, {}));
+  for (let time = 0; time < 30; time += 1) record('noisy');
+  await settle();
+  record('noisy');
+  record('quiet');
+  await settle();
+  assert.deepEqual(
+    posted().map(({ involvedObject }) => involvedObject.name),
+    ['noisy', 'quiet'],
+  );
+});
+
+test('at the end each event that waits is tried once, for a second at most', async () => {
+  const { api, recorder, record, posted } = aRecorder();
+  api.once('POST', path, apiError(0, 'Unreachable'));
+  record('a');
+  record('b');
+  await settle();
+  await recorder.close();
+  assert.deepEqual(
+    posted().map(({ involvedObject }) => involvedObject.name),
+    ['a', 'a', 'b'],
+  );
+  const hanging = aRecorder();
+  hanging.api.hold('POST', path);
+  hanging.record('c');
+  const closed = hanging.recorder.close();
+  await hanging.clock.advance(1_000);
+  await closed;
+});
