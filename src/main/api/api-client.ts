@@ -35,7 +35,10 @@ export interface WatchEvent<T> {
 }
 
 export interface ApiClient {
-  /** Resolves with the decoded answer of a 2xx. Rejects with ApiError for every other, and for no answer at all (`code` 0). */
+  /**
+   * Resolves with the decoded answer of a 2xx, undefined for an empty one. Rejects with ApiError for every other, and for no answer at all
+   * (`code` 0); with the signal's own reason when that aborts.
+   */
   call<T>(call: ApiCall): Promise<T>;
   /**
    * A watch: the query is sent with `watch=true` added. Yields until the server ends it, and then returns; throws ApiError when it
@@ -45,12 +48,17 @@ export interface ApiClient {
   watch<T>(call: Pick<ApiCall, 'path' | 'query' | 'trafficClass'> & { readonly signal: AbortSignal }): AsyncIterable<WatchEvent<T>>;
 }
 
-/** The parts of a path, encoded and joined: a name from outside can't leave its place. */
+/**
+ * The parts of a path, encoded and joined: a name from outside can't leave its place. Those that no encoding keeps there (nothing, `.` and
+ * `..`, which no object is called) are refused with an ApiError `Invalid`.
+ */
 export function apiPath(...segments: readonly string[]): string {
+  const bad = segments.find((segment) => segment === '' || segment === '.' || segment === '..');
+  if (bad !== undefined) throw new ApiError(0, 'Invalid', `"${bad}" can't be part of a path of the API: ${segments.join('/')}`);
   return `/${segments.map(encodeURIComponent).join('/')}`;
 }
 
-/** What the server said, or that it said nothing. `reason` is the Status' reason (NotFound, AlreadyExists, Conflict, Invalid, Expired, …) or `Unreachable`, `Timeout`. */
+/** What the server said, or that it said nothing. `reason` is the Status' reason (NotFound, AlreadyExists, Conflict, Invalid, Expired, …) or, of our own, `Unreachable`, `Timeout`, `Unreadable`; code 0 with `Unauthorized`: we have no credentials to show. */
 export class ApiError extends KubeletError {
   /** HTTP status; 0: no answer. */
   readonly code: number;

@@ -1,7 +1,7 @@
 /** The identity that a kubeconfig's user has: of its certificate, token, token file, password and plugin, those that it names. */
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import type { Impersonation, Kubeconfig } from '../kubeconfig/kubeconfig.ts';
+import type { Kubeconfig } from '../kubeconfig/kubeconfig.ts';
 import { readBounded } from '../read-bounded.ts';
 import { ClientCertificateFiles } from './client-certificate-files.ts';
 import { execInfo } from './exec-credential.ts';
@@ -79,23 +79,4 @@ export class KubeconfigIdentity implements IdentitySource {
 function fixedAuthorization(token: string, basic: { readonly username: string; readonly password: string } | null): string | undefined {
   if (token !== '') return `Bearer ${token}`;
   return basic ? `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}` : undefined;
-}
-
-/** The headers by which a user who may do so acts as another (upstream client-go/transport, impersonatingRoundTripper). */
-export function impersonationHeaders(impersonation: Impersonation | null): [name: string, value: string][] {
-  if (!impersonation) return [];
-  const { user, uid, groups, extra } = impersonation;
-  return [
-    ['impersonate-user', user],
-    ...(uid === '' ? [] : [['impersonate-uid', uid] as [string, string]]),
-    ...groups.map((group): [string, string] => ['impersonate-group', group]),
-    ...Object.entries(extra).flatMap(([key, values]) =>
-      values.map((value): [string, string] => [`impersonate-extra-${escapeKey(key)}`, value]),
-    ),
-  ];
-}
-
-/** Header names have few characters; the server undoes the percent signs. */
-function escapeKey(key: string): string {
-  return encodeURIComponent(key).replaceAll('(', '%28').replaceAll(')', '%29').toLowerCase();
 }

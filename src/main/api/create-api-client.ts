@@ -1,0 +1,90 @@
+/**
+ * The API client of a kubelet in a cluster, made from its kubeconfig (upstream cmd/kubelet/app/server.go, buildKubeletClientConfig). Made
+ * without a word to the server: that may be down when the kubelet starts.
+ */
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { kubernetesVersion } from '../version.ts';
+import type { ApiClient } from './api-client.ts';
+import { CertificateAuthority } from './http/certificate-authority.ts';
+import { jsonCodec } from './http/codec.ts';
+import { HttpApiClient } from './http/http-api-client.ts';
+import { createLanes } from './http/lanes.ts';
+import { Transport } from './http/transport.ts';
+import { KubeconfigIdentity } from './identity/kubeconfig-identity.ts';
+import { loadKubeconfig } from './kubeconfig/load-kubeconfig.ts';
+import { readBounded } from './read-bounded.ts';
+
+export interface ApiClientOptions {
+  /** --kubeconfig */
+  readonly kubeconfigPath: string;
+  readonly kubeAPIQPS: number;
+  readonly kubeAPIBurst: number;
+  readonly eventRecordQPS: number;
+  readonly eventBurst: number;
+  readonly nodeStatusUpdateFrequencyMs: number;
+  readonly nodeLeaseDurationMs: number;
+  /** The process' own; DISABLE_HTTP2, HTTPS_PROXY and NO_PROXY mean what they mean to Go's clients. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** How often connections are tried out. */
+  readonly pingIntervalMs?: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface ApiConnection {
+  readonly client: ApiClient;
+  /** The kubeconfig's; nothing of a kubelet's is in it. */
+  readonly namespace: string;
+  /** The API server's, with its port. */
+  readonly host: string;
+  /** After a heartbeat that failed: new calls go over new connections. */
+  renewConnections(): void;
+  /** Fails what waits and ends what is under way, watches too. */
+  close(): Promise<void>;
+}
+
+/** Certificates of authorities, all of a host's in one file at most. */
+const maxAuthorityBytes = 4 * 1024 * 1024;
+
+/** @throws ConfigurationError that names the kubeconfig, and the line and field of each problem in it */
+export async function createApiClient(options: ApiClientOptions): Promise<ApiConnection> {
+  const { clock, logger, environment = process.env } = options;
+  const kubeconfig = await loadKubeconfig(options.kubeconfigPath);
+  const { cluster, user, namespace } = kubeconfig;
+  const identities = new KubeconfigIdentity({ kubeconfig, clock, logger });
+  const readFile = (path: string) => readBounded(path, maxAuthorityBytes);
+  const authority = new CertificateAuthority(cluster.certificateAuthority, readFile, clock, logger);
+  const pings = options.pingIntervalMs === undefined ? {} : { pingIntervalMs: options.pingIntervalMs };
+  const transport = new Transport({ cluster, environment, logger, ...pings });
+  const lanes = createLanes({
+    limit: { qps: options.kubeAPIQPS, burst: options.kubeAPIBurst },
+    eventLimit: { qps: options.eventRecordQPS, burst: options.eventBurst },
+    clock,
+  });
+  const client = new HttpApiClient({
+    maker: { server: cluster.server, userAgent, impersonate: user.impersonate, codec: jsonCodec },
+    transport,
+    authority,
+    identities,
+    lanes,
+    // Upstream's heartbeat client: a call that takes longer than this comes too late.
+    heartbeatDeadlineMs: Math.min(options.nodeStatusUpdateFrequencyMs, options.nodeLeaseDurationMs),
+    clock,
+    logger,
+  });
+  return {
+    client,
+    namespace,
+    host: cluster.server.host,
+    renewConnections: () => transport.renewConnections(),
+    close: async () => {
+      client.close();
+      identities.close();
+      await transport.close();
+    },
+  };
+}
+
+/** As client-go's, without a commit: `kubelet/v1.36.3 (linux/amd64) kubernetes/unknown`. */
+const userAgent = `kubelet/${kubernetesVersion} (${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}) kubernetes/unknown`;

@@ -1,0 +1,40 @@
+/** What is counted of every call, in upstream's terms: each attempt with its code, each call with its duration. */
+import {
+  rateLimiterDuration,
+  requestDuration,
+  requestRetries,
+  requests,
+  requestSize,
+  responseSize,
+} from '../../../shared/metrics/definitions/rest-client.ts';
+
+export class CallMetrics {
+  readonly #host: string;
+
+  constructor(host: string) {
+    this.#host = host;
+  }
+
+  waited(verb: string, ms: number): void {
+    rateLimiterDuration.observe(ms / 1000, { verb, host: this.#host });
+  }
+
+  /** @param code null: no answer */
+  attempted(verb: string, code: number | null, isRetry: boolean): void {
+    const text = code === null ? '<error>' : String(code);
+    requests.inc({ code: text, method: verb, host: this.#host });
+    if (isRetry) requestRetries.inc({ code: text, verb, host: this.#host });
+  }
+
+  sent(verb: string, bytes: number): void {
+    requestSize.observe(bytes, { verb, host: this.#host });
+  }
+
+  received(verb: string, bytes: number): void {
+    responseSize.observe(bytes, { verb, host: this.#host });
+  }
+
+  ended(verb: string, ms: number): void {
+    requestDuration.observe(ms / 1000, { verb, host: this.#host });
+  }
+}

@@ -1,0 +1,140 @@
+/** One attempt of a call: a request out, the whole answer in, within a deadline and a size. */
+import { request, type Dispatcher } from 'undici';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { ApiError } from '../api-client.ts';
+import type { AttemptFailure } from './retry-decision.ts';
+import type { CallName } from './response-error.ts';
+
+export interface WireRequest {
+  readonly name: CallName;
+  readonly origin: string;
+  /** With the query. */
+  readonly path: string;
+  readonly method: Dispatcher.HttpMethod;
+  /** Names and values in turn: a name may come more than once. */
+  readonly headers: string[];
+  readonly body: string | Buffer | null;
+}
+
+export interface Answer {
+  readonly code: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+/** No answer came: the error for the caller, and what is known for another attempt. */
+export class Unanswered extends Error {
+  override readonly name = 'Unanswered';
+  readonly failure: AttemptFailure;
+  readonly error: ApiError;
+
+  constructor(failure: AttemptFailure, error: ApiError) {
+    super(error.message, { cause: error });
+    this.failure = failure;
+    this.error = error;
+  }
+}
+
+/** A node's own pods, 500 of them with 100 KB each, and some. */
+export const maxAnswerBytes = 64 * 1024 * 1024;
+
+/** Rejects with Unanswered, or with the signal's reason when it aborts. */
+export async function exchange(
+  dispatcher: Dispatcher,
+  wire: WireRequest,
+  deadlineMs: number,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<Answer> {
+  const attempt = new Attempt(wire.name, signal);
+  attempt.endAfter(deadlineMs, clock);
+  try {
+    const { statusCode, headers, body } = await request(wire.origin + wire.path, {
+      dispatcher,
+      method: wire.method,
+      headers: wire.headers,
+      body: wire.body,
+      signal: attempt.signal,
+    });
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxAnswerBytes) throw attempt.unreadable(`is larger than ${maxAnswerBytes} bytes`);
+      chunks.push(chunk);
+    }
+    return { code: statusCode, headers, body: Buffer.concat(chunks, length) };
+  } catch (err) {
+    throw attempt.failed(err);
+  } finally {
+    attempt.close();
+  }
+}
+
+/** What ends an attempt early: its deadline, its silence or its caller; and what its failures are called. */
+export class Attempt {
+  readonly #name: CallName;
+  readonly #caller: AbortSignal;
+  readonly #controller = new AbortController();
+  #cancelTimer: () => void = () => {};
+  readonly #abort = () => this.#controller.abort(this.#caller.reason);
+
+  constructor(name: CallName, caller: AbortSignal) {
+    this.#name = name;
+    this.#caller = caller;
+    if (caller.aborted) this.#abort();
+    caller.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Ends it after so long from now, in place of what was said before. */
+  endAfter(ms: number, clock: Clock): void {
+    this.#cancelTimer();
+    this.#cancelTimer = clock.after(ms, () => {
+      const error = new ApiError(0, 'Timeout', `${this.#about} got no answer within ${ms / 1000} s`);
+      this.#controller.abort(new Unanswered({ kind: 'final' }, error));
+    });
+  }
+
+  unreadable(what: string): Unanswered {
+    return new Unanswered({ kind: 'final' }, new ApiError(0, 'Unreadable', `the answer to ${this.#about} ${what}`));
+  }
+
+  /** What is thrown for this error: the caller's own reason when the caller ended it. */
+  failed(err: unknown): unknown {
+    if (this.#caller.aborted) return this.#caller.reason;
+    if (this.signal.aborted) return this.signal.reason;
+    if (err instanceof Unanswered) return err;
+    return new Unanswered(failureOf(err), new ApiError(0, 'Unreachable', `${this.#about}: ${messageOf(err)}`, { cause: err }));
+  }
+
+  close(): void {
+    this.#cancelTimer();
+    this.#caller.removeEventListener('abort', this.#abort);
+  }
+
+  get #about(): string {
+    return `${this.#name.method} ${this.#name.path}`;
+  }
+}
+
+const notConnected: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+/** How Node and OpenSSL call a certificate that is not to be trusted, or a handshake that was refused: a second try meets the same. */
+const untrusted = /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA)/;
+
+function failureOf(err: unknown): AttemptFailure {
+  const { code = '' } = err as { readonly code?: string };
+  if (notConnected.has(code)) return { kind: 'not sent' };
+  return untrusted.test(code) ? { kind: 'final' } : { kind: 'lost' };
+}

@@ -1,0 +1,228 @@
+/**
+ * The client of the API server: each call waits in the lane of its class, goes out as who we are at that moment, and is made again where
+ * that is safe (retry-decision.ts). Watches take no lane's turn and no slot of it, as upstream's.
+ */
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { ApiError, type ApiCall, type ApiClient, type WatchEvent } from '../api-client.ts';
+import type { IdentitySource } from '../identity/identity.ts';
+import { CallMetrics } from './call-metrics.ts';
+import type { CertificateAuthority } from './certificate-authority.ts';
+import { exchange, Unanswered, type Answer } from './exchange.ts';
+import { isHeartbeat, type Lanes } from './lanes.ts';
+import { responseError, retryAfterHeaderMs } from './response-error.ts';
+import { retryDelayMs, type AttemptFailure } from './retry-decision.ts';
+import { ServerWarnings } from './server-warnings.ts';
+import type { Transport } from './transport.ts';
+import { openWatch, type WatchCall } from './watch.ts';
+import { toWireRequest, type RequestMaker } from './wire-request.ts';
+
+export interface HttpApiClientOptions {
+  readonly maker: RequestMaker;
+  readonly transport: Transport;
+  readonly authority: CertificateAuthority;
+  readonly identities: IdentitySource;
+  readonly lanes: Lanes;
+  /** Of one attempt of a lease or node call. */
+  readonly heartbeatDeadlineMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Of one attempt: the API server's own --request-timeout, after which it would answer 504 itself. */
+const deadlineMs = 60_000;
+/** Waits above this are told, as upstream does (its extraLongThrottleLatency), … */
+const longWaitMs = 1_000;
+/** … but not each of a thousand. */
+const longWaitLogMs = 10_000;
+
+export class HttpApiClient implements ApiClient {
+  readonly #options: HttpApiClientOptions;
+  readonly #metrics: CallMetrics;
+  readonly #warnings: ServerWarnings;
+  readonly #underway = new Set<AbortController>();
+  #closed: ApiError | null = null;
+  #waitLoggedAt = -Infinity;
+
+  constructor(options: HttpApiClientOptions) {
+    this.#options = options;
+    this.#metrics = new CallMetrics(options.maker.server.host);
+    this.#warnings = new ServerWarnings(options.logger);
+  }
+
+  async call<T>(call: ApiCall): Promise<T> {
+    const { clock } = this.#options;
+    const start = clock.monotonic();
+    return this.#within(call.signal, async (signal) => {
+      try {
+        return (await this.#attempts(call, signal)) as T;
+      } finally {
+        this.#metrics.ended(call.method, clock.monotonic() - start);
+      }
+    });
+  }
+
+  async *watch<T>(call: WatchCall): AsyncIterable<WatchEvent<T>> {
+    if (call.signal.aborted) return;
+    if (this.#closed) throw this.#closed;
+    const scope = this.#scope(call.signal);
+    try {
+      const wire = { method: 'GET' as const, path: call.path, query: { ...call.query, watch: true } };
+      const send = async (isRetry: boolean) => {
+        const { identity, dispatcher } = await this.#connection('watches', scope.signal);
+        const opened = openWatch<T>(dispatcher, toWireRequest(wire, identity, this.#options.maker), call, this.#options, scope.signal);
+        return { ...(await this.#counted(wire.method, isRetry, opened)), identity };
+      };
+      const sentAt = this.#options.clock.monotonic();
+      let opened = await send(false);
+      if (opened.code === 401 && (await this.#hasOther(opened.identity, sentAt, scope.signal))) {
+        await opened.refuse();
+        opened = await send(true);
+      }
+      if (opened.code !== 200) throw await opened.refuse();
+      yield* opened.events();
+    } catch (err) {
+      if (call.signal.aborted) return;
+      throw err instanceof Unanswered ? err.error : err;
+    } finally {
+      scope.end();
+    }
+  }
+
+  /** Ends everything under way; nothing begins any more. */
+  close(): void {
+    this.#closed = new ApiError(0, 'Unreachable', 'the client of the API server is closed');
+    this.#options.lanes.close(this.#closed);
+    for (const controller of this.#underway) controller.abort(this.#closed);
+  }
+
+  async #attempts(call: ApiCall, signal: AbortSignal): Promise<unknown> {
+    const { lanes, clock, logger } = this.#options;
+    const { lane, rank } = lanes.of(call.trafficClass);
+    for (let attempts = 1; ; attempts += 1) {
+      const waitingSince = clock.monotonic();
+      const leave = await lane.enter(rank, signal);
+      this.#waited(call, clock.monotonic() - waitingSince);
+      const outcome = await this.#attempt(call, attempts > 1, signal).finally(leave);
+      if ('value' in outcome) return outcome.value;
+      const delayMs = retryDelayMs(call.method, outcome.failure, attempts, call.maxAttempts);
+      if (delayMs === null) throw outcome.error;
+      logger.debug({ method: call.method, path: call.path, attempts, delayMs, err: outcome.error.message }, 'API call is made again');
+      await clock.sleep(delayMs, signal);
+    }
+  }
+
+  async #attempt(
+    call: ApiCall,
+    isRetry: boolean,
+    signal: AbortSignal,
+  ): Promise<{ readonly value: unknown } | { readonly failure: AttemptFailure; readonly error: ApiError }> {
+    try {
+      const answer = await this.#send(call, isRetry, signal);
+      if (answer.code >= 200 && answer.code < 300) return { value: this.#decode(call, answer) };
+      const retryAfter = textOf(answer.headers['retry-after']);
+      const error = responseError(call, answer.code, answer.body, retryAfter);
+      return { failure: { kind: 'answered', code: answer.code, retryAfterMs: retryAfterHeaderMs(retryAfter) }, error };
+    } catch (err) {
+      if (err instanceof Unanswered) return { failure: err.failure, error: err.error };
+      throw err;
+    }
+  }
+
+  /** The answer; after a 401 once more, when we are somebody else by then. */
+  async #send(call: ApiCall, isRetry: boolean, signal: AbortSignal): Promise<Answer> {
+    const { clock, heartbeatDeadlineMs, maker } = this.#options;
+    const limitMs = call.deadlineMs ?? (isHeartbeat(call.trafficClass) ? heartbeatDeadlineMs : deadlineMs);
+    const once = async (again: boolean) => {
+      const { identity, dispatcher } = await this.#connection('calls', signal);
+      const wire = toWireRequest(call, identity, maker);
+      if (wire.body !== null) this.#metrics.sent(call.method, Buffer.byteLength(wire.body));
+      const answer = await this.#counted(call.method, again, exchange(dispatcher, wire, limitMs, signal, clock));
+      this.#metrics.received(call.method, answer.body.length);
+      this.#warnings.note(answer.headers['warning']);
+      return { answer, identity };
+    };
+    const sentAt = clock.monotonic();
+    const { answer, identity } = await once(isRetry);
+    if (answer.code !== 401 || !(await this.#hasOther(identity, sentAt, signal))) return answer;
+    return (await once(true)).answer;
+  }
+
+  async #connection(use: 'calls' | 'watches', signal: AbortSignal) {
+    const { identities, authority, transport } = this.#options;
+    try {
+      const [identity, authorities] = [await identities.current(signal), await authority.current()];
+      return { identity, dispatcher: transport.of(use, authorities, identity.clientCertificate) };
+    } catch (err) {
+      if (signal.aborted) throw signal.reason;
+      throw new ApiError(0, 'Unauthorized', messageOf(err), { cause: err });
+    }
+  }
+
+  async #hasOther(refused: object, sentAt: number, signal: AbortSignal): Promise<boolean> {
+    try {
+      return (await this.#options.identities.rejected(sentAt, signal)) !== refused;
+    } catch {
+      if (signal.aborted) throw signal.reason;
+      // The 401 says it; the source has logged why there is no other.
+      return false;
+    }
+  }
+
+  async #counted<A extends { readonly code: number }>(verb: string, isRetry: boolean, sent: Promise<A>): Promise<A> {
+    try {
+      const answer = await sent;
+      this.#metrics.attempted(verb, answer.code, isRetry);
+      return answer;
+    } catch (err) {
+      this.#metrics.attempted(verb, null, isRetry);
+      throw err;
+    }
+  }
+
+  #decode(call: ApiCall, { body, code }: Answer): unknown {
+    if (body.length === 0) return undefined;
+    try {
+      return this.#options.maker.codec.decode(body);
+    } catch (err) {
+      throw new ApiError(code, 'Unreadable', `the answer to ${call.method} ${call.path} is not JSON`, { cause: err });
+    }
+  }
+
+  #waited({ method, path }: ApiCall, ms: number): void {
+    this.#metrics.waited(method, ms);
+    const now = this.#options.clock.monotonic();
+    if (ms < longWaitMs || now < this.#waitLoggedAt + longWaitLogMs) return;
+    this.#waitLoggedAt = now;
+    this.#options.logger.info({ method, path, delayMs: Math.round(ms) }, 'Waited before sending request');
+  }
+
+  async #within<T>(caller: AbortSignal | undefined, use: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    caller?.throwIfAborted();
+    if (this.#closed) throw this.#closed;
+    const scope = this.#scope(caller);
+    try {
+      return await use(scope.signal);
+    } finally {
+      scope.end();
+    }
+  }
+
+  /** A signal that aborts with the caller's, or when the client closes. */
+  #scope(caller: AbortSignal | undefined): { readonly signal: AbortSignal; readonly end: () => void } {
+    const controller = new AbortController();
+    const abort = () => controller.abort(caller?.reason);
+    caller?.addEventListener('abort', abort, { once: true });
+    this.#underway.add(controller);
+    const end = () => {
+      this.#underway.delete(controller);
+      caller?.removeEventListener('abort', abort);
+    };
+    return { signal: controller.signal, end };
+  }
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : header?.[0];
+}

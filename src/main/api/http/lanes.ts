@@ -1,0 +1,45 @@
+/**
+ * The lanes of the kubelet's own traffic. Upstream has three clients (cmd/kubelet/app/server.go): heartbeats without a rate, events with a
+ * rate of their own, and one for all the rest; here the class of a call says which it takes.
+ */
+import type { Clock } from '../../../shared/time/clock.ts';
+import { trafficClasses, type TrafficClass } from '../api-client.ts';
+import { RequestLane } from './request-lane.ts';
+import { effectiveLimit, type RateLimit } from './token-bucket.ts';
+
+export interface LaneOptions {
+  /** kubeAPIQPS, kubeAPIBurst. */
+  readonly limit: RateLimit;
+  /** eventRecordQPS, eventBurst. */
+  readonly eventLimit: RateLimit;
+  readonly clock: Clock;
+}
+
+/** One lease and one node status at a time, a retry of each, and some room. */
+const heartbeatSlots = 8;
+/** At a server that takes a second for each answer this still lets the default 50 a second through. */
+const callSlots = 64;
+const eventSlots = 8;
+/** A full node's pods with some values each, all at once; a bound, not a limit that is met. */
+const maxWaiting = 10_000;
+
+export interface Lanes {
+  of(trafficClass: TrafficClass): { readonly lane: RequestLane; readonly rank: number };
+  close(err: Error): void;
+}
+
+export function createLanes({ limit, eventLimit, clock }: LaneOptions): Lanes {
+  const heartbeats = new RequestLane({ limit: null, slots: heartbeatSlots, maxWaiting, clock });
+  const calls = new RequestLane({ limit: effectiveLimit(limit), slots: callSlots, maxWaiting, clock });
+  const events = new RequestLane({ limit: effectiveLimit(eventLimit), slots: eventSlots, maxWaiting, clock });
+  const laneOf = { lease: heartbeats, node: heartbeats, review: calls, status: calls, values: calls, pods: calls, events } as const;
+  return {
+    of: (trafficClass) => ({ lane: laneOf[trafficClass], rank: trafficClasses.indexOf(trafficClass) }),
+    close: (err) => [heartbeats, calls, events].forEach((lane) => lane.close(err)),
+  };
+}
+
+/** Whether calls of this class are heartbeats, which have a shorter deadline. */
+export function isHeartbeat(trafficClass: TrafficClass): boolean {
+  return trafficClass === 'lease' || trafficClass === 'node';
+}

@@ -1,0 +1,81 @@
+/**
+ * An answer that is no 2xx as an ApiError: by the v1 Status in its body, or, where a proxy or a bare server wrote the body, by its code
+ * (upstream client-go/rest transformResponse, apimachinery NewGenericServerResponse).
+ */
+import { isMap } from '../../config/codecs.ts';
+import { ApiError, type ApiCall } from '../api-client.ts';
+
+/** What is said about a call in messages. */
+export interface CallName {
+  readonly method: ApiCall['method'] | 'WATCH';
+  readonly path: string;
+}
+
+/** Of a body that is no Status, so much is quoted: upstream's 2048 fill a terminal with a proxy's HTML. */
+const maxQuoted = 256;
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+
+/** @param retryAfter the header's value */
+export function responseError(call: CallName, code: number, body: Buffer, retryAfter: string | undefined): ApiError {
+  const status = readStatus(body);
+  const retryAfterMs = secondsToMs(status?.retryAfterSeconds) ?? retryAfterHeaderMs(retryAfter);
+  const options = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const reason = status?.reason || reasonOf(code, call.method);
+  const message = status?.message || `the server answered ${code} (${reason}) to ${call.method} ${call.path}${quote(body)}`;
+  return new ApiError(code, reason, message, options);
+}
+
+/** Whole seconds, as API servers send; dates are not used by them and not by client-go. */
+export function retryAfterHeaderMs(value: string | undefined): number | undefined {
+  return value !== undefined && /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : undefined;
+}
+
+function reasonOf(code: number, method: CallName['method']): string {
+  if (code === 409 && method === 'POST') return 'AlreadyExists';
+  return reasons[code] ?? (code >= 500 ? 'InternalError' : 'Unknown');
+}
+
+function readStatus(body: Buffer): { reason: string; message: string; retryAfterSeconds: unknown } | undefined {
+  try {
+    const status: unknown = JSON.parse(body.toString('utf8'));
+    if (!isMap(status) || status['kind'] !== 'Status') return undefined;
+    const { reason, message, details } = status;
+    return {
+      reason: typeof reason === 'string' ? reason : '',
+      message: typeof message === 'string' ? message : '',
+      retryAfterSeconds: isMap(details) ? details['retryAfterSeconds'] : undefined,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function secondsToMs(seconds: unknown): number | undefined {
+  return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+}
+
+function quote(body: Buffer): string {
+  const text = body
+    .toString('utf8', 0, 4 * maxQuoted)
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .trim();
+  if (text === '') return '';
+  return `: ${text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text}`;
+}

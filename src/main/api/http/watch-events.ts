@@ -1,0 +1,54 @@
+/** The lines of a watch as events: one JSON object a line, of bounded length, whole or not at all. */
+import { isMap } from '../../config/codecs.ts';
+import type { WatchEvent } from '../api-client.ts';
+import type { WireCodec } from './codec.ts';
+
+/** API servers refuse requests above 3 MB, and etcd objects above 1.5 MB; some room for fields that servers add. */
+export const maxEventBytes = 8 * 1024 * 1024;
+
+const newline = 0x0a;
+const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);
+
+/** @throws Error that says what was wrong with a line */
+export async function* readEvents<T>(
+  chunks: AsyncIterable<Buffer>,
+  codec: WireCodec,
+  maxBytes: number = maxEventBytes,
+): AsyncGenerator<WatchEvent<T>> {
+  let parts: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      const line = parts.length === 0 ? chunk.subarray(start, end) : Buffer.concat([...parts, chunk.subarray(start, end)]);
+      parts = [];
+      length = 0;
+      start = end + 1;
+      if (line.length > maxBytes) throw new Error(`has an event of more than ${maxBytes} bytes`);
+      if (!isBlank(line)) yield decode<T>(line, codec);
+    }
+    if (start < chunk.length) parts.push(chunk.subarray(start));
+    length += chunk.length - start;
+    if (length > maxBytes) throw new Error(`has an event of more than ${maxBytes} bytes`);
+  }
+  const rest = Buffer.concat(parts);
+  if (isBlank(rest)) return;
+  // A last event without its line end is whole when it can be read.
+  yield decode<T>(rest, codec, 'ended in the middle of an event');
+}
+
+function decode<T>(line: Buffer, codec: WireCodec, otherwise = 'has a line that is no event'): WatchEvent<T> {
+  let event: unknown;
+  try {
+    event = codec.decode(line);
+  } catch (err) {
+    throw new Error(otherwise, { cause: err });
+  }
+  if (!isMap(event) || !types.has(event['type']) || !isMap(event['object'])) throw new Error('has a line that is no event');
+  return event as unknown as WatchEvent<T>;
+}
+
+/** Empty, or the \r of a proxy. */
+function isBlank(line: Buffer): boolean {
+  return line.length === 0 || (line.length < 3 && line.toString('latin1').trim() === '');
+}

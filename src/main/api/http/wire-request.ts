@@ -1,0 +1,37 @@
+/** A call as the request that is sent: path with the server's own in front, query, headers. */
+import type { ApiCall } from '../api-client.ts';
+import type { Impersonation } from '../kubeconfig/kubeconfig.ts';
+import { impersonationHeaders } from '../identity/impersonation.ts';
+import type { Identity } from '../identity/identity.ts';
+import type { WireCodec } from './codec.ts';
+import type { WireRequest } from './exchange.ts';
+
+export interface RequestMaker {
+  readonly server: URL;
+  readonly userAgent: string;
+  readonly impersonate: Impersonation | null;
+  readonly codec: WireCodec;
+}
+
+type Asked = Pick<ApiCall, 'method' | 'path' | 'query' | 'body' | 'patch'>;
+
+export function toWireRequest(call: Asked, identity: Identity, maker: RequestMaker): WireRequest {
+  const { server, codec } = maker;
+  const headers = ['accept', codec.accept, 'user-agent', maker.userAgent, ...impersonationHeaders(maker.impersonate).flat()];
+  if (identity.authorization !== undefined) headers.push('authorization', identity.authorization);
+  const body = call.body === undefined ? null : codec.encode(call.body);
+  if (body !== null) headers.push('content-type', codec.contentType(call.patch));
+  return {
+    name: { method: call.method, path: call.path },
+    origin: server.origin,
+    path: `${server.pathname.replace(/\/$/, '')}${call.path}${queryOf(call.query)}`,
+    method: call.method,
+    headers,
+    body,
+  };
+}
+
+function queryOf(query: ApiCall['query']): string {
+  const pairs = Object.entries(query ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;
+}
