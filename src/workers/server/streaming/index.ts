@@ -9,13 +9,14 @@ import type { ResolveContainer, StreamingSettings } from '../../../shared/contra
 import type { CriClient } from '../../../shared/cri/client.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
+import { StreamHandler } from './stream-handler.ts';
 
 export interface StreamingDependencies {
   readonly resolveContainer: ResolveContainer;
   readonly settings: Pick<StreamingSettings, 'runtimeRequestTimeoutMs' | 'checkpointsDir' | 'streamingIdleTimeoutMs'>;
   /** Made at the first call. */
   readonly cri: () => Pick<CriClient, 'runtime'>;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
 }
 
@@ -60,4 +61,6 @@ export interface Streaming {
 }
 
 /** One for the thread: all listeners share it. */
-export declare function createStreaming(dependencies: StreamingDependencies): Streaming;
+export function createStreaming(dependencies: StreamingDependencies): Streaming {
+  return new StreamHandler(dependencies);
+}

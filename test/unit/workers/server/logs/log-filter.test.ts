@@ -118,7 +118,7 @@ test('the rest of a line is shown before a new file begins', () => {
   const first = filter.feed(Buffer.from(`${time} stdout F one\n${time} stdout F tw`));
   filter.startFile();
   const second = filter.feed(Buffer.from(`${time} stdout F three\n`));
-  assert.equal(`${first}|${second}`, 'one\n|twthree\n');
+  assert.equal(`${first.toString()}|${second.toString()}`, 'one\n|twthree\n');
 });
 
 test('lines that could not be read are counted', () => {

@@ -1,0 +1,45 @@
+/** `/checkpoint`: the runtime writes a container to a file. Upstream: checkpoint of pkg/kubelet/server/server.go, Kubelet.CheckpointContainer. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CriClient } from '../../../shared/cri/client.ts';
+import { podFullName } from '../../../shared/kubernetes/ids.ts';
+import type { ContainerTarget } from './index.ts';
+
+/** The container is known; the request is not checked yet. */
+export interface Checkpoint {
+  readonly cri: Pick<CriClient, 'runtime'>;
+  readonly containerID: string;
+  readonly location: string;
+  /** As asked for; 0: the runtime's own. */
+  readonly timeoutSeconds: number;
+  readonly runtimeRequestTimeoutMs: number;
+  readonly checkpointsDir: string;
+  readonly signal: AbortSignal;
+}
+
+/** The last of the values counts. Null: it is no number. */
+export function checkpointTimeout(query: URLSearchParams): number | null {
+  const text = query.getAll('timeout').at(-1);
+  if (text === undefined) return 0;
+  if (!/^[+-]?\d{1,18}$/.test(text)) return null;
+  return Number(text);
+}
+
+export function checkpointLocation(dir: string, { namespace, pod, container }: ContainerTarget, nowMs: number): string {
+  const name = podFullName({ metadata: { name: pod, namespace } });
+  return join(dir, `checkpoint-${name}-${container}-${new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z')}.tar`);
+}
+
+/** Rejects with what the runtime said, or with what is wrong with the timeout. */
+export async function checkpointContainer(checkpoint: Checkpoint): Promise<void> {
+  const { cri, containerID, location, timeoutSeconds, runtimeRequestTimeoutMs, checkpointsDir, signal } = checkpoint;
+  if (timeoutSeconds < 0) throw new Error('CheckpointContainer requires the timeout value to be > 0');
+  await mkdir(checkpointsDir, { recursive: true, mode: 0o700 });
+  // A shorter one than that of every other call is not worth having.
+  const seconds = Math.max(timeoutSeconds, Math.floor(runtimeRequestTimeoutMs / 1000));
+  await cri.runtime.call(
+    'checkpointContainer',
+    { containerId: containerID, location, timeout: BigInt(seconds) },
+    { deadlineMs: seconds * 1000, signal },
+  );
+}

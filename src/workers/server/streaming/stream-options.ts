@@ -1,0 +1,43 @@
+/** What a client asks of a stream, by its query. Upstream: remotecommand.NewOptions and portforward.NewV4Options of k8s.io/cri-streaming. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+
+export interface RemoteCommandOptions {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+/** A string: what is wrong. */
+export function remoteCommandOptions(query: URLSearchParams): RemoteCommandOptions | string {
+  const isSet = (name: string) => query.get(name) === '1';
+  const tty = isSet('tty');
+  // A terminal is one stream.
+  const options = { stdin: isSet('input'), stdout: isSet('output'), stderr: isSet('error') && !tty, tty };
+  if (!options.stdin && !options.stdout && !options.stderr) return 'you must specify at least 1 of stdin, stdout, stderr';
+  return options;
+}
+
+/** The ports that a WebSocket client names beforehand; SPDY clients name them as they go. A string: what is wrong. */
+export function portForwardPorts(headers: IncomingHttpHeaders, query: URLSearchParams): readonly number[] | string {
+  if (headers.upgrade?.toLowerCase() !== 'websocket' || !isUpgrade(headers)) return [];
+  const given = query.getAll('port');
+  if (given.length === 0) return 'query parameter "port" is required';
+  const ports: number[] = [];
+  for (const text of given) {
+    if (text === '') return 'query parameter "port" cannot be empty';
+    for (const part of text.split(',')) {
+      const wrong = /^\d+$/.test(part) ? Number(part) > 65_535 && 'value out of range' : 'invalid syntax';
+      if (wrong) return `unable to parse ${goQuote(text)} as a port: strconv.ParseUint: parsing ${goQuote(part)}: ${wrong}`;
+      if (Number(part) < 1) return `port ${goQuote(text)} must be > 0`;
+      ports.push(Number(part));
+    }
+  }
+  return ports;
+}
+
+/** As httpstream.IsUpgradeRequest. */
+export function isUpgrade({ connection }: IncomingHttpHeaders): boolean {
+  return connection?.toLowerCase().includes('upgrade') ?? false;
+}

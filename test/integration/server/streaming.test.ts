@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import { CriError } from '../../../src/shared/cri/client.ts';
+import { aStreamingServer } from '../../support/streaming-server.ts';
+
+const exec = '/exec/default/web/app?command=sh&command=-c&input=1&output=1';
+const spdy = [
+  'Connection: Upgrade',
+  'Upgrade: SPDY/3.1',
+  'X-Stream-Protocol-Version: v5.channel.k8s.io',
+  'X-Stream-Protocol-Version: v4.channel.k8s.io',
+];
+
+async function until(what: string, check: () => boolean): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!check()) {
+    if (Date.now() > deadline) assert.fail(`not within 5 s: ${what}`);
+    await sleep(5);
+  }
+}
+const echo = (socket: Socket) => void socket.pipe(socket);
+
+test('an exec is a pipe to the URL that the runtime gave', async () => {
+  const { open, calls, queries, requests } = await aStreamingServer({ onStream: echo });
+  const { socket, state } = open(exec, [...spdy, 'Authorization: Bearer secret', 'X-Other: x']);
+  socket.write('before the answer, ');
+  await until('the answer', () => state.text.includes('\r\n\r\n'));
+  socket.write(Buffer.from([0, 255, 13, 10, 13, 10]));
+  await until('the echo', () => state.text.endsWith('\0\xff\r\n\r\n'));
+  assert.equal(
+    state.text,
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream: v4\r\n\r\nbefore the answer, \0\xff\r\n\r\n',
+  );
+  assert.deepEqual(calls, [
+    { method: 'exec', request: { containerId: 'c', cmd: ['sh', '-c'], stdin: true, stdout: true, stderr: false, tty: false } },
+  ]);
+  assert.deepEqual(queries, [{ purpose: 'exec', namespace: 'default', pod: 'web', container: 'app' }]);
+  const [request] = requests;
+  assert.deepEqual([request!.method, request!.url], ['POST', '/exec/token?a=b']);
+  assert.deepEqual(request!.headersDistinct['x-stream-protocol-version'], ['v5.channel.k8s.io', 'v4.channel.k8s.io']);
+  assert.deepEqual([request!.headers.authorization, request!.headers['x-other']], [undefined, undefined]);
+  assert.equal(request!.headers['x-forwarded-for'], '127.0.0.1');
+  socket.end();
+  await until('the end', () => state.closed);
+});
+
+test('a WebSocket client is piped through with its handshake', async () => {
+  const { open, requests } = await aStreamingServer({ onStream: echo });
+  const head = ['Connection: keep-alive, Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: x'];
+  const { state } = open(exec, [...head, 'Sec-WebSocket-Protocol: v5.channel.k8s.io, v4.channel.k8s.io'], 'GET');
+  await until('the answer', () => state.text.startsWith('HTTP/1.1 101 '));
+  const { headers, method } = requests[0]!;
+  assert.deepEqual(
+    [method, headers['sec-websocket-key'], headers['sec-websocket-version'], headers['sec-websocket-protocol']],
+    ['GET', 'x', '13', 'v5.channel.k8s.io, v4.channel.k8s.io'],
+  );
+});
+
+test('an attach has the terminal of the container, a port forward the sandbox and its ports', async () => {
+  const { open, calls } = await aStreamingServer({ onStream: echo });
+  const attach = open('/attach/default/web/app?output=1&error=1', spdy);
+  const forward = open('/portForward/default/web', spdy);
+  const ports = open('/portForward/default/web?port=80,81', ['Connection: Upgrade', 'Upgrade: websocket'], 'GET');
+  await until('all answers', () => [attach, forward, ports].every(({ state }) => state.text.startsWith('HTTP/1.1 101 ')));
+  const of = (method: string) => calls.filter((call) => call.method === method).map(({ request }) => request);
+  assert.deepEqual(of('attach'), [{ containerId: 'c', stdin: false, stdout: true, stderr: true, tty: true }]);
+  assert.deepEqual(
+    of('portForward').sort((a, b) => JSON.stringify(a).length - JSON.stringify(b).length),
+    [
+      { podSandboxId: 's', port: [] },
+      { podSandboxId: 's', port: [80, 81] },
+    ],
+  );
+});
+
+const refusals: { name: string; target: string; head?: string[]; body?: string; want: RegExp }[] = [
+  {
+    name: 'no streams',
+    target: '/exec/default/web/app?command=ls',
+    want: /^HTTP\/1.1 400 [\s\S]*\r\n\r\nyou must specify at least 1 of stdin, stdout, stderr$/,
+  },
+  { name: 'an unknown pod', target: '/exec/default/x/app?output=1', want: /^HTTP\/1.1 404 [\s\S]*\r\n\r\npod does not exist$/ },
+  {
+    name: 'no port for a WebSocket',
+    target: '/portForward/default/web',
+    head: ['Connection: Upgrade', 'Upgrade: websocket'],
+    want: /^HTTP\/1.1 400 [\s\S]*\r\n\r\nquery parameter "port" is required$/,
+  },
+  {
+    name: 'a body',
+    target: exec,
+    head: [...spdy, 'Content-Length: 40'],
+    body: 'GET /smuggled HTTP/1.1\r\nHost: runtime\r\n\r\n',
+    want: /^HTTP\/1.1 400 /,
+  },
+];
+for (const { name, target, head = spdy, body, want } of refusals) {
+  test(`a stream is refused: ${name}`, async () => {
+    const { open, requests } = await aStreamingServer();
+    const { state } = open(target, head, 'POST', body);
+    await until('the end', () => state.ended);
+    assert.match(state.text, want);
+    assert.equal(requests.length, 0);
+  });
+}
+
+test('a request that asks for no other protocol is told so', async () => {
+  const { url, calls } = await aStreamingServer();
+  const response = await fetch(`${url}${exec}`, { method: 'POST' });
+  assert.deepEqual([response.status, await response.text()], [500, 'Upgrade request required\n']);
+  assert.deepEqual(calls, []);
+});
+
+test("the runtime's refusal of the call is the answer", async () => {
+  let code: number = status.NOT_FOUND;
+  const { open } = await aStreamingServer({ call: () => Promise.reject(new CriError('Exec', code, 'why')) });
+  const first = open(exec, spdy).state;
+  await until('the end', () => first.ended);
+  assert.match(first.text, /^HTTP\/1.1 404 [\s\S]*\r\n\r\nrpc error: code = NotFound desc = why$/);
+  code = status.RESOURCE_EXHAUSTED;
+  const second = open(exec, spdy).state;
+  await until('the end', () => second.ended);
+  assert.match(second.text, /^HTTP\/1.1 429 [\s\S]*Retry-After: 60\r\n/);
+});
+
+test("the runtime's refusal of the stream is handed on", async () => {
+  const { open } = await aStreamingServer({
+    onRequest: (_, socket) => socket.end('HTTP/1.1 404 Not Found\r\nContent-Type: text/x\r\nX-Evil: 1\r\nContent-Length: 4\r\n\r\ngone'),
+  });
+  const { state } = open(exec, spdy);
+  await until('the end', () => state.ended);
+  assert.match(state.text, /^HTTP\/1.1 404 Not Found\r\nContent-Type: text\/x\r\n[\s\S]*gone/);
+  assert.doesNotMatch(state.text, /X-Evil/);
+});
+
+test('a runtime that answers without the protocol, badly, late or not at all is named', async () => {
+  const cases: { onRequest: (socket: Socket) => void; want: RegExp }[] = [
+    {
+      onRequest: (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'),
+      want: /invalid upgrade response: status code 200$/,
+    },
+    { onRequest: (socket) => socket.end('rubbish\r\n\r\n'), want: /error dialing backend: Parse Error/ },
+    { onRequest: (socket) => socket.destroy(), want: /error dialing backend: (socket hang up|read ECONNRESET)$/ },
+    { onRequest: () => {}, want: /error dialing backend: no answer from 127\.0\.0\.1:\d+ within 200 ms$/ },
+  ];
+  for (const { onRequest, want } of cases) {
+    const { open } = await aStreamingServer({ onRequest: (_, socket) => onRequest(socket), requestTimeoutMs: 200 });
+    const { state } = open(exec, spdy);
+    await until('the end', () => state.ended);
+    assert.match(state.text, /^HTTP\/1.1 500 /);
+    assert.match(state.text, want);
+  }
+});
+
+test('a URL that leads nowhere is named', async () => {
+  const closed = createServer();
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+  const { port } = closed.address() as { port: number };
+  closed.close();
+  for (const [url, want] of [
+    [`http://127.0.0.1:${port}/x`, /error dialing backend: connect ECONNREFUSED/],
+    ['ftp://127.0.0.1/x', /error dialing backend: unknown scheme: ftp$/],
+    ['', /error dialing backend: the runtime gave "" as the URL of the stream$/],
+  ] as const) {
+    const { open } = await aStreamingServer({ url });
+    const { state } = open(exec, spdy);
+    await until('the end', () => state.ended);
+    assert.match(state.text, want);
+  }
+});
+
+test('what the runtime says last arrives before the end', async () => {
+  const size = 5_000_000;
+  const { open, sockets } = await aStreamingServer({ onStream: (socket) => void socket.end(Buffer.alloc(size, 'x')) });
+  const { socket, state } = open(exec, spdy);
+  socket.pause();
+  await sleep(100);
+  socket.resume();
+  await until('the end', () => state.ended);
+  assert.ok(state.bytes > size, String(state.bytes));
+  socket.end();
+  await until('no connection left', () => sockets.size === 0);
+});
+
+test('a client that has said all still hears the answer', async () => {
+  let heard = '';
+  const { open, sockets } = await aStreamingServer({
+    onStream: (socket) => {
+      socket.on('data', (data) => (heard += data.toString()));
+      socket.on('end', () => socket.end(`heard ${heard}`));
+    },
+  });
+  const { socket, state } = open(exec, spdy);
+  await until('the answer', () => state.text.startsWith('HTTP/1.1 101 '));
+  socket.end('all of it');
+  await until('the answer', () => state.text.endsWith('heard all of it'));
+  await until('no connection left', () => sockets.size === 0);
+});
+
+test('a client that goes takes its connection to the runtime with it', async () => {
+  const { open, sockets } = await aStreamingServer({ onStream: (socket) => void socket.resume().on('end', () => socket.end()) });
+  const { socket, state } = open(exec, spdy);
+  await until('the answer', () => state.text.startsWith('HTTP/1.1 101 '));
+  socket.resetAndDestroy();
+  await until('no connection left', () => sockets.size === 0);
+});
+
+test('a client that goes while the runtime is asked leaves nothing behind', async () => {
+  const asked = Promise.withResolvers<object>();
+  const { open, sockets, calls, requests } = await aStreamingServer({ call: () => asked.promise });
+  const { socket } = open(exec, spdy);
+  await until('the call', () => calls.length === 1);
+  socket.destroy();
+  await until('no connection left', () => sockets.size === 0);
+  asked.resolve({ url: 'http://127.0.0.1:1/' });
+  await sleep(20);
+  assert.equal(requests.length, 0);
+});
+
+test('a stream on which nothing goes either way ends; one that is used does not', async () => {
+  const { open, sockets } = await aStreamingServer({ onStream: echo, idleTimeoutMs: 200 });
+  const { socket, state } = open(exec, spdy);
+  for (let n = 0; n < 8; n += 1) {
+    await sleep(50);
+    socket.write('.');
+  }
+  await sleep(20);
+  assert.ok(state.text.endsWith('........'));
+  await until('the end', () => state.closed || state.ended);
+  await until('no connection left', () => sockets.size === 0);
+});
+
+test('a slow client slows the runtime down, and costs no memory', async () => {
+  let sent = 0;
+  const chunk = Buffer.alloc(65_536, 'x');
+  const { open } = await aStreamingServer({
+    onStream: (socket) => {
+      const fill = () => {
+        while (sent < 2_000 * chunk.length && socket.writable) {
+          sent += chunk.length;
+          if (socket.write(chunk)) continue;
+          socket.once('drain', fill);
+          return;
+        }
+      };
+      fill();
+    },
+  });
+  const { socket } = open(exec, spdy);
+  socket.pause();
+  await sleep(300);
+  assert.ok(sent < 30_000_000, String(sent));
+  socket.destroy();
+});
+
+test('a hundred streams go at once, and end with the server', async () => {
+  const { open, sockets, streaming } = await aStreamingServer({ onStream: echo });
+  const streams = Array.from({ length: 100 }, () => open(exec, spdy));
+  await until('all answers', () => streams.every(({ state }) => state.text.startsWith('HTTP/1.1 101 ')));
+  streams.forEach(({ socket }, n) => socket.write(`<${n}>`));
+  await until('all echoes', () => streams.every(({ state }, n) => state.text.endsWith(`<${n}>`)));
+  streaming.close();
+  await until('no connection left', () => sockets.size === 0);
+});
+
+test('run answers with what the command wrote', async () => {
+  const { url, calls } = await aStreamingServer({
+    call: async () => ({ exitCode: 0, stdout: Buffer.from('out\n'), stderr: Buffer.from('err\n') }),
+  });
+  const response = await fetch(`${url}/run/default/web/app?cmd=ls%20-l`, { method: 'POST' });
+  assert.deepEqual([response.status, await response.text()], [200, 'out\nerr\n']);
+  assert.deepEqual(calls, [{ method: 'execSync', request: { containerId: 'c', cmd: ['ls', '-l'], timeout: 0n } }]);
+});
+
+test('run names what failed', async () => {
+  let answer: () => Promise<object> = async () => ({ exitCode: 3, stdout: Buffer.from('out'), stderr: Buffer.from('no such file') });
+  const { url } = await aStreamingServer({ call: () => answer() });
+  const run = async () => {
+    const response = await fetch(`${url}/run/default/web/app?cmd=ls%20-l`, { method: 'POST' });
+    return `${response.status} ${await response.text()}`;
+  };
+  assert.equal(await run(), "500 command 'ls -l' exited with 3: no such file");
+  answer = () => Promise.reject(new CriError('ExecSync', status.UNKNOWN, 'no task'));
+  assert.equal(await run(), '500 rpc error: code = Unknown desc = no task');
+});
+
+test('checkpoint tells where the checkpoint is', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'checkpoints-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const checkpointsDir = join(folder, 'checkpoints');
+  let answer: () => Promise<object> = async () => ({});
+  const { url, calls } = await aStreamingServer({ checkpointsDir, call: () => answer() });
+  const checkpoint = async (query = '') => {
+    const response = await fetch(`${url}/checkpoint/default/web/app${query}`, { method: 'POST' });
+    return `${response.status} ${await response.text()}`;
+  };
+  const location = join(checkpointsDir, 'checkpoint-web_default-app-2026-01-02T00:00:00Z.tar');
+  assert.equal(await checkpoint(), `200 {"items":["${location}"]}`);
+  assert.equal(statSync(checkpointsDir).mode & 0o777, 0o700);
+  assert.deepEqual(calls, [{ method: 'checkpointContainer', request: { containerId: 'c', location, timeout: 5n } }]);
+  await checkpoint('?timeout=60');
+  assert.deepEqual(calls[1]!.request, { containerId: 'c', location, timeout: 60n });
+  assert.equal(await checkpoint('?timeout=x'), '404 cannot parse value of timeout parameter');
+  assert.equal(
+    await checkpoint('?timeout=-1'),
+    '500 checkpointing of default/web/app failed (CheckpointContainer requires the timeout value to be > 0)',
+  );
+  answer = () => Promise.reject(new CriError('CheckpointContainer', status.UNIMPLEMENTED, 'no criu'));
+  assert.equal(await checkpoint(), '500 checkpointing of default/web/app failed (rpc error: code = Unimplemented desc = no criu)');
+});
