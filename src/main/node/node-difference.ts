@@ -13,9 +13,14 @@ export function statusHasChanged(before: NodeStatus = {}, after: NodeStatus = {}
   return !isDeepStrictEqual(comparable(before), comparable(after)) || !sameResources(before, after);
 }
 
-function comparable({ conditions = [], capacity: _, allocatable: __, ...rest }: NodeStatus): unknown {
-  const withoutHeartbeats = conditions.map(({ lastHeartbeatTime: _, ...condition }) => condition);
-  return { ...withoutEmpty(rest), conditions: withoutHeartbeats.sort((a, b) => (a.type < b.type ? -1 : 1)).map(withoutEmpty) };
+/** Without what is compared by itself: resources; and without the heartbeats. Conditions in order of type. */
+function comparable(status: NodeStatus): unknown {
+  const { conditions = [], capacity: _capacity, allocatable: _allocatable, ...rest } = status;
+  const settled = conditions.map((condition) => {
+    const { lastHeartbeatTime: _heartbeat, ...others } = condition;
+    return withoutEmpty(others);
+  });
+  return { ...withoutEmpty(rest), conditions: settled.sort((a, b) => (String(a['type']) < String(b['type']) ? -1 : 1)) };
 }
 
 function sameResources(before: NodeStatus, after: NodeStatus): boolean {

@@ -1,15 +1,16 @@
 /** The node as a sync must know it, kept up to date: each task is sent what holds when it is sent. */
-import { readFile } from 'node:fs/promises';
-import { networkInterfaces } from 'node:os';
 import type { NodeFacts, NodeResources } from '../../shared/contracts/node-facts.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { hostIPs } from './host-ips.ts';
+import { HostNetworkReader } from './host-network.ts';
 import type { RuntimeState } from './runtime-state.ts';
 
 export interface NodeFactsOptions {
   readonly nodeName: string;
   /** `--node-ip`; empty: found out. */
   readonly nodeIP: string;
+  /** The addresses of the Node as the API server has it, a cloud provider's too; empty: not known, and found out here. */
+  readonly registeredHostIPs?: () => readonly string[];
   readonly capacity: NodeResources;
   readonly allocatable: NodeResources;
   readonly runtimeState: RuntimeState;
@@ -21,10 +22,12 @@ const refreshPeriodMs = 10_000;
 
 export class NodeFactsSource {
   readonly #options: NodeFactsOptions;
+  readonly #network: HostNetworkReader;
   #hostIPs: readonly string[] = [];
 
   private constructor(options: NodeFactsOptions) {
     this.#options = options;
+    this.#network = new HostNetworkReader({ name: null, clock: options.clock });
   }
 
   static async start(options: NodeFactsOptions): Promise<NodeFactsSource> {
@@ -36,10 +39,11 @@ export class NodeFactsSource {
   current(): NodeFacts {
     const { nodeName, capacity, allocatable, runtimeState } = this.#options;
     const networkProblem = runtimeState.networkErrors();
+    const registered = this.#options.registeredHostIPs?.() ?? [];
     return {
       nodeName,
       hostname: nodeName,
-      hostIPs: this.#hostIPs,
+      hostIPs: registered.length > 0 ? registered : this.#hostIPs,
       capacity,
       allocatable,
       runtimeName: runtimeState.facts?.runtimeName ?? '',
@@ -59,8 +63,7 @@ export class NodeFactsSource {
   }
 
   async #refresh(): Promise<void> {
-    // A host without /proc/net/route has no default route to go by.
-    const routes = await readFile('/proc/net/route', 'utf8').catch(() => '');
-    this.#hostIPs = hostIPs(this.#options.nodeIP, networkInterfaces(), routes);
+    const { interfaces, routes } = await this.#network.read();
+    this.#hostIPs = hostIPs(this.#options.nodeIP, interfaces, routes);
   }
 }

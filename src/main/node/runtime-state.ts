@@ -15,6 +15,8 @@ export interface RuntimeStateDependencies {
   readonly ask: () => Promise<RuntimeFacts>;
   /** It answers again after it did not, or is ready after it was not: what failed meanwhile need not wait for its back-off. Told twice. */
   readonly onRecovered: () => void;
+  /** Whether it is well, or what is wrong with it, is not what it was; also with the first answer. */
+  readonly onChanged?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -31,6 +33,7 @@ const reconnectedAfterMs = 3500;
 const downAfterMs = 30_000;
 /** Until the first answer it is asked sooner, from 100 ms, doubling, to the period. */
 const firstRetryMs = 100;
+const notAnswered = 'container runtime status check may not have completed yet';
 
 export class RuntimeState {
   readonly #deps: RuntimeStateDependencies;
@@ -55,14 +58,23 @@ export class RuntimeState {
 
   /** Why no pod can be synced now; null: it can. Upstream: runtimeErrors. */
   errors(): string | null {
-    if (this.#facts === null) return 'container runtime status check may not have completed yet';
+    if (this.#facts === null) return notAnswered;
     if (this.#notReady !== null) return this.#notReady;
     return this.#deps.clock.monotonic() - this.#readyAtMs > downAfterMs ? 'container runtime is down' : null;
   }
 
+  /** All that is wrong with the runtime, as the node's Ready condition tells it. Upstream: runtimeErrors. */
+  problems(): string[] {
+    const sinceReadyMs = this.#deps.clock.monotonic() - this.#readyAtMs;
+    const isDown = sinceReadyMs > downAfterMs ? 'container runtime is down' : null;
+    const heard = this.#readyAtMs === -Infinity ? notAnswered : isDown;
+    return [heard, this.#notReady].filter((problem) => problem !== null);
+  }
+
   /** Why only pods on the host's network may start; null: all may. */
   networkErrors(): string | null {
-    const network = this.#facts?.conditions.find(({ type }) => type === 'NetworkReady');
+    if (this.#facts === null) return 'network state unknown';
+    const network = this.#facts.conditions.find(({ type }) => type === 'NetworkReady');
     if (network?.status) return null;
     return `container runtime network not ready: ${describe('NetworkReady', network)}`;
   }
@@ -112,6 +124,7 @@ export class RuntimeState {
     const before = this.#told;
     if (problem === before) return;
     this.#told = problem;
+    this.#deps.onChanged?.();
     if (problem !== null) {
       logger.error({ err: problem }, 'Container runtime sanity check failed, will ask again');
       return;

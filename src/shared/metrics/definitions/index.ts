@@ -3,6 +3,7 @@ import type { MetricDefinition } from '../metrics.ts';
 import * as http from './http.ts';
 import * as images from './images.ts';
 import * as kubernetes from './kubernetes.ts';
+import * as node from './node.ts';
 import * as pleg from './pleg.ts';
 import * as podSync from './pod-sync.ts';
 import * as pods from './pods.ts';
@@ -15,6 +16,7 @@ const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   http,
   images,
   kubernetes,
+  node,
   pleg,
   podSync,
   pods,

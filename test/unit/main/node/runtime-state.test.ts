@@ -118,3 +118,23 @@ test('a runtime that is well is asked each second at most, whatever fails', asyn
   stop.abort();
   await watching;
 });
+
+test('a runtime that stopped being ready half a minute ago is down, and says why as well', async () => {
+  let ready = true;
+  const { clock, stop, state } = aRuntime(() => facts(ready));
+  assert.deepEqual(
+    [state.problems(), state.networkErrors()],
+    [['container runtime status check may not have completed yet'], 'network state unknown'],
+  );
+  await state.untilAnswered(stop.signal);
+  assert.deepEqual(state.problems(), []);
+  const watching = state.watch(stop.signal);
+  ready = false;
+  const notReady = 'container runtime not ready: RuntimeReady=false reason:Broken message:no plugin';
+  await clock.advance(10_000);
+  assert.deepEqual(state.problems(), [notReady]);
+  await clock.advance(30_000);
+  assert.deepEqual(state.problems(), ['container runtime is down', notReady]);
+  stop.abort();
+  await watching;
+});

@@ -1,0 +1,8 @@
+/**
+ * The node: what it has, how it is, and its membership in a cluster. Owns the Node object at the API server and the node's lease; the
+ * composition root starts it, admission and the syncs read it.
+ */
+export { LocalNode, type LocalNodeOptions } from './local-node.ts';
+export { NodeMembership, type NodeMembershipOptions } from './membership.ts';
+export { isReady, nodeReference, type Node, type NodeCondition, type NodeEvent, type NodeStatus } from './node-object.ts';
+export type { NodeStore, StoredNode } from './node-store.ts';

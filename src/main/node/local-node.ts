@@ -1,0 +1,186 @@
+/**
+ * This node as the kubelet itself sees it: gathers what its status is made of, and makes the Node from it. Standalone it is all there is
+ * of the Node; in a cluster it is what is registered and reported.
+ */
+import type { ImageFacts } from '../../shared/contracts/images.ts';
+import type { MachineInfo } from '../../shared/contracts/stats.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { FeatureGates } from '../config/feature-gates.ts';
+import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
+import type { KubeletFlags } from '../options.ts';
+import type { HostNetwork } from './addresses.ts';
+import type { Pressures } from './conditions.ts';
+import { declaredFeatures } from './declared-features.ts';
+import { HostNetworkReader } from './host-network.ts';
+import { defaultLabels, initialNode } from './initial-node.ts';
+import { isUnspecified, parseIP } from './ip-address.ts';
+import { parseNodeIPs, type NodeIPs } from './node-ips.ts';
+import type { Node } from './node-object.ts';
+import { computeNode, type ComputedNode } from './node-status.ts';
+import type { RuntimeState } from './runtime-state.ts';
+
+export interface LocalNodeOptions {
+  readonly nodeName: string;
+  readonly config: Pick<
+    KubeletConfiguration,
+    | 'port'
+    | 'registerWithTaints'
+    | 'providerID'
+    | 'enableControllerAttachDetach'
+    | 'nodeStatusMaxImages'
+    | 'systemReserved'
+    | 'kubeReserved'
+    | 'evictionHard'
+    | 'maxPods'
+    | 'podsPerCore'
+    | 'localStorageCapacityIsolation'
+  >;
+  readonly flags: Pick<KubeletFlags, 'nodeIP' | 'cloudProvider' | 'nodeLabels' | 'experimentalAllocatableIgnoreEviction'>;
+  readonly featureGates: FeatureGates;
+  readonly machine: MachineInfo;
+  readonly runtimeState: Pick<RuntimeState, 'facts' | 'problems' | 'networkErrors'>;
+  /** The images that the runtime has. */
+  readonly listImages: () => Promise<readonly ImageFacts[]>;
+  /** What other parts know of the node; each may be left out where there is no such part. */
+  readonly pressures?: () => Pressures;
+  /** Parts of the kubelet that do not live: a sentence each. */
+  readonly healthErrors?: () => readonly string[];
+  readonly storageErrors?: () => readonly string[];
+  /** Null: the node is not shutting down. */
+  readonly shutdownError?: () => string | null;
+  /** Null: not known yet. */
+  readonly volumesInUse?: () => readonly string[] | null;
+  /** Default: read from the host. */
+  readonly readNetwork?: () => Promise<HostNetwork>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How old the list of images may be in the status (upstream's image manager lists them each 30 s). */
+const imagesMaxAgeMs = 30_000;
+/** The first status waits so long for the images at most: one more write of the status is dear, but not so dear. */
+const firstImagesDeadlineMs = 2000;
+const noPressure: Pressures = { memory: false, disk: false, pid: false };
+
+export class LocalNode {
+  readonly #options: LocalNodeOptions;
+  readonly #nodeIPs: NodeIPs['ips'];
+  readonly #readNetwork: () => Promise<HostNetwork>;
+  #network: HostNetwork = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
+  #images: readonly ImageFacts[] | null = null;
+  #imagesListedAtMs = -Infinity;
+  #listing: Promise<void> | null = null;
+  #toldFailures = '';
+
+  private constructor(options: LocalNodeOptions, nodeIPs: NodeIPs['ips']) {
+    const { nodeName, clock } = options;
+    this.#options = options;
+    this.#nodeIPs = nodeIPs;
+    const needsLookup = nodeIPs.every(isUnspecified) && parseIP(nodeName) === null;
+    const reader = new HostNetworkReader({ name: needsLookup ? nodeName : null, clock });
+    this.#readNetwork = options.readNetwork ?? (() => reader.read());
+  }
+
+  /** Rejects when `--node-ip` can't be. */
+  static async start(options: LocalNodeOptions): Promise<LocalNode> {
+    const { flags, logger, nodeName, clock } = options;
+    const { ips, invalid } = parseNodeIPs(flags.nodeIP);
+    if (invalid.length > 0) logger.info({ nodeIPs: invalid }, 'Could not parse some node IP(s), ignoring them');
+    const defaults = defaultLabels(nodeName);
+    for (const [label, value] of Object.entries(flags.nodeLabels)) {
+      if (Object.hasOwn(defaults, label)) logger.info({ label, value, default: defaults[label] }, 'The node label overwrites the default');
+    }
+    const node = new LocalNode(options, ips);
+    await node.refresh();
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(firstImagesDeadlineMs, resolve);
+    await Promise.race([node.#listing, late]);
+    cancel();
+    return node;
+  }
+
+  get nodeName(): string {
+    return this.#options.nodeName;
+  }
+
+  /** Reads the host's network; asks for the images without waiting for them: the runtime may be the one that hangs. */
+  async refresh(): Promise<void> {
+    if (this.#options.clock.monotonic() - this.#imagesListedAtMs >= imagesMaxAgeMs) this.#listing ??= this.#listImages();
+    this.#network = await this.#readNetwork();
+  }
+
+  /** As it is registered, with its whole status. */
+  initial(): ComputedNode {
+    const { nodeName, config, flags } = this.#options;
+    const bare = initialNode({
+      nodeName,
+      hostname: nodeName,
+      labels: flags.nodeLabels,
+      taints: config.registerWithTaints,
+      providerID: config.providerID,
+      externalCloudProvider: this.#hasExternalCloud,
+      enableControllerAttachDetach: config.enableControllerAttachDetach,
+    });
+    return this.compute(bare);
+  }
+
+  /** The Node with the status that it has now, over what the API server has of it. */
+  compute(node: Node): ComputedNode {
+    const { nodeName, config, flags, featureGates, machine, runtimeState, clock } = this.#options;
+    const { pressures, healthErrors, storageErrors, shutdownError, volumesInUse } = this.#options;
+    const evictionHard = flags.experimentalAllocatableIgnoreEviction ? {} : config.evictionHard;
+    const computed = computeNode(node, {
+      nowMs: clock.now(),
+      nodeName,
+      hostname: nodeName,
+      nodeIPs: this.#nodeIPs,
+      externalCloudProvider: this.#hasExternalCloud,
+      network: this.#network,
+      machine,
+      resources: { ...config, evictionHard },
+      runtime: runtimeState.facts,
+      images: this.#images,
+      maxImages: config.nodeStatusMaxImages,
+      kubeletPort: config.port,
+      pressures: pressures?.() ?? noPressure,
+      problems: [
+        ...runtimeState.problems(),
+        ...(healthErrors?.() ?? []),
+        ...present(runtimeState.networkErrors()),
+        ...(storageErrors?.() ?? []),
+        ...present(shutdownError?.() ?? null),
+      ],
+      volumesInUse: volumesInUse?.() ?? null,
+      declaredFeatures: declaredFeatures(featureGates),
+    });
+    this.#tell(computed.failures);
+    return computed;
+  }
+
+  get #hasExternalCloud(): boolean {
+    return this.#options.flags.cloudProvider === 'external';
+  }
+
+  async #listImages(): Promise<void> {
+    try {
+      this.#images = await this.#options.listImages();
+    } catch (err) {
+      this.#options.logger.warn({ err: messageOf(err) }, 'Listing the images for the node status failed; the last list stays');
+    }
+    this.#imagesListedAtMs = this.#options.clock.monotonic();
+    this.#listing = null;
+  }
+
+  /** Once for each change: the status is made every ten seconds. */
+  #tell(failures: readonly string[]): void {
+    const text = failures.join('; ');
+    if (text !== '' && text !== this.#toldFailures) this.#options.logger.error({ err: text }, 'Failed to set some node status fields');
+    this.#toldFailures = text;
+  }
+}
+
+function present(error: string | null): string[] {
+  return error === null ? [] : [error];
+}

@@ -1,0 +1,220 @@
+/**
+ * This node's membership in its cluster: registers it, keeps its status and its lease, and follows the Node at the API server. The
+ * room's one part that the composition root starts.
+ */
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseBootTime } from '../../shared/linux/procfs.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { withJitter } from '../../shared/time/backoff.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { ApiClient } from '../api/api-client.ts';
+import type { FeatureGates } from '../config/feature-gates.ts';
+import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
+import type { EventSink } from '../pods/events.ts';
+import { Wakeup } from '../wakeup.ts';
+import { nodeHostIPs } from './addresses.ts';
+import { ClusterIdentity } from './cluster-identity.ts';
+import type { LocalNode } from './local-node.ts';
+import { NodeLease } from './node-lease.ts';
+import { isReady, nodeReference, type Node, type NodeEvent } from './node-object.ts';
+import { NodeStatusUpdater } from './node-status-updater.ts';
+import { NodeStore, type NodeChange } from './node-store.ts';
+import { registerNode } from './registration.ts';
+import { StartupLatency } from './startup-latency.ts';
+
+export interface NodeMembershipOptions {
+  readonly client: ApiClient;
+  readonly local: LocalNode;
+  readonly config: Pick<
+    KubeletConfiguration,
+    'registerNode' | 'nodeStatusUpdateFrequency' | 'nodeStatusReportFrequency' | 'nodeLeaseDurationSeconds'
+  >;
+  readonly featureGates: FeatureGates;
+  /** `/var/lib/kubelet` unless told. */
+  readonly rootDir: string;
+  /** Whether the devices that an existing Node has are to be none until their plugins come. Default: the device manager has no checkpoint. */
+  readonly resetExtendedResources?: () => Promise<boolean>;
+  readonly events: EventSink;
+  /** Heartbeats failed more than once: the client should close its connections. */
+  readonly onRepeatedHeartbeatFailure: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** In [0, 1). */
+  readonly random?: () => number;
+}
+
+/** Of nodeStatusUpdateFrequency: so that many nodes don't report together. */
+const updateJitter = 0.04;
+
+export class NodeMembership {
+  /** The Node as the API server has it. */
+  readonly store: NodeStore;
+  readonly #options: NodeMembershipOptions;
+  readonly #random: () => number;
+  readonly #deadlineMs: number;
+  readonly #stop = new AbortController();
+  readonly #wakeup: Wakeup;
+  readonly #updater: NodeStatusUpdater;
+  readonly #lease: NodeLease;
+  readonly #cluster: ClusterIdentity;
+  readonly #registered = Promise.withResolvers<void>();
+  readonly #latency: StartupLatency;
+  #bootedAtMs = 0;
+  #needsRegistration: boolean;
+  #isReported = false;
+  #running: Promise<unknown> = Promise.resolve();
+
+  private constructor(options: NodeMembershipOptions) {
+    const { client, local, config, clock, logger, onRepeatedHeartbeatFailure, random = Math.random } = options;
+    this.#options = options;
+    this.#random = random;
+    this.#needsRegistration = config.registerNode;
+    this.#wakeup = new Wakeup(clock);
+    // Upstream's: a heartbeat that takes longer than until the next one is none.
+    this.#deadlineMs = Math.min(config.nodeStatusUpdateFrequency, config.nodeLeaseDurationSeconds * 1000);
+    const { nodeName } = local;
+    const common = { client, nodeName, clock, random, logger };
+    this.store = NodeStore.start(common);
+    const heartbeats = { ...common, deadlineMs: this.#deadlineMs, onRepeatedHeartbeatFailure };
+    this.#updater = new NodeStatusUpdater({
+      ...heartbeats,
+      store: this.store,
+      refresh: () => local.refresh(),
+      compute: (node) => local.compute(node),
+      record: (event) => this.#record(event),
+      onReported: (node) => this.#onReported(node),
+      reportFrequencyMs: config.nodeStatusReportFrequency,
+    });
+    const kubeletStartedAtMs = clock.now() - process.uptime() * 1000;
+    this.#latency = new StartupLatency({ clock, bootedAtMs: () => this.#bootedAtMs, kubeletStartedAtMs });
+    this.#cluster = new ClusterIdentity({ client, logger, deadlineMs: this.#deadlineMs });
+    this.#lease = new NodeLease({
+      ...heartbeats,
+      durationSeconds: config.nodeLeaseDurationSeconds,
+      nodeUID: () => this.store.get()?.metadata.uid ?? null,
+    });
+  }
+
+  /** Goes on by itself: a server that is not there is waited for. */
+  static start(options: NodeMembershipOptions): NodeMembership {
+    const membership = new NodeMembership(options);
+    membership.#record({ type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' });
+    membership.store.onChange((change) => membership.#onNodeChange(change));
+    const { signal } = membership.#stop;
+    void readFile('/proc/stat', 'utf8').then(
+      (text) => (membership.#bootedAtMs = parseBootTime(text) * 1000),
+      () => {},
+    );
+    membership.#running = Promise.all([membership.#run(signal), membership.#lease.run(signal)]);
+    return membership;
+  }
+
+  /** Resolves when the Node is there at the API server, made by this kubelet or, without registerNode, by another. */
+  get registered(): Promise<void> {
+    return this.#registered.promise;
+  }
+
+  /** The Node as the API server has it; else as this kubelet would register it. For admission and fieldRef. */
+  node(): Node {
+    return this.store.get() ?? this.#options.local.initial().node;
+  }
+
+  /** Of the Node as the API server has it, primary first; empty: not known yet. */
+  hostIPs(): string[] {
+    return nodeHostIPs(this.store.get()?.status?.addresses);
+  }
+
+  /** What the status is made of may have changed: readiness, pressures, volumes in use. It is looked at now. */
+  wake(): void {
+    this.#wakeup.wake();
+  }
+
+  /** The Node and its lease stay: that the kubelet is gone is seen by the lease's end. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([this.#running, this.store.close()]);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { config, logger } = this.#options;
+    while (!signal.aborted) {
+      try {
+        if (this.#needsRegistration) await this.#register(signal);
+        await this.#updater.update(signal);
+        if (this.#updater.isMissing) await this.#lookForNewCluster(signal);
+        else await this.#cluster.remember(signal);
+      } catch (err) {
+        if (!signal.aborted) logger.error({ err }, 'Keeping the node up to date failed, will try again');
+      }
+      await this.#wakeup.next(withJitter(config.nodeStatusUpdateFrequency, updateJitter, this.#random), signal);
+    }
+  }
+
+  async #register(signal: AbortSignal): Promise<void> {
+    const { client, local, featureGates, rootDir, clock, logger } = this.#options;
+    const { resetExtendedResources = () => isWithoutDeviceCheckpoint(rootDir) } = this.#options;
+    this.#latency.attempted();
+    const registered = await registerNode(
+      {
+        client,
+        initial: () => local.initial(),
+        refresh: () => local.refresh(),
+        resetExtendedResources,
+        getWhenForbidden: !featureGates.enabled('KubeletRegistrationGetOnExistsOnly'),
+        deadlineMs: this.#deadlineMs,
+        clock,
+        random: this.#random,
+        logger,
+      },
+      signal,
+    );
+    this.#needsRegistration = false;
+    if (registered.isNew) this.#latency.registeredNew();
+    this.store.observe(registered.node);
+    for (const event of registered.initial.events) this.#record(event);
+    this.#registered.resolve();
+    this.#lease.wake();
+  }
+
+  #onNodeChange(change: NodeChange): void {
+    if (change === 'changed') this.#registered.resolve();
+    // The first time it is seen, and when it is gone; otherwise it is mostly our own write that is seen.
+    if (change === 'changed' && this.#isReported) return;
+    this.wake();
+    this.#lease.wake();
+  }
+
+  /**
+   * A Node that was deleted stays deleted: whoever did it meant it, and a kubelet that is to come back is started again, as upstream.
+   * But one that is missing because its cluster began anew is registered there.
+   */
+  async #lookForNewCluster(signal: AbortSignal): Promise<void> {
+    const { config, logger } = this.#options;
+    this.#isReported = false;
+    if (!config.registerNode || !(await this.#cluster.hasChanged(signal))) return;
+    logger.warn('The cluster began anew: registering the node again');
+    this.store.forget();
+    this.#needsRegistration = true;
+    this.wake();
+  }
+
+  #onReported(node: Node): void {
+    this.#isReported = true;
+    if (isReady(node)) this.#latency.ready();
+  }
+
+  #record({ type, reason, message }: NodeEvent): void {
+    const { events, local } = this.#options;
+    events.record({ object: nodeReference(local.nodeName), type, reason, message });
+  }
+}
+
+/** The device manager writes its checkpoint as soon as a device plugin has registered; a node that was made anew has none. */
+async function isWithoutDeviceCheckpoint(rootDir: string): Promise<boolean> {
+  const checkpoint = join(rootDir, 'device-plugins', 'kubelet_internal_checkpoint');
+  return access(checkpoint).then(
+    () => false,
+    () => true,
+  );
+}

@@ -1,0 +1,81 @@
+/** A node for unit tests: a machine, a runtime and a network that are what the test says. */
+import type { NetworkInterfaceInfo } from 'node:os';
+import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
+import type { HostNetwork } from '../../src/main/node/addresses.ts';
+import { LocalNode, type LocalNodeOptions } from '../../src/main/node/local-node.ts';
+import type { RuntimeFacts } from '../../src/shared/contracts/pleg.ts';
+import type { MachineInfo } from '../../src/shared/contracts/stats.ts';
+import { FakeClock } from './fake-clock.ts';
+import { aLogger } from './logger.ts';
+
+export function aMachine(changes: Partial<MachineInfo> = {}): MachineInfo {
+  return {
+    numCores: 2,
+    memoryBytes: 4 * 1024 ** 3,
+    swapBytes: 0,
+    hugePages: [],
+    rootFsCapacityBytes: 10 * 1024 ** 3,
+    rootFsInodes: 1000,
+    machineID: 'machine-1',
+    systemUUID: 'uuid-1',
+    bootID: 'boot-1',
+    kernelVersion: '6.18.0',
+    osImage: 'Debian',
+    ...changes,
+  };
+}
+
+export function runtimeFacts(changes: Partial<RuntimeFacts> = {}): RuntimeFacts {
+  return {
+    runtimeName: 'containerd',
+    runtimeVersion: '1.7.24',
+    runtimeApiVersion: 'v1',
+    conditions: [],
+    handlers: [],
+    cgroupDriver: null,
+    ...changes,
+  };
+}
+
+export const hostNetwork: HostNetwork = {
+  interfaces: { eth0: [{ address: '192.0.2.7', family: 'IPv4', internal: false } as NetworkInterfaceInfo] },
+  routes: { ipv4: '', ipv6: '' },
+  resolved: [],
+};
+
+/** What a test may change while the node lives. */
+export interface NodeWorld {
+  problems: string[];
+  network: string | null;
+  unreadable: boolean;
+}
+
+export async function aLocalNode(changes: Partial<LocalNodeOptions> = {}): Promise<{ local: LocalNode; world: NodeWorld }> {
+  const world: NodeWorld = { problems: [], network: null, unreadable: false };
+  const local = await LocalNode.start({
+    nodeName: 'n1',
+    config: {
+      port: 10250,
+      registerWithTaints: [],
+      providerID: '',
+      enableControllerAttachDetach: true,
+      nodeStatusMaxImages: 50,
+      systemReserved: {},
+      kubeReserved: {},
+      evictionHard: {},
+      maxPods: 110,
+      podsPerCore: 0,
+      localStorageCapacityIsolation: true,
+    },
+    flags: { nodeIP: '', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false },
+    featureGates: computeFeatureGates({}).gates,
+    machine: aMachine(),
+    runtimeState: { facts: runtimeFacts(), problems: () => world.problems, networkErrors: () => world.network },
+    listImages: async () => [],
+    readNetwork: async () => hostNetwork,
+    clock: new FakeClock(),
+    logger: aLogger().logger,
+    ...changes,
+  });
+  return { local, world };
+}
