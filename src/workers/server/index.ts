@@ -1,78 +1,75 @@
 /**
- * The server thread: every listener. It renders health and metrics from shared memory, asks main for the rest, and decides nothing.
- * Born and called by main (main/threads/server-thread.ts).
+ * The server thread: every listener. It renders health and metrics from shared memory, reads logs and carries streams, asks main for the
+ * rest, and decides nothing. Born and called by main (main/threads/server-thread.ts).
  */
-import { fstat } from 'node:fs';
-import { promisify } from 'node:util';
-import type { ListenAddress, ServerApi, ServerBirth } from '../../shared/contracts/server.ts';
+import type { ListenAddress, SecureServerSettings, ServerApi, ServerBirth } from '../../shared/contracts/server.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import { healthcheck, healthchecksTotal } from '../../shared/metrics/definitions/health.ts';
-import { httpInflightRequests, httpRequests, httpRequestsDuration } from '../../shared/metrics/definitions/http.ts';
 import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
-import { healthChecks, type HealthCheck } from './health.ts';
-import { Listener } from './listener.ts';
+import { HealthSource } from './health-source.ts';
+import { Listener, type Exchange } from './listener.ts';
+import type { OpenSecureServer } from './open-secure-server.ts';
 import { renderPage } from './render.ts';
-import type { Reply } from './reply.ts';
-import { requestLabels } from './request-metrics.ts';
-import { replyOnHealthz, replyOnReadOnly, type Request, type Sources } from './routes.ts';
+import { error, type Reply } from './reply.ts';
+import { countRequest } from './request-metrics.ts';
+import { parsePlain, replyOnHealthz, replyOnReadOnly, type Request, type Sources } from './routes.ts';
+import { sendReply } from './send-reply.ts';
 import { boundedUpcalls } from './upcalls.ts';
 
 const { birth, logger, heart } = enterThread<ServerBirth>();
 const heartbeats = new HeartbeatsReader(birth.heartbeats);
-const stderr = 2;
-
+const health = new HealthSource(heartbeats, logger);
+const main = boundedUpcalls(birth.main);
 const sources: Sources = {
-  health: () => counted(healthChecks(heartbeats.threads(), monotonicMs(), logFault)),
+  health: () => health.checks(),
   metrics: (page) => renderPage(page, { segments: birth.metricsSegments, heartbeats, monotonicMs }),
-  main: boundedUpcalls(birth.main),
+  main,
 };
+/** Of the servers without authentication: scrapers and probes, not crowds. */
+const maxPlainConnections = 256;
 
-/** Lines are written where they are logged, so there is no flusher to watch: only whether the log's descriptor is still there. */
-let logFault = '';
-const logCheck = setInterval(() => {
-  promisify(fstat)(stderr).then(
-    () => (logFault = ''),
-    (err: unknown) => (logFault = `the log can not be written: ${messageOf(err)}`),
-  );
-}, 10_000);
-
-function counted(checks: HealthCheck[]): HealthCheck[] {
-  for (const { name, fault } of checks) {
-    healthcheck.set(fault === '' ? 1 : 0, { name, type: 'healthz' });
-    healthchecksTotal.inc({ name, type: 'healthz', status: fault === '' ? 'success' : 'error' });
-    if (fault !== '') logger.warn({ check: name, fault }, 'health check failed');
-  }
-  return checks;
+function plain(name: string, listen: ListenAddress | null, reply: (request: Request) => Promise<Reply>): Listener | null {
+  const handle = async ({ request, response }: Exchange): Promise<void> => {
+    const answer = await reply(parsePlain(request)).catch((err: unknown): Reply => {
+      logger.error({ server: name, err, path: request.url?.slice(0, 200) }, 'request failed');
+      return error(500, messageOf(err));
+    });
+    await sendReply(request, response, answer);
+  };
+  return listen && new Listener({ name, listen, logger, handle, maxConnections: maxPlainConnections });
 }
 
-/** The read-only server's requests are counted; upstream does not count those of the healthz port. */
-async function replyCounted(request: Request): Promise<Reply> {
-  const labels = requestLabels(request.method, request.path, 'readonly');
-  const began = performance.now();
-  httpRequests.inc(labels);
-  httpInflightRequests.add(1, labels);
+const healthz = plain('healthz', birth.healthz, (request) => replyOnHealthz(request, sources));
+// Upstream does not count the requests of the healthz port.
+const readOnly = plain('readonly', birth.readOnly, (request) =>
+  countRequest(request.method, request.path, 'readonly', () => replyOnReadOnly(request, sources)),
+);
+const secure = birth.secure && openSecure(birth.secure);
+
+async function openSecure(settings: SecureServerSettings): Promise<OpenSecureServer | null> {
   try {
-    return await replyOnReadOnly(request, sources);
-  } finally {
-    httpInflightRequests.add(-1, labels);
-    httpRequestsDuration.observe((performance.now() - began) / 1000, labels);
+    // The runtime's client comes with it: 20 MB that a node without this server keeps.
+    const { openSecureServer } = await import('./open-secure-server.ts');
+    return await openSecureServer({ settings, birth, sources, main, logger });
+  } catch (err) {
+    // The other servers live on, and /healthz is theirs too.
+    logger.error({ err }, 'the authenticated server can not be started');
+    return null;
   }
 }
-
-function listener(name: string, listen: ListenAddress | null, reply: (request: Request) => Promise<Reply>): Listener | null {
-  return listen && new Listener({ name, listen, logger, reply });
-}
-const healthz = listener('healthz', birth.healthz, (request) => replyOnHealthz(request, sources));
-const readOnly = listener('readonly', birth.readOnly, replyCounted);
 
 const api: ServerApi = {
-  addresses: async () => ({ healthz: (await healthz?.address()) ?? null, readOnly: (await readOnly?.address()) ?? null, secure: null }),
-  setServingCertificate: async () => {},
+  async addresses() {
+    const where = await Promise.all([healthz?.address(), readOnly?.address(), secure?.then((server) => server?.listener.address())]);
+    return { healthz: where[0] ?? null, readOnly: where[1] ?? null, secure: where[2] ?? null };
+  },
+  async setServingCertificate(certificate) {
+    (await secure)?.contexts.setServing(certificate);
+  },
   async close() {
-    clearInterval(logCheck);
-    await Promise.all([healthz?.close(), readOnly?.close()]);
+    health.close();
+    await Promise.all([healthz?.close(), readOnly?.close(), secure?.then((server) => server?.close())]);
     heart.stop();
   },
 };

@@ -1,62 +1,72 @@
 /**
- * One HTTP server: listens, tries again when the port is taken, and bounds what clients may hold (connections, headers, time). A
- * request has one reply; its body is not read, since nothing here takes one.
+ * One HTTP server: listens, tries again when the port is taken, and bounds what clients may hold (connections, headers, time). Who
+ * answers is told by `handle`; with `tls` it is HTTPS, and requests for another protocol (exec, port forwarding) are handed on too.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { createServer as createHttpServer, ServerResponse, type IncomingMessage, type Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import type { ListenAddress } from '../../shared/contracts/server.ts';
-import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { error, type Reply } from './reply.ts';
-import type { Request } from './routes.ts';
+import type { TlsContexts } from './tls/contexts.ts';
+
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The client asks for another protocol on this connection; null: it does not, or nobody here speaks any. */
+  readonly upgrade: { readonly socket: Duplex; readonly head: Buffer } | null;
+}
 
 export interface ListenerOptions {
   readonly name: string;
   readonly listen: ListenAddress;
   readonly logger: Logger;
-  /** Called for each request; what it throws is a 500. */
-  readonly reply: (request: Request) => Promise<Reply>;
+  /** Called for each request; when it rejects, the connection ends. */
+  readonly handle: (exchange: Exchange) => Promise<void>;
+  readonly maxConnections: number;
+  readonly tls?: { readonly contexts: TlsContexts; readonly requestCert: boolean };
 }
 
-/** Upstream's IdleTimeout. Its read and write timeouts are four hours, for streams, which don't exist here. */
+/** Upstream's IdleTimeout. */
 const keepAliveMs = 90_000;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
-/** A client that takes nothing for so long, with an answer under way, is cut off. */
+const handshakeTimeoutMs = 10_000;
+/** A client that takes nothing for so long, with an answer under way, is cut off. Streams have times of their own. */
 const stalledMs = 60_000;
-const maxConnections = 256;
 const maxHeaderBytes = 64 * 1024;
 /** Upstream tries the healthz port again after 5 s; a port that a dying predecessor still holds is free sooner. */
 const retryDelaysMs = [100, 500, 1000, 5000];
-const compressFrom = 1024;
-const compress = promisify(gzip);
+
+const limits = {
+  maxHeaderSize: maxHeaderBytes,
+  headersTimeout: headersTimeoutMs,
+  requestTimeout: requestTimeoutMs,
+  keepAliveTimeout: keepAliveMs,
+  connectionsCheckingInterval: 5_000,
+  insecureHTTPParser: false,
+};
 
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #server: Server;
+  /** Connections that were handed on: nobody else ends them. */
+  readonly #upgraded = new Set<Duplex>();
+  /** The set of authorities that a connection's client was verified against. */
+  readonly #generations = new WeakMap<Socket, number>();
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    this.#server = createServer(
-      {
-        maxHeaderSize: maxHeaderBytes,
-        headersTimeout: headersTimeoutMs,
-        requestTimeout: requestTimeoutMs,
-        keepAliveTimeout: keepAliveMs,
-        connectionsCheckingInterval: 5_000,
-      },
-      (request, response) => {
-        this.#answer(request, response).catch((err: unknown) => {
-          options.logger.error({ server: options.name, err, path: request.url?.slice(0, 200) }, 'request could not be answered');
-          response.destroy();
-        });
-      },
-    );
-    this.#server.maxConnections = maxConnections;
+    const { tls } = options;
+    this.#server = tls
+      ? createHttpsServer({ ...limits, requestCert: tls.requestCert, rejectUnauthorized: false, handshakeTimeout: handshakeTimeoutMs })
+      : createHttpServer(limits);
+    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => this.#handle({ request, response, upgrade: null }));
+    if (tls) this.#secure(tls.contexts);
+    this.#server.maxConnections = options.maxConnections;
     this.#server.setTimeout(stalledMs);
     this.#server.on('listening', () => this.#listens());
     this.#server.on('error', (err) => this.#failed(err));
@@ -71,13 +81,55 @@ export class Listener {
     return address && { address: address.address, port: address.port };
   }
 
+  /** 0: whoever is at the other end was not asked for a certificate, or there was nothing to verify it against. */
+  clientCAGeneration(connection: Socket): number {
+    return this.#generations.get(connection) ?? 0;
+  }
+
   /** Answers what is under way; takes nothing new. */
   async close(): Promise<void> {
     clearTimeout(this.#retry);
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const socket of this.#upgraded) socket.destroy();
     this.#server.closeIdleConnections();
     await closed;
+  }
+
+  #secure(contexts: TlsContexts): void {
+    const use = () => {
+      // tls.Server takes single options only, and not all of them: no trust in a chain that ends before its root (Node 24 and 26).
+      Object.assign(this.#server, { _sharedCreds: contexts.current.context });
+    };
+    use();
+    contexts.onChange = () => {
+      use();
+      this.#server.closeIdleConnections();
+    };
+    this.#server.on('secureConnection', (socket: TLSSocket) => this.#generations.set(socket, contexts.current.clientCAGeneration));
+    this.#server.on('tlsClientError', (err: Error, socket: TLSSocket) => {
+      this.#options.logger.debug({ server: this.#options.name, peer: socket.remoteAddress, err }, 'TLS handshake failed');
+    });
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      this.#upgraded.add(socket);
+      socket.once('close', () => this.#upgraded.delete(socket));
+      // Its listeners went with the HTTP parser: an error without one would end the thread.
+      socket.on('error', () => socket.destroy());
+      const response = new ServerResponse(request);
+      response.shouldKeepAlive = false;
+      response.assignSocket(socket as Socket);
+      response.once('finish', () => response.socket?.end());
+      this.#handle({ request, response, upgrade: { socket, head } });
+    });
+  }
+
+  #handle(exchange: Exchange): void {
+    const { name, logger, handle } = this.#options;
+    handle(exchange).catch((err: unknown) => {
+      logger.error({ server: name, err, path: exchange.request.url?.slice(0, 200) }, 'request could not be answered');
+      exchange.response.destroy();
+      exchange.upgrade?.socket.destroy();
+    });
   }
 
   #listen(): void {
@@ -101,44 +153,4 @@ export class Listener {
     );
     this.#retry = setTimeout(() => this.#listen(), retryInMs);
   }
-
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { reply, logger, name } = this.#options;
-    const answer = await reply(parse(request)).catch((err: unknown): Reply => {
-      logger.error({ server: name, err, path: request.url?.slice(0, 200) }, 'request failed');
-      return error(500, messageOf(err));
-    });
-    // The rest of a body would be taken for the next request.
-    if (hasBody(request)) response.setHeader('Connection', 'close');
-    await this.#send(request, response, answer);
-  }
-
-  async #send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Reply): Promise<void> {
-    let bytes: Buffer = Buffer.from(body);
-    const compressed = bytes.length >= compressFrom && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
-    if (compressed) bytes = await compress(bytes);
-    response.writeHead(status, {
-      ...headers,
-      ...(compressed && { 'Content-Encoding': 'gzip' }),
-      'Content-Length': bytes.length,
-    });
-    response.end(request.method === 'HEAD' ? undefined : bytes);
-  }
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-/** Splits the target by hand: `new URL` throws for what clients may send (`//`, `http:`). */
-function parse(request: IncomingMessage): Request {
-  const target = request.url ?? '/';
-  const mark = target.indexOf('?');
-  const path = mark < 0 ? target : target.slice(0, mark);
-  return {
-    method: request.method ?? 'GET',
-    path,
-    query: new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)),
-    accept: request.headers.accept,
-  };
 }

@@ -19,13 +19,22 @@ export function error(status: number, message: string): Reply {
 /** As Go's mux, for a path that nobody serves. */
 export const notFound: Reply = error(404, '404 page not found');
 
-/** As Go's mux, for a folder without its slash. */
+/** As Go's HTTP server, for a request that it can't read. */
+export const badRequest: Reply = { status: 400, headers: { ...plain, Connection: 'close' }, body: '400 Bad Request' };
+
+/** As Go's mux (1.26), for a folder without its slash, and for a path that is not clean. */
 export function movedTo(location: string): Reply {
+  const shown = location.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
   return {
-    status: 301,
+    status: 307,
     headers: { 'Content-Type': 'text/html; charset=utf-8', Location: location },
-    body: `<a href="${location}">Moved Permanently</a>.\n\n`,
+    body: `<a href="${shown}">Temporary Redirect</a>.\n\n`,
   };
+}
+
+/** As go-restful writes a message: no end of line. */
+export function message(status: number, body: string): Reply {
+  return { status, headers: plain, body };
 }
 
 /** As go-restful, which serves the paths of the API objects. */
@@ -33,8 +42,9 @@ export function methodNotAllowed(allow: string): Reply {
   return { status: 405, headers: { ...plain, Allow: allow }, body: '405: Method Not Allowed' };
 }
 export function notAcceptable(available: string): Reply {
-  return { status: 406, headers: plain, body: `406: Not Acceptable\n\nAvailable representations: ${available}` };
+  return message(406, `406: Not Acceptable\n\nAvailable representations: ${available}`);
 }
+export const pageNotFound: Reply = message(404, '404: Page Not Found');
 
 /** Whether a client takes a type: its exact name, or anything at all (go-restful knows no `application/*`). */
 export function accepts(accept: string | undefined, contentType: string): boolean {

@@ -1,4 +1,6 @@
 /** The labels under which a request is counted (upstream pkg/kubelet/server/server.go): a bounded set, whatever clients send. */
+import { httpInflightRequests, httpRequests, httpRequestsDuration } from '../../shared/metrics/definitions/http.ts';
+
 const methods = new Set(['OPTIONS', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT']);
 const paths = new Set([
   'healthz',
@@ -18,16 +20,38 @@ const paths = new Set([
   'pprof',
   'logs',
 ]);
+/** What only the authenticated server serves; its profiles are counted as `debug`. */
+const securePaths = new Set(['debug', 'checkpoint', 'flagz', 'statusz']);
 const longRunning = new Set(['exec', 'attach', 'portforward', 'debug']);
 
 export function requestLabels(method: string, path: string, serverType: 'readonly' | 'readwrite') {
   const [first = '', second] = path.replace(/^\//, '').split('/', 3);
   const root = first === 'metrics' && second !== undefined ? `${first}/${second}` : first;
-  const bucket = paths.has(root) ? root : 'other';
+  const known = paths.has(root) || (serverType === 'readwrite' && securePaths.has(root));
+  const bucket = known ? root : 'other';
   return {
     method: methods.has(method) ? method : 'other',
     path: bucket,
     server_type: serverType,
     long_running: String(longRunning.has(bucket)),
   };
+}
+
+/** Counts a request from here until it is answered, or its stream has ended. */
+export async function countRequest<T>(
+  method: string,
+  path: string,
+  serverType: 'readonly' | 'readwrite',
+  answer: () => Promise<T>,
+): Promise<T> {
+  const labels = requestLabels(method, path, serverType);
+  const began = performance.now();
+  httpRequests.inc(labels);
+  httpInflightRequests.add(1, labels);
+  try {
+    return await answer();
+  } finally {
+    httpInflightRequests.add(-1, labels);
+    httpRequestsDuration.observe((performance.now() - began) / 1000, labels);
+  }
 }

@@ -1,4 +1,5 @@
 /** Which path answers what, on each of the two servers: a request in, a reply out, nothing sent here. */
+import type { IncomingMessage } from 'node:http';
 import type { ServerUpcalls } from '../../shared/contracts/server.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { HealthCheck } from './health.ts';
@@ -14,15 +15,25 @@ export interface Request {
 
 export interface Sources {
   readonly health: () => HealthCheck[];
-  readonly metrics: (page: 'all' | 'probes' | 'slis') => Promise<string>;
+  readonly metrics: (page: MetricsPage) => Promise<string>;
   readonly main: Pick<ServerUpcalls, 'pods' | 'configz'>;
 }
 
-/** Of the debug handlers, which this server never has (upstream InstallDebuggingDisabledHandlers). */
-const debugPrefixes = ['/run/', '/exec/', '/attach/', '/portForward/', '/containerLogs/', '/runningpods/', '/debug/pprof/', '/logs/'];
+/** Of the debug handlers, which the read-only server never has (upstream InstallDebuggingDisabledHandlers). */
+export const debugPrefixes = [
+  '/run/',
+  '/exec/',
+  '/attach/',
+  '/portForward/',
+  '/containerLogs/',
+  '/runningpods/',
+  '/debug/pprof/',
+  '/logs/',
+];
 /** Prometheus' text format, as its Go client announces it. */
-const metricsType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
-const metricsPages: Readonly<Record<string, 'all' | 'probes' | 'slis'>> = {
+export const metricsType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
+export type MetricsPage = 'all' | 'probes' | 'slis';
+export const metricsPages: Readonly<Record<string, MetricsPage>> = {
   '/metrics': 'all',
   '/metrics/probes': 'probes',
   '/metrics/slis': 'slis',
@@ -60,4 +71,17 @@ async function replyJSON({ method, accept }: Request, ask: () => Promise<string>
 
 function isBelow(path: string, root: string): boolean {
   return path === root || path.startsWith(`${root}/`);
+}
+
+/** A request to one of the plain servers. The target is split by hand: `new URL` throws for what clients may send (`//`, `http:`). */
+export function parsePlain(request: IncomingMessage): Request {
+  const target = request.url ?? '/';
+  const mark = target.indexOf('?');
+  const path = mark < 0 ? target : target.slice(0, mark);
+  return {
+    method: request.method ?? 'GET',
+    path,
+    query: new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)),
+    accept: request.headers.accept,
+  };
 }

@@ -30,7 +30,7 @@ const readOnly: { ask: [string, string, string?]; want: [number, string, string]
   { ask: ['GET', '/metrics/probes'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page probes'] },
   { ask: ['GET', '/metrics/none'], want: [404, 'text/plain; charset=utf-8', '404 page not found\n'] },
   { ask: ['POST', '/exec/default/web/app'], want: [405, 'text/plain; charset=utf-8', 'Debug endpoints are disabled.\n'] },
-  { ask: ['GET', '/run'], want: [301, 'text/html; charset=utf-8', '<a href="/run/">Moved Permanently</a>.\n\n'] },
+  { ask: ['GET', '/run'], want: [307, 'text/html; charset=utf-8', '<a href="/run/">Temporary Redirect</a>.\n\n'] },
   { ask: ['GET', '/runningpods/'], want: [405, 'text/plain; charset=utf-8', 'Debug endpoints are disabled.\n'] },
   { ask: ['GET', '/'], want: [404, 'text/plain; charset=utf-8', '404 page not found\n'] },
   { ask: ['GET', '/../etc/passwd'], want: [404, 'text/plain; charset=utf-8', '404 page not found\n'] },

@@ -1,0 +1,69 @@
+/**
+ * Who asks: by certificate, then by token, then, if the node allows it, as a guest. Credentials that are no good make no guest of
+ * their bearer, but a good one beside them counts. Upstream: authenticatorfactory.DelegatingAuthenticatorConfig of k8s.io/apiserver.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Verdict, User } from './user.ts';
+import { anonymous, noVerdict, withAuthenticatedGroup } from './user.ts';
+import { bearerToken, webSocketToken, withoutToken } from './bearer-token.ts';
+
+export interface AuthenticationSources {
+  /** Null: no authorities are configured. */
+  readonly certificate: ((request: IncomingMessage) => Verdict) | null;
+  /** Null: tokens are not looked at. */
+  readonly token: ((token: string) => Promise<Verdict>) | null;
+  readonly anonymous: boolean;
+}
+
+/** `user`: let in, so far. All else is a 401, and the message is for the log. Never rejects. */
+export async function authenticate(request: IncomingMessage, sources: AuthenticationSources): Promise<Verdict> {
+  const faults: string[] = [];
+  const tries = [sources.certificate, sources.token && byHeader(sources.token), sources.token && byWebSocket(sources.token)];
+  for (const judge of tries) {
+    const verdict = judge ? await judge(request) : noVerdict;
+    if (verdict.type === 'user') return { type: 'user', user: withAuthenticatedGroup(verdict.user) };
+    if (verdict.type === 'error') faults.push(verdict.message);
+  }
+  if (faults.length > 0) return { type: 'error', message: faults.join(', ') };
+  return sources.anonymous ? { type: 'user', user: anonymous } : noVerdict;
+}
+
+function byHeader(judge: (token: string) => Promise<Verdict>) {
+  return async (request: IncomingMessage): Promise<Verdict> => {
+    const token = bearerToken(request.headers.authorization);
+    if (token === null) return noVerdict;
+    const verdict = await judge(token);
+    if (verdict.type === 'user') dropHeader(request, 'authorization');
+    return verdict;
+  };
+}
+
+function byWebSocket(judge: (token: string) => Promise<Verdict>) {
+  return async (request: IncomingMessage): Promise<Verdict> => {
+    const { upgrade, connection, 'sec-websocket-protocol': protocols } = request.headers;
+    const carried = webSocketToken({
+      ...(upgrade !== undefined && { upgrade }),
+      ...(connection !== undefined && { connection }),
+      ...(protocols !== undefined && { protocols }),
+    });
+    if (carried === null) return noVerdict;
+    if ('fault' in carried) return { type: 'error', message: carried.fault };
+    const verdict = await judge(carried.token);
+    if (verdict.type === 'user') {
+      dropHeader(request, 'sec-websocket-protocol');
+      const left = withoutToken(protocols ?? '');
+      request.headers['sec-websocket-protocol'] = left;
+      request.rawHeaders.push('Sec-WebSocket-Protocol', left);
+    }
+    return verdict;
+  };
+}
+
+/** A token that has served goes no further: what is behind the router hands headers on to the runtime. */
+function dropHeader(request: IncomingMessage, name: string): void {
+  delete request.headers[name];
+  const raw = request.rawHeaders;
+  for (let index = raw.length - 2; index >= 0; index -= 2) if (raw[index]?.toLowerCase() === name) raw.splice(index, 2);
+}
+
+export type { User };

@@ -1,0 +1,46 @@
+/**
+ * The token that a request carries, in its Authorization header, or in the list of protocols of a WebSocket, where browsers can set no
+ * header. Upstream: apiserver pkg/authentication/request/{bearertoken,websocket}. Pure.
+ */
+
+/** `fault`: there is one, and it can't be read. */
+export type CarriedToken = { readonly token: string } | { readonly fault: string } | null;
+
+export function bearerToken(authorization: string | undefined): string | null {
+  const [scheme = '', token = ''] = (authorization ?? '').trim().split(' ');
+  return scheme.toLowerCase() === 'bearer' && token !== '' ? token : null;
+}
+
+const prefix = 'base64url.bearer.authorization.k8s.io.';
+
+/** What of the protocols is left for the client to be spoken to in. */
+export function withoutToken(protocols: string): string {
+  return namesOf(protocols)
+    .filter((name) => !name.startsWith(prefix))
+    .join(',');
+}
+
+export function webSocketToken(headers: {
+  readonly upgrade?: string;
+  readonly connection?: string;
+  readonly protocols?: string;
+}): CarriedToken {
+  if (headers.upgrade?.toLowerCase() !== 'websocket' || !/\bupgrade\b/i.test(headers.connection ?? '')) return null;
+  const names = namesOf(headers.protocols ?? '');
+  const [encoded, ...more] = names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+  if (encoded === undefined) return null;
+  if (more.length > 0) return { fault: 'multiple base64.bearer.authorization tokens specified' };
+  if (!/^[\w-]*$/.test(encoded)) return { fault: 'invalid base64.bearer.authorization token encoding' };
+  const bytes = Buffer.from(encoded, 'base64url');
+  const token = bytes.toString('utf8');
+  if (!Buffer.from(token).equals(bytes)) return { fault: 'invalid base64.bearer.authorization token' };
+  if (token !== '' && names.length === 1) return { fault: 'missing additional subprotocol' };
+  return token === '' ? null : { token };
+}
+
+function namesOf(protocols: string): string[] {
+  return protocols
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+}

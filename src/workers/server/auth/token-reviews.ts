@@ -1,0 +1,61 @@
+/**
+ * Bearer tokens, as the API server judges them: asked once for all who bring the same token at the same time, and the answer kept for
+ * a while. A token is kept as its keyed digest only. Upstream: apiserver pkg/authentication/token/cache and plugin webhook.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import type { ServerUpcalls, TokenReviewStatus } from '../../../shared/contracts/server.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { ExpiringCache } from './expiring-cache.ts';
+import type { Verdict } from './user.ts';
+
+/** Upstream keeps 32 stripes of 1024. */
+const cacheCapacity = 32_768;
+
+export interface TokenReviewsOptions {
+  readonly reviewToken: ServerUpcalls['reviewToken'];
+  readonly cacheTTLMs: number;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+export class TokenReviews {
+  readonly #options: TokenReviewsOptions;
+  readonly #cache: ExpiringCache<Verdict>;
+  readonly #underWay = new Map<string, Promise<Verdict>>();
+  readonly #salt = randomBytes(32);
+
+  constructor(options: TokenReviewsOptions) {
+    this.#options = options;
+    this.#cache = new ExpiringCache(options.clock, cacheCapacity);
+  }
+
+  /** Never rejects: a review that could not be had is an error of the request. It is not kept. */
+  judge(token: string): Promise<Verdict> {
+    const key = createHmac('sha256', this.#salt).update(token).digest('base64');
+    const known = this.#cache.get(key);
+    if (known) return Promise.resolve(known);
+    const asked = this.#underWay.get(key) ?? this.#ask(key, token);
+    this.#underWay.set(key, asked);
+    return asked;
+  }
+
+  async #ask(key: string, token: string): Promise<Verdict> {
+    try {
+      // Never in this turn: the question must be among those under way before its answer takes it out.
+      const status = await Promise.resolve(token).then(this.#options.reviewToken);
+      const verdict = verdictOn(status);
+      if (status.authenticated === true || (status.error ?? '') === '') this.#cache.set(key, verdict, this.#options.cacheTTLMs);
+      return verdict;
+    } catch (err) {
+      return { type: 'error', message: messageOf(err) };
+    } finally {
+      this.#underWay.delete(key);
+    }
+  }
+}
+
+function verdictOn({ authenticated, user, error }: TokenReviewStatus): Verdict {
+  if (authenticated !== true) return { type: 'error', message: error || 'invalid bearer token' };
+  const { username = '', uid = '', groups = [], extra = {} } = user ?? {};
+  return { type: 'user', user: { name: username, uid, groups, extra } };
+}

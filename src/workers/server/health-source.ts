@@ -1,0 +1,47 @@
+/** The checks of `/healthz` as they are now, counted as metrics each time that they are asked for. */
+import { fstat } from 'node:fs';
+import { promisify } from 'node:util';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { healthcheck, healthchecksTotal } from '../../shared/metrics/definitions/health.ts';
+import type { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
+import { monotonicMs } from '../../shared/time/clock.ts';
+import { healthChecks, type HealthCheck } from './health.ts';
+
+const stderr = 2;
+const lookAtLogMs = 10_000;
+
+export class HealthSource {
+  readonly #heartbeats: HeartbeatsReader;
+  readonly #logger: Logger;
+  readonly #timer: NodeJS.Timeout;
+  #logFault = '';
+
+  constructor(heartbeats: HeartbeatsReader, logger: Logger) {
+    this.#heartbeats = heartbeats;
+    this.#logger = logger;
+    this.#timer = setInterval(() => this.#lookAtLog(), lookAtLogMs);
+  }
+
+  checks(): HealthCheck[] {
+    const checks = healthChecks(this.#heartbeats.threads(), monotonicMs(), this.#logFault);
+    for (const { name, fault } of checks) {
+      healthcheck.set(fault === '' ? 1 : 0, { name, type: 'healthz' });
+      healthchecksTotal.inc({ name, type: 'healthz', status: fault === '' ? 'success' : 'error' });
+      if (fault !== '') this.#logger.warn({ check: name, fault }, 'health check failed');
+    }
+    return checks;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Lines are written where they are logged, so there is no flusher to watch: only whether the log's descriptor is still there. */
+  #lookAtLog(): void {
+    promisify(fstat)(stderr).then(
+      () => (this.#logFault = ''),
+      (err: unknown) => (this.#logFault = `the log can not be written: ${messageOf(err)}`),
+    );
+  }
+}

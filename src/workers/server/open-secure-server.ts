@@ -1,0 +1,111 @@
+/** The parts of the authenticated server, put together: certificates, who may ask, what is served, and the listener. */
+import type { SecureServerSettings, ServerBirth, ServerUpcalls } from '../../shared/contracts/server.ts';
+import { CriClient } from '../../shared/cri/client.ts';
+import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
+import { systemClock } from '../../shared/time/clock.ts';
+import { Listener } from './listener.ts';
+import { createContainerLogs } from './logs/index.ts';
+import { profiling } from './pprof/index.ts';
+import { countRequest } from './request-metrics.ts';
+import type { Sources } from './routes.ts';
+import { secureRoutes } from './secure-routes.ts';
+import { SecureServer } from './secure-server.ts';
+import { createStreaming } from './streaming/index.ts';
+import { nodeLogDir, systemLogs } from './system-logs/index.ts';
+import { TlsContexts } from './tls/contexts.ts';
+import { flagz, statusz } from './zpages/index.ts';
+
+export interface OpenSecureServerOptions {
+  readonly settings: SecureServerSettings;
+  readonly birth: ServerBirth;
+  readonly sources: Sources;
+  readonly main: ServerUpcalls;
+  readonly logger: Logger;
+}
+
+export interface OpenSecureServer {
+  readonly listener: Listener;
+  readonly contexts: TlsContexts;
+  close(): Promise<void>;
+}
+
+/** Followers of logs and streams hold theirs for long: several for each of a node's pods. */
+const maxConnections = 1024;
+
+/** Resolves when it listens, or tries to. Rejects for versions, ciphers or groups that OpenSSL refuses. */
+export async function openSecureServer({ settings, birth, sources, main, logger }: OpenSecureServerOptions): Promise<OpenSecureServer> {
+  const { authentication, listen, version, handlers } = settings;
+  const { clientCAFile, reloadClientCAFile } = authentication;
+  const contexts = await TlsContexts.start({
+    tls: settings.tls,
+    clientCAFile,
+    reloadClientCAFile,
+    servingCertificate: birth.servingCertificate,
+    logger,
+  });
+
+  const logs = createContainerLogs({
+    resolveContainer: main.resolveContainer,
+    settings: birth.streaming,
+    snapshot: new RuntimeSnapshotReader(birth.snapshot),
+    logger,
+  });
+  let client: CriClient | null = null;
+  const { runtimeEndpoint } = birth.streaming;
+  const streaming = createStreaming({
+    resolveContainer: main.resolveContainer,
+    settings: birth.streaming,
+    cri: () => (client ??= new CriClient({ endpoint: runtimeEndpoint, onCall: countRuntimeOperation })),
+    clock: systemClock,
+    logger,
+  });
+  const facts = { version, startedAtMs: Date.now() - process.uptime() * 1000, now: Date.now };
+  const routes = secureRoutes({
+    switches: handlers,
+    health: sources.health,
+    metrics: sources.metrics,
+    main,
+    logs,
+    streaming,
+    extra: {
+      systemLogs: systemLogs({
+        roots: [nodeLogDir, birth.streaming.podLogsDir],
+        queries: handlers.systemLogQuery,
+        journalctl: 'journalctl',
+      }),
+      profiling: profiling(),
+      flagz: flagz(main),
+      statusz: (roots) => statusz(facts, roots),
+    },
+  });
+
+  const clientCA = {
+    current: () => contexts.current.clientCAGeneration,
+    of: (connection: Parameters<Listener['clientCAGeneration']>[0]) => listener.clientCAGeneration(connection),
+  };
+  const server = new SecureServer({ settings, main, routes, clientCA, clock: systemClock, logger });
+  const listener: Listener = new Listener({
+    name: 'secure',
+    listen,
+    logger,
+    maxConnections,
+    tls: { contexts, requestCert: clientCAFile !== '' },
+    handle: (exchange) => {
+      const { method = '', url = '' } = exchange.request;
+      return countRequest(method, url.split('?', 1)[0]!, 'readwrite', () => server.serve(exchange));
+    },
+  });
+  return {
+    listener,
+    contexts,
+    async close() {
+      contexts.close();
+      logs.close();
+      streaming.close();
+      await listener.close();
+      client?.close();
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * Profiles of V8 in the form that `go tool pprof` and all that reads it know (github.com/google/pprof, proto/profile.proto): a tree of
+ * frames with a weight each becomes samples of stacks. Pure.
+ */
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+
+export interface Frame {
+  readonly functionName: string;
+  readonly url: string;
+  /** From 0; below 0: none. */
+  readonly lineNumber: number;
+}
+
+/** A stack is a frame and all that it was called from. */
+export interface StackNode {
+  readonly frame: Frame;
+  /** Of this stack itself, one for each sample type. All zero: it is only on the way to others. */
+  readonly values: readonly number[];
+  readonly children: readonly StackNode[];
+}
+
+export interface ProfileFacts {
+  /** Such as `['samples', 'count'], ['cpu', 'nanoseconds']`. */
+  readonly sampleTypes: readonly (readonly [type: string, unit: string])[];
+  readonly periodType: readonly [type: string, unit: string];
+  readonly period: number;
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+}
+
+/** Field numbers of profile.proto. */
+const field = { sampleType: 1, sample: 2, location: 4, function: 5, strings: 6, time: 9, duration: 10, periodType: 11, period: 12 };
+
+export function encodeProfile(root: StackNode, facts: ProfileFacts): Uint8Array {
+  const strings = new Map([['', 0]]);
+  const text = (value: string): number => {
+    const known = strings.get(value) ?? strings.size;
+    strings.set(value, known);
+    return known;
+  };
+  const frames = new Map<string, { id: number; frame: Frame }>();
+  const locate = (frame: Frame): number => {
+    const key = `${frame.functionName}\0${frame.url}\0${frame.lineNumber}`;
+    const known = frames.get(key) ?? { id: frames.size + 1, frame };
+    frames.set(key, known);
+    return known.id;
+  };
+  const out = new BinaryWriter();
+  const message = (number: number, write: (inner: BinaryWriter) => void) => {
+    out.uint32((number << 3) | 2).fork();
+    write(out);
+    out.join();
+  };
+  const valueType = (number: number, [type, unit]: readonly [string, string]) =>
+    message(number, (inner) => inner.uint32(8).int64(text(type)).uint32(16).int64(text(unit)));
+
+  for (const each of facts.sampleTypes) valueType(field.sampleType, each);
+  walk(root, (stack, values) => {
+    message(field.sample, (inner) => {
+      inner.uint32(10).fork();
+      for (const frame of stack) inner.uint64(locate(frame));
+      inner.join().uint32(18).fork();
+      for (const value of values) inner.int64(Math.round(value));
+      inner.join();
+    });
+  });
+  for (const { id, frame } of frames.values()) {
+    const line = Math.max(0, frame.lineNumber + 1);
+    message(field.location, (inner) => inner.uint32(8).uint64(id).uint32(34).fork().uint32(8).uint64(id).uint32(16).int64(line).join());
+    const name = text(frame.functionName === '' ? '(anonymous)' : frame.functionName);
+    message(field.function, (inner) =>
+      inner.uint32(8).uint64(id).uint32(16).int64(name).uint32(24).int64(name).uint32(34).int64(text(frame.url)).uint32(40).int64(line),
+    );
+  }
+  valueType(field.periodType, facts.periodType);
+  for (const value of strings.keys()) out.uint32((field.strings << 3) | 2).string(value);
+  out.uint32(field.time << 3).int64(BigInt(Math.round(facts.startedAtMs)) * 1_000_000n);
+  out.uint32(field.duration << 3).int64(Math.round(facts.durationMs * 1e6));
+  out.uint32(field.period << 3).int64(facts.period);
+  return out.finish();
+}
+
+/** Calls back with each stack that has a weight, the innermost frame first. Without recursion: stacks may be deep. */
+function walk(root: StackNode, onStack: (stack: readonly Frame[], values: readonly number[]) => void): void {
+  interface Link {
+    readonly node: StackNode;
+    readonly caller: Link | null;
+  }
+  const todo: Link[] = [{ node: root, caller: null }];
+  for (let link = todo.pop(); link !== undefined; link = todo.pop()) {
+    const { node } = link;
+    if (node.values.some((value) => value !== 0)) {
+      const stack: Frame[] = [];
+      // The root is no function.
+      for (let at: Link | null = link; at?.caller; at = at.caller) stack.push(at.node.frame);
+      onStack(stack, node.values);
+    }
+    for (const child of node.children) todo.push({ node: child, caller: link });
+  }
+}

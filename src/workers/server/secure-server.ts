@@ -1,0 +1,107 @@
+/**
+ * The authenticated server, request by request: the path is read, its handler found, then who asks, then whether they may, then the
+ * answer. In upstream's order: what is not served is 404 for anybody, and wrong methods are told to those only who may ask.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import type { SecureServerSettings, ServerUpcalls } from '../../shared/contracts/server.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { authenticate, type AuthenticationSources } from './auth/authenticate.ts';
+import { accessReviews, alwaysAllow, type Authorize } from './auth/authorize.ts';
+import { verdictOnCertificate } from './auth/client-certificate.ts';
+import { TokenReviews } from './auth/token-reviews.ts';
+import type { Verdict } from './auth/user.ts';
+import type { Exchange } from './listener.ts';
+import type { Mux } from './mux.ts';
+import { error, message, notFound, type Reply } from './reply.ts';
+import type { Handler } from './secure-routes.ts';
+import { sendReply } from './send-reply.ts';
+import { readTarget } from './target.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+
+export interface SecureServerOptions {
+  readonly settings: Pick<SecureServerSettings, 'authentication' | 'authorization' | 'nodeName'>;
+  readonly main: Pick<ServerUpcalls, 'reviewToken' | 'reviewAccess'>;
+  readonly routes: Mux<Handler>;
+  /** Of the authorities: those that count now, and those that a connection was verified against. */
+  readonly clientCA: { readonly current: () => number; readonly of: (connection: IncomingMessage['socket']) => number };
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class SecureServer {
+  readonly #options: SecureServerOptions;
+  readonly #credentials: AuthenticationSources;
+  readonly #authorize: Authorize;
+
+  constructor(options: SecureServerOptions) {
+    this.#options = options;
+    const { settings, main, clock } = options;
+    const { clientCAFile, webhook, anonymous } = settings.authentication;
+    const tokens = webhook && new TokenReviews({ reviewToken: main.reviewToken, cacheTTLMs: webhook.cacheTTLMs, clock });
+    this.#credentials = {
+      certificate: clientCAFile === '' ? null : (request) => this.#byCertificate(request),
+      token: tokens && ((token) => tokens.judge(token)),
+      anonymous,
+    };
+    this.#authorize = settings.authorization
+      ? accessReviews({ ...settings.authorization, nodeName: settings.nodeName, reviewAccess: main.reviewAccess, clock })
+      : alwaysAllow;
+  }
+
+  /** Rejects only when the answer can't be sent. */
+  async serve(exchange: Exchange): Promise<void> {
+    const reply = await this.#answer(exchange).catch((err: unknown): Reply => {
+      this.#options.logger.error({ err, path: exchange.request.url?.slice(0, 200) }, 'request failed');
+      return error(500, messageOf(err));
+    });
+    if (reply === null) return;
+    // A handler that fails in the middle of its answer has said what it said.
+    if (exchange.response.headersSent) exchange.response.destroy();
+    else await sendReply(exchange.request, exchange.response, reply);
+  }
+
+  async #answer(exchange: Exchange): Promise<Reply | null> {
+    const { request } = exchange;
+    const target = readTarget(request.url ?? '/');
+    if ('status' in target) return target;
+    const found = this.#options.routes.find(target.path);
+    if (found === null) return notFound;
+    if ('reply' in found) return found.reply;
+    const method = request.method ?? 'GET';
+    const refusal = await this.#refusal(request, method, target.path);
+    return refusal ?? found.handler({ ...exchange, ...target, method });
+  }
+
+  /** Null: they may. */
+  async #refusal(request: IncomingMessage, method: string, path: string): Promise<Reply | null> {
+    const { logger } = this.#options;
+    const verdict = await authenticate(request, this.#credentials);
+    if (verdict.type !== 'user') {
+      if (verdict.type === 'error')
+        logger.info({ reason: verdict.message, peer: request.socket.remoteAddress }, 'request not authenticated');
+      return message(401, 'Unauthorized');
+    }
+    const decision = await this.#authorize(verdict.user, method, path);
+    if (decision.type === 'allowed') return null;
+    logger.info({ user: verdict.user.name, method, path: path.slice(0, 200), reason: decision.cause ?? 'not allowed' }, 'request refused');
+    return message(decision.status, decision.message);
+  }
+
+  #byCertificate({ socket }: IncomingMessage): Verdict {
+    const { clientCA, clock } = this.#options;
+    const connection = socket as TLSSocket;
+    const certificate = connection.getPeerCertificate() as Partial<ReturnType<TLSSocket['getPeerCertificate']>> | null;
+    const fault = connection.authorized ? '' : String(connection.authorizationError ?? 'it was not verified');
+    return verdictOnCertificate(
+      {
+        certificate: (certificate ?? {}) as Parameters<typeof verdictOnCertificate>[0]['certificate'],
+        fault,
+        generation: clientCA.of(socket),
+      },
+      clientCA.current(),
+      clock.now(),
+    );
+  }
+}

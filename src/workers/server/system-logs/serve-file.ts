@@ -1,0 +1,108 @@
+/**
+ * Files and folders of the host's logs over HTTP, as Go's http.FileServer serves them: lists as links, files with ranges, a folder by its
+ * slash. Always as text or bytes: a log is never a page that a browser runs.
+ */
+import { readdir } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { error, ok, type Reply } from '../reply.ts';
+import type { Asked } from '../secure-routes.ts';
+import { openInside } from './open-inside.ts';
+
+const sniffBytes = 512;
+
+/** @param path below the first root, relative; a slash at the end asks for a folder */
+export async function serveFile(roots: readonly [string, ...string[]], path: string, asked: Asked): Promise<Reply | null> {
+  const opened = await openInside(roots, path);
+  if (opened.type === 'missing') return error(404, '404 page not found');
+  if (opened.type === 'forbidden') return error(403, '403 Forbidden');
+  const { handle } = opened;
+  try {
+    const isFolder = path === '' || path.endsWith('/');
+    const name = path.split('/').filter(Boolean).at(-1) ?? '';
+    if (opened.type === 'folder') return isFolder ? await listing(handle) : movedPermanently(`${encodeURIComponent(name)}/`);
+    if (isFolder) return movedPermanently(`../${encodeURIComponent(name)}`);
+    await sendFile(handle, opened.size, opened.modifiedAtMs, asked);
+    return null;
+  } finally {
+    await handle.close();
+  }
+}
+
+function movedPermanently(location: string): Reply {
+  return { status: 301, headers: { Location: location }, body: '' };
+}
+
+async function listing(handle: FileHandle): Promise<Reply> {
+  const entries = await readdir(`/proc/self/fd/${handle.fd}`, { withFileTypes: true });
+  const names = entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).sort();
+  const lines = names.map((name) => {
+    const [href, shown] = [name.split('/').map(encodeURIComponent).join('/'), name].map(escapeHtml);
+    return `<a href="${href}">${shown}</a>\n`;
+  });
+  return ok(
+    `<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n${lines.join('')}</pre>\n`,
+    'text/html; charset=utf-8',
+  );
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+}
+
+/** As much as there was when it was opened: a log that grows has no end. */
+async function sendFile(handle: FileHandle, size: number, modifiedAtMs: number, { request, response }: Asked): Promise<void> {
+  const modified = new Date(Math.floor(modifiedAtMs / 1000) * 1000);
+  const since = Date.parse(request.headers['if-modified-since'] ?? '');
+  response.setHeader('Last-Modified', modified.toUTCString());
+  if (modified.getTime() <= since) {
+    response.writeHead(304).end();
+    return;
+  }
+  const range = rangeOf(request.headers.range, size);
+  if (range === 'unsatisfiable') {
+    response.writeHead(416, { 'Content-Range': `bytes */${size}`, 'Content-Type': 'text/plain; charset=utf-8' });
+    response.end('invalid range: failed to overlap\n');
+    return;
+  }
+  const { start, end } = range ?? { start: 0, end: size - 1 };
+  response.writeHead(range ? 206 : 200, {
+    'Content-Type': await contentType(handle),
+    'X-Content-Type-Options': 'nosniff',
+    'Accept-Ranges': 'bytes',
+    'Content-Length': end - start + 1,
+    ...(range && { 'Content-Range': `bytes ${start}-${end}/${size}` }),
+  });
+  if (end < start) {
+    response.end();
+    return;
+  }
+  let sent = 0;
+  const file = handle.createReadStream({ start, end, autoClose: false });
+  file.on('data', (chunk) => (sent += chunk.length));
+  await pipeline(file, response, { end: false }).catch(() => response.destroy());
+  // A file that was cut short leaves a promise that can't be kept: the client must see that.
+  if (sent === end - start + 1) response.end();
+  else response.destroy();
+}
+
+async function contentType(handle: FileHandle): Promise<string> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(sniffBytes), 0, sniffBytes, 0);
+  const isText = buffer.subarray(0, bytesRead).every((byte) => byte >= 0x20 || [0x09, 0x0a, 0x0c, 0x0d, 0x1b].includes(byte));
+  return isText ? 'text/plain; charset=utf-8' : 'application/octet-stream';
+}
+
+/** One range; of several, and of what is no range, the whole file (RFC 9110 allows it). Null: the whole. */
+export function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'unsatisfiable' | null {
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '');
+  if (!match || (match[1] === '' && match[2] === '')) return null;
+  const [, first = '', last = ''] = match;
+  if (first === '') {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size - 1 };
+  }
+  const start = Number(first);
+  const end = last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (last !== '' && Number(last) < start) return null;
+  return start >= size ? 'unsatisfiable' : { start, end };
+}

@@ -1,0 +1,112 @@
+/**
+ * A serving certificate for a kubelet that was given none: signed by an authority that is made for it and forgotten, as upstream does
+ * (client-go util/cert GenerateSelfSignedCertKey). With P-256 keys for upstream's RSA: they are made in a millisecond.
+ */
+import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { isIPv4, isIPv6 } from 'node:net';
+import type { ServingCertificate } from '../../../shared/contracts/server.ts';
+import * as der from './der.ts';
+
+const yearMs = 365 * 24 * 3600 * 1000;
+/** Clocks differ. */
+const validBeforeMs = 3600 * 1000;
+
+const oids = {
+  commonName: '2.5.4.3',
+  ecdsaWithSha256: '1.2.840.10045.4.3.2',
+  keyUsage: '2.5.29.15',
+  subjectAltName: '2.5.29.17',
+  basicConstraints: '2.5.29.19',
+  extendedKeyUsage: '2.5.29.37',
+  serverAuth: '1.3.6.1.5.5.7.3.1',
+};
+/** The first bits of KeyUsage: digitalSignature, nonRepudiation, keyEncipherment, dataEncipherment, keyAgreement, keyCertSign. */
+const keyUsages = { authority: der.bits(Buffer.from([0b10100100]), 2), server: der.bits(Buffer.from([0b10100000]), 5) };
+
+interface Template {
+  readonly subject: string;
+  readonly issuer: string;
+  readonly publicKey: KeyObject;
+  readonly signer: KeyObject;
+  readonly extensions: readonly der.Der[];
+  readonly nowMs: number;
+}
+
+/** Valid for a year from now, for one DNS name or IP address. The file holds the leaf, then its authority. */
+export function selfSignedCertificate(host: string, nowMs: number): ServingCertificate {
+  const authority = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const server = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const seconds = Math.floor(nowMs / 1000);
+  const issuer = `${host}-ca@${seconds}`;
+  const leaf = certificate({
+    subject: `${host}@${seconds}`,
+    issuer,
+    publicKey: server.publicKey,
+    signer: authority.privateKey,
+    extensions: [
+      extension(oids.keyUsage, true, keyUsages.server),
+      extension(oids.extendedKeyUsage, false, der.sequence(der.oid(oids.serverAuth))),
+      extension(oids.basicConstraints, true, der.sequence()),
+      extension(oids.subjectAltName, false, der.sequence(altName(host))),
+    ],
+    nowMs,
+  });
+  const root = certificate({
+    subject: issuer,
+    issuer,
+    publicKey: authority.publicKey,
+    signer: authority.privateKey,
+    extensions: [
+      extension(oids.keyUsage, true, keyUsages.authority),
+      extension(oids.basicConstraints, true, der.sequence(der.boolean(true))),
+    ],
+    nowMs,
+  });
+  return { cert: toPem(leaf) + toPem(root), key: server.privateKey.export({ type: 'sec1', format: 'pem' }) };
+}
+
+function certificate({ subject, issuer, publicKey, signer, extensions, nowMs }: Template): der.Der {
+  const algorithm = der.sequence(der.oid(oids.ecdsaWithSha256));
+  const notBefore = nowMs - validBeforeMs;
+  const toBeSigned = der.sequence(
+    der.explicit(0, der.integer(2n)),
+    // Positive, and of 63 bits as upstream's.
+    der.integer((randomBytes(8).readBigUInt64BE() >> 1n) + 1n),
+    algorithm,
+    commonName(issuer),
+    der.sequence(der.time(notBefore), der.time(notBefore + yearMs)),
+    commonName(subject),
+    publicKey.export({ type: 'spki', format: 'der' }),
+    der.explicit(3, der.sequence(...extensions)),
+  );
+  return der.sequence(toBeSigned, algorithm, der.bits(sign('sha256', toBeSigned, signer)));
+}
+
+function commonName(name: string): der.Der {
+  return der.sequence(der.set(der.sequence(der.oid(oids.commonName), der.utf8(name))));
+}
+
+function extension(id: string, critical: boolean, value: der.Der): der.Der {
+  return der.sequence(der.oid(id), ...(critical ? [der.boolean(true)] : []), der.octets(value));
+}
+
+/** GeneralName: [2] a DNS name, [7] an address. */
+function altName(host: string): der.Der {
+  return isIPv4(host) || isIPv6(host) ? der.implicit(7, addressBytes(host)) : der.implicit(2, Buffer.from(host, 'ascii'));
+}
+
+/** Four bytes or sixteen. */
+function addressBytes(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
+  // A URL writes every IPv6 address in one form: hex groups, one gap at most.
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const groups = (text: string) => (text === '' ? [] : text.split(':'));
+  const [before, after] = [groups(head), groups(tail ?? '')];
+  const all = [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
+  return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex');
+}
+
+function toPem(bytes: Buffer): string {
+  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+}

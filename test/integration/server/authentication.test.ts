@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { Agent } from 'node:https';
+import { after, test } from 'node:test';
+import { TestAuthority } from '../../support/certificates.ts';
+import { aSecureServer } from '../../support/secure-server.ts';
+
+const t = { after };
+const nobody = { clientCAFile: '', reloadClientCAFile: true, webhook: null, anonymous: false };
+const everybodyAsked = { authorizedTTLMs: 60_000, unauthorizedTTLMs: 60_000 };
+const authority = new TestAuthority('cluster-ca');
+const admin = authority.issue({ commonName: 'admin', organizations: ['system:masters', 'staff'] });
+
+test('a client with a certificate of the cluster is who it says, and what it may do is asked with its groups', async () => {
+  const asked: unknown[] = [];
+  const { ask } = await aSecureServer(t, {
+    clientCA: authority.cert,
+    secure: { authentication: nobody, authorization: everybodyAsked },
+    upcalls: {
+      reviewAccess: async (spec) => {
+        asked.push(spec);
+        return { allowed: true };
+      },
+    },
+  });
+  assert.equal((await ask('/pods', admin)).status, 200);
+  const [spec] = asked as [{ user: string; groups: string[]; extra: Record<string, string[]>; resourceAttributes: unknown }];
+  assert.equal(spec.user, 'admin');
+  assert.deepEqual(spec.groups, ['system:masters', 'staff', 'system:authenticated']);
+  assert.match(spec.extra['authentication.kubernetes.io/credential-id']![0]!, /^X509SHA256=[0-9a-f]{64}$/);
+  assert.deepEqual(spec.resourceAttributes, { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'pods', name: 'node-1' });
+});
+
+const refused: { name: string; client: () => { cert: string; key: string } | object }[] = [
+  { name: 'no certificate', client: () => ({}) },
+  { name: 'a certificate of another authority', client: () => new TestAuthority('cluster-ca').issue({ commonName: 'admin' }) },
+  {
+    name: 'an expired certificate',
+    client: () => authority.issue({ commonName: 'admin', validFromMs: Date.now() - 7_200_000, validToMs: Date.now() - 1000 }),
+  },
+  { name: 'a certificate from the future', client: () => authority.issue({ commonName: 'admin', validFromMs: Date.now() + 60_000 }) },
+  { name: 'a certificate for servers', client: () => authority.issue({ commonName: 'admin', usages: ['server'] }) },
+  { name: 'a certificate without a name', client: () => authority.issue({ organizations: ['system:masters'] }) },
+  { name: 'a token, while tokens are not looked at', client: () => ({ headers: { Authorization: 'Bearer token' } }) },
+];
+test('whoever can not say who it is gets a 401', async (context) => {
+  const { ask } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: nobody } });
+  for (const { name, client } of refused) {
+    await context.test(name, async () => {
+      const { status, body, headers } = await ask('/pods', client());
+      assert.deepEqual([status, body, headers['content-type']], [401, 'Unauthorized', 'text/plain; charset=utf-8']);
+    });
+  }
+});
+
+test('where guests are let in, one with a bad certificate is none of them', async () => {
+  const { ask } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: { ...nobody, anonymous: true } } });
+  assert.equal((await ask('/pods')).status, 200);
+  assert.equal((await ask('/pods', new TestAuthority('other').issue({ commonName: 'admin' }))).status, 401);
+});
+
+test('what the bundle has is trusted, though it be no root, and intermediates that a client brings are used', async () => {
+  const intermediate = new TestAuthority('intermediate', authority);
+  const client = intermediate.issue({ commonName: 'admin' });
+  const partial = await aSecureServer(t, { clientCA: intermediate.cert, secure: { authentication: nobody } });
+  assert.equal((await partial.ask('/pods', client)).status, 200);
+  assert.equal((await partial.ask('/pods', admin)).status, 401);
+  const whole = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: nobody } });
+  assert.equal((await whole.ask('/pods', client)).status, 401);
+  assert.equal((await whole.ask('/pods', { key: client.key, cert: client.cert + intermediate.cert })).status, 200);
+});
+
+test('new authorities are taken without a restart, and old ones open no door any more, not even on an open connection', async () => {
+  const { ask, clientCAFile } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: nobody } });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ...admin });
+  assert.equal((await ask('/pods', { agent })).status, 200);
+  const next = new TestAuthority('next-ca');
+  const client = next.issue({ commonName: 'admin' });
+  writeFileSync(clientCAFile, next.cert);
+  while ((await ask('/pods', client)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal((await ask('/pods', { agent })).status, 401);
+  agent.destroy();
+  writeFileSync(clientCAFile, 'no certificate at all');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal((await ask('/pods', client)).status, 200);
+});
+
+test('a client CA file that is not there lets nobody in, until it is', async () => {
+  const { ask, clientCAFile } = await aSecureServer(t, { clientCA: 'not yet', secure: { authentication: nobody } });
+  assert.equal((await ask('/pods', admin)).status, 401);
+  writeFileSync(clientCAFile, authority.cert);
+  while ((await ask('/pods', admin)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+});
+
+test('a token is reviewed once for many requests, a refused one too, and a review that failed is not remembered', async () => {
+  const asked: string[] = [];
+  let down = true;
+  const { ask } = await aSecureServer(t, {
+    secure: { authentication: { ...nobody, webhook: { cacheTTLMs: 60_000 }, anonymous: true } },
+    upcalls: {
+      reviewToken: async (token) => {
+        asked.push(token);
+        if (token === 'unlucky' && down) throw new Error('the API server is gone');
+        return token === 'bad' ? { authenticated: false } : { authenticated: true, user: { username: token } };
+      },
+    },
+  });
+  const by = async (token: string) => (await ask('/pods', { headers: { Authorization: `Bearer ${token}` } })).status;
+  assert.deepEqual(await Promise.all(Array.from({ length: 10 }, () => by('good'))), Array(10).fill(200));
+  assert.deepEqual([await by('good'), await by('bad'), await by('bad')], [200, 401, 401]);
+  assert.deepEqual(asked, ['good', 'bad']);
+  assert.equal(await by('unlucky'), 401);
+  down = false;
+  assert.equal(await by('unlucky'), 200);
+  assert.equal((await ask('/pods')).status, 200);
+});

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { aSecureServer } from '../../support/secure-server.ts';
+
+const t = { after };
+const authorization = { authorizedTTLMs: 60_000, unauthorizedTTLMs: 60_000 };
+
+test('who may not is told so in the words that tools know, after each subresource was asked for once', async () => {
+  const asked: string[] = [];
+  const { ask } = await aSecureServer(t, {
+    secure: { authorization },
+    upcalls: {
+      reviewAccess: async ({ resourceAttributes: { verb, subresource } }) => {
+        asked.push(`${verb} ${subresource}`);
+        return { allowed: false };
+      },
+    },
+  });
+  for (const turn of [1, 2]) {
+    const { status, body } = await ask('/pods');
+    assert.deepEqual(
+      [turn, status, body],
+      [turn, 403, 'Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[pods proxy])\n'],
+    );
+  }
+  assert.deepEqual(asked, ['get pods', 'get proxy']);
+  assert.match((await ask('/exec/ns/pod/app', { method: 'POST' })).body, /verb=create, resource=nodes, subresource\(s\)=\[proxy\]/);
+  assert.match((await ask('/metrics')).body, /subresource\(s\)=\[metrics\]/);
+  assert.match((await ask('/logs/')).body, /subresource\(s\)=\[log\]/);
+  assert.equal((await ask('/nowhere')).status, 404);
+});
+
+test('nodes/proxy is as good as what is finer', async () => {
+  const { ask } = await aSecureServer(t, {
+    secure: { authorization },
+    upcalls: { reviewAccess: async ({ resourceAttributes }) => ({ allowed: resourceAttributes.subresource === 'proxy' }) },
+  });
+  for (const path of ['/pods', '/healthz', '/configz', '/runningpods/']) assert.equal((await ask(path)).status, 200, path);
+  for (const path of ['/metrics', '/statusz', '/flagz']) assert.equal((await ask(path)).status, 403, path);
+});
+
+test('an access review that failed is a 500, is not remembered, and says nothing of why', async () => {
+  let down = true;
+  const { ask } = await aSecureServer(t, {
+    secure: { authorization },
+    upcalls: { reviewAccess: async () => (down ? Promise.reject(new Error('secret reason')) : { allowed: true }) },
+  });
+  const { status, body } = await ask('/pods');
+  assert.deepEqual([status, body], [500, 'Authorization error (user=system:anonymous, verb=get, resource=nodes, subresource=pods)']);
+  down = false;
+  assert.equal((await ask('/pods')).status, 200);
+});

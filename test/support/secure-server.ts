@@ -1,0 +1,67 @@
+/** A real server thread with HTTPS, certificates in a folder of its own, and a main that answers as the test says. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { IncomingHttpHeaders } from 'node:http';
+import { ServerThread, ThreadState } from '../../src/main/threads/index.ts';
+import type { ServerSettings } from '../../src/main/threads/server-thread.ts';
+import type { SecureServerSettings, ServerUpcalls } from '../../src/shared/contracts/server.ts';
+import { aLogger } from './logger.ts';
+import { secureSettings, serverSettings, serverUpcalls } from './server.ts';
+import type { Afterwards } from './simulated-runtime.ts';
+
+export interface SecureServerOver {
+  readonly secure?: Partial<SecureServerSettings>;
+  readonly settings?: Partial<ServerSettings>;
+  readonly upcalls?: Partial<ServerUpcalls>;
+  /** Written as `client-ca.crt`, and used as such. */
+  readonly clientCA?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export async function aSecureServer(t: Afterwards, over: SecureServerOver = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'server-'));
+  const { logger, lines } = aLogger();
+  const state = new ThreadState({ logging: { format: 'text', verbosity: -9, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const heart = state.enterMain();
+  const clientCAFile = over.clientCA === undefined ? '' : join(folder, 'client-ca.crt');
+  if (over.clientCA !== undefined) writeFileSync(clientCAFile, over.clientCA);
+  const base = secureSettings(folder);
+  const secure = {
+    ...base,
+    ...over.secure,
+    authentication: { ...base.authentication, ...over.secure?.authentication, clientCAFile },
+  };
+  const server = ServerThread.start({
+    state,
+    logger,
+    upcalls: serverUpcalls(over.upcalls),
+    settings: serverSettings({ secure, healthz: null, ...over.settings }),
+  });
+  t.after(async () => {
+    heart.stop();
+    await server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const { port } = (await server.addresses()).secure!;
+  /** One connection each, unless an agent is given. */
+  const ask = (path: string, options: RequestOptions & { body?: string } = {}): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const { body, ...rest } = options;
+      const request = httpsRequest({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false, ...rest }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
+        response.on('error', reject);
+      });
+      request.on('error', reject);
+      request.end(body);
+    });
+  return { server, state, lines, folder, port, ask, clientCAFile };
+}
