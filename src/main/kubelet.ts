@@ -18,7 +18,7 @@ import { NodeFactsSource } from './node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
 import { RuntimeState } from './node/runtime-state.ts';
 import type { KubeletStart } from './options.ts';
-import { sysctlAdmission } from './pods/admission.ts';
+import { AdmissionJournal, apparmorAdmission, hostHasAppArmor, sysctlAdmission } from './pods/admission/index.ts';
 import { DeadContainers } from './pods/dead-containers.ts';
 import { EventLog } from './pods/events.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
@@ -61,7 +61,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
   const { config, flags } = options;
   const nodeName = (flags.hostnameOverride === '' ? hostname() : flags.hostnameOverride).trim().toLowerCase();
   const cores = availableParallelism();
-  const admitHandlers = [sysctlAdmission(config.allowedUnsafeSysctls, release())];
+  const admitHandlers = [sysctlAdmission(config.allowedUnsafeSysctls, release()), apparmorAdmission(hostHasAppArmor())];
   const state = new ThreadState({
     logging: options.logging,
     podSyncThreads: defaultPodSyncThreads(cores),
@@ -137,7 +137,12 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     nodeFacts = node;
     void node.watch(signal);
 
-    const images = ImagesThread.start({ state, logger: log('images'), settings: imagesSettings(options, snapshot) });
+    const images = ImagesThread.start({
+      state,
+      logger: log('images'),
+      settings: imagesSettings(options, snapshot),
+      onEvent: (event) => events.record(event),
+    });
     stops.add('images', () => images.close());
     const onResults = (results: Parameters<SyncLoop<PodUpdate>['onProbeResults']>[0]) => loop.onProbeResults(results);
     const probes = ProbesThread.start({
@@ -189,12 +194,16 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     stops.add('pod-workers', () => within(drainDeadlineMs, workers.close()));
 
     const sourcesReady = () => ready.allReady() && sources.seenAllSources();
+    const journal = await AdmissionJournal.open({ rootDir: flags.rootDirectory, clock, logger: log('admission') });
+    stops.add('admission', () => journal.close());
     const podUpdates = new PodUpdates({
       podManager,
       podWorkers: workers,
       statuses,
       events,
       admitHandlers,
+      journal,
+      refreshNode: null,
       sourcesReady,
       logger: log('pod-updates'),
     });
@@ -234,7 +243,10 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       handleProbeResults: (results) => workers.wake(new Set(results.map((result) => result.podUID))),
       takeDue: () => workQueue.takeDue(),
       sourcesReady,
-      housekeep: () => housekeeping.run(),
+      housekeep: () => {
+        housekeeping.run();
+        journal.keep(new Set([...podManager.uids(), ...workers.uids()]));
+      },
       beat: () => heart.loop(),
       clock,
       logger: log('sync-loop'),

@@ -3,10 +3,11 @@
  * HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in pkg/kubelet/kubelet.go.
  */
 import type { Pod } from '../../shared/kubernetes/api.ts';
-import { podUID } from '../../shared/kubernetes/ids.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { preemptions } from '../../shared/metrics/definitions/pods.ts';
 import type { PodUpdate } from '../sources/index.ts';
-import { countRejection, type AdmitHandler } from './admission.ts';
+import { countRejection, type AdmissionJournal, type AdmitHandler, type Preemption, type Verdict } from './admission/index.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference, type EventSink } from './events.ts';
 import { isDeleted } from './is-deleted.ts';
@@ -21,12 +22,18 @@ export interface PodUpdatesDependencies {
   readonly statuses: PodStatuses;
   readonly events: EventSink;
   readonly admitHandlers: readonly AdmitHandler[];
+  /** Pods that were admitted once are not asked again, also not after a restart. */
+  readonly journal: Pick<AdmissionJournal, 'has' | 'add'>;
+  /** Reads the Node afresh before a pod is refused for its labels. Null: there is no API server to ask. Must settle. */
+  readonly refreshNode: (() => Promise<unknown>) | null;
   readonly sourcesReady: () => boolean;
   readonly logger: Logger;
 }
 
 export class PodUpdates {
   readonly #deps: PodUpdatesDependencies;
+  /** Pods whose admission waits for others to end, or for the newest Node. */
+  readonly #undecided = new Set<PodUID>();
 
   constructor(dependencies: PodUpdatesDependencies) {
     this.#deps = dependencies;
@@ -59,20 +66,54 @@ export class PodUpdates {
     }
   }
 
-  /** Of a pod that is wanted: admits it, unless it is ending already, and hands it to its worker. */
+  /** Of a pod that is wanted: admits it, unless it is ending already or was admitted before, and hands it to its worker. */
   start(pod: Pod): void {
-    const { podWorkers, statuses, events } = this.#deps;
-    const isEnding = podWorkers.isTerminationRequested(podUID(pod)) || isDeleted(pod) || isTerminalPhase(pod.status?.phase);
-    if (!isEnding) {
-      const refusal = this.#refusal(pod);
-      if (refusal) {
-        events.record({ object: podReference(pod), type: 'Warning', ...refusal });
-        statuses.reject(pod, refusal);
-        countRejection(refusal.reason);
-        return;
-      }
+    if (!this.#undecided.has(podUID(pod))) this.#start(pod, true);
+  }
+
+  #start(pod: Pod, mayRefreshNode: boolean): void {
+    const { podWorkers, journal, refreshNode } = this.#deps;
+    const uid = podUID(pod);
+    const isEnding = podWorkers.isTerminationRequested(uid) || isDeleted(pod) || isTerminalPhase(pod.status?.phase);
+    if (!isEnding && !journal.has(uid)) {
+      const verdict = this.#verdict(pod);
+      if (verdict && 'preemption' in verdict) return this.#decideAfter(uid, this.#preempt(pod, verdict.preemption));
+      if (verdict && refreshNode && mayRefreshNode && verdict.refusal.isOutdatedPerhaps) return this.#decideAfter(uid, refreshNode());
+      if (verdict) return this.#reject(pod, verdict.refusal);
+      journal.add(uid);
     }
     podWorkers.update(pod, 'create');
+  }
+
+  /** Asks again when what may change the answer is over, of the pod as it is wanted then. */
+  #decideAfter(uid: PodUID, over: Promise<unknown>): void {
+    this.#undecided.add(uid);
+    void over.finally(() => {
+      this.#undecided.delete(uid);
+      const pod = this.#deps.podManager.get(uid);
+      if (pod) this.#start(pod, false);
+    });
+  }
+
+  #reject(pod: Pod, { reason, message }: FailedPod): void {
+    const { statuses, events } = this.#deps;
+    events.record({ object: podReference(pod), type: 'Warning', reason, message });
+    statuses.reject(pod, { reason, message });
+    countRejection(reason);
+  }
+
+  /** Ends the victims. One that does not end in time is asked to end all the same; its room is looked for again. */
+  async #preempt(pod: Pod, { victims, resources }: Preemption): Promise<void> {
+    const { podWorkers, events, logger } = this.#deps;
+    const ended = victims.map((victim) => {
+      events.record({ object: podReference(victim), type: 'Warning', reason: preempted.reason, message: preempted.message });
+      preemptions.inc({ preemption_signal: resources[0] ?? '' });
+      logger.info({ pod: nameOf(victim), podUID: podUID(victim), resources, for: nameOf(pod) }, 'Preempting a pod to free up resources');
+      return podWorkers.kill(podUID(victim), { evicted: true, gracePeriodOverrideSeconds: null, failed: preempted });
+    });
+    for (const result of await Promise.allSettled(ended)) {
+      if (result.status === 'rejected') logger.error({ err: result.reason }, 'Failed to evict a pod');
+    }
   }
 
   update(pods: readonly Pod[]): void {
@@ -112,16 +153,27 @@ export class PodUpdates {
     });
   }
 
-  #refusal(pod: Pod): FailedPod | null {
+  #verdict(pod: Pod): Verdict {
     const { admitHandlers } = this.#deps;
     if (admitHandlers.length === 0) return null;
     const active = this.active().filter((other) => podUID(other) !== podUID(pod));
     for (const admit of admitHandlers) {
-      const refusal = admit(pod, active);
-      if (refusal) return refusal;
+      const verdict = admit(pod, active);
+      if (verdict) return verdict;
     }
     return null;
   }
+}
+
+/** What becomes of a pod that gives way to a critical one. */
+const preempted: FailedPod = {
+  reason: 'Preempting',
+  message: 'Preempted in order to admit critical pod',
+  disruption: { reason: 'TerminationByKubelet', message: 'Pod was preempted by Kubelet to accommodate a critical pod.' },
+};
+
+function nameOf({ metadata: { namespace, name } }: Pod): string {
+  return `${namespace}/${name}`;
 }
 
 function byCreation(a: Pod, b: Pod): number {

@@ -49,6 +49,9 @@ export const admissionRejections = counter(
   'Cumulative number pod admission rejections by the Kubelet.',
   ['reason'],
 );
+export const preemptions = counter('kubelet_preemptions', 'Cumulative number of pod preemptions by preemption resource', [
+  'preemption_signal',
+]);
 export const terminatedContainers = counter('kubelet_terminated_containers_total', 'Cumulative number of container terminations.', [
   'container_type',
   'exit_code',

@@ -22,7 +22,9 @@ function aHousehold() {
     podWorkers,
     statuses,
     events,
-    admitHandlers: [() => household.refusal],
+    admitHandlers: [() => (household.refusal ? { refusal: household.refusal } : null)],
+    journal: { has: () => false, add: () => {} },
+    refreshNode: null,
     sourcesReady: () => true,
     logger,
   });

@@ -1,0 +1,30 @@
+/** Whether the ports that a pod wants on the host are free among the active pods: pure. Upstream: the scheduler's NodePorts. */
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
+
+interface HostPort {
+  readonly ip: string;
+  /** `TCP/80` */
+  readonly port: string;
+}
+
+const everyAddress = '0.0.0.0';
+
+export function hasFreeHostPorts(pod: Pod, active: readonly Pod[]): boolean {
+  const wanted = hostPorts(pod);
+  if (wanted.length === 0) return true;
+  const used = active.flatMap(hostPorts);
+  return wanted.every(({ ip, port }) =>
+    used.every((other) => other.port !== port || (other.ip !== ip && other.ip !== everyAddress && ip !== everyAddress)),
+  );
+}
+
+/** Of its containers and sidecars. */
+function hostPorts({ spec }: Pod): HostPort[] {
+  const containers = [...spec.containers, ...(spec.initContainers ?? []).filter(isRestartableInitContainer)];
+  return containers.flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort = 0, hostIP, protocol }) =>
+      hostPort > 0 ? [{ ip: hostIP || everyAddress, port: `${protocol || 'TCP'}/${hostPort}` }] : [],
+    ),
+  );
+}

@@ -1,0 +1,10 @@
+/**
+ * Which pods this node refuses, each with a handler of its own; asked in order, the first refusal counts. A pod that is refused is
+ * Failed for good: it is shown with the reason, and never started. Upstream: the admit handlers of NewMainKubelet.
+ */
+export { AdmissionJournal } from './admission-journal.ts';
+export { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
+export { countRejection } from './count-rejection.ts';
+export { predicateAdmission } from './predicates.ts';
+export { sysctlAdmission } from './sysctls.ts';
+export type { AdmissionNode, AdmitHandler, Preemption, Verdict } from './types.ts';

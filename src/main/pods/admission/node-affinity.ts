@@ -1,0 +1,65 @@
+/**
+ * Whether a node is one that a pod's nodeSelector and required node affinity allow: pure. Upstream:
+ * component-helpers scheduling/corev1/nodeaffinity and apimachinery pkg/labels.
+ */
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { AdmissionNode } from './types.ts';
+
+type NodeAffinity = NonNullable<NonNullable<Pod['spec']['affinity']>['nodeAffinity']>;
+type Term = NonNullable<NodeAffinity['requiredDuringSchedulingIgnoredDuringExecution']>['nodeSelectorTerms'][number];
+type Requirement = NonNullable<Term['matchExpressions']>[number];
+type Labels = Readonly<Record<string, string>>;
+
+export function allowsNode({ spec: { nodeSelector, affinity } }: Pod, { metadata }: AdmissionNode): boolean {
+  const labels = metadata.labels ?? {};
+  const isSelected = Object.entries(nodeSelector ?? {}).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+  if (!isSelected) return false;
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  if (!required) return true;
+  const fields = { 'metadata.name': metadata.name };
+  return required.nodeSelectorTerms.some((term) => matchesTerm(term, labels, fields));
+}
+
+/** One that asks for nothing selects nothing, as does one that can't be understood. */
+function matchesTerm({ matchExpressions = [], matchFields = [] }: Term, labels: Labels, fields: Labels): boolean {
+  if (matchExpressions.length + matchFields.length === 0) return false;
+  return matchExpressions.every((one) => matchesLabel(one, labels)) && matchFields.every((one) => matchesField(one, fields));
+}
+
+function matchesLabel({ key, operator, values = [] }: Requirement, labels: Labels): boolean {
+  const own = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  switch (operator) {
+    case 'In':
+      return own !== undefined && values.includes(own);
+    case 'NotIn':
+      return values.length > 0 && (own === undefined || !values.includes(own));
+    case 'Exists':
+      return values.length === 0 && own !== undefined;
+    case 'DoesNotExist':
+      return values.length === 0 && own === undefined;
+    case 'Gt':
+    case 'Lt':
+      return values.length === 1 && compares(own, operator, values[0]);
+    default:
+      return false;
+  }
+}
+
+/** Both are whole numbers of 64 bits. */
+export function compares(own: string | undefined, operator: 'Gt' | 'Lt', bound: string | undefined): boolean {
+  const [a, b] = [toInt64(own), toInt64(bound)];
+  if (a === undefined || b === undefined) return false;
+  return operator === 'Gt' ? a > b : a < b;
+}
+
+function toInt64(text: string | undefined): bigint | undefined {
+  if (text === undefined || !/^[+-]?\d{1,19}$/.test(text)) return undefined;
+  const number = BigInt(text.replace(/^\+/, ''));
+  return BigInt.asIntN(64, number) === number ? number : undefined;
+}
+
+/** The API allows two operators here, with one value each. */
+function matchesField({ key, operator, values = [] }: Requirement, fields: Labels): boolean {
+  if (values.length !== 1 || (operator !== 'In' && operator !== 'NotIn')) return false;
+  return ((fields[key] ?? '') === values[0]) === (operator === 'In');
+}

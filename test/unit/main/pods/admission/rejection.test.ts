@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sysctlAdmission, type AdmitHandler } from '../../../../../src/main/pods/admission/index.ts';
+import { PodUpdates } from '../../../../../src/main/pods/pod-updates.ts';
+import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
+import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { settle } from '../../../../support/fake-clock.ts';
+import { FakeNode } from '../../../../support/fake-node.ts';
+import { aPod } from '../../../../support/pods.ts';
+
+const withSysctl = (name: string) => aPod({ spec: { securityContext: { sysctls: [{ name, value: '1' }] } } });
+
+function aNode(allowed: readonly string[]) {
+  return aNodeWith([sysctlAdmission(allowed, '6.1.0')]);
+}
+
+function aNodeWith(admitHandlers: readonly AdmitHandler[], refreshNode: (() => Promise<unknown>) | null = null) {
+  const node = new FakeNode();
+  const admitted = new Set<PodUID>();
+  const updates = new PodUpdates({
+    podManager: node.podManager,
+    podWorkers: node.workers,
+    statuses: node.statuses,
+    events: { record: (event) => void node.events.push(event) },
+    admitHandlers,
+    journal: { has: (uid) => admitted.has(uid), add: (uid) => void admitted.add(uid) },
+    refreshNode,
+    sourcesReady: () => true,
+    logger: node.logs.logger,
+  });
+  return { node, updates, admitted };
+}
+
+test('a pod with a sysctl that could reach beyond it is Failed with the reason, and never started', async () => {
+  const { node, updates } = aNode([]);
+  updates.add([withSysctl('net.core.somaxconn')]);
+  await settle();
+  assert.deepEqual(node.begun, []);
+  const { startTime, ...status } = node.statuses.get('uid-web' as PodUID)!;
+  assert.ok(startTime);
+  assert.deepEqual(status, {
+    phase: 'Failed',
+    reason: 'SysctlForbidden',
+    message: 'Pod was rejected: forbidden sysctl: "net.core.somaxconn" not allowlisted',
+    qosClass: 'BestEffort',
+  });
+  assert.deepEqual(
+    node.events.map(({ type, reason, message }) => ({ type, reason, message })),
+    [{ type: 'Warning', reason: 'SysctlForbidden', message: 'forbidden sysctl: "net.core.somaxconn" not allowlisted' }],
+  );
+});
+
+test('a pod with a sysctl that the configuration allows is started', async () => {
+  const { node, updates } = aNode(['net.core.*']);
+  updates.add([withSysctl('net.core.somaxconn')]);
+  await settle();
+  assert.deepEqual(node.begun, ['sync uid-web']);
+});
+
+test('a pod that was admitted is not asked again, whatever has changed on the node since', async () => {
+  const { node, updates, admitted } = aNodeWith([() => ({ refusal: { reason: 'NodeAffinity', message: 'the labels are others now' } })]);
+  admitted.add('uid-web' as PodUID);
+  updates.add([aPod()]);
+  await settle();
+  assert.deepEqual(node.begun, ['sync uid-web']);
+});
+
+test('before a pod is refused for labels that may be outdated the node is read afresh, once', async () => {
+  let reads = 0;
+  const refusal = { reason: 'NodeAffinity', message: 'no', isOutdatedPerhaps: true };
+  const { node, updates } = aNodeWith([() => ({ refusal })], async () => (reads += 1));
+  updates.add([aPod()]);
+  // Housekeeping finds it unknown meanwhile.
+  updates.start(aPod());
+  await settle();
+  assert.deepEqual([reads, node.statuses.get('uid-web' as PodUID)?.reason], [1, 'NodeAffinity']);
+  const labelled = aNodeWith([() => (reads < 2 ? { refusal } : null)], async () => (reads += 1));
+  updates.add([]);
+  labelled.updates.add([aPod()]);
+  await settle();
+  assert.deepEqual(labelled.node.begun, ['sync uid-web']);
+});
+
+test('a critical pod starts when those that give way to it have ended, which are Failed and say why', async () => {
+  const victim = aPod({ metadata: { name: 'victim', uid: 'uid-victim' } });
+  const isAlone = (active: readonly Pod[]) => active.every((pod) => pod.metadata.name !== 'victim');
+  const admit: AdmitHandler = (pod, active) =>
+    pod.metadata.name === 'victim' || isAlone(active) ? null : { preemption: { victims: [victim], resources: ['cpu'] } };
+  const { node, updates } = aNodeWith([admit]);
+  updates.add([victim]);
+  await settle();
+  await node.end(node.task('sync'));
+  updates.add([aPod()]);
+  await settle();
+  await node.end(node.task('terminating'));
+  assert.deepEqual(node.begun.slice(0, 2), ['sync uid-victim', 'terminating uid-victim']);
+  assert.ok(node.begun.includes('sync uid-web'), node.begun.join());
+  assert.deepEqual(
+    node.events.filter(({ reason }) => reason === 'Preempting').map(({ object }) => object.name),
+    ['victim'],
+  );
+  assert.deepEqual(node.statuses.get('uid-victim' as PodUID)?.reason, 'Preempting');
+});
