@@ -4,7 +4,7 @@
  */
 import { PodStatusCache } from '../../src/main/pods/pod-status-cache.ts';
 import { PodManager } from '../../src/main/pods/pod-manager.ts';
-import { PodStatuses } from '../../src/main/pods/pod-statuses.ts';
+import { PodStatuses, type PodStatusSink } from '../../src/main/pods/pod-statuses.ts';
 import { PodWorkers } from '../../src/main/pods/pod-workers.ts';
 import { WorkQueue } from '../../src/main/pods/work-queue.ts';
 import type { PodTask } from '../../src/main/threads/pod-sync-line.ts';
@@ -69,7 +69,15 @@ export class FakeNode {
   readonly runtime = new Map<PodUID, RuntimePodStatus>();
   /** A look that fails, while it is set. */
   lookError: Error | null = null;
-  readonly statuses = new PodStatuses({ node: () => facts, clock: this.clock, logger: this.logs.logger });
+  /** Who is told of statuses, if anybody is. */
+  sink: PodStatusSink | null = null;
+  readonly statuses = new PodStatuses({
+    node: () => facts,
+    mirrorOf: (pod) => this.podManager.mirrorOf(pod),
+    sink: { set: (update) => this.sink?.set(update), forget: (uid) => this.sink?.forget(uid) },
+    clock: this.clock,
+    logger: this.logs.logger,
+  });
   readonly workQueue: WorkQueue = new WorkQueue({ clock: this.clock, onDue: () => this.workers.wake(this.workQueue.takeDue()) });
   readonly workers: PodWorkers = new PodWorkers({
     pool: { run: (task) => this.#run(task) },

@@ -13,6 +13,7 @@ import { KeyedWork } from '../keyed-work.ts';
 import { isDeleted } from './is-deleted.ts';
 import { isMirrorOf, isMirrorPod, mirrorAction, toMirrorPod, type MirrorAction } from './mirror-pod.ts';
 import type { PodManager } from './pod-manager.ts';
+import { podPath, removePodObject } from './remove-pod-object.ts';
 import { isStaticPod } from './static-pod.ts';
 
 export interface MirrorPodsDependencies {
@@ -39,8 +40,20 @@ const parallel = 4;
 /** Something else may have the name for long. */
 const backoff = { initialMs: 1000, maxMs: 60_000 };
 
+/** What we have done is believed for so long without the watch having shown it. */
+const trustMs = 10_000;
+
+/** What we have done to a mirror pod, which the watch shows in a moment. */
+interface Done {
+  readonly removedUID: string | undefined;
+  readonly made: Pod | undefined;
+  readonly atMs: number;
+}
+
 export class MirrorPods {
   readonly #deps: MirrorPodsDependencies;
+  /** By full name. */
+  readonly #done = new Map<string, Done>();
   readonly #work: KeyedWork<string>;
 
   constructor(dependencies: MirrorPodsDependencies) {
@@ -55,7 +68,7 @@ export class MirrorPods {
       clock,
       random,
     });
-    podManager.onChange((pod) => this.#onChange(pod));
+    podManager.onChange((pod, change) => this.#onChange(pod, change === 'removed'));
   }
 
   /** Looks at all of them: when the Node is registered, when the API source has synced, and with each round of housekeeping. Cheap when all is well. */
@@ -70,10 +83,11 @@ export class MirrorPods {
     await this.#work.close();
   }
 
-  #onChange(changed: Pod): void {
+  #onChange(changed: Pod, isRemoved: boolean): void {
     const fullName = podFullName(changed);
     if (!isMirrorPod(changed) && !isStaticPod(changed)) return;
     const { podManager, onMirror } = this.#deps;
+    if (isRemoved && this.#done.get(fullName)?.made?.metadata.uid === changed.metadata.uid) this.#done.delete(fullName);
     const pod = podManager.getByFullName(fullName);
     const mirror = podManager.getMirror(fullName);
     if (pod && mirror && isMirrorOf(mirror, pod)) onMirror(pod, mirror);
@@ -90,17 +104,25 @@ export class MirrorPods {
     const pod = podManager.getByFullName(fullName);
     // A pod of the API server may have the name of a static pod that is gone.
     const wanted = pod && isStaticPod(pod) ? pod : undefined;
-    const action = mirrorAction(wanted, podManager.getMirror(fullName), sourcesReady() && !isStaticPodEnding(fullName));
+    const action = mirrorAction(wanted, this.#mirror(fullName), sourcesReady() && !isStaticPodEnding(fullName));
     return action === 'create' && nodeUID() === undefined ? 'none' : action;
   }
 
+  /** As the watch has shown it, or as we have made it since. */
+  #mirror(fullName: string): Pod | undefined {
+    const seen = this.#deps.podManager.getMirror(fullName);
+    const done = this.#done.get(fullName);
+    if (!done) return seen;
+    if (this.#deps.clock.monotonic() - done.atMs < trustMs && (!seen || seen.metadata.uid === done.removedUID)) return done.made;
+    this.#done.delete(fullName);
+    return seen;
+  }
+
   async #sync(fullName: string, signal: AbortSignal): Promise<void> {
-    const { podManager } = this.#deps;
-    const pod = podManager.getByFullName(fullName);
-    const mirror = podManager.getMirror(fullName);
+    const pod = this.#deps.podManager.getByFullName(fullName);
     switch (this.#action(fullName)) {
       case 'delete':
-        await this.#delete(mirror!, signal);
+        await this.#delete(this.#mirror(fullName)!, signal);
         // As upstream: the new one need not wait until the watch has seen the end of the old.
         return pod && isStaticPod(pod) ? await this.#create(pod, signal) : undefined;
       case 'create':
@@ -117,17 +139,18 @@ export class MirrorPods {
     const path = apiPath('api', 'v1', 'namespaces', namespace, 'pods');
     logger.info({ pod: `${namespace}/${name}`, podUID: pod.metadata.uid }, 'Creating a mirror pod for static pod');
     try {
-      await client.call({ method: 'POST', path, body: toMirrorPod(pod, { name: nodeName, uid }), trafficClass: 'pods', signal });
+      const body = toMirrorPod(pod, { name: nodeName, uid });
+      this.#remember(await client.call<Pod>({ method: 'POST', path, body, trafficClass: 'pods', signal }));
     } catch (err) {
       if (!isAlreadyExists(err)) throw err;
-      await this.#takeOver(pod, `${path}/${encodeURIComponent(name)}`, err, signal);
+      await this.#takeOver(pod, err, signal);
     }
   }
 
   /** The name is taken: by the mirror itself, which the watch has not shown yet, by an older one, or by another pod altogether. */
-  async #takeOver(pod: Pod, path: string, taken: unknown, signal: AbortSignal): Promise<void> {
-    const found = await this.#deps.client.call<Pod>({ method: 'GET', path, trafficClass: 'pods', signal });
-    if (isMirrorOf(found, pod) && !isDeleted(found)) return;
+  async #takeOver(pod: Pod, taken: unknown, signal: AbortSignal): Promise<void> {
+    const found = await this.#deps.client.call<Pod>({ method: 'GET', path: podPath(pod), trafficClass: 'pods', signal });
+    if (isMirrorOf(found, pod) && !isDeleted(found)) return this.#remember(found);
     if (!isMirrorPod(found)) throw new KubeletError('AlreadyExists', 'another pod has the name of the static pod', { cause: taken });
     await this.#delete(found, signal);
     throw new KubeletError('AlreadyExists', 'an older mirror pod had the name of the static pod', { cause: taken });
@@ -138,11 +161,16 @@ export class MirrorPods {
     const { client, logger } = this.#deps;
     const { namespace, name, uid } = mirror.metadata;
     logger.info({ pod: `${namespace}/${name}`, podUID: uid }, 'Deleting a mirror pod');
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } };
-    const path = apiPath('api', 'v1', 'namespaces', namespace, 'pods', name);
-    await client.call({ method: 'DELETE', path, body, trafficClass: 'pods', signal }).catch((err: unknown) => {
+    await removePodObject(client, mirror, { trafficClass: 'pods', signal }).catch((err: unknown) => {
       if (!isNotFound(err) && !isConflict(err)) throw err;
     });
+    this.#done.set(podFullName(mirror), { removedUID: uid, made: undefined, atMs: this.#deps.clock.monotonic() });
+  }
+
+  #remember(made: Pod): void {
+    const fullName = podFullName(made);
+    const removedUID = this.#done.get(fullName)?.removedUID;
+    this.#done.set(fullName, { removedUID, made, atMs: this.#deps.clock.monotonic() });
   }
 
   #onError(fullName: string, err: unknown, retryAfterMs: number): void {

@@ -13,13 +13,14 @@ import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { podStatusSyncDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { ApiError, apiPath, isConflict, isNotFound, type ApiClient } from '../api/api-client.ts';
-import { isOlder } from '../api/resource-version.ts';
+import { ApiError, isConflict, isNotFound, type ApiClient } from '../api/api-client.ts';
 import { KeyedWork } from '../keyed-work.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { isMirrorOf } from '../pods/mirror-pod.ts';
 import type { PodStatusSink, StatusUpdate } from '../pods/pod-statuses.ts';
+import { podPath, removePodObject } from '../pods/remove-pod-object.ts';
 import { isStaticPod } from '../pods/static-pod.ts';
+import { isNewer } from './newest-object.ts';
 import { isUrgent, mayBeRemoved, mayWait, stepHoldMs } from './send-order.ts';
 import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';
 
@@ -48,8 +49,8 @@ interface Entry {
   changedAtMs: number | null;
   /** The answer to our last patch, while it is newer than what the API source saw. */
   answer: Pod | null;
-  /** What it said, and the version that came of it: where the server takes no notice of a part, the same is not sent to that version again. */
-  lastPatch: { readonly text: string | null; readonly resourceVersion: string | undefined } | null;
+  /** What that version lacks although we said it: the server takes no notice of it, and is not told again before the object changes. */
+  unheard: { readonly text: string; readonly resourceVersion: string | undefined } | null;
   /** The UID of an object that is not there any more. */
   gone: string | null;
   /** The UID of the object that we have deleted. */
@@ -98,7 +99,7 @@ export class StatusManager implements PodStatusSink {
       return this.#schedule(uid, entry);
     }
     const changedAtMs = this.#deps.clock.monotonic();
-    const added = { update, changedAtMs, answer: null, lastPatch: null, gone: null, deleted: null, cancelHold: null };
+    const added = { update, changedAtMs, answer: null, unheard: null, gone: null, deleted: null, cancelHold: null };
     this.#entries.set(uid, added);
     this.#schedule(uid, added);
   }
@@ -190,7 +191,7 @@ export class StatusManager implements PodStatusSink {
 
   async #send(entry: Entry, base: Pod, signal: AbortSignal): Promise<void> {
     const { update } = entry;
-    const { patch, text } = this.#compute(entry, base);
+    const { patch } = this.#compute(entry, base);
     const path = podPath(base);
     if (patch) {
       entry.answer = await this.#deps.client.call<Pod>({
@@ -203,25 +204,13 @@ export class StatusManager implements PodStatusSink {
         maxAttempts: 1,
         signal,
       });
-      entry.lastPatch = { text, resourceVersion: entry.answer.metadata.resourceVersion };
+      entry.unheard = unheardOf(entry.answer, update);
       this.#log(entry).debug({ patch }, 'Status for pod updated successfully');
     }
     if (entry.update === update) this.#settled(entry);
     const object = entry.answer ?? base;
     if (!this.#mayBeRemoved(entry, object)) return;
-    await this.#deps.client.call({
-      method: 'DELETE',
-      path,
-      body: {
-        apiVersion: 'v1',
-        kind: 'DeleteOptions',
-        gracePeriodSeconds: 0,
-        preconditions: { uid: object.metadata.uid },
-      },
-      trafficClass: 'status',
-      maxAttempts: 1,
-      signal,
-    });
+    await removePodObject(this.#deps.client, object, { trafficClass: 'status', signal });
     entry.deleted = object.metadata.uid;
     this.#log(entry).debug('Pod fully terminated and removed from etcd');
   }
@@ -236,7 +225,6 @@ export class StatusManager implements PodStatusSink {
       });
     if (found?.metadata.uid === base.metadata.uid) {
       entry.answer = found;
-      entry.lastPatch = null;
       return;
     }
     this.#log(entry).info({ newUID: found?.metadata.uid }, 'Pod was deleted and then recreated, skipping status update');
@@ -251,20 +239,16 @@ export class StatusManager implements PodStatusSink {
     const uid = podUID(mirror ?? pod);
     if (entry.gone === uid) return undefined;
     const seen = this.#deps.apiPod(uid);
-    const { answer } = entry;
-    if (!seen || !answer || answer.metadata.uid !== seen.metadata.uid) return seen;
-    const [ours, theirs] = [answer.metadata.resourceVersion ?? '', seen.metadata.resourceVersion ?? ''];
-    if (ours !== theirs && !isOlder(ours, theirs)) return answer;
+    if (seen && entry.answer && isNewer(entry.answer, seen)) return entry.answer;
     entry.answer = null;
     return seen;
   }
 
-  #compute({ update, lastPatch }: Entry, base: Pod): { next: PodStatus; patch: StatusPatch | null; text: string | null } {
+  #compute({ update, unheard }: Entry, base: Pod): { next: PodStatus; patch: StatusPatch | null } {
     const next = toApiStatus(base.status ?? {}, update);
     const patch = statusPatch(base, next);
-    const text = patch && JSON.stringify(patch.status);
-    const wasSent = lastPatch !== null && text === lastPatch.text && base.metadata.resourceVersion === lastPatch.resourceVersion;
-    return { next, patch: wasSent ? null : patch, text };
+    const isUnheard = patch && base.metadata.resourceVersion === unheard?.resourceVersion && JSON.stringify(patch.status) === unheard?.text;
+    return { next, patch: isUnheard ? null : patch };
   }
 
   #mayBeRemoved({ update, deleted }: Entry, object: Pod): boolean {
@@ -299,6 +283,8 @@ export class StatusManager implements PodStatusSink {
   }
 }
 
-function podPath({ metadata: { namespace, name } }: Pod): string {
-  return apiPath('api', 'v1', 'namespaces', namespace, 'pods', name);
+/** What of the update the answer to its patch does not have. */
+function unheardOf(answer: Pod, update: StatusUpdate): Entry['unheard'] {
+  const missing = statusPatch(answer, toApiStatus(answer.status ?? {}, update));
+  return missing && { text: JSON.stringify(missing.status), resourceVersion: answer.metadata.resourceVersion };
 }

@@ -1,0 +1,127 @@
+/**
+ * The pods of an API server, in memory and with its manners: resource versions, preconditions, a strategic merge of the status, graceful
+ * deletion. What a watch has shown of them is apart, and moves when the test says so (`show`), so that what the kubelet knows may be old.
+ */
+import { ApiError, type ApiCall, type ApiClient, type WatchEvent } from '../../src/main/api/api-client.ts';
+import type { Pod, PodCondition } from '../../src/shared/kubernetes/api.ts';
+import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
+
+type Fields = Record<string, unknown>;
+
+export class FakePodApi implements ApiClient {
+  /** `PATCH web Running`, `DELETE web`, … */
+  readonly calls: string[] = [];
+  readonly bodies: unknown[] = [];
+  /** By name. */
+  readonly pods = new Map<string, Pod>();
+  /** What the watch has shown, by UID. */
+  readonly seen = new Map<PodUID, Pod>();
+  /** Every call fails with this, while it is set. */
+  failure: ApiError | null = null;
+  /** Calls wait until the test lets them go on (`release`). */
+  held = false;
+  /** Status fields that this server takes no notice of. */
+  ignored: readonly string[] = [];
+  #waiting: (() => void)[] = [];
+  #version = 100;
+  #uids = 0;
+
+  /** What the kubelet's API source has. */
+  readonly apiPod = (uid: PodUID): Pod | undefined => this.seen.get(uid);
+
+  /** The pod is there, and the watch has shown it. */
+  add(pod: Pod): Pod {
+    const stored = this.put(pod);
+    this.show();
+    return stored;
+  }
+
+  /** Somebody else writes the pod; the watch has not shown it yet. */
+  put(pod: Pod): Pod {
+    this.#version += 1;
+    const stored = { ...pod, metadata: { ...pod.metadata, resourceVersion: String(this.#version) } };
+    this.pods.set(pod.metadata.name, stored);
+    return stored;
+  }
+
+  /** Somebody else changes a part of the pod. */
+  change(name: string, { metadata, status }: { metadata?: Partial<Pod['metadata']>; status?: Partial<Pod['status'] & object> }): Pod {
+    const pod = this.pods.get(name)!;
+    return this.put({ ...pod, metadata: { ...pod.metadata, ...metadata }, status: { ...pod.status, ...status } });
+  }
+
+  /** The watch shows all that there is now. */
+  show(): void {
+    this.seen.clear();
+    for (const pod of this.pods.values()) this.seen.set(pod.metadata.uid as PodUID, pod);
+  }
+
+  /** Lets the calls go on that wait. */
+  release(): void {
+    this.held = false;
+    for (const go of this.#waiting.splice(0)) go();
+  }
+
+  async call<T>(call: ApiCall): Promise<T> {
+    const name = call.path.split('/')[6];
+    const phase = (call.body as { status?: { phase?: string } } | undefined)?.status?.phase;
+    this.calls.push([call.method, name, call.method === 'PATCH' ? phase : undefined].filter(Boolean).join(' '));
+    this.bodies.push(call.body);
+    if (this.held) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    call.signal?.throwIfAborted();
+    if (this.failure) throw this.failure;
+    return structuredClone(this.#answer(call, name)) as T;
+  }
+
+  // oxlint-disable-next-line require-yield
+  async *watch<T>(): AsyncIterable<WatchEvent<T>> {
+    throw new Error('nobody watches here');
+  }
+
+  #answer(call: ApiCall, name: string | undefined): unknown {
+    if (call.method === 'POST') return this.#create(call.body as Pod);
+    const pod = this.pods.get(name ?? '');
+    if (!pod) throw new ApiError(404, 'NotFound', `pods "${name}" not found`);
+    if (call.method === 'GET') return pod;
+    if (call.method === 'DELETE') return this.#delete(pod, call.body as { preconditions?: { uid?: string } });
+    return this.#patch(pod, call.body as { metadata: { uid?: string; resourceVersion?: string }; status: Fields });
+  }
+
+  #create(body: Pod): Pod {
+    if (this.pods.has(body.metadata.name)) throw new ApiError(409, 'AlreadyExists', `pods "${body.metadata.name}" already exists`);
+    this.#uids += 1;
+    return this.put({ ...body, metadata: { ...body.metadata, uid: `created-${this.#uids}` } });
+  }
+
+  #delete(pod: Pod, { preconditions }: { preconditions?: { uid?: string } }): Pod {
+    if (preconditions?.uid !== undefined && preconditions.uid !== pod.metadata.uid)
+      throw new ApiError(409, 'Conflict', 'UID in precondition');
+    if (pod.metadata.finalizers?.length) return this.put(pod);
+    this.pods.delete(pod.metadata.name);
+    return pod;
+  }
+
+  #patch(pod: Pod, { metadata, status }: { metadata: { uid?: string; resourceVersion?: string }; status: Fields }): Pod {
+    if (metadata.uid !== undefined && metadata.uid !== pod.metadata.uid) throw new ApiError(409, 'Conflict', 'UID in precondition');
+    if (metadata.resourceVersion !== undefined && metadata.resourceVersion !== pod.metadata.resourceVersion) {
+      throw new ApiError(409, 'Conflict', 'the object has been modified');
+    }
+    const next: Fields = { ...pod.status };
+    for (const [field, value] of Object.entries(status)) {
+      if (this.ignored.includes(field)) continue;
+      if (value === null) delete next[field];
+      else if (field === 'conditions') next[field] = mergeConditions(pod.status?.conditions ?? [], value as PodCondition[]);
+      else next[field] = Array.isArray(value) ? value.filter((one: Fields) => one['$patch'] === undefined) : value;
+    }
+    return this.put({ ...pod, status: next });
+  }
+}
+
+function mergeConditions(before: readonly PodCondition[], changes: readonly PodCondition[]): PodCondition[] {
+  const merged = new Map(before.map((condition) => [condition.type, condition]));
+  for (const change of changes) {
+    const fields = Object.entries({ ...merged.get(change.type), ...change }).filter(([, value]) => value !== null);
+    merged.set(change.type, Object.fromEntries(fields) as never);
+  }
+  return [...merged.values()];
+}

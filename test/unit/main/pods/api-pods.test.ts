@@ -1,0 +1,302 @@
+/** Pods of the API server, through pod updates, workers, statuses and the status manager: what of them is written, and when. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Housekeeping } from '../../../../src/main/pods/housekeeping.ts';
+import { PodUpdates } from '../../../../src/main/pods/pod-updates.ts';
+import { StatusManager } from '../../../../src/main/status/index.ts';
+import type { Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
+import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import { settle } from '../../../support/fake-clock.ts';
+import { FakeNode } from '../../../support/fake-node.ts';
+import { FakePodApi } from '../../../support/fake-pod-api.ts';
+import { aPod, anExitedContainer, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../support/pods.ts';
+
+const uid = 'uid-web' as PodUID;
+const deletionTimestamp = '2026-01-01T00:00:30Z';
+
+function anApiPod(fields: Parameters<typeof aPod>[0] = {}): Pod {
+  return aPod({
+    status: { phase: 'Pending' },
+    ...fields,
+    metadata: { annotations: { 'kubernetes.io/config.source': 'api' }, ...fields.metadata },
+  });
+}
+
+function aMember() {
+  const node = new FakeNode();
+  const api = new FakePodApi();
+  const { podManager, statuses, cache, clock, workers: podWorkers } = node;
+  const logger = node.logs.logger;
+  const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, clock, logger, random: () => 0 });
+  node.sink = manager;
+  const member = { node, api, manager, refusal: null as { reason: string; message: string } | null };
+  const events = { record: (event: (typeof node.events)[number]) => void node.events.push(event) };
+  const admitHandlers = [() => (member.refusal ? { refusal: member.refusal } : null)];
+  const updates = new PodUpdates({
+    podManager,
+    podWorkers,
+    statuses,
+    events,
+    admitHandlers,
+    journal: { has: () => false, add: () => {} },
+    refreshNode: null,
+    sourcesReady: () => true,
+    logger,
+  });
+  const housekeeping = new Housekeeping({
+    podManager,
+    podWorkers,
+    cache,
+    statuses,
+    start: (pod) => updates.start(pod),
+    activePods: () => updates.active(),
+    listPodDirectories: async () => [],
+    collectContainers: async () => undefined,
+    gcPolicy: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
+    clock,
+    logger,
+  });
+  const act = async (change: () => void) => {
+    change();
+    await settle();
+  };
+  return Object.assign(member, {
+    add: (pod: Pod) => act(() => updates.add([api.add(pod)])),
+    /** The user deletes it, and the watch shows it. */
+    delete: (gracePeriodSeconds = 30) =>
+      act(() => {
+        const metadata = { deletionTimestamp, deletionGracePeriodSeconds: gracePeriodSeconds };
+        const pod = api.change('web', { metadata });
+        api.show();
+        updates.update([pod]);
+      }),
+    /** The watch shows that it is gone. */
+    gone: (pod: Pod) =>
+      act(() => {
+        api.show();
+        updates.remove([pod]);
+      }),
+    reconcile: (pod: Pod) =>
+      act(() => {
+        api.show();
+        updates.reconcile([pod]);
+      }),
+    round: () => act(() => housekeeping.run()),
+    /** What the pleg thread sees in the runtime now. */
+    see: async (runtime: ReturnType<typeof aRuntimePodStatus>) => {
+      node.runtime.set(uid, runtime);
+      await clock.advance(1);
+      cache.apply({ statuses: [{ ...runtime, observedAtMs: clock.monotonic() }], gone: [], events: [] });
+      podWorkers.refreshStatuses([uid]);
+      await settle();
+    },
+    /** The runtime had this before the kubelet started. */
+    find: (runtime: ReturnType<typeof aRuntimePodStatus>) => {
+      node.runtime.set(uid, runtime);
+      cache.apply({ statuses: [{ ...runtime, observedAtMs: 0 }], gone: [], events: [] });
+    },
+  });
+}
+
+const running = aRuntimePodStatus({ containers: [aRuntimeContainer()] });
+const ended = (exitCode: number) =>
+  aRuntimePodStatus({ containers: [anExitedContainer(exitCode)], sandboxes: [aSandbox({ state: 'notReady' })], podIPs: [] });
+
+/** As a kubelet has left it in the API server. */
+async function statusOf(pod: Pod, runtime: ReturnType<typeof aRuntimePodStatus>): Promise<PodStatus> {
+  const before = aMember();
+  await before.add(pod);
+  await before.see(runtime);
+  await before.node.clock.advance(2000);
+  return before.api.pods.get('web')!.status!;
+}
+
+test('a pod from its creation until it runs costs two patches, and nothing is read', async () => {
+  const { node, api, add, see } = aMember();
+  await add(anApiPod());
+  assert.deepEqual(api.calls, ['PATCH web']);
+  await see(aRuntimePodStatus());
+  await see(aRuntimePodStatus({ containers: [aRuntimeContainer({ state: 'created' })] }));
+  await see(running);
+  await node.end(node.task('sync'));
+  await node.clock.advance(5000);
+  assert.deepEqual(api.calls, ['PATCH web', 'PATCH web Running']);
+  assert.equal(api.pods.get('web')?.status?.conditions?.find(({ type }) => type === 'Ready')?.status, 'True');
+});
+
+test('a deleted pod’s end is told first, then its object goes, at once when nothing is left', async () => {
+  const { node, api, add, ...member } = aMember();
+  await add(anApiPod());
+  await node.end(node.task('sync'));
+  await member.delete();
+  await node.end(node.task('terminating'));
+  assert.deepEqual(api.calls.slice(2), ['PATCH web Succeeded']);
+  await node.end(node.task('terminated'));
+  assert.deepEqual(api.calls.slice(2), ['PATCH web Succeeded', 'DELETE web']);
+  await member.gone(anApiPod());
+  await member.round();
+  await node.endAll();
+  assert.deepEqual(node.forgotten, [uid]);
+});
+
+test('a second delete with less grace reaches the termination under way', async () => {
+  const { node, add, ...member } = aMember();
+  await add(anApiPod());
+  await node.end(node.task('sync'));
+  await member.delete(30);
+  await member.delete(2);
+  assert.deepEqual(node.task('terminating').graceShrunkTo, [2]);
+});
+
+test('a pod that is deleted before it has started ends as Failed, and goes', async () => {
+  const { node, api, ...member } = aMember();
+  await member.add(anApiPod({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 30 } }));
+  assert.deepEqual(node.begun, []);
+  assert.deepEqual(api.calls, ['PATCH web Failed', 'DELETE web']);
+});
+
+test('a pod that was deleted while the kubelet was down is ended and goes', async () => {
+  const status = await statusOf(anApiPod(), running);
+  const { node, api, ...member } = aMember();
+  member.find(running);
+  await member.add(anApiPod({ status, metadata: { deletionTimestamp, deletionGracePeriodSeconds: 7 } }));
+  const { task } = node.task('terminating');
+  assert.equal(task.kind === 'terminating' && task.gracePeriodSeconds, 7);
+  await node.endAll();
+  assert.deepEqual(api.calls, ['PATCH web Succeeded', 'DELETE web']);
+});
+
+test('a pod whose object was removed while the kubelet was down is ended all the same, and nothing is written', async () => {
+  const { node, api, ...member } = aMember();
+  member.find(running);
+  await member.round();
+  await node.endAll();
+  assert.deepEqual(node.finished, [uid]);
+  assert.deepEqual(api.calls, []);
+});
+
+test('a kubelet that starts on a pod that runs writes nothing', async () => {
+  const status = await statusOf(anApiPod({ metadata: { generation: 1 } }), running);
+  const { node, api, manager, ...member } = aMember();
+  await node.clock.advance(3_600_000);
+  member.find(running);
+  await member.add(anApiPod({ status, metadata: { generation: 1 } }));
+  await node.end(node.task('sync'));
+  manager.sweep();
+  await node.clock.advance(5000);
+  assert.deepEqual(api.calls, []);
+});
+
+test('a kubelet that starts takes no waiting reason back before it has tried', async () => {
+  const state = { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image' } };
+  const known = await statusOf(anApiPod(), aRuntimePodStatus());
+  const status = { ...known, containerStatuses: known.containerStatuses!.map((one) => ({ ...one, state })) };
+  const { node, api, ...member } = aMember();
+  member.find(aRuntimePodStatus());
+  await member.add(anApiPod({ status }));
+  assert.equal(node.statuses.get(uid)?.containerStatuses?.[0]?.state?.waiting?.reason, 'ImagePullBackOff');
+  assert.deepEqual(api.calls, []);
+});
+
+test('a pod that has ended before the kubelet started is not started, nothing is written, and it goes when it is deleted', async () => {
+  const pod = anApiPod({ spec: { restartPolicy: 'Never' } });
+  const status: PodStatus = { phase: 'Failed', reason: 'OutOfpods', startTime: '2026-01-01T00:00:00Z' };
+  const { node, api, ...member } = aMember();
+  await member.add({ ...pod, status });
+  await node.endAll();
+  assert.deepEqual(node.begun, ['terminated uid-web']);
+  assert.deepEqual(api.calls, []);
+  await member.delete();
+  assert.deepEqual(api.calls, ['DELETE web']);
+});
+
+test('a pod that runs to its end is told of once, when it has ended', async () => {
+  const { node, api, ...member } = aMember();
+  await member.add(anApiPod({ spec: { restartPolicy: 'Never' } }));
+  await node.end(node.task('sync'));
+  await member.see(ended(0));
+  assert.equal(node.phase('uid-web'), 'Succeeded');
+  assert.equal(api.calls.length, 2);
+  node.workers.wake([uid]);
+  await settle();
+  await node.end(node.task('terminating'));
+  await node.endAll();
+  await node.clock.advance(5000);
+  assert.deepEqual(api.calls, ['PATCH web', 'PATCH web Running', 'PATCH web Succeeded']);
+});
+
+test('a pod that was rejected and then deleted goes', async () => {
+  const member = aMember();
+  const { node, api } = member;
+  member.refusal = { reason: 'OutOfcpu', message: 'no room' };
+  await member.add(anApiPod());
+  assert.deepEqual(api.calls, ['PATCH web Failed']);
+  await member.delete();
+  await member.round();
+  await node.endAll();
+  assert.deepEqual(api.calls, ['PATCH web Failed', 'DELETE web']);
+});
+
+test('a readiness gate that others open makes the pod ready without a sync', async () => {
+  const gate = 'example.com/gate';
+  const { node, api, ...member } = aMember();
+  await member.add(anApiPod({ spec: { readinessGates: [{ conditionType: gate }] } }));
+  await node.end(node.task('sync'));
+  const readiness = () => api.pods.get('web')?.status?.conditions?.find(({ type }) => type === 'Ready');
+  assert.equal(readiness()?.reason, 'ReadinessGatesNotReady');
+  const conditions = [...api.pods.get('web')!.status!.conditions!, { type: gate, status: 'True' }];
+  await member.reconcile(api.change('web', { status: { conditions } }));
+  assert.equal(readiness()?.status, 'True');
+  assert.equal(node.begun.length, 1);
+});
+
+test('a pod that has been active for longer than its deadline fails by it when nothing runs any more', async () => {
+  const { node, api, ...member } = aMember();
+  await member.add(anApiPod({ spec: { activeDeadlineSeconds: 60, restartPolicy: 'Always' } }));
+  await node.end(node.task('sync'));
+  await node.clock.advance(59_000);
+  assert.equal(node.tasks.length, 0);
+  await node.clock.advance(1000);
+  assert.deepEqual(
+    node.events.map(({ type, reason }) => [type, reason]),
+    [['Normal', 'DeadlineExceeded']],
+  );
+  assert.equal(api.pods.get('web')?.status?.phase, 'Running');
+  await node.endAll();
+  const { phase, reason, message } = api.pods.get('web')!.status!;
+  assert.deepEqual([phase, reason], ['Failed', 'DeadlineExceeded']);
+  assert.equal(message, 'Pod was active on the node longer than the specified deadline');
+});
+
+test('a pod whose deadline has passed while the kubelet was down is not synced again', async () => {
+  const { node, api, ...member } = aMember();
+  const status: PodStatus = { phase: 'Running', startTime: '2025-12-31T23:00:00Z' };
+  member.find(running);
+  await member.add(anApiPod({ status, spec: { activeDeadlineSeconds: 60 } }));
+  assert.deepEqual(node.begun, ['terminating uid-web']);
+  await node.endAll();
+  assert.equal(api.pods.get('web')?.status?.reason, 'DeadlineExceeded');
+});
+
+test('an evicted pod says so when nothing of it runs any more, with its disruption', async () => {
+  const { node, api, ...member } = aMember();
+  await member.add(anApiPod());
+  await node.end(node.task('sync'));
+  const disruption = { reason: 'TerminationByKubelet', message: 'The node was low on resource: memory.' };
+  const failed = { reason: 'Evicted', message: 'The node was low on resource: memory.', disruption };
+  const killed = node.workers.kill(uid, { evicted: true, gracePeriodOverrideSeconds: 1, failed });
+  await settle();
+  assert.equal(api.pods.get('web')?.status?.phase, 'Running');
+  await node.endAll();
+  await killed;
+  const { phase, reason, conditions } = api.pods.get('web')!.status!;
+  assert.deepEqual([phase, reason], ['Failed', 'Evicted']);
+  assert.equal(conditions?.find(({ type }) => type === 'DisruptionTarget')?.reason, 'TerminationByKubelet');
+});
+
+test('a mirror pod is not run', async () => {
+  const { node, ...member } = aMember();
+  await member.add(anApiPod({ metadata: { annotations: { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.mirror': 'h' } } }));
+  await member.round();
+  assert.deepEqual(node.begun, []);
+});

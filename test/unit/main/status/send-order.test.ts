@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isUrgent, mayBeRemoved, mayWait } from '../../../../src/main/status/send-order.ts';
+import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
+import { aPod } from '../../../support/pods.ts';
+
+const startTime = '2026-01-01T00:00:00Z';
+const waiting = (reason?: string): ContainerState => ({ waiting: reason === undefined ? {} : { reason } });
+const ended = (exitCode: number): ContainerState => ({ terminated: { exitCode } });
+const app = (state: ContainerState, fields: Partial<ContainerStatus> = {}): ContainerStatus => ({
+  name: 'app',
+  image: 'x',
+  imageID: '',
+  ready: false,
+  restartCount: 0,
+  state,
+  ...fields,
+});
+const pending = (state: ContainerState, fields: Partial<PodStatus> = {}): PodStatus => ({
+  phase: 'Pending',
+  startTime,
+  containerStatuses: [app(state)],
+  ...fields,
+});
+const aBase = (status: PodStatus, metadata: Partial<Pod['metadata']> = {}) => aPod({ metadata, status });
+const deleted = { deletionTimestamp: startTime };
+const created = pending(waiting('ContainerCreating'));
+const isReady = { conditions: [{ type: 'Ready', status: 'True' }] };
+
+const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; want: boolean }[] = [
+  { name: 'the first word on a pod does not wait', base: aBase({ phase: 'Pending' }), next: created, want: false },
+  { name: 'a sandbox that is ready waits for its containers', base: aBase(created), next: { ...created, podIP: '10.0.0.7' }, want: true },
+  { name: 'a container that was created waits until it runs', base: aBase(created), next: pending(waiting()), want: true },
+  { name: 'the first of two containers waits for the second', base: aBase(created), next: pending({ running: {} }), want: true },
+  { name: 'an init container that is done waits for what follows', base: aBase(created), next: pending(ended(0)), want: true },
+  { name: 'a container that failed does not wait', base: aBase(created), next: pending(ended(1)), want: false },
+  { name: 'an image that cannot be pulled does not wait', base: aBase(created), next: pending(waiting('ErrImagePull')), want: false },
+  {
+    name: 'an image that was pulled after all does not wait',
+    base: aBase(pending(waiting('ErrImagePull'))),
+    next: pending(waiting('ContainerCreating')),
+    want: false,
+  },
+  {
+    name: 'a container that was restarted does not wait',
+    base: aBase(created),
+    next: pending({ running: {} }, { containerStatuses: [app({ running: {} }, { restartCount: 1 })] }),
+    want: false,
+  },
+  { name: 'a pod that runs does not wait', base: aBase(created), next: { ...created, phase: 'Running' }, want: false },
+  { name: 'a pod that has something to say does not wait', base: aBase(created), next: { ...created, reason: 'Wedged' }, want: false },
+  { name: 'a pod that is deleted does not wait', base: aBase(created, deleted), next: { ...created, podIP: '10.0.0.7' }, want: false },
+  {
+    name: 'the end of the last container waits for the news that the pod has ended',
+    base: aBase({ phase: 'Running', startTime }),
+    next: { phase: 'Running', startTime, containerStatuses: [app(ended(0))] },
+    own: { phase: 'Succeeded' },
+    want: true,
+  },
+];
+for (const { name, base, next, own = next, want } of cases) {
+  test(name, () => assert.equal(mayWait(base, next, own), want));
+}
+
+test('deletions, ends and the first readiness go first', () => {
+  const running = aBase({ phase: 'Running' });
+  assert.equal(isUrgent(running, { phase: 'Running' }), false);
+  assert.equal(isUrgent(running, { phase: 'Running', ...isReady }), true);
+  assert.equal(isUrgent(aBase({ phase: 'Running', ...isReady }), { phase: 'Running', ...isReady }), false);
+  assert.equal(isUrgent(running, { phase: 'Succeeded' }), true);
+  assert.equal(isUrgent(aBase({ phase: 'Running' }, deleted), { phase: 'Running' }), true);
+});
+
+test('a pod’s object goes when it was deleted, has its final phase there, and nothing is left of it here', () => {
+  assert.equal(mayBeRemoved(aBase({ phase: 'Failed' }, deleted), true), true);
+  assert.equal(mayBeRemoved(aBase({ phase: 'Failed' }, deleted), false), false);
+  assert.equal(mayBeRemoved(aBase({ phase: 'Running' }, deleted), true), false);
+  assert.equal(mayBeRemoved(aBase({ phase: 'Failed' }), true), false);
+});
