@@ -39,9 +39,9 @@ export interface ApiConnection {
   /** The API server's, with its port. */
   readonly host: string;
   /** After a heartbeat that failed: new calls go over new connections. */
-  renewConnections(): void;
+  readonly renewConnections: () => void;
   /** Fails what waits and ends what is under way, watches too. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Certificates of authorities, all of a host's in one file at most. */

@@ -1,0 +1,67 @@
+/**
+ * What the server thread asks the API server about its callers (upstream apiserver/plugin/pkg/authenticator/token/webhook and
+ * authorizer/webhook): plain data in, the answer's status out. Nothing is kept here; who asks keeps answers for their time.
+ */
+import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus, TokenReviewStatus } from '../../shared/contracts/server.ts';
+import { withJitter } from '../../shared/time/backoff.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { ApiError, apiPath, type ApiClient } from './api-client.ts';
+
+/** Upstream's DefaultAuthWebhookRetryBackoff: five tries, with half a second after the first. */
+const tries = 5;
+const initialDelayMs = 500;
+const delayFactor = 1.5;
+const delayJitter = 0.2;
+/** Somebody waits at the other end of a connection for all of this. */
+const deadlineMs = 10_000;
+
+export interface Reviews {
+  /** Rejects when the API server gave no answer. */
+  reviewToken(token: string, audiences?: readonly string[]): Promise<TokenReviewStatus>;
+  reviewAccess(spec: SubjectAccessReviewSpec): Promise<SubjectAccessReviewStatus>;
+}
+
+export function createReviews(client: ApiClient, clock: Clock, random: () => number = Math.random): Reviews {
+  async function review<S>(group: string, plural: string, kind: string, spec: object): Promise<S> {
+    const controller = new AbortController();
+    const late = new ApiError(0, 'Timeout', `no ${kind} within ${deadlineMs / 1000} s`);
+    const cancel = clock.after(deadlineMs, () => controller.abort(late));
+    try {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          const answer = await client.call<{ readonly status?: S } | undefined>({
+            method: 'POST',
+            path: apiPath('apis', group, 'v1', plural),
+            body: { apiVersion: `${group}/v1`, kind, spec },
+            trafficClass: 'review',
+            deadlineMs,
+            // Nothing is stored by a review: it may be asked again, which the loop here does.
+            maxAttempts: 1,
+            signal: controller.signal,
+          });
+          if (!answer?.status) throw new ApiError(0, 'Unreadable', `the answer to a ${kind} has no status`);
+          return answer.status;
+        } catch (err) {
+          if (attempt >= tries || !isTransient(err)) throw err;
+          await clock.sleep(withJitter(initialDelayMs * delayFactor ** (attempt - 1), delayJitter, random), controller.signal);
+        }
+      }
+    } finally {
+      cancel();
+    }
+  }
+  return {
+    reviewToken: (token, audiences = []) => {
+      const spec = audiences.length === 0 ? { token } : { token, audiences };
+      return review<TokenReviewStatus>('authentication.k8s.io', 'tokenreviews', 'TokenReview', spec);
+    },
+    reviewAccess: (spec) => review<SubjectAccessReviewStatus>('authorization.k8s.io', 'subjectaccessreviews', 'SubjectAccessReview', spec),
+  };
+}
+
+/** Upstream's DefaultShouldRetry, and a connection that could not be made. */
+function isTransient(err: unknown): boolean {
+  if (!(err instanceof ApiError)) return false;
+  const { code, reason } = err;
+  return reason === 'Unreachable' || reason === 'InternalError' || reason === 'Timeout' || code === 429 || err.retryAfterMs !== undefined;
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { trafficClasses, type TrafficClass } from '../../../../../src/main/api/api-client.ts';
+import { createLanes } from '../../../../../src/main/api/http/lanes.ts';
+import { RequestLane } from '../../../../../src/main/api/http/request-lane.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+
+const never = new AbortController().signal;
+
+/** Enters these in turn, with the time in between, into a lane whose slot is taken; then gives the slot on, again and again. */
+async function order(entries: readonly { readonly name: string; readonly rank: number; readonly afterMs?: number }[]): Promise<string[]> {
+  const clock = new FakeClock();
+  const lane = new RequestLane({ limit: null, slots: 1, maxWaiting: 100, clock });
+  const leave = await lane.enter(0, never);
+  const seen: string[] = [];
+  const done = [];
+  for (const { name, rank, afterMs = 0 } of entries) {
+    await clock.advance(afterMs);
+    done.push(lane.enter(rank, never).then((leaveNext) => (seen.push(name), leaveNext())));
+  }
+  leave();
+  await Promise.all(done);
+  return seen;
+}
+
+test('the more important class goes first, and of one class who came first', async () => {
+  const entries = [
+    { name: 'pods 1', rank: 5 },
+    { name: 'pods 2', rank: 5 },
+    { name: 'status', rank: 3 },
+    { name: 'review', rank: 2 },
+  ];
+  assert.deepEqual(await order(entries), ['review', 'status', 'pods 1', 'pods 2']);
+});
+
+test('a storm of reviews does not starve a status: those that come a second later go after it', async () => {
+  const entries = [
+    { name: 'status', rank: 3 },
+    { name: 'review now', rank: 2, afterMs: 900 },
+    { name: 'review later', rank: 2, afterMs: 200 },
+  ];
+  assert.deepEqual(await order(entries), ['review now', 'status', 'review later']);
+});
+
+test('calls go at their rate', async () => {
+  const clock = new FakeClock();
+  const lane = new RequestLane({ limit: { qps: 10, burst: 2 }, slots: 100, maxWaiting: 100, clock });
+  let entered = 0;
+  for (let i = 0; i < 5; i += 1) void lane.enter(0, never).then((leave) => ((entered += 1), leave()));
+  const seen = [];
+  for (let step = 0; step < 5; step += 1) {
+    await settle();
+    seen.push(entered);
+    await clock.advance(100);
+  }
+  assert.deepEqual(seen, [2, 3, 4, 5, 5]);
+});
+
+test('a caller that gives up leaves the line, and takes no token with it', async () => {
+  const clock = new FakeClock();
+  const lane = new RequestLane({ limit: { qps: 1, burst: 1 }, slots: 1, maxWaiting: 100, clock });
+  const leave = await lane.enter(0, never);
+  leave();
+  const controller = new AbortController();
+  const first = lane.enter(0, controller.signal);
+  const second = lane.enter(0, never);
+  controller.abort(new Error('enough'));
+  await assert.rejects(first, { message: 'enough' });
+  await clock.advance(1_000);
+  (await second)();
+});
+
+test('a slot given back twice is one slot', async () => {
+  const lane = new RequestLane({ limit: null, slots: 1, maxWaiting: 100, clock: new FakeClock() });
+  const leave = await lane.enter(0, never);
+  leave();
+  leave();
+  await lane.enter(0, never);
+  let isIn = false;
+  void lane.enter(0, never).then(() => (isIn = true));
+  await settle();
+  assert.equal(isIn, false);
+});
+
+test('a line that is full refuses, and a closed one fails all who wait', async () => {
+  const lane = new RequestLane({ limit: null, slots: 1, maxWaiting: 1, clock: new FakeClock() });
+  await lane.enter(0, never);
+  const waiting = lane.enter(0, never);
+  await assert.rejects(lane.enter(0, never), { reason: 'TooManyRequests' });
+  lane.close(new Error('closed'));
+  await assert.rejects(waiting, { message: 'closed' });
+  await assert.rejects(lane.enter(0, never), { message: 'closed' });
+});
+
+test('lease and node status have a lane without a rate, events have their own, and the rest share one', () => {
+  const lanes = createLanes({ limit: { qps: 50, burst: 100 }, eventLimit: { qps: 50, burst: 100 }, clock: new FakeClock() });
+  const shared = (a: TrafficClass, b: TrafficClass) => lanes.of(a).lane === lanes.of(b).lane;
+  assert.deepEqual(
+    trafficClasses.map((name) => trafficClasses.filter((other) => shared(name, other)).join()),
+    ['lease,node', 'lease,node', ...Array(4).fill('review,status,values,pods'), 'events'],
+  );
+});

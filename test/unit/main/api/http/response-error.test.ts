@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { responseError } from '../../../../../src/main/api/http/response-error.ts';
+
+const status = (fields: object) => JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', ...fields });
+const cases: { name: string; method?: 'GET' | 'POST'; code: number; body: string; header?: string; want: object }[] = [
+  {
+    name: 'a Status speaks for itself',
+    code: 409,
+    body: status({ reason: 'Conflict', message: 'the object has been modified', details: { retryAfterSeconds: 2 } }),
+    want: { code: 409, reason: 'Conflict', message: 'the object has been modified', retryAfterMs: 2000 },
+  },
+  {
+    name: 'a Status without a reason has its code’s',
+    code: 403,
+    body: status({ message: 'no' }),
+    want: { reason: 'Forbidden', message: 'no' },
+  },
+  {
+    name: 'a proxy’s page is quoted on one line',
+    code: 503,
+    body: '<html>\n <p>down\u001b[31m',
+    want: { reason: 'ServiceUnavailable', message: 'the server answered 503 (ServiceUnavailable) to GET /p: <html> <p>down [31m' },
+  },
+  {
+    name: 'an empty answer has its code',
+    code: 401,
+    body: '',
+    want: { reason: 'Unauthorized', message: 'the server answered 401 (Unauthorized) to GET /p' },
+  },
+  { name: 'a bare 409 to a create means that it exists', method: 'POST', code: 409, body: '', want: { reason: 'AlreadyExists' } },
+  { name: 'a bare 409 otherwise is a conflict', code: 409, body: '', want: { reason: 'Conflict' } },
+  { name: 'a code that nobody knows', code: 599, body: '[]', want: { reason: 'InternalError' } },
+  { name: 'the header says when to come again', code: 429, body: '', header: '7', want: { retryAfterMs: 7000 } },
+  {
+    name: 'a header that is a date does not',
+    code: 429,
+    body: '',
+    header: 'Wed, 21 Oct 2026 07:28:00 GMT',
+    want: { retryAfterMs: undefined },
+  },
+  {
+    name: 'a Status of wrong types is taken for what it has',
+    code: 404,
+    body: status({ reason: 3, message: {}, details: [] }),
+    want: { reason: 'NotFound' },
+  },
+];
+for (const { name, method = 'GET', code, body, header, want } of cases) {
+  test(name, () => {
+    const error = responseError({ method, path: '/p' }, code, Buffer.from(body), header);
+    const got = Object.fromEntries(Object.keys(want).map((key) => [key, error[key as keyof typeof error]]));
+    assert.deepEqual(got, want);
+  });
+}
+
+test('a page of a megabyte is quoted in part', () => {
+  assert.ok(responseError({ method: 'GET', path: '/p' }, 502, Buffer.alloc(1 << 20, 'x'), undefined).message.length < 400);
+});

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stringify } from 'yaml';
+import { parseKubeconfig } from '../../../../../src/main/api/kubeconfig/parse-kubeconfig.ts';
+
+const path = '/etc/kubernetes/kubelet.conf';
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+function aKubeconfig({ cluster = {}, user = {}, root = {} }: { cluster?: object; user?: unknown; root?: object } = {}): string {
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
+    contexts: [
+      { name: 'other', context: { cluster: 'no-such', user: 'no-such' } },
+      { name: 'c', context: { cluster: 'k', user: 'u', namespace: 'ns1' } },
+    ],
+    clusters: [{ name: 'k', cluster: { server: 'https://10.0.0.1:6443', ...cluster } }],
+    users: [{ name: 'u', user }],
+    ...root,
+  });
+}
+
+test('a kubeadm kubeconfig names the server, its authority and the certificate of the kubelet', () => {
+  const { cluster, user, namespace } = parseKubeconfig(
+    aKubeconfig({
+      cluster: { 'certificate-authority-data': base64('the authority') },
+      user: { 'client-certificate': '/var/lib/kubelet/pki/kubelet-client-current.pem', 'client-key': 'pki/key.pem' },
+    }),
+    path,
+  );
+  assert.equal(cluster.server.host, '10.0.0.1:6443');
+  assert.deepEqual(cluster.certificateAuthority, { data: Buffer.from('the authority') });
+  assert.deepEqual(user.clientCertificate, {
+    certificate: { path: '/var/lib/kubelet/pki/kubelet-client-current.pem' },
+    key: { path: '/etc/kubernetes/pki/key.pem' },
+  });
+  assert.equal(namespace, 'ns1');
+});
+
+test('an exec plugin with a slash in its name stands beside the kubeconfig, one without is looked for in PATH', () => {
+  const commandOf = (command: string) =>
+    parseKubeconfig(
+      aKubeconfig({ user: { exec: { command, apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'IfAvailable' } } }),
+      path,
+    ).user.exec?.command;
+  assert.deepEqual(['./bin/get-token', '/bin/get-token', 'aws'].map(commandOf), ['/etc/kubernetes/bin/get-token', '/bin/get-token', 'aws']);
+});
+
+const servers: [given: object, want: string][] = [
+  [{ server: 'https://host:6443/k8s/clusters/c-1/?x=1#y' }, 'https://host:6443/k8s/clusters/c-1'],
+  [{ server: 'localhost:8080' }, 'http://localhost:8080/'],
+  [{ server: 'localhost:6443', 'insecure-skip-tls-verify': true }, 'https://localhost:6443/'],
+  [{ server: 'https://[::1]:6443' }, 'https://[::1]:6443/'],
+];
+for (const [cluster, want] of servers) {
+  test(`the server of ${JSON.stringify(cluster)} is ${want}`, () => {
+    assert.equal(parseKubeconfig(aKubeconfig({ cluster }), path).cluster.server.href, want);
+  });
+}
+
+const refused: { name: string; given: Parameters<typeof aKubeconfig>[0]; want: RegExp }[] = [
+  { name: 'without a current context', given: { root: { 'current-context': '' } }, want: /current-context is missing/ },
+  { name: 'of an unknown context', given: { root: { 'current-context': 'x' } }, want: /contexts has none with the name "x"/ },
+  { name: 'of an unknown user', given: { root: { users: [] } }, want: /users has none with the name "u"/ },
+  { name: 'of two clusters by one name', given: { root: { clusters: [{ name: 'k' }, { name: 'k' }] } }, want: /is there twice: "k"/ },
+  { name: 'of another kind', given: { root: { kind: 'Pod' } }, want: /kind must be "Config"/ },
+  { name: 'whose contexts are no list', given: { root: { contexts: 3 } }, want: /contexts must be a list, is a number/ },
+  { name: 'without a server', given: { cluster: { server: '' } }, want: /server is missing/ },
+  { name: 'whose server is no URL', given: { cluster: { server: 'https://:x' } }, want: /server is not a URL/ },
+  { name: 'whose server is ftp', given: { cluster: { server: 'ftp://host' } }, want: /must be an https or http URL/ },
+  { name: 'whose server has a password', given: { cluster: { server: 'https://a:s3cret@host' } }, want: /may not have a user or password/ },
+  {
+    name: 'with two authorities',
+    given: { cluster: { 'certificate-authority': 'a', 'certificate-authority-data': base64('b') } },
+    want: /only one may be/,
+  },
+  {
+    name: 'with an authority that is no base64',
+    given: { cluster: { 'certificate-authority-data': 's3cret!' } },
+    want: /certificate-authority-data is not base64/,
+  },
+  { name: 'with an unknown kind of proxy', given: { cluster: { 'proxy-url': 'ssh://host' } }, want: /proxy-url must be/ },
+  {
+    name: 'insecure beside an authority',
+    given: { cluster: { 'insecure-skip-tls-verify': true, 'certificate-authority': 'a' } },
+    want: /may not be true/,
+  },
+  { name: 'whose token is a number', given: { user: { token: 12345 } }, want: /users\[0\]\.user\.token must be a string, is a number/ },
+  { name: 'whose user is a list', given: { user: ['s3cret'] }, want: /must be a map of fields, is a list/ },
+  { name: 'with a token and a password', given: { user: { token: 's3cret', password: 's3cret' } }, want: /both a token and a username/ },
+  { name: 'with a token of two lines', given: { user: { token: 's3cret\nx' } }, want: /line breaks/ },
+  {
+    name: 'with a certificate and no key',
+    given: { user: { 'client-certificate': 'a' } },
+    want: /client-key or client-key-data is missing/,
+  },
+  { name: 'with an auth provider', given: { user: { 'auth-provider': { name: 'gcp' } } }, want: /auth-provider has no effect any more/ },
+  { name: 'with a group but nobody to be', given: { user: { 'as-groups': ['system:masters'] } }, want: /as is missing/ },
+  { name: 'with an exec plugin of no version', given: { user: { exec: { command: 'x' } } }, want: /apiVersion must be one of/ },
+  {
+    name: 'with an exec plugin that must ask somebody',
+    given: { user: { exec: { command: 'x', apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'Always' } } },
+    want: /a daemon has nobody to ask/,
+  },
+];
+for (const { name, given, want } of refused) {
+  test(`a kubeconfig ${name} is refused with its line and no secret`, () => {
+    assert.throws(
+      () => parseKubeconfig(aKubeconfig(given), path),
+      (err: Error) => want.test(err.message) && /^line \d+: /.test(err.message) && !err.message.includes('s3cret'),
+    );
+  });
+}
+
+test('a file that is no YAML, or explodes, is refused', () => {
+  const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'
+    .split('')
+    .map((name, i) => `${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[i]}`).join(',')}]`)
+    .join('\n')}`;
+  for (const content of ['{', '\tx', bomb, '[]', 'x', ''])
+    assert.throws(() => parseKubeconfig(content, path), { name: 'ConfigurationError' });
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { apiPath } from '../../../../src/main/api/api-client.ts';
+import { createReviews } from '../../../../src/main/api/reviews.ts';
+import { apiError, FakeApi } from '../../../support/fake-api.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+
+const tokenReviews = '/apis/authentication.k8s.io/v1/tokenreviews';
+const accessReviews = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+
+test('a token is reviewed, and the status is the answer', async () => {
+  const status = { authenticated: true, user: { username: 'jane', groups: ['system:authenticated'] } };
+  const api = new FakeApi().on('POST', tokenReviews, { kind: 'TokenReview', status });
+  const reviews = createReviews(api, new FakeClock());
+  assert.deepEqual(await reviews.reviewToken('secret', ['https://kubernetes.default.svc']), status);
+  assert.deepEqual(api.calls[0]?.body, {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenReview',
+    spec: { token: 'secret', audiences: ['https://kubernetes.default.svc'] },
+  });
+});
+
+test('a review is asked again while the server is unwell, five times in all', async () => {
+  const clock = new FakeClock();
+  const api = new FakeApi()
+    .once('POST', tokenReviews, apiError(500, 'InternalError'))
+    .on('POST', tokenReviews, { status: { authenticated: false } });
+  const review = createReviews(api, clock, () => 0).reviewToken('x');
+  await clock.advance(500);
+  assert.deepEqual(await review, { authenticated: false });
+  const down = new FakeApi().on('POST', tokenReviews, apiError(0, 'Unreachable'));
+  const failed = assert.rejects(createReviews(down, clock, () => 0).reviewToken('x'), { reason: 'Unreachable' });
+  await clock.advance(5_000);
+  await failed;
+  assert.equal(down.calls.length, 5);
+});
+
+test('a review that may not be made is not asked again', async () => {
+  const api = new FakeApi().on('POST', accessReviews, apiError(403, 'Forbidden'));
+  const resourceAttributes = { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'metrics', name: 'n' };
+  await assert.rejects(createReviews(api, new FakeClock()).reviewAccess({ user: 'jane', resourceAttributes }), { code: 403 });
+  assert.equal(api.calls.length, 1);
+});
+
+test('a review that hangs ends after ten seconds', async () => {
+  const clock = new FakeClock();
+  const api = new FakeApi();
+  api.hold('POST', accessReviews);
+  const resourceAttributes = { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'log', name: 'n' };
+  const review = assert.rejects(createReviews(api, clock).reviewAccess({ user: 'jane', resourceAttributes }), { reason: 'Timeout' });
+  await clock.advance(10_000);
+  await review;
+});
+
+test('no name leads out of its place in a path', () => {
+  assert.equal(apiPath('api', 'v1', 'a/b?c#d%2e'), '/api/v1/a%2Fb%3Fc%23d%252e');
+  for (const name of ['', '.', '..']) assert.throws(() => apiPath('api', 'v1', 'secrets', name), { reason: 'Invalid' });
+});
