@@ -3,6 +3,7 @@
  * component-helpers/apimachinery/lease.
  */
 import type { V1Lease } from '@kubernetes/client-node';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Wire } from '../../shared/kubernetes/api.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
@@ -44,9 +45,9 @@ export class NodeLease {
     this.#wakeup = new Wakeup(options.clock);
   }
 
-  /** The Node is there now: its lease need not wait for the next time. */
+  /** The Node is there now: a lease that could not be made before need not wait for the next time. */
   wake(): void {
-    this.#wakeup.wake();
+    if (this.#latest === null) this.#wakeup.wake();
   }
 
   /** Renews until the signal aborts. The lease stays: it ends by itself. */
@@ -57,7 +58,7 @@ export class NodeLease {
       try {
         await this.#sync(signal);
       } catch (err) {
-        if (!signal.aborted) logger.error({ err, retryAfterMs: intervalMs }, 'Renewing the node lease failed');
+        if (!signal.aborted) logger.error({ err: messageOf(err), retryAfterMs: intervalMs }, 'Renewing the node lease failed');
       }
       await this.#wakeup.next(withJitter(intervalMs, renewJitter, random), signal);
     }
@@ -82,7 +83,7 @@ export class NodeLease {
       } catch (err) {
         signal.throwIfAborted();
         if (isNotFound(err)) return false;
-        logger.warn({ err, attempt }, 'Failed to update lease');
+        logger.warn({ err: messageOf(err), attempt }, 'Failed to update lease');
         if (isConflict(err)) {
           const ensured = await this.#ensure(signal);
           if (ensured.isNew || !ensured.lease) {
@@ -114,7 +115,7 @@ export class NodeLease {
         return { lease: await this.#call({ method: 'POST', path: collection, body: this.#new() }, signal), isNew: true };
       } catch (err) {
         signal.throwIfAborted();
-        logger.error({ err }, 'Failed to ensure lease exists, will retry');
+        logger.error({ err: messageOf(err) }, 'Failed to ensure lease exists, will retry');
         delayMs = await this.#backOff(delayMs, signal);
       }
     }

@@ -3,6 +3,7 @@
  * changed or was not written for nodeStatusReportFrequency, as a patch of what changed. Upstream: updateNodeStatus in
  * pkg/kubelet/kubelet_node_status.go; its fast loop at the start is here a wake-up.
  */
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -69,7 +70,7 @@ export class NodeStatusUpdater {
       } catch (err) {
         if (signal.aborted) return;
         if (attempt > 0) onRepeatedHeartbeatFailure();
-        logger.error({ err, attempt }, 'Error updating node status, will retry');
+        logger.error({ err: messageOf(err), attempt }, 'Error updating node status, will retry');
       }
       if (attempt + 1 === maxAttempts) break;
       delayMs = nextBackoffMs(delayMs, retries);

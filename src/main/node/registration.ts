@@ -2,6 +2,7 @@
  * Makes the Node at the API server, or brings the one that is there in line with this kubelet. Tries until it succeeds. Upstream:
  * registerWithAPIServer in pkg/kubelet/kubelet_node_status.go.
  */
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -54,7 +55,7 @@ export async function registerNode(deps: RegistrationDependencies, signal: Abort
       const retryAfterMs = err instanceof ApiError ? (err.retryAfterMs ?? 0) : 0;
       delayMs = nextBackoffMs(delayMs, retries);
       const waitMs = withJitter(Math.max(delayMs, retryAfterMs), jitter, random);
-      logger.error({ err, retryAfterMs: Math.round(waitMs) }, 'Unable to register node with API server, will retry');
+      logger.error({ err: messageOf(err), retryAfterMs: Math.round(waitMs) }, 'Unable to register node with API server, will retry');
       await clock.sleep(waitMs, signal);
     }
   }

@@ -1,0 +1,211 @@
+/** A node's membership against a real API server, with NodeRestriction and as `system:node`: what kubectl sees of it. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createApiClient } from '../../src/main/api/create-api-client.ts';
+import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
+import type { LocalNodeOptions } from '../../src/main/node/index.ts';
+import { NodeMembership, type Node } from '../../src/main/node/index.ts';
+import { systemClock as clock } from '../../src/shared/time/clock.ts';
+import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
+import { aLocalNode, aMachine, type NodeWorld } from '../support/local-node.ts';
+import { aLogger } from '../support/logger.ts';
+import { waitUntil, type Afterwards } from '../support/simulated-runtime.ts';
+
+let cluster: TestCluster;
+before(async () => {
+  cluster = await sharedCluster();
+});
+after(() => cluster.close());
+
+interface Member {
+  readonly membership: NodeMembership;
+  readonly world: NodeWorld;
+  readonly events: string[];
+  close(): Promise<void>;
+}
+
+async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNodeOptions> = {}): Promise<Member> {
+  const { logger } = aLogger();
+  const { client, close, renewConnections } = await createApiClient({
+    kubeconfigPath: to.controlPlane.kubeletKubeconfig(nodeName),
+    kubeAPIQPS: 50,
+    kubeAPIBurst: 100,
+    eventRecordQPS: 50,
+    eventBurst: 100,
+    nodeStatusUpdateFrequencyMs: 1000,
+    nodeLeaseDurationMs: 4000,
+    clock,
+    logger,
+  });
+  const { local, world } = await aLocalNode({ nodeName, clock, logger, ...changes });
+  const events: string[] = [];
+  const membership = NodeMembership.start({
+    client,
+    local,
+    config: { registerNode: true, nodeStatusUpdateFrequency: 1000, nodeStatusReportFrequency: 300_000, nodeLeaseDurationSeconds: 4 },
+    featureGates: computeFeatureGates({}).gates,
+    rootDir: '/nonexistent',
+    events: { record: ({ reason }) => void events.push(reason) },
+    onRepeatedHeartbeatFailure: renewConnections,
+    clock,
+    logger,
+  });
+  let isOpen = true;
+  const end = async () => {
+    if (!isOpen) return;
+    isOpen = false;
+    await membership.close();
+    await close();
+  };
+  return { membership, world, events, close: end };
+}
+
+/** A name of the test's own, and its Node gone when the test ends. */
+function nodeNamed(
+  t: Afterwards,
+  nodeName: string,
+): { readonly name: string; readonly path: string; join(changes?: Partial<LocalNodeOptions>): Promise<Member> } {
+  const joined: Member[] = [];
+  t.after(async () => {
+    for (const member of joined) await member.close();
+    await cluster.runKubectl(['delete', 'node', nodeName, '--ignore-not-found']);
+  });
+  return {
+    name: nodeName,
+    path: `/api/v1/nodes/${nodeName}`,
+    join: async (changes) => {
+      const member = await join(cluster, nodeName, changes);
+      joined.push(member);
+      return member;
+    },
+  };
+}
+
+const ready = (node: Node) => node.status?.conditions?.find(({ type }) => type === 'Ready');
+const writes = (nodeName: string) =>
+  cluster.controlPlane
+    .auditEvents(nodeName)
+    .filter(({ objectRef, verb }) => objectRef?.resource === 'nodes' && !['get', 'list', 'watch'].includes(verb))
+    .map(({ verb, objectRef, responseStatus }) => `${verb} ${objectRef?.subresource ?? ''} ${String(responseStatus?.code)}`);
+
+test('kubectl sees a node that joins, Ready, with a lease that the node owns', async (t) => {
+  const node = nodeNamed(t, 'member-new');
+  const { membership } = await node.join({
+    flags: {
+      nodeIP: '',
+      cloudProvider: '',
+      nodeLabels: { 'topology.kubernetes.io/zone': 'z1' },
+      experimentalAllocatableIgnoreEviction: false,
+    },
+  });
+  await membership.registered;
+  assert.match(await cluster.kubectl('get', 'node', node.name), /member-new\s+Ready\s+<none>\s+\S+\s+v1\.36\.3/);
+  const { metadata } = await cluster.api.get<Node & { metadata: { uid: string } }>(node.path);
+  const lease = await waitUntil('its lease', () =>
+    cluster.api.find<{ metadata: { ownerReferences: { uid: string }[] } }>(
+      `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${node.name}`,
+    ),
+  );
+  assert.equal(lease.metadata.ownerReferences[0]?.uid, metadata.uid);
+  assert.equal(metadata.labels?.['topology.kubernetes.io/zone'], 'z1');
+});
+
+test('a node whose network goes is NotReady at once, and what others wrote stays', async (t) => {
+  const node = nodeNamed(t, 'member-flaps');
+  const { membership, world, events } = await node.join();
+  await membership.registered;
+  await cluster.kubectl('label', 'node', node.name, 'foreign=1');
+  await cluster.kubectl('taint', 'node', node.name, 'foreign=1:PreferNoSchedule');
+  const condition = {
+    type: 'Foreign',
+    status: 'True',
+    reason: 'R',
+    message: 'M',
+    lastHeartbeatTime: '2026-01-01T00:00:00Z',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  };
+  await cluster.api.patch(
+    `${node.path}/status`,
+    { status: { conditions: [condition], capacity: { 'example.com/dongle': '3' } } },
+    'strategic-merge',
+  );
+  world.network = 'container runtime network not ready: NetworkReady=false reason:R message:M';
+  membership.wake();
+  const seen = await waitUntil('NotReady', async () => {
+    const now = await cluster.api.get<Node>(node.path);
+    return ready(now)?.status === 'False' ? now : undefined;
+  });
+  assert.equal(ready(seen)?.message, world.network);
+  world.network = null;
+  membership.wake();
+  const later = await waitUntil('Ready and the dongle', async () => {
+    const now = await cluster.api.get<Node>(node.path);
+    return ready(now)?.status === 'True' && now.status?.allocatable?.['example.com/dongle'] === '3' ? now : undefined;
+  });
+  assert.deepEqual(
+    later.status?.conditions?.find(({ type }) => type === 'Foreign'),
+    condition,
+  );
+  assert.equal(later.metadata.labels?.['foreign'], '1');
+  assert.ok(later.spec?.taints?.some(({ key }) => key === 'foreign'));
+  assert.deepEqual(
+    events.filter((reason) => reason.endsWith('Ready')),
+    ['NodeNotReady', 'NodeReady'],
+  );
+});
+
+test('a kubelet that starts again brings in line what it must, tells a reboot, and else writes one heartbeat', async (t) => {
+  const node = nodeNamed(t, 'member-again');
+  const first = await node.join();
+  await first.membership.registered;
+  await first.close();
+  // Times of the API are of whole seconds: within one there is no heartbeat to write.
+  await clock.sleep(1000);
+  const before = writes(node.name).length;
+  const second = await node.join();
+  await second.membership.registered;
+  await waitUntil('a heartbeat', () => writes(node.name).length >= before + 2);
+  await second.close();
+  assert.deepEqual(writes(node.name).slice(before), ['create  409', 'patch status 200']);
+  const machine = aMachine({ bootID: 'boot-2', hugePages: [{ pageSizeKiB: 2048, pages: 4 }] });
+  const third = await node.join({ machine });
+  await waitUntil('the reboot is told', () => third.events.includes('Rebooted'));
+  const { status } = await cluster.api.get<Node>(node.path);
+  assert.deepEqual(
+    [status?.nodeInfo?.bootID, status?.capacity?.['hugepages-2Mi'], status?.allocatable?.['memory']],
+    ['boot-2', '8Mi', '4088Mi'],
+  );
+});
+
+test('a lease that was removed is there again', async (t) => {
+  const node = nodeNamed(t, 'member-lease');
+  const { membership } = await node.join();
+  await membership.registered;
+  const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${node.name}`;
+  const lease = await waitUntil('its lease', () => cluster.api.find<{ metadata: { uid: string } }>(path));
+  await cluster.api.delete(path);
+  await waitUntil('another lease', async () => {
+    const now = await cluster.api.find<{ metadata: { uid: string } }>(path);
+    return now && now.metadata.uid !== lease.metadata.uid;
+  });
+});
+
+test('a node that was deleted stays away; one whose cluster began anew joins the new one', async (t) => {
+  const own = await privateCluster(t, { controllerManager: false, scheduler: false });
+  const member = await join(own, 'member-anew');
+  t.after(() => member.close());
+  await member.membership.registered;
+  const { metadata } = await own.api.get<{ metadata: { uid: string } }>('/api/v1/nodes/member-anew');
+  await own.controlPlane.restartEtcdEmpty();
+  const again = await waitUntil(
+    'the node of the new cluster',
+    () => own.api.find<{ metadata: { uid: string } }>('/api/v1/nodes/member-anew'),
+    120_000,
+  );
+  assert.notEqual(again.metadata.uid, metadata.uid);
+  await waitUntil('the store has it', () => member.membership.store.get()?.metadata.uid === again.metadata.uid, 120_000);
+  await own.api.delete('/api/v1/nodes/member-anew');
+  await waitUntil('the store has it not', () => member.membership.store.get() === null);
+  await clock.sleep(3000);
+  assert.equal(await own.api.find('/api/v1/nodes/member-anew'), undefined);
+});
