@@ -44,14 +44,6 @@ export async function listObjects(
   throw new Error(`${call.path}: a list of more than ${maxPages} pages`);
 }
 
-/** The server's version now, by a list that ends after one object. */
-export async function currentResourceVersion(
-  client: ApiClient,
-  call: Pick<ApiCall, 'path' | 'query' | 'trafficClass' | 'signal'>,
-): Promise<string> {
-  return versionOf(await client.call<ListAnswer>({ ...call, method: 'GET', query: { ...call.query, limit: 1 }, maxAttempts: 1 }));
-}
-
 /** An answer that is no list must not pass for an empty one: what a list lacks is ended. */
 function itemsOf({ items }: ListAnswer): readonly unknown[] {
   if (Array.isArray(items)) return items;

@@ -2,23 +2,23 @@
  * What a reflector does next, as a pure machine (upstream: client-go tools/cache Reflector).
  *
  *   stream ──initial events ended──▶ watch ──closed, failed──▶ watch again from the last resource version
- *     │ ▲                            │ ▲ │
- *     │ └──── expired, went back ────┘ │ └──unreachable──▶ probe ──▶ watch, or stream where the server went back
- *   refused                            │
- *     └──▶ list ───────listed──────────┘
+ *     │ ▲                            ▲ │
+ *   refused └── expired, went back, ─│─┘
+ *     │         connection lost      │
+ *     └──▶ list ───────listed────────┘
  *
  *  - Whatever is taken whole (stream, list) is read at the most recent version, so that it never shows a past in which a deleted pod
  *    is there again, and never asks a new cluster for a version that only the old one had.
- *  - A server whose versions went back (its etcd was emptied) takes a watch from our version and is silent until it has caught up.
- *    Its bookmarks tell, after a minute; the probe tells when the server was away, which is when that happens.
  *  - Watching is resumed where it ended, so nothing is lost; after three failures at one place everything is taken afresh, since what is
  *    there may be what can't be read.
+ *  - Where the connection was lost, the server that is found next may be another cluster (its etcd was emptied). It takes a watch from
+ *    our version and is silent about all that it has before that one; so everything is taken afresh then, too. That costs one stream of
+ *    one node's objects. Versions that go back under a server that stays are told by its bookmarks, after a minute.
  */
 import { ApiError, isExpired } from './api-client.ts';
-import { isOlder } from './resource-version.ts';
 
 export interface ReflectorState {
-  readonly step: 'stream' | 'list' | 'probe' | 'watch';
+  readonly step: 'stream' | 'list' | 'watch';
   /** The last that was seen; empty before the first sync. */
   readonly resourceVersion: string;
   /** Watches in a row that failed without a line. */
@@ -38,8 +38,6 @@ export type ReflectorEvent =
   | { readonly type: 'silent' }
   /** The server's version now is older than ours. */
   | { readonly type: 'wentBack' }
-  /** The answer to the probe. */
-  | { readonly type: 'probed'; readonly resourceVersion: string }
   | { readonly type: 'failed'; readonly failure: ReflectorFailure };
 
 /** `refused`: this request is not one that the server takes. `broken`: the server or its answer is at fault. */
@@ -70,8 +68,6 @@ export function advance(state: ReflectorState, event: ReflectorEvent): Transitio
       return { state: { ...state, step: 'list' }, wait: 'no' };
     case 'wentBack':
       return afresh(state);
-    case 'probed':
-      return isOlder(event.resourceVersion, state.resourceVersion) ? afresh(state) : { state: { ...state, step: 'watch' }, wait: 'no' };
     case 'failed':
       return afterFailure(state, event.failure);
     default:
@@ -87,13 +83,10 @@ function afterFailure(state: ReflectorState, failure: ReflectorFailure): Transit
       return backOffTo(failure === 'unreachable' || failure === 'throttled' ? 'stream' : 'list');
     case 'list':
       return backOffTo('stream');
-    case 'probe':
-      // A server that does not answer this question may still answer the one that counts.
-      return failure === 'refused' || failure === 'expired' ? { state: { ...state, step: 'watch' }, wait: 'no' } : backOffTo('probe');
     case 'watch': {
       if (failure === 'expired') return afresh(state);
       if (failure === 'throttled') return backOffTo('watch');
-      if (failure === 'unreachable') return backOffTo('probe');
+      if (failure === 'unreachable') return backOffTo('stream');
       const fruitless = state.fruitless + 1;
       if (fruitless < maxFruitless) return { state: { ...state, fruitless }, wait: 'backOff' };
       return { state: { ...state, step: 'stream', fruitless: 0 }, wait: 'backOff' };
@@ -110,7 +103,8 @@ function afresh(state: ReflectorState): Transition {
 export function failureOf(err: unknown): ReflectorFailure {
   if (isExpired(err)) return 'expired';
   if (!(err instanceof ApiError)) return 'broken';
-  if (err.code === 429) return 'throttled';
-  if (err.code === 0) return err.reason === 'Unreachable' || err.reason === 'Timeout' ? 'unreachable' : 'broken';
+  // Also our own client says so, when too much waits in it.
+  if (err.code === 429 || err.reason === 'TooManyRequests') return 'throttled';
+  if (err.code === 0) return err.reason === 'Unreadable' ? 'broken' : 'unreachable';
   return err.code >= 400 && err.code < 500 ? 'refused' : 'broken';
 }

@@ -9,7 +9,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, type ApiClient, type TrafficClass, type WatchEvent } from './api-client.ts';
 import { ChangeBatch } from './change-batch.ts';
-import { currentResourceVersion, listObjects } from './list-objects.ts';
+import { listObjects } from './list-objects.ts';
 import { ObjectStore, type ApiObject, type ObjectChange, type ObjectReader } from './object-store.ts';
 import { ReflectorBackoff } from './reflector-backoff.ts';
 import { advance, failureOf, initialState, type ReflectorEvent } from './reflector-state.ts';
@@ -106,7 +106,6 @@ export class Reflector<T extends ApiObject> {
   }
 
   async #takeStep(): Promise<{ readonly event: ReflectorEvent; readonly err?: unknown }> {
-    const { client } = this.#options;
     try {
       switch (this.#state.step) {
         case 'stream':
@@ -115,8 +114,6 @@ export class Reflector<T extends ApiObject> {
           return { event: await this.#watch() };
         case 'list':
           return { event: await this.#list() };
-        case 'probe':
-          return { event: { type: 'probed', resourceVersion: await currentResourceVersion(client, this.#call()) } };
         default:
           return this.#state.step satisfies never;
       }
@@ -237,8 +234,7 @@ export class Reflector<T extends ApiObject> {
     if (event.type === 'failed') {
       const level = event.failure === 'expired' ? 'info' : 'warn';
       this.#logger[level]({ ...fields, err: messageOf(err) }, 'Watch failed');
-    } else if (event.type === 'wentBack' || (event.type === 'probed' && next === 'stream'))
-      this.#logger.warn(fields, "The server's resource version went back, everything is read afresh");
+    } else if (event.type === 'wentBack') this.#logger.warn(fields, "The server's resource version went back, everything is read afresh");
     else if (event.type === 'silent') this.#logger.warn(fields, 'The initial events of the watch do not end, listing instead');
     else this.#logger.debug({ ...fields, event: event.type }, 'Watch closed');
   }

@@ -13,7 +13,6 @@ import {
 const streaming: ReflectorState = initialState;
 const watching: ReflectorState = { ...initialState, step: 'watch', resourceVersion: '100' };
 const listing: ReflectorState = { ...initialState, step: 'list' };
-const probing: ReflectorState = { ...watching, step: 'probe' };
 const failed = (failure: ReflectorFailure): ReflectorEvent => ({ type: 'failed', failure });
 
 const cases: readonly { name: string; from: ReflectorState; event: ReflectorEvent; want: string }[] = [
@@ -47,7 +46,12 @@ const cases: readonly { name: string; from: ReflectorState; event: ReflectorEven
   },
   { name: 'a server that went back is read afresh', from: watching, event: { type: 'wentBack' }, want: 'stream now' },
   { name: 'a busy server is watched again, later', from: watching, event: failed('throttled'), want: 'watch later' },
-  { name: 'a server that was away is asked first where it is', from: watching, event: failed('unreachable'), want: 'probe later' },
+  {
+    name: 'a server that could not be reached is read afresh: it may be another one',
+    from: watching,
+    event: failed('unreachable'),
+    want: 'stream later',
+  },
   { name: 'a watch that breaks goes on from where it was', from: watching, event: failed('broken'), want: 'watch later' },
   {
     name: 'a watch that breaks three times at one place is read afresh',
@@ -55,16 +59,6 @@ const cases: readonly { name: string; from: ReflectorState; event: ReflectorEven
     event: failed('broken'),
     want: 'stream later',
   },
-  {
-    name: 'a server that is where it was is watched on',
-    from: probing,
-    event: { type: 'probed', resourceVersion: '100' },
-    want: 'watch now',
-  },
-  { name: 'a server that is further is watched on', from: probing, event: { type: 'probed', resourceVersion: '1000' }, want: 'watch now' },
-  { name: 'a server that begins anew is read afresh', from: probing, event: { type: 'probed', resourceVersion: '99' }, want: 'stream now' },
-  { name: 'a server that does not say where it is is watched', from: probing, event: failed('refused'), want: 'watch now' },
-  { name: 'a server that is still away is asked again', from: probing, event: failed('unreachable'), want: 'probe later' },
 ];
 for (const { name, from, event, want } of cases) {
   test(`reflector: ${name}`, () => {
@@ -86,7 +80,9 @@ const failures: readonly { err: unknown; want: ReflectorFailure }[] = [
   { err: new ApiError(422, 'Invalid', 'sendInitialEvents is forbidden'), want: 'refused' },
   { err: new ApiError(403, 'Forbidden', 'no'), want: 'refused' },
   { err: new ApiError(500, 'InternalError', 'oh'), want: 'broken' },
-  { err: new ApiError(200, 'BadLine', 'cut'), want: 'broken' },
+  { err: new ApiError(0, 'Unreadable', 'ended in the middle of an event'), want: 'broken' },
+  { err: new ApiError(0, 'Unauthorized', 'the token file is empty'), want: 'unreachable' },
+  { err: new ApiError(0, 'TooManyRequests', 'too many calls wait'), want: 'throttled' },
   { err: new Error('not a list'), want: 'broken' },
 ];
 for (const { err, want } of failures) test(`reflector: ${String(err)} is ${want}`, () => assert.equal(failureOf(err), want));

@@ -214,18 +214,32 @@ test('an expired version means reading afresh: what is not there any more is gon
   await reflector.close();
 });
 
-test('a server that was away and begins anew is read afresh', async () => {
+test('a line that is cut loses nothing: the watch goes on before it', async () => {
   const { api, watch, clock, told, reflector } = await aSynced();
-  api.once('GET', path, apiError(0, 'Unreachable')).once('GET', path, list('4', []));
+  watch.fail(apiError(0, 'Unreadable', 'ended in the middle of an event'));
+  await settle();
+  await clock.advance(1_300);
+  const next = await api.nextWatch(path);
+  assert.equal(next.call.query?.['resourceVersion'], '10');
+  next.push('ADDED', pod('c', '11'));
+  await settle();
+  assert.deepEqual(told, ['ADDED c']);
+  await reflector.close();
+});
+
+test('a server that was away is read afresh, and another cluster is told as such', async () => {
+  const { api, watch, clock, told, reflector } = await aSynced();
   watch.fail();
   await settle();
   await clock.advance(1_300);
-  await clock.advance(2_500);
   const next = await api.nextWatch(path);
   assert.equal(next.call.query?.['sendInitialEvents'], true);
-  next.push('BOOKMARK', endOfInitialEvents('5'));
+  assert.equal(next.call.query?.['resourceVersion'], undefined);
+  next.push('ADDED', pod('a', '12', 'uid-other'));
+  next.push('BOOKMARK', endOfInitialEvents('13'));
   await settle();
-  assert.deepEqual(told, ['REPLACE ']);
+  assert.deepEqual(told, ['REPLACE a']);
+  assert.equal(reflector.objects.get('uid-a'), undefined);
   await reflector.close();
 });
 
@@ -240,13 +254,14 @@ test('a bookmark before our version means that the server began anew', async () 
 });
 
 test('a server that stays away is asked less and less often', async () => {
-  const { api, watch, clock, reflector } = await aSynced();
-  api.on('GET', path, apiError(0, 'Unreachable'));
+  const { api, watch, clock, lines, reflector } = await aSynced();
+  for (let time = 0; time < 100; time += 1) api.refuseWatch(path, apiError(0, 'Unreachable'));
   watch.fail();
   await settle();
   await clock.advance(600_000);
-  const probes = api.callsTo('GET', path).length;
-  assert.ok(probes > 10 && probes < 22, `${probes} probes in 10 min`);
+  const delays = lines.filter(({ msg }) => msg === 'Watch failed').map(({ retryAfterMs }) => retryAfterMs as number);
+  assert.deepEqual(delays.slice(0, 7), [1200, 2400, 4800, 9600, 19_200, 38_400, 45_000]);
+  assert.ok(delays.length < 22, `${delays.length} tries in 10 min`);
   await reflector.close();
 });
 

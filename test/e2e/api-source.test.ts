@@ -1,0 +1,150 @@
+/** Pods and events between this kubelet's API room and a real API server: what a node hears, and what it goes through to hear it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createApiClient, type ApiConnection } from '../../src/main/api/create-api-client.ts';
+import { EventRecorder } from '../../src/main/api/events/index.ts';
+import { nodeReference, podReference } from '../../src/main/pods/events.ts';
+import { ApiSource } from '../../src/main/sources/api-source.ts';
+import { PodConfig } from '../../src/main/sources/pod-config.ts';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { systemClock } from '../../src/shared/time/clock.ts';
+import type { ControlPlane } from '../../scripts/host/control-plane.ts';
+import { privateCluster, type TestCluster } from '../support/control-plane.ts';
+import { aLogger } from '../support/logger.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+
+const nodeName = 'n1';
+/** Of the reflector's back-off on a busy host. */
+const recoveryMs = 60_000;
+const podsPath = '/api/v1/namespaces/default/pods';
+
+interface EventList {
+  readonly items: readonly { readonly reason: string; readonly count: number; readonly message: string }[];
+}
+
+describe('the pods of a node', () => {
+  const ends: (() => Promise<unknown> | void)[] = [];
+  let cluster: TestCluster<ControlPlane>;
+  let connection: ApiConnection;
+  let config: PodConfig;
+  let source: ApiSource;
+  const { logger, lines } = aLogger();
+  /** What was taken, oldest first: `ADD web`. */
+  const taken: string[] = [];
+
+  const populate = async () => {
+    await cluster.api.create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } }).catch(() => {});
+    await cluster.api.create('/api/v1/nodes', { metadata: { name: nodeName } });
+  };
+  const createPod = (name: string) =>
+    cluster.api.create<Pod>(podsPath, {
+      metadata: { name },
+      spec: { nodeName, containers: [{ name: 'app', image: 'local.example/app:1' }] },
+    });
+  const take = () => taken.push(...config.take().flatMap(({ op, pods }) => pods.map(({ metadata }) => `${op} ${metadata.name}`)));
+  const told = (what: string) =>
+    waitUntil(
+      `the source says ${what}`,
+      () => {
+        take();
+        return taken.includes(what);
+      },
+      recoveryMs,
+    );
+
+  before(async () => {
+    cluster = await privateCluster(
+      { after: (end: () => Promise<unknown> | void) => void ends.push(end) },
+      { controllerManager: false, scheduler: false },
+    );
+    await populate();
+    connection = await createApiClient({
+      kubeconfigPath: cluster.controlPlane.kubeletKubeconfig(nodeName),
+      kubeAPIQPS: 50,
+      kubeAPIBurst: 100,
+      eventRecordQPS: 50,
+      eventBurst: 100,
+      nodeStatusUpdateFrequencyMs: 10_000,
+      nodeLeaseDurationMs: 40_000,
+      clock: systemClock,
+      logger,
+    });
+    await createPod('early');
+    config = new PodConfig({ sources: ['api'], onReport: () => {}, onEvent: () => {}, clock: systemClock, logger });
+    source = ApiSource.start({
+      client: connection.client,
+      nodeName,
+      nodeSynced: Promise.resolve(),
+      onPods: (pods) => config.set('api', pods),
+      onChanges: (changes) => config.change('api', changes),
+      clock: systemClock,
+      logger,
+    });
+  });
+  after(async () => {
+    await source?.close();
+    await connection?.close();
+    for (const end of ends) await end();
+  });
+
+  test('are streamed by the node’s own right, and followed through their life', async () => {
+    await told('ADD early');
+    assert.equal(
+      lines.some(({ msg }) => msg === 'Watch failed'),
+      false,
+    );
+    await createPod('web');
+    await told('ADD web');
+    await cluster.api.patch(`${podsPath}/web`, { metadata: { labels: { a: 'b' } } });
+    await told('UPDATE web');
+    await cluster.api.patch(`${podsPath}/web/status`, { status: { phase: 'Running' } });
+    await told('RECONCILE web');
+    await cluster.api.delete(`${podsPath}/web`);
+    await told('DELETE web');
+    await cluster.api.delete(`${podsPath}/web`, { gracePeriodSeconds: 0 });
+    await told('REMOVE web');
+  });
+
+  test('are heard again when the API server comes back, and nothing is told twice', async () => {
+    taken.length = 0;
+    await cluster.controlPlane.stopApiServer(0);
+    await cluster.controlPlane.startApiServer();
+    await createPod('late');
+    await told('ADD late');
+    assert.deepEqual(taken, ['ADD late']);
+  });
+
+  test('are other pods in a cluster that begins anew under the same names', async () => {
+    taken.length = 0;
+    await cluster.controlPlane.restartEtcdEmpty();
+    await populate();
+    const { metadata } = await createPod('early');
+    await waitUntil(
+      'the new pod is told',
+      () => {
+        const updates = config.take();
+        taken.push(...updates.flatMap(({ op, pods }) => pods.map((pod) => `${op} ${pod.metadata.name}`)));
+        return updates.some(({ op, pods }) => op === 'ADD' && pods.some((pod) => pod.metadata.uid === metadata.uid));
+      },
+      recoveryMs,
+    );
+    assert.deepEqual(taken.toSorted(), ['ADD early', 'REMOVE early', 'REMOVE late']);
+  });
+
+  test('have events that are counted, and so has the node', async () => {
+    const recorder = new EventRecorder({ client: connection.client, nodeName, log: { record: () => {} }, clock: systemClock, logger });
+    const pod = await cluster.api.get<Pod>(`${podsPath}/early`);
+    const object = { ...podReference(pod), fieldPath: 'spec.containers{app}' };
+    for (let time = 0; time < 3; time += 1) recorder.record({ object, type: 'Warning', reason: 'BackOff', message: 'Back-off restarting' });
+    recorder.record({ object: nodeReference(nodeName), type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' });
+    const events = () => cluster.api.get<EventList>('/api/v1/namespaces/default/events');
+    await waitUntil('the last event is there', async () => (await events()).items.some(({ reason }) => reason === 'Starting'));
+    assert.equal((await events()).items.find(({ reason }) => reason === 'BackOff')?.count, 3);
+    assert.match(await cluster.kubectl('describe', 'node', nodeName), /Starting kubelet\./);
+    assert.match(
+      await cluster.kubectl('describe', 'pod', 'early'),
+      /BackOff .*\(x3 over .*spec.containers\{app\}|BackOff.*x3 over.*Back-off restarting/,
+    );
+    await recorder.close();
+  });
+});
