@@ -1,0 +1,213 @@
+/**
+ * kubectl logs, exec, attach, cp and port-forward, through a real API server, to a kubelet in front of a real containerd. The kubelet
+ * runs a static pod; the API server is told by hand where the node is and that the pod is there.
+ */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+
+const script = `
+echo hello from stdout; echo hello from stderr >&2
+echo page > /www/index.html; httpd -p 8080 -h /www
+trap "exit 0" TERM
+while :; do if [ -f /tmp/say ]; then cat /tmp/say; rm /tmp/say; fi; sleep 0.1; done`;
+const cat = { name: 'cat', stdin: true };
+const crashing = { name: 'crashing', sh: 'echo attempt at $(cat /proc/uptime); sleep 0.3; exit 3' };
+
+/** kubectl speaks WebSocket to the API server by default; what the API server speaks to the kubelet is SPDY either way. */
+const protocols: { name: string; env: NodeJS.ProcessEnv }[] = [
+  { name: 'WebSocket', env: {} },
+  { name: 'SPDY', env: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' } },
+];
+
+describe('kubectl reaches into a pod', () => {
+  let cluster: TestCluster;
+  let node: TestNode;
+  let namespace: string;
+  let pod: string;
+  const cleanups: (() => Promise<void> | void)[] = [];
+  const later = { after: (clean: () => Promise<void> | void) => void cleanups.push(clean) };
+
+  const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams => {
+    const [command, all, own] = cluster.kubectlCommand(['-n', namespace, ...args]);
+    return spawn(command, all, { env: { ...own, ...env } });
+  };
+  const kubectl = async (args: readonly string[], { env = {}, input = '' as string | Buffer } = {}) => {
+    const child = start(args, env);
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on('data', (data: Buffer) => out.push(data));
+    child.stderr.on('data', (data: Buffer) => err.push(data));
+    child.stdin.on('error', () => {}).end(input);
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, bytes: Buffer.concat(out), stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
+  };
+
+  before(async () => {
+    cluster = await sharedCluster();
+    namespace = await cluster.namespace(later);
+    const [port = 0] = await stablePorts(1);
+    const { certFile, keyFile } = cluster.controlPlane.kubeletServingCertificate('test-node');
+    node = await TestNode.start(later, {
+      config: {
+        port,
+        tlsCertFile: certFile,
+        tlsPrivateKeyFile: keyFile,
+        authentication: { anonymous: { enabled: false }, webhook: { enabled: false }, x509: { clientCAFile: cluster.controlPlane.caFile } },
+        authorization: { mode: 'AlwaysAllow' },
+      },
+    });
+    await node.startKubelet();
+    const containers = [aBusybox({ sh: script }), aBusybox(cat), aBusybox(crashing)];
+    containers[1] = { ...containers[1]!, command: ['cat'] };
+    node.apply(aManifest('web', { containers }, { namespace }));
+    const running = await node.until('web', 'runs', ({ status }) =>
+      (status?.containerStatuses ?? []).some(({ name, restartCount, state }) => name === 'crashing' && restartCount > 0 && !state?.running),
+    );
+    pod = running.metadata.name;
+
+    const nodes = '/api/v1/nodes';
+    await cluster.api.create(nodes, { metadata: { name: 'test-node' } });
+    later.after(() => cluster.api.delete(`${nodes}/test-node`));
+    await cluster.api.patch(`${nodes}/test-node/status`, {
+      status: { addresses: [{ type: 'InternalIP', address: '127.0.0.1' }], daemonEndpoints: { kubeletEndpoint: { Port: port } } },
+    });
+    const spec = { ...running.spec, nodeName: 'test-node', tolerations: [{ operator: 'Exists' }] };
+    const path = `/api/v1/namespaces/${namespace}/pods`;
+    await cluster.api.create(path, { metadata: { name: pod, annotations: { 'kubernetes.io/config.mirror': 'by hand' } }, spec });
+    await cluster.api.patch<Pod>(`${path}/${pod}/status`, { status: { ...running.status, phase: 'Running' } });
+  });
+  after(async () => {
+    for (const clean of cleanups.reverse()) await clean();
+    await cluster.close();
+  });
+
+  test('logs show both streams, and what is asked of them', async () => {
+    const { stdout } = await kubectl(['logs', pod, '-c', 'app']);
+    assert.deepEqual(stdout.split('\n').sort(), ['', 'hello from stderr', 'hello from stdout']);
+    const { stdout: tail } = await kubectl(['logs', pod, '-c', 'app', '--tail=1', '--timestamps']);
+    assert.match(tail, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}(Z|[+-]\d\d:\d\d) hello from std(out|err)\n$/);
+    assert.equal((await kubectl(['logs', pod, '-c', 'app', '--limit-bytes=5'])).stdout, 'hello');
+    assert.equal((await kubectl(['logs', pod, '-c', 'app', '--since-time=2999-01-01T00:00:00Z'])).stdout, '');
+  });
+
+  test('logs of the attempt before are found, and their absence is told', async () => {
+    assert.match((await kubectl(['logs', pod, '-c', 'crashing', '--previous'])).stdout, /^attempt at /);
+    const none = await kubectl(['logs', pod, '-c', 'app', '--previous']);
+    assert.equal(none.code, 1);
+    assert.equal(none.stderr.trim(), `Error from server (BadRequest): previous terminated container "app" in pod "${pod}" not found`);
+  });
+
+  test('logs are followed as they are written', async () => {
+    const follower = start(['logs', '-f', pod, '-c', 'app', '--tail=0']);
+    let text = '';
+    follower.stdout.on('data', (data: Buffer) => (text += data.toString()));
+    await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', 'sleep 0.5; echo said > /tmp/say']);
+    await waitUntil('the line', () => text === 'said\n');
+    follower.kill();
+    await once(follower, 'close');
+  });
+
+  for (const { name, env } of protocols) {
+    test(`exec over ${name} keeps streams apart, and has the exit code`, async () => {
+      const { code, stdout, stderr } = await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7'], {
+        env,
+      });
+      assert.deepEqual([code, stdout], [7, 'out\n']);
+      assert.match(stderr, /^err\ncommand terminated with exit code 7\n$/);
+    });
+
+    test(`exec over ${name} takes its input to the end, and gives it back whole`, async () => {
+      const input = randomBytes(3_000_000);
+      const { code, bytes, stderr } = await kubectl(['exec', '-i', pod, '-c', 'app', '--', 'cat'], { env, input });
+      assert.deepEqual([code, stderr], [0, '']);
+      assert.ok(bytes.equals(input), `${bytes.length} bytes came back of ${input.length}`);
+    });
+
+    test(`exec over ${name} on a terminal has its size, and follows it`, async () => {
+      const [command, all, own] = cluster.kubectlCommand(['-n', namespace, 'exec', '-it', pod, '-c', 'app', '--', 'sh']);
+      const line = [command, ...all].map((word) => `'${word}'`).join(' ');
+      // The terminal of `script` is the one that kubectl looks at.
+      const child = spawn(
+        'script',
+        ['-qfc', `stty cols 101 rows 41; terminal=$(tty); (sleep 2; stty -F $terminal cols 77 rows 33) & ${line}`, '/dev/null'],
+        {
+          env: { ...own, ...env },
+        },
+      );
+      let text = '';
+      child.stdout.on('data', (data: Buffer) => (text += data.toString()));
+      await waitUntil('the prompt', () => text.includes('# '));
+      child.stdin.write('stty size\n');
+      await waitUntil('the size', () => text.includes('41 101'));
+      await waitUntil('the new size', () => {
+        child.stdin.write('stty size\n');
+        return text.includes('33 77');
+      });
+      child.stdin.write('exit\n');
+      await once(child, 'close');
+    });
+
+    test(`ports are forwarded over ${name}, many connections at once`, async () => {
+      const forward = start(['port-forward', pod, ':8080', '--address', '127.0.0.1'], env);
+      let text = '';
+      forward.stdout.on('data', (data: Buffer) => (text += data.toString()));
+      const url = await waitUntil('the forwarded port', () => /Forwarding from (127\.0\.0\.1:\d+)/.exec(text)?.[1]);
+      const pages = await Promise.all(
+        Array.from({ length: 20 }, async () => (await fetch(`http://${url}/`, { headers: { Connection: 'close' } })).text()),
+      );
+      assert.deepEqual(new Set(pages), new Set(['page\n']));
+      forward.kill();
+      await once(forward, 'close');
+    });
+
+    test(`attach over ${name} talks to the process that runs`, async () => {
+      const child = start(['attach', '-i', pod, '-c', 'cat'], env);
+      let text = '';
+      child.stdout.on('data', (data: Buffer) => (text += data.toString()));
+      await waitUntil('the echo', () => {
+        child.stdin.write(`ping over ${name}\n`);
+        return text.includes(`ping over ${name}\n`);
+      });
+      child.kill();
+      await once(child, 'close');
+    });
+  }
+
+  test('files are copied in and out', async () => {
+    const [from, back] = [join(node.folder, 'from'), join(node.folder, 'back')];
+    writeFileSync(from, randomBytes(1_000_000));
+    const copyIn = await kubectl(['cp', from, `${pod}:/tmp/copied`, '-c', 'app']);
+    assert.deepEqual([copyIn.code, copyIn.stderr], [0, '']);
+    assert.equal((await kubectl(['cp', `${pod}:/tmp/copied`, back, '-c', 'app'])).code, 0);
+    assert.ok(readFileSync(from).equals(readFileSync(back)));
+  });
+
+  test('twenty execs at once each have their own answer', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', `sleep 0.2; echo ${n}`])),
+    );
+    assert.deepEqual(
+      answers.map(({ code, stdout }) => `${code} ${stdout.trim()}`),
+      answers.map((_, n) => `0 ${n}`),
+    );
+  });
+
+  test('what is not there is told as upstream does', async () => {
+    const stopped = await kubectl(['exec', pod, '-c', 'crashing', '--', 'true']);
+    // Between two attempts nothing of it runs; while one does, the command is run.
+    if (stopped.code !== 0) assert.match(stopped.stderr, /container not found \("crashing"\)|exit code/);
+    const command = await kubectl(['exec', pod, '-c', 'app', '--', '/no/such/command']);
+    assert.equal(command.code > 0, true);
+    assert.match(command.stderr, /no such file or directory/);
+  });
+});
