@@ -29,8 +29,16 @@ export function plegSettings({ config }: KubeletOptions, snapshot: SharedArrayBu
   };
 }
 
-export function imagesSettings({ config }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<ImagesBirth> {
+export function imagesSettings(
+  { config, flags, featureGates }: KubeletOptions,
+  snapshot: SharedArrayBuffer,
+): Settings<ImagesBirth, 'events'> {
+  const verifies = featureGates.enabled('KubeletEnsureSecretPulledImages');
   return {
+    rootDir: flags.rootDirectory,
+    verificationPolicy: verifies
+      ? { name: config.imagePullCredentialsVerificationPolicy, allowlist: config.preloadedImagesVerificationAllowlist }
+      : null,
     runtimeEndpoint: config.containerRuntimeEndpoint,
     imageEndpoint: imageEndpoint(config),
     runtimeRequestTimeoutMs: config.runtimeRequestTimeout,

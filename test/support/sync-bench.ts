@@ -60,7 +60,7 @@ export class FakeLine implements LinePort {
       queueMicrotask(() => this.#hear({ type: 'values', id: request.id, results }));
     }
     if (request.type === 'ensureImage') {
-      const present: EnsureImageResult = { outcome: 'present', imageRef: `sha256:${request.image.image}`, events: [] };
+      const present: EnsureImageResult = { outcome: 'present', imageRef: `sha256:${request.image.image}` };
       const result = this.images.get(request.image.image) ?? present;
       queueMicrotask(() => this.#hear({ type: 'image', id: request.id, result }));
     }

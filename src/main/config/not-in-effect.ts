@@ -70,15 +70,8 @@ export const notInEffect: readonly Missing[] = [
     flags: ['experimental-allocatable-ignore-eviction'],
   },
   {
-    part: 'image garbage collection and image credentials',
-    fields: [
-      'imageMinimumGCAge',
-      'imageMaximumGCAge',
-      'imageGCHighThresholdPercent',
-      'imageGCLowThresholdPercent',
-      'imagePullCredentialsVerificationPolicy',
-      'preloadedImagesVerificationAllowlist',
-    ],
+    part: 'image garbage collection and the plugins of image credentials',
+    fields: ['imageMinimumGCAge', 'imageMaximumGCAge', 'imageGCHighThresholdPercent', 'imageGCLowThresholdPercent'],
     flags: ['image-credential-provider-config', 'image-credential-provider-bin-dir'],
   },
   {

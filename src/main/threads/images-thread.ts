@@ -3,17 +3,20 @@ import type {
   ContainerGcRequest,
   EnsureImageRequest,
   EnsureImageResult,
+  ImageEvent,
   ImageFacts,
   ImagesApi,
   ImagesBirth,
 } from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { entryUrl } from './entry-url.ts';
+import { EventChannel } from './event-channel.ts';
 import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
 import { Thread } from './thread.ts';
 
 export interface ImagesThreadOptions extends ThreadDependencies {
-  readonly settings: Settings<ImagesBirth>;
+  readonly settings: Settings<ImagesBirth, 'events'>;
+  readonly onEvent: (event: ImageEvent) => void;
 }
 
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 4 };
@@ -22,24 +25,31 @@ const collectDeadlineMs = 10 * 60_000;
 
 export class ImagesThread {
   readonly thread: Thread<ImagesApi>;
+  readonly #events: EventChannel<ImageEvent>;
 
-  private constructor(thread: Thread<ImagesApi>) {
+  private constructor(thread: Thread<ImagesApi>, events: EventChannel<ImageEvent>) {
     this.thread = thread;
+    this.#events = events;
   }
 
-  static start({ state, logger, settings }: ImagesThreadOptions): ImagesThread {
+  static start({ state, logger, settings, onEvent }: ImagesThreadOptions): ImagesThread {
+    const events = new EventChannel(onEvent, logger);
     const common = state.birth('images');
     return new ImagesThread(
       new Thread<ImagesApi>({
         name: 'images',
         entry: entryUrl('images'),
-        onBirth: () => ({ workerData: { ...common, ...settings } satisfies ImagesBirth }),
+        onBirth: () => {
+          const port = events.open();
+          return { workerData: { ...common, ...settings, events: port } satisfies ImagesBirth, transferList: [port] };
+        },
         resourceLimits,
         lives: state.lives,
         heartbeatRow: common.heartbeatRow,
         logger,
         finish: (api) => api.close(),
       }),
+      events,
     );
   }
 
@@ -59,7 +69,8 @@ export class ImagesThread {
   removeContainers(ids: readonly ContainerID[]): Promise<void> {
     return this.thread.call((api) => api.removeContainers(ids), { deadlineMs: collectDeadlineMs, retry: true });
   }
-  close(): Promise<void> {
-    return this.thread.close();
+  async close(): Promise<void> {
+    await this.thread.close();
+    this.#events.close();
   }
 }

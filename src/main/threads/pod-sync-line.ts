@@ -112,7 +112,7 @@ export class PodSyncLine {
   async #ensureImage(id: number, image: EnsureImageRequest): Promise<void> {
     const result = await this.#handlers
       .ensureImage(image, this.#task)
-      .catch((err: unknown): EnsureImageResult => ({ outcome: 'failed', failure: toFailure(err, 'ErrImagePull'), events: [] }));
+      .catch((err: unknown): EnsureImageResult => ({ outcome: 'failed', failure: toFailure(err, 'ErrImagePull') }));
     this.post({ type: 'image', id, result });
   }
 

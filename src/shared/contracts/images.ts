@@ -1,7 +1,10 @@
 /** The images thread: pulls, the image list, image and container garbage collection. It never touches a running pod. */
+import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../errors/kubelet-error.ts';
+import type { ObjectReference } from '../kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { ThreadBirth } from './thread.ts';
+import type { PullSecret } from './values.ts';
 
 export interface ImagesBirth extends ThreadBirth {
   readonly runtimeEndpoint: string;
@@ -15,7 +18,12 @@ export interface ImagesBirth extends ThreadBirth {
   readonly registryBurst: number;
   readonly podLogsDir: string;
   readonly containerLogsDir: string;
+  readonly rootDir: string;
+  /** `imagePullCredentialsVerificationPolicy`; null: who may use an image that is there is not asked (gate KubeletEnsureSecretPulledImages). */
+  readonly verificationPolicy: { readonly name: string; readonly allowlist: readonly string[] } | null;
   readonly snapshot: SharedArrayBuffer;
+  /** ImageEvent, at once: a pull may take long, and who waits for it looks at its events. */
+  readonly events: MessagePort;
 }
 
 export interface EnsureImageRequest {
@@ -27,19 +35,24 @@ export interface EnsureImageRequest {
   readonly imagePullPolicy: string;
   readonly runtimeHandler: string;
   readonly podAnnotations: Readonly<Record<string, string>>;
+  /** Of the pod, those that there are. */
+  readonly pullSecrets: readonly PullSecret[];
+  /** The container in its pod: what events are about. Null: nobody could look it up. */
+  readonly about: ObjectReference | null;
 }
 
-/** An event on the pod that asked; the caller adds who it is about. */
+/** An event on the container that asked. */
 export interface ImageEvent {
+  readonly object: ObjectReference;
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
 export type EnsureImageResult =
-  | { readonly outcome: 'present'; readonly imageRef: string; readonly events: readonly ImageEvent[] }
+  | { readonly outcome: 'present'; readonly imageRef: string }
   /** Reasons: ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName, ImageInspectError, RegistryUnavailable, SignatureValidationFailed. */
-  | { readonly outcome: 'failed'; readonly failure: Failure; readonly events: readonly ImageEvent[] };
+  | { readonly outcome: 'failed'; readonly failure: Failure };
 
 export interface ContainerGcRequest {
   /** Wall-clock ms at which the lists below were made: of what was made later nothing is removed, it may be a pod's that has come since. */

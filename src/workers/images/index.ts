@@ -10,15 +10,24 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { ContainerCollector } from './container-collector.ts';
 import { ContainerRemover } from './container-remover.ts';
+import { NodeCredentials } from './credentials/node-credentials.ts';
 import { ImageManager } from './image-manager.ts';
 import { listImages } from './list-images.ts';
+import { PullRecords } from './pull-records/index.ts';
 
 const { birth, logger, heart } = enterThread<ImagesBirth>();
 
 const runtime = new CriClient({ endpoint: birth.runtimeEndpoint, onCall: countRuntimeOperation });
 const images =
   birth.imageEndpoint === birth.runtimeEndpoint ? runtime : new CriClient({ endpoint: birth.imageEndpoint, onCall: countRuntimeOperation });
+const { rootDir, verificationPolicy } = birth;
+const listAll = () => listImages(images.images, birth.runtimeRequestTimeoutMs);
 const imageManager = new ImageManager({
+  records:
+    verificationPolicy &&
+    (await PullRecords.open({ rootDir, policy: verificationPolicy, listImages: listAll, clock: systemClock, logger })),
+  nodeCredentials: new NodeCredentials({ rootDir, clock: systemClock, logger }),
+  onEvent: (event) => birth.events.postMessage(event),
   images: images.images,
   clock: systemClock,
   runtimeRequestTimeoutMs: birth.runtimeRequestTimeoutMs,
@@ -33,7 +42,7 @@ const collector = new ContainerCollector({ snapshot, remover, podLogsDir, contai
 
 const api: ImagesApi = {
   ensureImage: (request) => imageManager.ensureImage(request),
-  listImages: () => listImages(images.images, birth.runtimeRequestTimeoutMs),
+  listImages: listAll,
   collectContainers: (request) => collector.collect(request),
   async removeContainers(ids) {
     for (const id of ids) {

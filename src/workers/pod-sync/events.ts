@@ -49,11 +49,16 @@ export class PodEvents {
    * of its own, and repeats could not be counted.
    */
   onContainer(container: string, type: RecordedEvent['type'], reason: string, message: string, containerID = ''): void {
-    const fieldPath = containerFieldPath(this.#about.pod, container);
-    // Upstream's FilterEventRecorder: nobody can look up a container that no spec has.
-    if (fieldPath === undefined) return;
+    const object = this.referenceTo(container);
+    if (!object) return;
     const text = containerID === '' ? message : message.replaceAll(containerID, container);
-    this.#line.event({ object: { ...this.#reference(), fieldPath }, type, reason, message: text });
+    this.#line.event({ object, type, reason, message: text });
+  }
+
+  /** Null: no spec has the container, nobody can look it up (upstream's FilterEventRecorder). */
+  referenceTo(container: string): ObjectReference | null {
+    const fieldPath = containerFieldPath(this.#about.pod, container);
+    return fieldPath === undefined ? null : { ...this.#reference(), fieldPath };
   }
 
   #reference(): ObjectReference {

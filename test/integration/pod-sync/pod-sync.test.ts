@@ -45,7 +45,7 @@ async function aNode(t: TestContext, threads = 2) {
     handlers: {
       ensureImage: async ({ image }) => {
         const { imageRef } = await client.images.call('pullImage', { image: { image } }, { deadlineMs: 10_000 });
-        return { outcome: 'present', imageRef, events: [] };
+        return { outcome: 'present', imageRef };
       },
       startPermit: () => Promise.resolve({ release: () => {} }),
       event: (event) => events.push(event),

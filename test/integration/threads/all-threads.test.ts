@@ -78,8 +78,11 @@ function startAll() {
       maxParallelImagePulls: null,
       registryPullQPS: 5,
       registryBurst: 10,
+      rootDir: folder,
+      verificationPolicy: { name: 'NeverVerifyPreloadedImages', allowlist: [] },
       snapshot,
     },
+    onEvent: () => {},
   });
   const stats = StatsThread.start({
     ...common,

@@ -12,6 +12,7 @@ import type { ProbeResult } from '../../../src/shared/contracts/probes.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import type { ServerApi } from '../../../src/shared/contracts/server.ts';
 import type { MachineInfo } from '../../../src/shared/contracts/stats.ts';
+import type { ValueRef, ValueResult } from '../../../src/shared/contracts/values.ts';
 import { KubeletError, toFailure } from '../../../src/shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
@@ -89,7 +90,29 @@ const request: images.EnsureImageRequest = {
   imagePullPolicy: 'Always',
   runtimeHandler: '',
   podAnnotations: { a: 'b' },
+  pullSecrets: [{ namespace: 'd', name: 's', uid: 'u', type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': 'e30=' } }],
+  about: { kind: 'Pod', namespace: 'd', name: 'web', uid: podUID, fieldPath: 'spec' },
 };
+const refs: ValueRef[] = [
+  { kind: 'Secret', namespace: 'd', name: 's' },
+  {
+    kind: 'Token',
+    namespace: 'd',
+    serviceAccountName: 'sa',
+    podName: 'web',
+    podUID,
+    audience: '',
+    expirationSeconds: 3607,
+  },
+  { kind: 'SignerTrustBundles', signerName: 'e.x/y', labelSelector: { matchLabels: { a: 'b' } }, optional: true },
+  { kind: 'Services', namespace: 'd', links: true },
+];
+const values: ValueResult[] = [
+  { outcome: 'value', value: { kind: 'Secret', uid: 'u', type: 'Opaque', data: { k: 'AA==' } } },
+  { outcome: 'value', value: { kind: 'ConfigMap', data: { k: 'v' }, binaryData: {} } },
+  { outcome: 'value', value: { kind: 'Token', token: 't' } },
+  { outcome: 'failed', failure },
+];
 const event = {
   object: { kind: 'Pod', namespace: 'd', name: 'web', uid: podUID, fieldPath: 'spec' },
   type: 'Warning',
@@ -149,15 +172,17 @@ const samples: Record<string, readonly unknown[]> = {
     { type: 'startPermit', id: 2, kind: 'sandbox' },
     { type: 'returnPermit', id: 2, succeeded: false },
     { type: 'event', event },
+    { type: 'values', id: 3, refs },
   ] satisfies podSync.PodSyncRequest[],
   PodSyncReply: [
     {
       type: 'image',
       id: 1,
-      result: { outcome: 'present', imageRef: 'sha256:1', events: [{ type: 'Normal', reason: 'Pulled', message: 'm' }] },
+      result: { outcome: 'present', imageRef: 'sha256:1' },
     },
-    { type: 'image', id: 1, result: { outcome: 'failed', failure, events: [] } },
+    { type: 'image', id: 1, result: { outcome: 'failed', failure } },
     { type: 'permit', id: 2 },
+    { type: 'values', id: 3, results: values },
     { type: 'stop' },
     { type: 'shrinkGracePeriod', gracePeriodSeconds: 0 },
   ] satisfies podSync.PodSyncReply[],
@@ -182,6 +207,7 @@ const samples: Record<string, readonly unknown[]> = {
     { removedContainers: 1, removedSandboxes: 2 },
     [{ id: 'sha256:1', repoTags: ['r/i:1'], repoDigests: [], sizeBytes: 2 ** 40 }] satisfies readonly images.ImageFacts[],
   ],
+  ImageEvent: [event] satisfies images.ImageEvent[],
   ProbeResult: [[{ podUID, containerID, probe: 'liveness', result: 'unknown' }] satisfies ProbeResult[]],
   ServerApi: [{ healthz: { address: '127.0.0.1', port: 10248 }, readOnly: null, secure: null }] satisfies Awaited<
     ReturnType<ServerApi['addresses']>

@@ -11,7 +11,7 @@ function aPool(over: Partial<PodSyncHandlers> = {}) {
   const state = new ThreadState({ logging: { format: 'text', verbosity: 0, vmodule: [] }, podSyncThreads: 2, syncFrequencyMs: 60_000 });
   const permits: string[] = [];
   const handlers: PodSyncHandlers = {
-    ensureImage: async () => ({ outcome: 'present', imageRef: 'sha256:1', events: [] }),
+    ensureImage: async () => ({ outcome: 'present', imageRef: 'sha256:1' }),
     startPermit: async (kind) => ({ release: (succeeded) => permits.push(`${kind} ${succeeded}`) }),
     event: () => {},
     ...over,

@@ -7,6 +7,12 @@ export const ensureImageRequests = counter(
   ['pull_policy', 'present_locally', 'pull_required'],
 );
 
+export const mustPullChecks = counter(
+  'kubelet_imagemanager_image_mustpull_checks_total',
+  'Counter for how many times kubelet checked whether credentials need to be re-verified to access an image',
+  ['result'],
+);
+
 export const imagePullDuration = histogram(
   'kubelet_image_pull_duration_seconds',
   'Duration in seconds to pull an image.',

@@ -1,4 +1,5 @@
 /** Has the images thread get what a container needs: its own image, and those that it mounts as volumes. */
+import type { PullSecret } from '../../../shared/contracts/values.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
@@ -9,6 +10,8 @@ import { descriptionOf } from '../runtime/pod-runtime.ts';
 import { runtimeHandlerOf } from './create-sandbox.ts';
 
 interface For {
+  /** From `readPullSecrets`. */
+  readonly pullSecrets: readonly PullSecret[];
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
 }
@@ -16,7 +19,7 @@ interface For {
 /** Answers with the runtime's reference of the image. Rejects with KubeletError whose reason is the puller's, or with Stopped. */
 export async function ensureImage(
   { line, about, events }: TaskContext,
-  { pod, container: { name } }: For,
+  { pod, container: { name }, pullSecrets }: For,
   wanted: { readonly image: string; readonly pullPolicy: string | undefined },
 ): Promise<string> {
   const result = await line.ensureImage({
@@ -28,8 +31,9 @@ export async function ensureImage(
     imagePullPolicy: wanted.pullPolicy ?? 'IfNotPresent',
     runtimeHandler: runtimeHandlerOf(pod),
     podAnnotations: pod.metadata.annotations ?? {},
+    pullSecrets,
+    about: events.referenceTo(name),
   });
-  for (const { type, reason, message } of result.events) events.onContainer(name, type, reason, message);
   if (result.outcome === 'present') return result.imageRef;
   const { reason, message, retryAfterMs } = result.failure;
   events.onContainer(name, 'Warning', 'Failed', `Error: ${reason}`);
@@ -47,14 +51,17 @@ export function countImageVolumes(count: number, err?: unknown): void {
 }
 
 /** By the volume's name; those that the container does not mount are left out. */
-export async function ensureImageVolumes(context: TaskContext, { pod, container }: For): Promise<ReadonlyMap<string, ImageSpec>> {
+export async function ensureImageVolumes(
+  context: TaskContext,
+  { pod, container, pullSecrets }: For,
+): Promise<ReadonlyMap<string, ImageSpec>> {
   const images = new Map<string, ImageSpec>();
   const mounted = new Set(container.volumeMounts?.map(({ name }) => name));
   for (const { name, image } of pod.spec.volumes ?? []) {
     if (!image || !mounted.has(name)) continue;
     const { reference = '', pullPolicy } = image;
     images.set(name, {
-      image: await ensureImage(context, { pod, container }, { image: reference, pullPolicy }),
+      image: await ensureImage(context, { pod, container, pullSecrets }, { image: reference, pullPolicy }),
       imageRef: '',
       userSpecifiedImage: reference,
       runtimeHandler: runtimeHandlerOf(pod),

@@ -4,6 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { PullSecret } from '../../../shared/contracts/values.ts';
 import type { ContainerConfig, ImageSpec, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
@@ -31,6 +32,8 @@ export interface StartRequest {
   readonly sandboxConfig: PodSandboxConfig;
   readonly podIPs: readonly string[];
   readonly host: HostFacts;
+  /** From `readPullSecrets`. */
+  readonly pullSecrets: readonly PullSecret[];
 }
 
 /**

@@ -3,6 +3,7 @@
  * stops only those that need it.
  */
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
+import type { PullSecret } from '../../../shared/contracts/values.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer } from '../../../shared/kubernetes/api.ts';
 import { goDuration } from '../../../shared/kubernetes/go-text.ts';
@@ -14,6 +15,7 @@ import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../events.ts';
 import type { SyncReport } from '../sync-report.ts';
 import type { Sandbox } from './prepare-sandbox.ts';
+import { readPullSecrets } from './pull-secrets.ts';
 import { endsEarly } from './stale-status.ts';
 import { startContainer } from './start-container.ts';
 
@@ -28,7 +30,9 @@ export async function startContainers(
   report: SyncReport,
 ): Promise<void> {
   const { spec } = task.pod;
-  const start = (kind: Kind, container: Container | EphemeralContainer) => startOne(context, task, kind, container, sandbox, report);
+  const pullSecrets = await readPullSecrets(context, task.pod);
+  const start = (kind: Kind, container: Container | EphemeralContainer) =>
+    startOne(context, task, kind, container, { ...sandbox, pullSecrets }, report);
   for (const container of named(spec.ephemeralContainers, actions.ephemeralContainersToStart))
     await start('ephemeral_container', container);
   for (const container of named(spec.initContainers, actions.initContainersToStart)) {
@@ -47,7 +51,7 @@ async function startOne(
   { pod, status, backoffs }: SyncPodTask,
   kind: Kind,
   container: Container | EphemeralContainer,
-  { id: sandboxID, config: sandboxConfig, podIPs, host }: Sandbox,
+  { id: sandboxID, config: sandboxConfig, podIPs, host, pullSecrets }: Sandbox & { readonly pullSecrets: readonly PullSecret[] },
   report: SyncReport,
 ): Promise<boolean> {
   const { clock, settings, events, line, about, logger } = context;
@@ -70,7 +74,7 @@ async function startOne(
   if (decision.backoff) report.backoff(decision.backoff);
   startedContainers.inc({ container_type: kind });
   try {
-    const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, host };
+    const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, host, pullSecrets };
     await startContainer(context, request, () => {
       report.changedRuntime = true;
     });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import type { EnsureImageRequest, EnsureImageResult } from '../../../../src/shared/contracts/images.ts';
+import type { PullSecret } from '../../../../src/shared/contracts/values.ts';
+import type { EnsureImageRequest, EnsureImageResult, ImageEvent } from '../../../../src/shared/contracts/images.ts';
 import { CriError, type CriClient } from '../../../../src/shared/cri/client.ts';
 import { ImageManager, type ImageManagerOptions } from '../../../../src/workers/images/image-manager.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
@@ -9,17 +11,24 @@ import { FakeClock, settle } from '../../../support/fake-clock.ts';
 class FakeImages {
   readonly present = new Set<string>();
   readonly pulls: string[] = [];
+  /** Users of the pulls; empty: none. */
+  readonly users: string[] = [];
+  /** Users whom the registry knows; empty: it asks nobody. */
+  readonly known = new Set<string>();
   readonly #open = new Map<string, (err?: Error) => void>();
   failWith: Error | undefined;
   held = false;
 
-  readonly call = async (method: string, request: { image?: { image?: string } }): Promise<unknown> => {
+  readonly call = async (method: string, request: { image?: { image?: string }; auth?: { username: string } }): Promise<unknown> => {
     const image = request.image?.image ?? '';
     if (method === 'imageStatus') {
       if (this.failWith) throw this.failWith;
       return { image: this.present.has(image) ? { id: `id-${image}`, size: 20_000_000n } : undefined };
     }
     this.pulls.push(image);
+    const user = request.auth?.username ?? '';
+    this.users.push(user);
+    if (this.known.size > 0 && !this.known.has(user)) throw new CriError('PullImage', 7, `${user} is not allowed`);
     if (this.held) await new Promise<void>((resolve, reject) => this.#open.set(image, (err) => (err ? reject(err) : resolve())));
     if (this.failWith) throw this.failWith;
     this.present.add(image);
@@ -34,7 +43,11 @@ class FakeImages {
 function aManager(options: Partial<ImageManagerOptions> = {}) {
   const images = new FakeImages();
   const clock = new FakeClock();
+  const told: ImageEvent[] = [];
   const manager = new ImageManager({
+    records: null,
+    nodeCredentials: { current: async () => new Map() },
+    onEvent: (event) => told.push(event),
     images: images as unknown as CriClient['images'],
     clock,
     runtimeRequestTimeoutMs: 1000,
@@ -43,8 +56,13 @@ function aManager(options: Partial<ImageManagerOptions> = {}) {
     pullBurst: 0,
     ...options,
   });
-  const ensure = (image: string, fields: Partial<EnsureImageRequest> = {}) =>
-    manager.ensureImage({
+  let count = 0;
+  /** With the events of this request alone. */
+  const ensure = async (image: string, fields: Partial<EnsureImageRequest> = {}): Promise<Ensured> => {
+    const about = { kind: 'Pod', namespace: 'default', name: 'web', uid: `${(count += 1)}`, fieldPath: 'spec.containers{app}' };
+    const result = await manager.ensureImage({
+      pullSecrets: [],
+      about,
       podUID: 'uid' as never,
       podName: 'web',
       podNamespace: 'default',
@@ -55,10 +73,14 @@ function aManager(options: Partial<ImageManagerOptions> = {}) {
       podAnnotations: {},
       ...fields,
     });
-  return { images, clock, ensure };
+    return { ...result, events: told.filter(({ object }) => object.uid === about.uid) };
+  };
+  return { images, clock, ensure, told };
 }
 
-function reasons(result: EnsureImageResult): string {
+type Ensured = EnsureImageResult & { readonly events: readonly ImageEvent[] };
+
+function reasons(result: Ensured): string {
   return [result.outcome === 'present' ? result.imageRef : result.failure.reason, ...result.events.map(({ reason }) => reason)].join(' ');
 }
 
@@ -193,4 +215,107 @@ test('pulls beyond the QPS are refused until the bucket fills again', async () =
   );
   await clock.advance(1000);
   assert.equal(await pull('d:1'), 'ref-d:1 Pulling Pulled');
+});
+
+function aPullSecret(name: string, username: string): PullSecret {
+  const config = JSON.stringify({ auths: { 'r.example': { username, password: 'geheim' } } });
+  const data = { '.dockerconfigjson': Buffer.from(config).toString('base64') };
+  return { namespace: 'ns', name, uid: `u-${name}`, type: 'kubernetes.io/dockerconfigjson', data };
+}
+
+test('the credentials of the pod are tried one after the other', async () => {
+  const { images, ensure } = aManager();
+  images.known.add('right');
+  const pullSecrets = [aPullSecret('a', 'wrong'), aPullSecret('b', 'right')];
+  assert.equal(reasons(await ensure('r.example/app:1', { pullSecrets })), 'ref-r.example/app:1 Pulling Pulled');
+  assert.deepEqual(images.users, ['wrong', 'right']);
+  const failed = await ensure('r.example/other:1', { pullSecrets: [aPullSecret('a', 'x'), aPullSecret('b', 'y')] });
+  assert.ok(failed.outcome === 'failed');
+  assert.equal(
+    failed.failure.message,
+    '[rpc error: code = PermissionDenied desc = x is not allowed, rpc error: code = PermissionDenied desc = y is not allowed]',
+  );
+});
+
+test('pods with different credentials never share a pull', async () => {
+  const { images, ensure } = aManager();
+  images.held = true;
+  const withSecret = (username: string) => ({ pullSecrets: [aPullSecret('s', username)] });
+  const waiting = [ensure('r.example/app:1', withSecret('one')), ensure('r.example/app:1', withSecret('two')), ensure('r.example/app:1')];
+  await settle();
+  assert.deepEqual(images.users, ['one', 'two', '']);
+  images.finish('r.example/app:1');
+  void waiting;
+});
+
+test('what a pull begins with is told while it is under way', async () => {
+  const { images, ensure, told } = aManager();
+  images.held = true;
+  const pulling = ensure('app:1');
+  await settle();
+  assert.deepEqual(
+    told.map(({ reason, message, object }) => `${reason} ${object.fieldPath ?? ''} ${message}`),
+    ['Pulling spec.containers{app} Pulling image "app:1"'],
+  );
+  images.finish('app:1');
+  await pulling;
+});
+
+/** Records in memory: what may be used, and what is written. */
+function someRecords(mustPull: boolean) {
+  const written: unknown[] = [];
+  const records: ImageManagerOptions['records'] = {
+    mustPull: async (image, imageRef, secrets) => {
+      written.push(['mustPull', image, imageRef, secrets().map(({ name }) => name)]);
+      return mustPull;
+    },
+    recordIntent: async (image) => void written.push(['intent', image]),
+    recordPulled: async (image, imageRef, credentials) => void written.push(['pulled', image, imageRef, credentials]),
+    recordEnd: async (image) => void written.push(['end', image]),
+  };
+  return { records, written };
+}
+
+test('an image that is there and not for this pod is pulled with its own credentials, and that is recorded', async () => {
+  const { records, written } = someRecords(true);
+  const { images, ensure } = aManager({ records });
+  images.present.add('r.example/app:1');
+  const pullSecrets = [aPullSecret('a', 'me')];
+  assert.equal(reasons(await ensure('r.example/app:1', { pullSecrets })), 'ref-r.example/app:1 Pulling Pulled');
+  const credentialHash = createHash('sha256').update('{"username":"me","password":"geheim"}').digest('hex');
+  assert.deepEqual(written, [
+    ['mustPull', 'r.example/app:1', 'id-r.example/app:1', ['a']],
+    ['intent', 'r.example/app:1'],
+    [
+      'pulled',
+      'r.example/app:1',
+      'ref-r.example/app:1',
+      { kubernetesSecrets: [{ uid: 'u-a', namespace: 'ns', name: 'a', credentialHash }] },
+    ],
+  ]);
+  images.failWith = notFound;
+});
+
+test('an image that needed no credentials is recorded for everybody, a pull that failed is over', async () => {
+  const { records, written } = someRecords(false);
+  const { images, ensure } = aManager({ records });
+  await ensure('app:1');
+  assert.deepEqual(written.at(-1), ['pulled', 'app:1', 'ref-app:1', { nodePodsAccessible: true }]);
+  images.failWith = notFound;
+  await ensure('other:1', { imagePullPolicy: 'Always' });
+  assert.deepEqual(written.at(-1), ['end', 'other:1']);
+});
+
+test('with policy Never an image that is not for this pod is as one that is not there', async () => {
+  const { records } = someRecords(true);
+  const { images, ensure } = aManager({ records });
+  const message = 'Container image "app:1" is not present with pull policy of Never';
+  const absent = await ensure('app:1', { imagePullPolicy: 'Never' });
+  images.present.add('app:1');
+  const forbidden = await ensure('app:1', { imagePullPolicy: 'Never' });
+  assert.deepEqual(
+    [reasons(absent), reasons(forbidden)],
+    Array.from({ length: 2 }, () => 'ErrImageNeverPull ErrImageNeverPull'),
+  );
+  assert.deepEqual([absent.events[0]?.message, forbidden.events[0]?.message], [message, message]);
 });

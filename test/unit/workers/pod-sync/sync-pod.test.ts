@@ -211,7 +211,6 @@ test("a container's failure does not keep the others from being started", async 
   bench.images.set('registry.example/a:1', {
     outcome: 'failed',
     failure: { reason: 'ImagePullBackOff', message: 'Back-off pulling image', retryAfterMs: 5000 },
-    events: [{ type: 'Normal', reason: 'BackOff', message: 'Back-off pulling image "registry.example/a:1"' }],
   });
   bench.runtime.failNext('createContainer', 'no such device');
   const pod = aPod({ containers: [aContainer('a'), aContainer('b'), aContainer('c')] });
@@ -223,12 +222,36 @@ test("a container's failure does not keep the others from being started", async 
   assert.equal(result.retryAtMs, bench.clock.now() + 5000);
   assert.ok(result.outcome === 'failed' && result.failure.reason === 'CreateContainerError');
   assert.deepEqual(line.events, [
-    'BackOff spec.containers{a}: Back-off pulling image "registry.example/a:1"',
     'Failed spec.containers{a}: Error: ImagePullBackOff',
     'Failed spec.containers{b}: Error: no such device',
     'Created spec.containers{c}: Container created',
     'Started spec.containers{c}: Container started',
   ]);
+});
+
+test('images are asked for with the pull secrets that there are; what is missing is told once', async () => {
+  using bench = new SyncBench();
+  const secret = { kind: 'Secret', uid: 'u', type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': 'e30=' } } as const;
+  bench.values.set('Secret there', { outcome: 'value', value: secret });
+  bench.values.set('Secret gone', { outcome: 'failed', failure: { reason: 'NotFound', message: 'secret "gone" not found' } });
+  const imagePullSecrets = [{ name: 'there' }, {}, { name: 'gone' }];
+  const { line } = await bench.synced(aPod({ imagePullSecrets, containers: [aContainer('a'), aContainer('b')] }));
+  const asked = line.requests.flatMap((request) => (request.type === 'ensureImage' ? [request.image] : []));
+  assert.deepEqual(
+    asked.map(({ pullSecrets }) => pullSecrets),
+    Array.from({ length: 2 }, () => [{ namespace: 'default', name: 'there', uid: 'u', type: secret.type, data: secret.data }]),
+  );
+  assert.deepEqual(
+    asked.map(({ about }) => about?.fieldPath),
+    ['spec.containers{a}', 'spec.containers{b}'],
+  );
+  assert.deepEqual(
+    line.events.filter((event) => event.includes('pull secrets')),
+    [
+      'FailedToRetrieveImagePullSecret pod: ' +
+        'Unable to retrieve some image pull secrets (gone); attempting to pull the image may not succeed.',
+    ],
+  );
 });
 
 test('a container that the runtime cannot start says why, without naming its id', async () => {
@@ -421,7 +444,7 @@ test('the image of an image volume is pulled for the container that mounts it', 
   const withModels = aContainer('a', { volumeMounts: [{ name: 'models', mountPath: '/models' }] });
   const pod = aPod({ volumes, containers: [withModels, aContainer('b')] });
   const failure = { reason: 'ErrImagePull', message: 'not found' };
-  bench.images.set('registry.example/models:1', { outcome: 'failed', failure, events: [] });
+  bench.images.set('registry.example/models:1', { outcome: 'failed', failure });
   const { result } = await bench.synced(pod);
   assert.deepEqual(result.waiting, { a: failure });
   assert.ok(bench.runtime.calls.includes('startContainer b'));

@@ -1,0 +1,28 @@
+/** The secrets that a pod's images may be pulled with (upstream Kubelet.getPullSecretsForPod). The API server adds its service account's to the spec. */
+import type { PullSecret } from '../../../shared/contracts/values.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { TaskContext } from '../dependencies.ts';
+
+/** Those that there are: without the others a pull may still succeed. Rejects with Stopped only. */
+export async function readPullSecrets({ line, events, logger }: TaskContext, { metadata, spec }: Pod): Promise<PullSecret[]> {
+  const { namespace } = metadata;
+  const names = (spec.imagePullSecrets ?? []).flatMap(({ name }) => (name ? [name] : []));
+  if (names.length === 0) return [];
+  const results = await line.values(names.map((name) => ({ kind: 'Secret', namespace, name })));
+  const missing: string[] = [];
+  const secrets = results.flatMap((result, index): PullSecret[] => {
+    const name = names[index]!;
+    if (result.outcome === 'value' && result.value.kind === 'Secret') {
+      const { uid, type, data } = result.value;
+      return [{ namespace, name, uid, type, data }];
+    }
+    missing.push(name);
+    logger.debug({ secret: `${namespace}/${name}`, err: result.outcome === 'failed' ? result.failure.message : '' }, 'No pull secret');
+    return [];
+  });
+  if (missing.length > 0) {
+    const message = `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`;
+    events.onPod('Warning', 'FailedToRetrieveImagePullSecret', message);
+  }
+  return secrets;
+}

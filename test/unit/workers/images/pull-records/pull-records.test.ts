@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { ImageFacts } from '../../../../../src/shared/contracts/images.ts';
+import { PullRecords, type ImagePullSecret } from '../../../../../src/workers/images/pull-records/index.ts';
+import { recordFileName } from '../../../../../src/workers/images/pull-records/record-files.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+import { aLogger } from '../../../../support/logger.ts';
+
+const image = 'r.example/app:1';
+const imageRef = 'sha256:abc';
+const secret: ImagePullSecret = { uid: 'u', namespace: 'ns', name: 'pull', credentialHash: 'hash' };
+
+function aNode(t: TestContext) {
+  const rootDir = mkdtempSync(join(tmpdir(), 'pull-records-'));
+  t.after(() => rmSync(rootDir, { recursive: true }));
+  const { logger, lines } = aLogger();
+  const dir = (name: string) => join(rootDir, 'image_manager', name);
+  return {
+    lines,
+    dir,
+    open: (images: readonly ImageFacts[] = [], policy = 'NeverVerifyPreloadedImages') =>
+      PullRecords.open({
+        rootDir,
+        policy: { name: policy, allowlist: [] },
+        listImages: async () => images,
+        clock: new FakeClock(),
+        logger,
+      }),
+  };
+}
+
+test('an image that was there before the kubelet is for everybody, one that it pulled for those with the secret', async (t) => {
+  const { open, dir } = aNode(t);
+  const records = await open();
+  assert.equal(await records.mustPull(image, imageRef, () => []), false);
+  await records.recordIntent(image);
+  assert.deepEqual(JSON.parse(readFileSync(join(dir('pulling'), recordFileName(image)), 'utf8')), {
+    kind: 'ImagePullIntent',
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    image,
+  });
+  assert.equal(await records.mustPull(image, imageRef, () => []), true);
+  await records.recordPulled(image, imageRef, { kubernetesSecrets: [secret] });
+  assert.deepEqual(readdirSync(dir('pulling')), []);
+  assert.equal(
+    readFileSync(join(dir('pulled'), recordFileName(imageRef)), 'utf8'),
+    '{"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","lastUpdatedTime":"2026-01-01T00:00:00Z",' +
+      '"imageRef":"sha256:abc","credentialMapping":{"r.example/app":{"kubernetesSecrets":' +
+      '[{"uid":"u","namespace":"ns","name":"pull","credentialHash":"hash"}]}}}\n',
+  );
+  assert.equal(statSync(join(dir('pulled'), recordFileName(imageRef))).mode & 0o777, 0o600);
+  assert.equal(statSync(dir('pulled')).mode & 0o777, 0o700);
+  assert.equal(await records.mustPull(image, imageRef, () => []), true);
+  assert.equal(await records.mustPull(image, imageRef, () => [secret]), false);
+});
+
+test('records outlive the kubelet, those of another one included', async (t) => {
+  const { open, dir } = aNode(t);
+  mkdirSync(dir('pulled'), { recursive: true });
+  const file = join(dir('pulled'), recordFileName(imageRef));
+  const mapping = '{"r.example/app":{"nodePodsAccessible":true}}';
+  writeFileSync(
+    file,
+    `{"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1alpha1","lastUpdatedTime":"2024-10-21T12:26:40Z","imageRef":"sha256:abc","credentialMapping":${mapping}}`,
+  );
+  const records = await open([], 'AlwaysVerify');
+  assert.equal(await records.mustPull(image, imageRef, () => []), false);
+  assert.match(readFileSync(file, 'utf8'), /v1beta1.*2024-10-21T12:26:40Z/);
+});
+
+test('a record that cannot be read lets nobody in', async (t) => {
+  const { open, dir, lines } = aNode(t);
+  mkdirSync(dir('pulled'), { recursive: true });
+  writeFileSync(join(dir('pulled'), recordFileName(imageRef)), '{"kind":');
+  const records = await open();
+  assert.equal(await records.mustPull(image, imageRef, () => [secret]), true);
+  assert.ok(lines.some(({ msg }) => msg === 'A record of an image pull cannot be read'));
+  await records.recordIntent(image);
+  await records.recordPulled(image, imageRef, { nodePodsAccessible: true });
+  assert.equal(await records.mustPull(image, imageRef, () => []), false);
+});
+
+test('an image whose pull was cut off by the end of the kubelet is nobody’s until it is pulled again', async (t) => {
+  const { open, dir } = aNode(t);
+  await (await open()).recordIntent(image);
+  const records = await open([{ id: imageRef, repoTags: [image], repoDigests: [], sizeBytes: 1 }]);
+  for (let turns = 0; readdirSync(dir('pulling')).length > 0 && turns < 100; turns += 1) await settle();
+  assert.deepEqual(readdirSync(dir('pulling')), []);
+  assert.equal(await records.mustPull(image, imageRef, () => [secret]), true);
+});
+
+test('two pulls of one image have one intent, which ends with the last', async (t) => {
+  const { open, dir } = aNode(t);
+  const records = await open();
+  await Promise.all([records.recordIntent(image), records.recordIntent(image)]);
+  await records.recordEnd(image);
+  assert.equal(readdirSync(dir('pulling')).length, 1);
+  await records.recordEnd(image);
+  assert.equal(readdirSync(dir('pulling')).length, 0);
+});
