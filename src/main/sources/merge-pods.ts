@@ -83,6 +83,9 @@ class Changed {
 
   /** What the pod is from now on. */
   merge(existing: Pod | undefined, incoming: Pod, seenAt: string): Pod {
+    const { resourceVersion } = incoming.metadata;
+    // The API server's word that nothing is different: a list of everything costs no comparison.
+    if (existing && resourceVersion !== undefined && existing.metadata.resourceVersion === resourceVersion) return existing;
     const pod = withAnnotations(incoming, { [configSourceAnnotation]: this.#source });
     const { op, merged } = existing
       ? mergeOne(existing, pod)
@@ -111,8 +114,6 @@ function withoutDuplicateNames(snapshot: readonly Pod[]): { unique: Pod[]; dupli
 
 function mergeOne(existing: Pod, incoming: Pod): { readonly op: PodOperation | null; readonly merged: Pod } {
   const { resourceVersion } = incoming.metadata;
-  // The API server's word that nothing is different: a list of everything costs no comparison.
-  if (resourceVersion !== undefined && existing.metadata.resourceVersion === resourceVersion) return { op: null, merged: existing };
   if (!podsDifferSemantically(existing, incoming)) {
     const seen = withVersion(existing, resourceVersion);
     if (isDeepStrictEqual(existing.status, incoming.status)) return { op: null, merged: seen };
