@@ -41,13 +41,13 @@ describe('kubectl reaches into a pod', () => {
     const [command, all, own] = cluster.kubectlCommand(['-n', namespace, ...args]);
     return spawn(command, all, { env: { ...own, ...env } });
   };
-  const kubectl = async (args: readonly string[], { env = {}, input = '' as string | Buffer } = {}) => {
-    const child = start(args, env);
+  const kubectl = async (args: readonly string[], options: { env?: NodeJS.ProcessEnv; input?: Buffer } = {}) => {
+    const child = start(args, options.env);
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on('data', (data: Buffer) => out.push(data));
     child.stderr.on('data', (data: Buffer) => err.push(data));
-    child.stdin.on('error', () => {}).end(input);
+    child.stdin.on('error', () => {}).end(options.input ?? '');
     const [code] = (await once(child, 'close')) as [number];
     return { code, bytes: Buffer.concat(out), stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
   };

@@ -51,6 +51,11 @@ export class LogFile {
     }
   }
 
+  /** How far it was read. */
+  get position(): number {
+    return this.#position;
+  }
+
   /** The next bytes; null at the end of what is there. */
   async read(): Promise<Buffer | null> {
     const buffer = spares.pop() ?? Buffer.allocUnsafeSlow(blockBytes);
@@ -111,4 +116,9 @@ export class LogFile {
 
 function identityOf({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
   return `${dev}:${ino}`;
+}
+
+/** Whether `open` found no file at the path. */
+export function isMissing(err: unknown): boolean {
+  return err instanceof Error && (err.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT';
 }

@@ -3,7 +3,7 @@
  * faster than the bytes are taken. Upstream: ReadLogs of k8s.io/cri-client/pkg/logs, which knows no rotation by number.
  */
 import type { Follower } from './followers.ts';
-import { LogFile } from './log-file.ts';
+import { isMissing, LogFile } from './log-file.ts';
 import type { LogFilter } from './log-filter.ts';
 
 /**
@@ -28,11 +28,23 @@ export interface LogSource {
 
 /** Resolves at the end, or when nobody wants more. Rejects with what the client should read. */
 export async function readLog(source: LogSource): Promise<void> {
-  const reader = new LogReader(source, await LogFile.open(source.path, source.podLogsDir));
+  const reader = new LogReader(source, await openLog(source));
   try {
     await reader.run();
   } finally {
     await reader.close();
+  }
+}
+
+/** A log that is rotated this moment has no file until the runtime opens the new one. */
+async function openLog({ path, podLogsDir, sleep }: LogSource): Promise<LogFile> {
+  for (let triesLeft = 3; ; triesLeft -= 1) {
+    try {
+      return await LogFile.open(path, podLogsDir);
+    } catch (err) {
+      if (triesLeft === 0 || !isMissing(err)) throw err;
+      await sleep(settleMs);
+    }
   }
 }
 
@@ -69,7 +81,10 @@ class LogReader {
       filter.checkFormat();
       const event = await follower.next();
       if (event === 'closed') return false;
+      const before = this.#file.position;
       if (!(await this.#drain())) return false;
+      // While lines come there is nothing else to look for, but now and then.
+      if (event === 'changed' && this.#file.position > before) continue;
       if (await this.#file.rewindIfTruncated()) filter.startFile();
       else if (await this.#file.isReplaced()) {
         if (!(await this.#nextFile(follower))) return false;
@@ -83,7 +98,12 @@ class LogReader {
   /** The rest of the old file, then the new one: opened first, lest it be rotated away meanwhile. */
   async #nextFile(follower: Follower): Promise<boolean> {
     const { path, podLogsDir, sleep, filter } = this.#source;
-    const next = await LogFile.open(path, podLogsDir);
+    const next = await LogFile.open(path, podLogsDir).catch((err: unknown) => {
+      if (isMissing(err)) return null;
+      throw err;
+    });
+    // Gone again already: the one after it will be seen too.
+    if (!next) return true;
     const old = this.#file;
     try {
       await sleep(settleMs);
