@@ -20,6 +20,7 @@ import { toApiTime } from './api-status/time.ts';
 import { waitingReasonsOf } from './api-status/waiting-reasons.ts';
 import { countTerminations } from './count-terminations.ts';
 import { firstSeenMs } from './first-seen.ts';
+import { isMirrorOf } from './mirror-pod.ts';
 import type { PodLifecycle } from './pod-lifecycle.ts';
 import { runsSomething } from './runs-something.ts';
 
@@ -59,7 +60,7 @@ interface Entry {
 
 export interface PodStatusesDependencies {
   readonly node: () => Pick<NodeFacts, 'hostIPs' | 'runtimeName'>;
-  /** A static pod's mirror in the API server: what an earlier kubelet said of the pod is there. */
+  /** A static pod's mirror in the API server: if it is of the same manifest, what an earlier kubelet said of the pod is there. */
   readonly mirrorOf?: (pod: Pod) => Pod | undefined;
   readonly sink?: PodStatusSink;
   readonly clock: Clock;
@@ -163,7 +164,7 @@ export class PodStatuses {
     return generateApiPodStatus({
       pod,
       status,
-      previous: entry?.status ?? this.#deps.mirrorOf?.(pod)?.status,
+      previous: entry?.status ?? this.#mirrored(pod),
       // What an earlier kubelet said holds until a task of this one has tried.
       waiting: entry?.waiting ?? waitingReasonsOf(this.#known(pod)),
       node: node(),
@@ -178,7 +179,12 @@ export class PodStatuses {
 
   /** What the API server has of a pod of which nothing was said yet. */
   #known(pod: Pod): PodStatus | undefined {
-    return this.#deps.mirrorOf?.(pod)?.status ?? pod.status;
+    return this.#mirrored(pod) ?? pod.status;
+  }
+
+  #mirrored(pod: Pod): PodStatus | undefined {
+    const mirror = this.#deps.mirrorOf?.(pod);
+    return mirror && isMirrorOf(mirror, pod) ? mirror.status : undefined;
   }
 
   #keep(pod: Pod, entry: Entry): void {

@@ -47,6 +47,11 @@ export class ApiSource {
     return this.#reflector?.hasSynced() ?? false;
   }
 
+  /** The pod as the server sent it last, mirror pods too: for what is written of it. */
+  get(uid: PodUID): Pod | undefined {
+    return this.#reflector?.objects.get(uid);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#closed.resolve();
@@ -74,6 +79,7 @@ export class ApiSource {
   }
 
   #replace(pods: readonly Pod[]): void {
+    this.#options.logger.info({ pods: pods.length }, 'The API server has said which pods there are');
     this.#options.onPods(pods.filter((pod) => this.#isUsable(pod)));
   }
 

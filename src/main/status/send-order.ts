@@ -1,14 +1,16 @@
 /**
- * When a status is sent: pure. Each change goes out at once, but for two kinds that the next one overtakes within moments, which wait a
+ * When a status is sent: pure. Each change goes out at once, but for three kinds that the next one overtakes within moments, which wait a
  * little for it, so that a pod's start and its end cost one request each and not one for every step:
  *
  *  - the steps of a pod's start: its sandbox is there, this container runs and that one is still being created, an init container is done.
  *    As soon as one of them fails, or the phase changes, or somebody deletes the pod, nothing waits;
- *  - the end of the last container of a pod whose phase may not be told yet, since its remains are still being taken away.
+ *  - the end of the last container of a pod whose phase may not be told yet, since its remains are still being taken away;
+ *  - that a new generation of the pod was seen, and nothing else: what follows from it is not far, the end of a deleted pod above all.
  */
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { isTerminalPhase } from '../pods/api-status/phase.ts';
 import { isDeleted } from '../pods/is-deleted.ts';
+import { statusPatch } from './status-patch.ts';
 
 /**
  * How long such a change waits at most. On two cores the last pods of a burst of 100 take some 700 ms from sandbox to running; what a
@@ -19,12 +21,23 @@ export const stepHoldMs = 1000;
 /** `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows. */
 export function mayWait(base: Pod, next: PodStatus, own: PodStatus): boolean {
   if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return true;
+  if (isNewGenerationOnly(base, next)) return true;
   const before = base.status ?? {};
   // The first word on a pod says that the kubelet has taken it.
   if (before.startTime === undefined || before.phase !== 'Pending' || next.phase !== 'Pending') return false;
   if (next.reason || next.message || isDeleted(base)) return false;
   const lists = ['initContainerStatuses', 'containerStatuses'] as const;
   return lists.every((list) => (next[list] ?? []).every((status) => isStartingWell(status, before[list])));
+}
+
+function isNewGenerationOnly(base: Pod, next: PodStatus): boolean {
+  const conditions = base.status?.conditions?.map((condition) => {
+    const observedGeneration = next.conditions?.find(({ type }) => type === condition.type)?.observedGeneration;
+    return observedGeneration === undefined ? condition : { ...condition, observedGeneration };
+  });
+  const { observedGeneration } = next;
+  const asIfSeen = { ...base.status, ...(observedGeneration ? { observedGeneration } : {}), ...(conditions ? { conditions } : {}) };
+  return statusPatch({ ...base, status: asIfSeen }, next) === null;
 }
 
 /** Reasons of a container whose turn has not come; none: it was created. */

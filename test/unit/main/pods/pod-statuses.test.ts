@@ -87,9 +87,12 @@ test('a deadline does not make a pod fail that has succeeded', () => {
 test('a static pod goes on from what its mirror says of it', () => {
   const startTime = '2025-06-01T00:00:00Z';
   const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: startTime }];
-  const mirror = aPod({ metadata: { uid: 'mirror' }, status: { phase: 'Running', startTime, conditions } });
-  const early = aKeeper({ mirror });
-  assert.equal(early.statuses.refresh(aPod(), running, syncing).startTime, startTime);
+  const aStatic = (hash: string) =>
+    aPod({ metadata: { annotations: { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': hash } } });
+  const annotations = { 'kubernetes.io/config.mirror': 'h1' };
+  const mirror = aPod({ metadata: { uid: 'mirror', annotations }, status: { phase: 'Running', startTime, conditions } });
+  assert.equal(aKeeper({ mirror }).statuses.refresh(aStatic('h1'), running, syncing).startTime, startTime);
+  assert.notEqual(aKeeper({ mirror }).statuses.refresh(aStatic('h2'), running, syncing).startTime, startTime);
   const late = aKeeper();
   assert.notEqual(late.statuses.refresh(aPod(), running, syncing).startTime, startTime);
   assert.equal(late.statuses.rebase(uid, mirror.status), true);

@@ -51,6 +51,18 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; want: 
   { name: 'a pod that has something to say does not wait', base: aBase(created), next: { ...created, reason: 'Wedged' }, want: false },
   { name: 'a pod that is deleted does not wait', base: aBase(created, deleted), next: { ...created, podIP: '10.0.0.7' }, want: false },
   {
+    name: 'a new generation that was seen, and nothing else, waits for what follows from it',
+    base: aBase({ phase: 'Running', startTime, observedGeneration: 1, ...isReady }, deleted),
+    next: { phase: 'Running', startTime, observedGeneration: 2, conditions: [{ ...isReady.conditions[0]!, observedGeneration: 2 }] },
+    want: true,
+  },
+  {
+    name: 'a new generation that was seen does not wait when there is more to say',
+    base: aBase({ phase: 'Running', startTime, observedGeneration: 1 }, deleted),
+    next: { phase: 'Running', startTime, observedGeneration: 2, podIP: '10.0.0.7' },
+    want: false,
+  },
+  {
     name: 'the end of the last container waits for the news that the pod has ended',
     base: aBase({ phase: 'Running', startTime }),
     next: { phase: 'Running', startTime, containerStatuses: [app(ended(0))] },

@@ -317,7 +317,7 @@ test('a mirror pod of another manifest is told nothing, and none is deleted with
   api.put({ ...aMirror('mirror-2'), metadata: { ...aMirror('mirror-2').metadata, deletionTimestamp } });
   await show();
   await say(aStatic(), { phase: 'Failed' }, { mayRun: false, isFinished: true });
-  assert.deepEqual(api.calls, ['PATCH web Failed']);
+  assert.deepEqual(api.calls, ['PATCH web Running', 'PATCH web Failed']);
 });
 
 test('a pod that is forgotten is not told of any more', async () => {

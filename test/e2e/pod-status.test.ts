@@ -1,0 +1,279 @@
+/** What this kubelet writes of its pods to a real API server, under a node's own rights: status, final deletion, mirror pods. The runtime is in memory. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { createApiClient, type ApiConnection } from '../../src/main/api/create-api-client.ts';
+import type { ApiCall, ApiClient } from '../../src/main/api/api-client.ts';
+import { MirrorPods } from '../../src/main/pods/mirror-pods.ts';
+import { PodUpdates } from '../../src/main/pods/pod-updates.ts';
+import { ApiSource } from '../../src/main/sources/api-source.ts';
+import { PodConfig } from '../../src/main/sources/pod-config.ts';
+import { StatusManager } from '../../src/main/status/index.ts';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
+import { systemClock as clock } from '../../src/shared/time/clock.ts';
+import type { ControlPlane } from '../../scripts/host/control-plane.ts';
+import { privateCluster, type TestCluster } from '../support/control-plane.ts';
+import { FakeNode } from '../support/fake-node.ts';
+import { aLogger } from '../support/logger.ts';
+import { aPod, aRuntimeContainer, aRuntimePodStatus } from '../support/pods.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+
+const nodeName = 'n1';
+const podsPath = '/api/v1/namespaces/default/pods';
+
+describe('pods of the API server', () => {
+  const ends: (() => Promise<unknown> | void)[] = [];
+  let cluster: TestCluster<ControlPlane>;
+  let connection: ApiConnection;
+  let kubelet: ReturnType<typeof aKubelet>;
+  let nodeUID: string;
+  const calls: string[] = [];
+  const { logger, lines } = aLogger();
+
+  /** All of a kubelet's main thread that pods go through, without threads. */
+  function aKubelet() {
+    const node = new FakeNode();
+    const client: ApiClient = {
+      call: <T>(call: ApiCall) => {
+        calls.push(`${call.method} ${call.path.replace(`${podsPath}/`, '')}`);
+        return connection.client.call<T>(call);
+      },
+      watch: (call) => connection.client.watch(call),
+    };
+    const { podManager, statuses, workers: podWorkers } = node;
+    const config = new PodConfig({ sources: ['api'], onReport: () => setImmediate(take), onEvent: () => {}, clock, logger });
+    const source = ApiSource.start({
+      client: connection.client,
+      nodeName,
+      nodeSynced: Promise.resolve(),
+      onPods: (pods) => config.set('api', pods),
+      onChanges: (changes) => config.change('api', changes),
+      clock,
+      logger,
+    });
+    const manager = new StatusManager({ client, apiPod: (uid) => source.get(uid), podManager, clock, logger, random: Math.random });
+    node.sink = manager;
+    const mirrors = new MirrorPods({
+      client,
+      podManager,
+      nodeName,
+      nodeUID: () => nodeUID,
+      isSynced: () => source.hasSynced(),
+      sourcesReady: () => source.hasSynced(),
+      isStaticPodEnding: (fullName) => podWorkers.isStaticPodEnding(fullName),
+      onMirror: (pod, mirror) => statuses.rebase(podUID(pod), mirror.status) && podWorkers.refreshStatuses([podUID(pod)]),
+      clock,
+      logger,
+      random: Math.random,
+    });
+    const updates = new PodUpdates({
+      podManager,
+      podWorkers,
+      statuses,
+      events: { record: () => {} },
+      admitHandlers: [],
+      journal: { has: () => false, add: () => {} },
+      refreshNode: null,
+      sourcesReady: () => true,
+      logger,
+    });
+    const take = () => config.take().forEach((update) => updates.handle(update));
+    return {
+      node,
+      manager,
+      mirrors,
+      updates,
+      synced: () => waitUntil('the source has synced', () => source.hasSynced()),
+      close: async () => {
+        await source.close();
+        await Promise.all([manager.close(), mirrors.close()]);
+      },
+    };
+  }
+
+  const createPod = (name: string, spec: object = {}) =>
+    cluster.api.create<Pod>(podsPath, {
+      metadata: { name },
+      spec: {
+        nodeName,
+        containers: [{ name: 'app', image: 'local.example/app:1', resources: { requests: { cpu: '0.5', memory: '64Mi' } } }],
+        ...spec,
+      },
+    });
+  const getPod = (name: string) => cluster.api.get<Pod>(`${podsPath}/${name}`);
+  const has = (name: string, what: string, check: (pod: Pod) => boolean) =>
+    waitUntil(`${name} ${what}`, async () => check(await getPod(name)));
+  const run = async (pod: Pod) => {
+    const { node } = kubelet;
+    await waitUntil('its sync has begun', () => node.tasks.some(({ task }) => task.podUID === pod.metadata.uid));
+    await node.end(node.task('sync', pod.metadata.uid));
+    await has(pod.metadata.name, 'runs', ({ status }) => status?.phase === 'Running');
+  };
+  /** A kubelet that starts on the same runtime. */
+  const restart = async () => {
+    const runtime = kubelet.node.runtime;
+    await kubelet.close();
+    kubelet = aKubelet();
+    for (const [uid, status] of runtime) kubelet.node.runtime.set(uid, status);
+    kubelet.node.cache.apply({ statuses: [...runtime.values()].map((one) => ({ ...one, observedAtMs: 0 })), gone: [], events: [] });
+    await kubelet.synced();
+  };
+
+  before(async () => {
+    cluster = await privateCluster(
+      { after: (end: () => Promise<unknown> | void) => void ends.push(end) },
+      { controllerManager: false, scheduler: false },
+    );
+    await cluster.api.create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } }).catch(() => {});
+    const node = await cluster.api.create<{ metadata: { uid: string } }>('/api/v1/nodes', { metadata: { name: nodeName } });
+    nodeUID = node.metadata.uid;
+    connection = await createApiClient({
+      kubeconfigPath: cluster.controlPlane.kubeletKubeconfig(nodeName),
+      kubeAPIQPS: 50,
+      kubeAPIBurst: 100,
+      eventRecordQPS: 50,
+      eventBurst: 100,
+      nodeStatusUpdateFrequencyMs: 10_000,
+      nodeLeaseDurationMs: 40_000,
+      clock,
+      logger,
+    });
+    kubelet = aKubelet();
+    await kubelet.synced();
+  });
+  after(async () => {
+    await kubelet?.close();
+    await connection?.close();
+    for (const end of ends) await end();
+    // What the server refused is in the log, and in nothing else.
+    assert.deepEqual(
+      lines.filter(({ msg }) => msg.startsWith('Failed to')).map(({ err, msg }) => [msg, (err as { message?: string })?.message]),
+      [],
+    );
+  });
+  beforeEach(() => {
+    calls.length = 0;
+  });
+
+  test('run after two patches and no look, and a kubelet that starts again writes nothing', async () => {
+    const pod = await createPod('web');
+    await run(pod);
+    assert.deepEqual(calls, ['PATCH web/status', 'PATCH web/status']);
+    const { status } = await getPod('web');
+    assert.deepEqual([status?.podIP, status?.podIPs, status?.hostIP], ['10.0.0.7', [{ ip: '10.0.0.7' }], '192.0.2.1']);
+    assert.deepEqual(status?.conditions?.map(({ type, status: value }) => `${type}=${value}`).toSorted(), [
+      'ContainersReady=True',
+      'Initialized=True',
+      'PodReadyToStartContainers=True',
+      'PodScheduled=True',
+      'Ready=True',
+    ]);
+    await restart();
+    await waitUntil('its sync has begun', () => kubelet.node.tasks.length > 0);
+    await kubelet.node.end(kubelet.node.task('sync'));
+    kubelet.manager.sweep();
+    assert.deepEqual(calls, ['PATCH web/status', 'PATCH web/status']);
+  });
+
+  test('keep the conditions and the terminal phase that others have written', async () => {
+    const pod = await createPod('shared', { readinessGates: [{ conditionType: 'example.com/gate' }] });
+    await run(pod);
+    const gate = { type: 'example.com/gate', status: 'True' };
+    await cluster.api.patch(`${podsPath}/shared/status`, {
+      status: { conditions: [...(await getPod('shared')).status!.conditions!, gate] },
+    });
+    await has('shared', 'is ready', ({ status }) =>
+      status!.conditions!.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+    );
+    await cluster.api.patch(`${podsPath}/shared/status`, { status: { phase: 'Failed', reason: 'NodeLost' } });
+    kubelet.node.runtime.set(
+      podUID(pod),
+      aRuntimePodStatus({ podUID: podUID(pod), podIPs: ['10.0.0.8'], containers: [aRuntimeContainer()] }),
+    );
+    kubelet.node.workers.wake([podUID(pod)]);
+    await kubelet.node.endAll();
+    await has('shared', 'is still failed', ({ status }) => status?.phase === 'Failed' && status.reason === 'NodeLost');
+  });
+
+  test('replace their addresses', async () => {
+    const pod = await createPod('moved');
+    await run(pod);
+    const { node } = kubelet;
+    const status = node.runtime.get(podUID(pod))!;
+    node.cache.apply({ statuses: [{ ...status, podIPs: ['10.0.0.9'], observedAtMs: 1e6 }], gone: [], events: [] });
+    node.workers.refreshStatuses([podUID(pod)]);
+    await has('moved', 'has its new address', (now) => now.status?.podIPs?.length === 1 && now.status.podIPs[0]?.ip === '10.0.0.9');
+  });
+
+  test('go when they are deleted, told as ended first', async () => {
+    const pod = await createPod('gone');
+    await run(pod);
+    calls.length = 0;
+    await cluster.api.delete(`${podsPath}/gone`);
+    const { node } = kubelet;
+    await waitUntil('its end has begun', () =>
+      node.tasks.some(({ task }) => task.kind === 'terminating' && task.podUID === pod.metadata.uid),
+    );
+    await node.end(node.task('terminating', pod.metadata.uid));
+    await has('gone', 'has ended', ({ status }) => status?.phase === 'Succeeded');
+    await node.end(node.task('terminated', pod.metadata.uid));
+    await waitUntil('it is gone', async () => (await cluster.api.find(`${podsPath}/gone`)) === undefined);
+    assert.deepEqual(calls, ['PATCH gone/status', 'DELETE gone']);
+  });
+
+  test('that were made anew under their name get nothing of the old one', async () => {
+    const pod = await createPod('again');
+    await run(pod);
+    await kubelet.node.endAll();
+    const stale = { ...pod, metadata: { ...pod.metadata, uid: '00000000-0000-0000-0000-000000000000' } };
+    const source = new StatusManager({
+      client: connection.client,
+      apiPod: () => stale,
+      podManager: kubelet.node.podManager,
+      clock,
+      logger,
+      random: Math.random,
+    });
+    source.set({ pod: stale, status: { phase: 'Running', podIP: '10.9.9.9' }, mayRun: true, isFinished: false });
+    await waitUntil('that was noticed', () =>
+      lines.some(({ msg }) => msg === 'Pod was deleted and then recreated, skipping status update'),
+    );
+    await source.close();
+    assert.equal((await getPod('again')).status?.podIP, '10.0.0.7');
+  });
+
+  test('are mirrors of static pods: made, told, made anew when deleted, and removed with them', async () => {
+    const annotations = {
+      'kubernetes.io/config.source': 'file',
+      'kubernetes.io/config.hash': 'h1',
+      'kubernetes.io/config.seen': '2026-01-01T00:00:00Z',
+    };
+    const pod = aPod({
+      metadata: { name: `static-${nodeName}`, uid: 'static-uid', annotations },
+      spec: { nodeName, tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] },
+    });
+    const { name } = pod.metadata;
+    kubelet.updates.add([pod]);
+    await waitUntil('its sync has begun', () => kubelet.node.tasks.some(({ task }) => task.podUID === 'static-uid'));
+    await kubelet.node.end(kubelet.node.task('sync', 'static-uid'));
+    await waitUntil('its mirror runs', async () => (await cluster.api.find<Pod>(`${podsPath}/${name}`))?.status?.phase === 'Running');
+    const first = await getPod(name);
+    assert.deepEqual(
+      first.metadata.ownerReferences?.map(({ kind, uid }) => [kind, uid]),
+      [['Node', nodeUID]],
+    );
+    await cluster.api.delete(`${podsPath}/${name}`);
+    await waitUntil('its mirror is made anew and told', async () => {
+      const found = await cluster.api.find<Pod>(`${podsPath}/${name}`);
+      return found !== undefined && found.metadata.uid !== first.metadata.uid && found.status?.phase === 'Running';
+    });
+    kubelet.updates.remove([kubelet.node.podManager.get('static-uid' as PodUID)!]);
+    await kubelet.node.endAll();
+    await waitUntil('its mirror is gone', async () => {
+      await kubelet.node.endAll();
+      // As housekeeping does with each round.
+      kubelet.mirrors.reconcile();
+      return (await cluster.api.find(`${podsPath}/${name}`)) === undefined;
+    });
+  });
+});
