@@ -8,7 +8,7 @@ import { parseBootTime } from '../../shared/linux/procfs.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { ApiClient } from '../api/api-client.ts';
+import { apiPath, type ApiClient } from '../api/api-client.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { EventSink } from '../pods/events.ts';
@@ -19,7 +19,7 @@ import type { LocalNode } from './local-node.ts';
 import { NodeLease } from './node-lease.ts';
 import { isReady, nodeReference, type Node, type NodeEvent } from './node-object.ts';
 import { NodeStatusUpdater } from './node-status-updater.ts';
-import { NodeStore, type NodeChange } from './node-store.ts';
+import { NodeStore, type NodeChange, type StoredNode } from './node-store.ts';
 import { registerNode } from './registration.ts';
 import { StartupLatency } from './startup-latency.ts';
 
@@ -118,6 +118,15 @@ export class NodeMembership {
   /** The Node as the API server has it; else as this kubelet would register it. For admission and fieldRef. */
   node(): Node {
     return this.store.get() ?? this.#options.local.initial().node;
+  }
+
+  /** The Node as the server has it now, for a decision that the one last seen speaks against. Rejects with ApiError. */
+  async fetch(signal?: AbortSignal): Promise<Node> {
+    const { client, local } = this.#options;
+    const call = { method: 'GET', path: apiPath('api', 'v1', 'nodes', local.nodeName), trafficClass: 'node' } as const;
+    const node = await client.call<StoredNode>({ ...call, deadlineMs: this.#deadlineMs, ...(signal ? { signal } : {}) });
+    this.store.observe(node);
+    return node;
   }
 
   /** Of the Node as the API server has it, primary first; empty: not known yet. */

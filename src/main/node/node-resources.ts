@@ -9,6 +9,7 @@ import {
   formatQuantity,
   milliValue,
   parseQuantity,
+  QuantityError,
   quantityOf,
   toQuantity,
   value,
@@ -73,17 +74,27 @@ export function capacityList(existing: ResourceList, machine: MachineInfo, setti
 /** What of the capacity pods may use. Allocatable without capacity stays only where it is none of an extended resource. */
 export function allocatableList(existing: ResourceList, capacity: ResourceList, settings: ResourceSettings): ResourceList {
   const kept = Object.entries(existing).filter(([name]) => Object.hasOwn(capacity, name) || !isExtendedResource(name));
-  const allocatable = Object.entries(capacity).map(([name, text]): [string, Quantity] => {
-    const total = parseQuantity(text);
-    return [name, subtract(total, reservation(name, total, settings))];
+  const allocatable = Object.entries(capacity).flatMap(([name, text]): [string, Quantity][] => {
+    const total = readable(text);
+    return total ? [[name, subtract(total, reservation(name, total, settings))]] : [];
   });
   const list = new Map<string, Quantity>(allocatable);
   const memory = list.get('memory');
   if (memory) {
-    const inPages = [...list.keys()].filter(isHugePages).map((name) => parseQuantity(capacity[name]!));
+    const inPages = [...list.keys()].filter(isHugePages).flatMap((name) => readable(capacity[name]!) ?? []);
     list.set('memory', inPages.reduce(subtract, memory));
   }
   return { ...Object.fromEntries(kept), ...Object.fromEntries([...list].map(([name, amount]) => [name, formatQuantity(amount)])) };
+}
+
+/** Null: what somebody else has written there is no quantity; a resource more or less is no reason to report nothing. */
+function readable(text: string): Quantity | null {
+  try {
+    return parseQuantity(text);
+  } catch (err) {
+    if (err instanceof QuantityError) return null;
+    throw err;
+  }
 }
 
 /** Of what a machine may have. Pods are kept back by nobody, nor is an extended resource. */

@@ -4,6 +4,7 @@ import { computeFeatureGates } from '../../../../src/main/config/feature-gates.t
 import type { LocalNodeOptions } from '../../../../src/main/node/local-node.ts';
 import { NodeMembership } from '../../../../src/main/node/membership.ts';
 import type { Node } from '../../../../src/main/node/node-object.ts';
+import type { AdmissionNode } from '../../../../src/main/pods/admission/types.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
 import { aLocalNode } from '../../../support/local-node.ts';
@@ -169,6 +170,16 @@ test('a label that every node must have is put back', async (t) => {
   watch.push('MODIFIED', server.node);
   await clock.advance(10_500);
   assert.equal(patches().at(-1)?.metadata?.labels?.['kubernetes.io/os'], 'linux');
+});
+
+test('who must know the newest node is given it, and so are all others', async (t) => {
+  const { start, server } = await aCluster();
+  const { sync, membership } = await start(t);
+  await sync();
+  server.node = { ...server.node!, metadata: { ...server.node!.metadata, resourceVersion: '9', labels: { disk: 'ssd' } } };
+  const seen: AdmissionNode = await membership.fetch();
+  assert.equal(seen.metadata.labels?.['disk'], 'ssd');
+  assert.equal(membership.node().metadata.labels?.['disk'], 'ssd');
 });
 
 test('a cordon and its end are told', async (t) => {

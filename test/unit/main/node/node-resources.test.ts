@@ -91,3 +91,7 @@ test('an extended resource that has no capacity any more is not allocatable; wha
 test('a node whose memory is all reserved offers none', () => {
   assert.equal(allocatableList({}, { memory: '1Gi' }, { ...settings, kubeReserved: { memory: '2Gi' } })['memory'], '0');
 });
+
+test('a resource of others that can not be read leaves all else as it is', () => {
+  assert.deepEqual(allocatableList({}, { 'example.com/odd': 'many', cpu: '2' }, settings), { cpu: '2' });
+});
