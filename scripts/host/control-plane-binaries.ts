@@ -119,6 +119,11 @@ function mustHaveGo(): void {
 if (import.meta.main) {
   const { values } = parseArgs({ options: { 'with-kubelet': { type: 'boolean', default: false } } });
   const say = (what: string) => console.log(`==> ${what}`);
-  await ensureControlPlane(say);
-  if (values['with-kubelet']) await ensurePeerKubelet(say);
+  try {
+    await ensureControlPlane(say);
+    if (values['with-kubelet']) await ensurePeerKubelet(say);
+  } catch (err) {
+    console.error(err instanceof Error ? err.message : String(err));
+    process.exitCode = 1;
+  }
 }

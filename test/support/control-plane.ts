@@ -15,7 +15,7 @@ import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiError, type ApiClient } from '../../scripts/host/control-plane-api.ts';
+import type { ApiClient } from '../../scripts/host/control-plane-api.ts';
 import type { ControlPlaneAccess } from '../../scripts/host/control-plane-access.ts';
 import { clusterMember } from '../../scripts/host/control-plane-member.ts';
 import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
@@ -90,7 +90,7 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
   async namespace(t: Afterwards): Promise<string> {
     const made = await this.api.create<{ metadata: { name: string } }>('/api/v1/namespaces', { metadata: { generateName: 'test-' } });
     const { name } = made.metadata;
-    t.after(() => this.#delete(`/api/v1/namespaces/${name}`));
+    t.after(() => this.#clean(`/api/v1/namespaces/${name}`));
     await waitUntil(`${name} has its service account`, () => this.api.find(`/api/v1/namespaces/${name}/serviceaccounts/default`));
     await waitUntil(`${name} has its root CA`, () => this.api.find(`/api/v1/namespaces/${name}/configmaps/kube-root-ca.crt`));
     return name;
@@ -100,8 +100,8 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
   async member(t: Afterwards, nodeName: string): Promise<TestMember> {
     const [port = 0] = await stablePorts(1);
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);
-    t.after(() => this.#delete(`/api/v1/nodes/${nodeName}`));
-    return { nodeName, port, config: configuration, flags: ['--kubeconfig', kubeconfig] };
+    t.after(() => this.#clean(`/api/v1/nodes/${nodeName}`));
+    return { nodeName, port, config: configuration, flags: ['--kubeconfig', kubeconfig, '--hostname-override', nodeName] };
   }
 
   /** A bearer token, as a pod of that service account has it. */
@@ -124,12 +124,11 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
     return this.api.close();
   }
 
-  async #delete(path: string): Promise<void> {
-    try {
-      await this.api.delete(path);
-    } catch (err) {
-      if (!(err instanceof ApiError && err.status === 404)) throw err;
-    }
+  /** Afterwards, when this client may be closed and the control plane gone. A hook that fails would keep those after it from running. */
+  async #clean(path: string): Promise<void> {
+    const api = this.controlPlane.client();
+    await api.delete(path).catch(() => {});
+    await api.close();
   }
 }
 
