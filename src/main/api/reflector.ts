@@ -215,7 +215,7 @@ export class Reflector<T extends ApiObject> {
     this.#store.replace(objects);
     this.#options.handler.onReplace(this.#store.list());
     this.#isSynced = true;
-    this.#logger.info({ objects: this.#store.size, resourceVersion }, 'Caches populated');
+    this.#logger.debug({ objects: this.#store.size, resourceVersion }, 'Caches populated');
   }
 
   #call() {

@@ -36,11 +36,3 @@ export function podReference(pod: Pod): ObjectReference {
   const { namespace, name, uid, resourceVersion } = pod.metadata;
   return { kind: 'Pod', apiVersion: 'v1', namespace, name, uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
 }
-
-/**
- * The node, as `kubectl describe node` looks for what its kubelet says: under its name for a UID, since the kubelet speaks before it knows
- * the other. (Upstream 1.36 leaves the UID out, and its events are not found there.)
- */
-export function nodeReference(nodeName: string): ObjectReference {
-  return { kind: 'Node', apiVersion: 'v1', namespace: '', name: nodeName, uid: nodeName };
-}

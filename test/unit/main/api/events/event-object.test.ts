@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventName, toCoreEvent } from '../../../../../src/main/api/events/event-object.ts';
-import { nodeReference, podReference } from '../../../../../src/main/pods/events.ts';
+import { nodeReference } from '../../../../../src/main/node/node-object.ts';
+import { podReference } from '../../../../../src/main/pods/events.ts';
 import { aPod } from '../../../../support/pods.ts';
 
 const source = { component: 'kubelet', host: 'n1' };
