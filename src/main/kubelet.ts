@@ -170,7 +170,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     stops.add('work-queue', async () => workQueue.close());
     const workers = new PodWorkers({
       pool,
-      look: (uid) => pleg.look(uid),
+      look: (uid, made) => pleg.look(uid, made),
       cache,
       statuses,
       workQueue,

@@ -2,6 +2,7 @@
  * What a pod's worker knows of its pod in the runtime: main's cache as long as that is newer than the last change that a task made, else
  * a look of its own. Upstream: the GetNewerThan of pkg/kubelet/container/cache.go, where a worker waits for the next relist.
  */
+import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -29,12 +30,12 @@ export class PodView {
     return cache.isNewerThan(this.#uid, this.#freshAfterMs) ? cache.get(this.#uid) : this.look();
   }
 
-  /** The same, asked of the runtime now. */
-  async look(): Promise<RuntimePodStatus | null> {
+  /** The same, asked of the runtime now. `made`: all that is new of the pod, where that is known. */
+  async look(made?: MadeInRuntime): Promise<RuntimePodStatus | null> {
     const { cache, clock, look } = this.#deps;
     const beganAtMs = clock.monotonic();
     try {
-      const status = await look(this.#uid);
+      const status = await look(this.#uid, made);
       cache.applyLook(this.#uid, status, beganAtMs);
       return status;
     } catch (err) {

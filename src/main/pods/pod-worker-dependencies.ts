@@ -1,5 +1,6 @@
 /** What a pod worker is given, and whom it tells what became of its pod. */
 import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
+import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodStatus } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -16,8 +17,8 @@ import type { WorkQueue } from './work-queue.ts';
 
 export interface PodWorkerDependencies {
   readonly pool: { run(task: PodTask): PodSyncRun };
-  /** The pleg thread's look at one pod, begun after the call. Must settle. */
-  readonly look: (uid: PodUID) => Promise<RuntimePodStatus | null>;
+  /** The pleg thread's look at one pod, begun after the call; see PlegApi. Must settle. */
+  readonly look: (uid: PodUID, made?: MadeInRuntime) => Promise<RuntimePodStatus | null>;
   readonly cache: PodStatusCache;
   readonly statuses: PodStatuses;
   readonly workQueue: WorkQueue;

@@ -4,7 +4,7 @@
  * log line, event and next look in one place, `#settle`. Upstream: podWorkerLoop in pkg/kubelet/pod_workers.go, and main's part of
  * SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
-import type { ContainerBackoff, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
+import type { ContainerBackoff, MadeInRuntime, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -172,14 +172,14 @@ export class PodWorker {
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
     this.#deps.statuses.setWaiting(uid, result.waiting);
     this.#settle('sync', result);
-    if (result.changedRuntime) await this.#lookAfterwards();
+    if (result.changedRuntime) await this.#lookAfterwards(result.made);
     this.refreshStatus();
     return this.#lifecycle.state !== 'syncing' || isTerminalPhase(this.#deps.statuses.get(uid)?.phase);
   }
 
   /** For the status' sake: when it fails, the next step asks again. */
-  async #lookAfterwards(): Promise<void> {
-    await this.#view.look().catch((err: unknown) => this.#log.debug({ err }, 'Could not look at the pod after its sync'));
+  async #lookAfterwards(made: MadeInRuntime | undefined): Promise<void> {
+    await this.#view.look(made).catch((err: unknown) => this.#log.debug({ err }, 'Could not look at the pod after its sync'));
   }
 
   #countStart(pod: Pod): void {

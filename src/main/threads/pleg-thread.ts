@@ -1,5 +1,6 @@
 /** Main's half of the pleg thread. Its events come to one handler, across its lives; a new life begins with a full relist. */
 import type { PlegApi, PlegBirth, PlegMessage, RuntimeFacts } from '../../shared/contracts/pleg.ts';
+import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { entryUrl } from './entry-url.ts';
@@ -48,8 +49,8 @@ export class PlegThread {
   }
 
   /** See PlegApi. Asked again of a successor: a look does no harm. */
-  look(podUID: PodUID): Promise<RuntimePodStatus | null> {
-    return this.thread.call((api) => api.look(podUID), { deadlineMs: this.#deadlineMs, retry: true });
+  look(podUID: PodUID, made?: MadeInRuntime): Promise<RuntimePodStatus | null> {
+    return this.thread.call((api) => api.look(podUID, made), { deadlineMs: this.#deadlineMs, retry: true });
   }
   relist(): Promise<void> {
     return this.thread.call((api) => api.relist(), { deadlineMs: this.#deadlineMs, retry: true });

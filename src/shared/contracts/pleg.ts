@@ -2,6 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { RuntimeHandlerFacts } from './node-facts.ts';
+import type { MadeInRuntime } from './pod-sync.ts';
 import type { RuntimePodStatus } from './runtime-status.ts';
 import type { ThreadBirth } from './thread.ts';
 
@@ -24,8 +25,9 @@ export interface PlegApi {
   /**
    * Looks at one pod now and answers with what it saw, begun after this call: never an older look that was already under way.
    * Null when the runtime has nothing of the pod. Rejects with the runtime's error. Posts what changed as well.
+   * @param made what was just made of the pod: it is asked about by its IDs, and the pod is not listed
    */
-  look(podUID: PodUID): Promise<RuntimePodStatus | null>;
+  look(podUID: PodUID, made?: MadeInRuntime): Promise<RuntimePodStatus | null>;
   /** Relists now; resolves when its events are posted. */
   relist(): Promise<void>;
   /** Asks the runtime for its version, its conditions and its cgroup driver. Rejects with the runtime's error: main asks again. */

@@ -5,7 +5,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../errors/kubelet-error.ts';
 import type { ObjectReference, Pod, PodStatus } from '../kubernetes/api.ts';
-import type { PodUID } from '../kubernetes/ids.ts';
+import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
 import type { EnsureImageRequest, EnsureImageResult } from './images.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { RuntimePodStatus } from './runtime-status.ts';
@@ -116,6 +116,15 @@ export interface PodSyncReport {
   readonly retryAtMs?: number;
   /** Main should look at the pod now: the task changed something in the runtime. */
   readonly changedRuntime: boolean;
+  /** All that the task made, when it knows that for sure: main's look need not list the pod. */
+  readonly made?: MadeInRuntime;
+}
+
+/** What a sync made of a pod. */
+export interface MadeInRuntime {
+  /** With the pod's name: nothing may be known of the pod yet. */
+  readonly sandbox?: { readonly id: SandboxID; readonly podName: string; readonly podNamespace: string };
+  readonly containers: readonly { readonly id: ContainerID; readonly sandboxID: SandboxID }[];
 }
 
 /** Task to main, over the line. Those with an `id` are answered by a reply with the same one. */

@@ -24,7 +24,7 @@ const pleg = new Pleg({
 });
 
 const api: PlegApi = {
-  look: (podUID) => pleg.look(podUID),
+  look: (podUID, made) => pleg.look(podUID, made),
   relist: () => pleg.relist(),
   runtimeStatus: () => pleg.runtimeStatus(),
   close: async () => {

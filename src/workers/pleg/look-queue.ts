@@ -3,6 +3,7 @@
  * begun after the question, and shares it with all who ask until it begins. A look that takes long gives its place to the others and goes on
  * alone: it costs its own pod its deadline, and nobody else anything.
  */
+import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -16,9 +17,12 @@ const maxWaiting = 10_000;
 
 type Looked = RuntimePodStatus | null;
 
+/** What makes a list of the pod needless: the relist that began then has listed it, or what was made of it since is known. */
+export type KnownSince = { readonly listedAtMs: number } | { readonly made: MadeInRuntime };
+
 interface Turn {
-  /** Undefined: the pod must be listed anew. Else the relist that began then has listed it. */
-  listedAtMs: number | undefined;
+  /** Undefined: the pod must be listed anew. */
+  known: KnownSince | undefined;
   readonly result: PromiseWithResolvers<Looked>;
   /** The look ended, or main was told that it is slow. */
   readonly told: PromiseWithResolvers<void>;
@@ -31,7 +35,7 @@ interface PodTurns {
 
 export interface LookQueueDependencies {
   /** As PodLooker's. */
-  readonly look: (uid: PodUID, listedAtMs?: number) => Promise<Looked>;
+  readonly look: (uid: PodUID, known?: KnownSince) => Promise<Looked>;
   readonly tellSoFar: (uid: PodUID, tookMs: number) => void;
   readonly clock: Clock;
 }
@@ -46,15 +50,18 @@ export class LookQueue {
     this.#deps = dependencies;
   }
 
-  /** A look that begins after this call, and lists the pod itself. Rejects as PodLooker.look does, or when far too many wait. */
-  ask(uid: PodUID): Promise<Looked> {
-    const turn = this.#turn(uid, undefined);
+  /**
+   * A look that begins after this call, and lists the pod itself, unless `made` says what there is new of it. Rejects as PodLooker.look
+   * does, or when far too many wait.
+   */
+  ask(uid: PodUID, made?: MadeInRuntime): Promise<Looked> {
+    const turn = this.#turn(uid, made && { made });
     return turn ? turn.result.promise : Promise.reject(new Error(`${maxWaiting} pods wait to be looked at; pod ${uid} can't`));
   }
 
   /** A look after a relist that began at `listedAtMs`. Resolves once main was told what it saw, or that it is slow. Never rejects. */
   inspect(uid: PodUID, listedAtMs: number): Promise<void> {
-    return this.#turn(uid, listedAtMs)?.told.promise ?? Promise.resolve();
+    return this.#turn(uid, { listedAtMs })?.told.promise ?? Promise.resolve();
   }
 
   /** Looks under way that main has not been told about yet. */
@@ -62,14 +69,15 @@ export class LookQueue {
     return Array.from(this.#pods.values(), ({ running, next }) => (next ?? running)?.told.promise).filter((told) => told !== undefined);
   }
 
-  #turn(uid: PodUID, listedAtMs: number | undefined): Turn | undefined {
+  #turn(uid: PodUID, known: KnownSince | undefined): Turn | undefined {
     const pod = this.#pods.get(uid) ?? { running: null, next: null };
     if (pod.next) {
-      if (listedAtMs === undefined) pod.next.listedAtMs = undefined;
+      // Two who know different things: a list knows all of it.
+      if (!isSame(pod.next.known, known)) pod.next.known = undefined;
       return pod.next;
     }
     if (this.#waiting.length >= maxWaiting) return undefined;
-    const turn: Turn = { listedAtMs, result: Promise.withResolvers(), told: Promise.withResolvers() };
+    const turn: Turn = { known, result: Promise.withResolvers(), told: Promise.withResolvers() };
     // Who asked may have stopped listening; a relist never does listen.
     turn.result.promise.catch(() => {});
     pod.next = turn;
@@ -106,7 +114,7 @@ export class LookQueue {
       this.#begin();
     });
     try {
-      turn.result.resolve(await look(uid, turn.listedAtMs));
+      turn.result.resolve(await look(uid, turn.known));
     } catch (err) {
       turn.result.reject(err);
     }
@@ -118,4 +126,8 @@ export class LookQueue {
     else this.#pods.delete(uid);
     this.#begin();
   }
+}
+
+function isSame(a: KnownSince | undefined, b: KnownSince | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && 'listedAtMs' in a && 'listedAtMs' in b);
 }

@@ -1,5 +1,6 @@
 /** The pleg thread's parts, wired: records of what the runtime has, looks at single pods, the relist, and the event stream. */
 import type { PlegApi, PlegMessage, RuntimeFacts } from '../../shared/contracts/pleg.ts';
+import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -46,10 +47,10 @@ export class Pleg implements PlegApi {
     const records = new PodRecords(snapshot, logOnce(logger));
     const looker = new PodLooker({ runtime, records, post, clock, logger, signal });
     this.#looks = new LookQueue({
-      look: async (uid, listedAtMs) => {
+      look: async (uid, known) => {
         const beganAtMs = clock.monotonic();
         try {
-          return await looker.look(uid, listedAtMs);
+          return await looker.look(uid, known);
         } finally {
           plegPodRelistDuration.observe((clock.monotonic() - beganAtMs) / 1000);
         }
@@ -77,8 +78,8 @@ export class Pleg implements PlegApi {
     this.#running = this.#relister.run();
   }
 
-  look(podUID: PodUID): Promise<RuntimePodStatus | null> {
-    return this.#looks.ask(podUID);
+  look(podUID: PodUID, made?: MadeInRuntime): Promise<RuntimePodStatus | null> {
+    return this.#looks.ask(podUID, made);
   }
 
   relist(): Promise<void> {

@@ -13,6 +13,7 @@ import { plegQuarantinedItems } from '../../shared/metrics/definitions/pleg.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { readContainerAnnotations } from './container-annotations.ts';
 import { unknownExitCode } from './lifecycle-events.ts';
+import type { KnownSince } from './look-queue.ts';
 import type { PlegRuntime } from './pleg-runtime.ts';
 import type { ContainerItem, Item, PodRecord, SandboxItem } from './pod-record.ts';
 import type { PodRecords } from './pod-records.ts';
@@ -47,16 +48,18 @@ export class PodLooker {
   }
 
   /**
-   * Looks, posts what changed, and answers with what it saw; null when the runtime has nothing of the pod. With `beganAtMs` the lists
-   * of a relist that began then are trusted; without, the pod is listed anew. Rejects when the lists can't be had, or nobody serves.
+   * Looks, posts what changed, and answers with what it saw; null when the runtime has nothing of the pod. Where it is not known what
+   * there is of the pod, it is listed. Rejects when the lists can't be had, or nobody serves.
    */
-  async look(uid: PodUID, beganAtMs?: number): Promise<RuntimePodStatus | null> {
+  async look(uid: PodUID, known?: KnownSince): Promise<RuntimePodStatus | null> {
     const { runtime, records, clock, signal } = this.#deps;
-    const observedAtMs = beganAtMs ?? clock.monotonic();
+    const observedAtMs = known && 'listedAtMs' in known ? known.listedAtMs : clock.monotonic();
     try {
-      if (beganAtMs === undefined) {
+      if (known === undefined) {
         const { sandboxes, containers } = await runtime.listPod(uid, signal);
         records.applyPodLists(uid, sandboxes, containers, clock.monotonic());
+      } else if ('made' in known) {
+        records.applyMade(uid, known.made, clock.monotonic());
       }
       const record = records.get(uid);
       if (!record) return null;

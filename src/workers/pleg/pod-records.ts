@@ -3,6 +3,7 @@
  * Lists and looks bring news; `snapshot` shows the state of every item to the other threads. A list that began before an item's
  * newest news arrived says nothing about that item: it may have been made up before.
  */
+import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import { Container, ContainerState, PodSandbox } from '../../shared/cri/generated/cri-v1.ts';
 import { containerList, sandboxList, scanList, type ListLayout } from '../../shared/cri/list-scanner.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -131,6 +132,18 @@ export class PodRecords {
     for (const container of containers) if (!this.#containers.get(container.id)) this.#addContainer(container, nowMs);
     const listed = new Set<string>([...sandboxes, ...containers].map(({ id }) => id));
     for (const item of this.#pods.get(uid)?.items.values() ?? []) if (!listed.has(item.id)) item.final = false;
+  }
+
+  /** Takes in what was made of a pod, by its IDs alone: the look that follows asks about the rest. */
+  applyMade(uid: PodUID, { sandbox, containers }: MadeInRuntime, nowMs: number): void {
+    if (sandbox && !this.#sandboxes.get(sandbox.id)) {
+      const { id, podName: name, podNamespace: namespace } = sandbox;
+      this.#addSandbox(PodSandbox.fromPartial({ id, metadata: { uid, name, namespace } }), nowMs);
+    }
+    for (const { id, sandboxID: podSandboxId } of containers) {
+      if (this.#containers.get(id)) continue;
+      this.#addContainer(Container.fromPartial({ id, podSandboxId, metadata: {}, labels: { [podUIDLabel]: uid } }), nowMs);
+    }
   }
 
   /** The runtime said so of one item, in answer to a question. */

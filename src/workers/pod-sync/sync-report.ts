@@ -1,7 +1,8 @@
 /** What a task did, gathered while it runs: the result that main gets. */
-import type { ContainerBackoff, PodSyncReport, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
+import type { ContainerBackoff, MadeInRuntime, PodSyncReport, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
 import { toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { PodStatus } from '../../shared/kubernetes/api.ts';
+import type { ContainerID, SandboxID } from '../../shared/kubernetes/ids.ts';
 import { Stopped } from './line.ts';
 
 /** The failure of one action, in upstream's terms (pkg/kubelet/container SyncResult). */
@@ -23,6 +24,8 @@ export class SyncReport {
   #retryAtMs = Infinity;
   /** Something in the runtime is not as it was. */
   changedRuntime = false;
+  #sandbox: MadeInRuntime['sandbox'];
+  #containers: { id: ContainerID; sandboxID: SandboxID }[] | null = [];
 
   /** `before`: what the pod's containers wait for, as long as this sync has not come to them. */
   constructor(before: PodStatus | null = null) {
@@ -43,6 +46,22 @@ export class SyncReport {
     this.#backoffs = [...this.#backoffs.filter(({ key }) => key !== changed.key), changed];
   }
 
+  madeSandbox(sandbox: NonNullable<MadeInRuntime['sandbox']>): void {
+    this.changedRuntime = true;
+    this.#sandbox = sandbox;
+  }
+
+  madeContainer(id: ContainerID, sandboxID: SandboxID): void {
+    this.changedRuntime = true;
+    this.#containers?.push({ id, sandboxID });
+  }
+
+  /** The runtime may have something of the pod that nobody knows of. */
+  mayHaveMadeMore(): void {
+    this.changedRuntime = true;
+    this.#containers = null;
+  }
+
   /** Wall-clock ms; the soonest counts. */
   retryAt(ms: number): void {
     this.#retryAtMs = Math.min(this.#retryAtMs, ms);
@@ -59,7 +78,10 @@ export class SyncReport {
     if (err instanceof Stopped) return { outcome: 'stopped', ...report };
     if (err !== undefined) return { outcome: 'failed', failure: toFailure(err, reason), ...report };
     const failure = aggregate(this.#failures);
-    return failure ? { outcome: 'failed', failure, ...report } : { outcome: 'synced', ...report };
+    if (failure) return { outcome: 'failed', failure, ...report };
+    if (!this.changedRuntime || !this.#containers) return { outcome: 'synced', ...report };
+    const made = { ...(this.#sandbox && { sandbox: this.#sandbox }), containers: this.#containers };
+    return { outcome: 'synced', ...report, made };
   }
 }
 

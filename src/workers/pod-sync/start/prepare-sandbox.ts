@@ -49,12 +49,12 @@ export async function prepareSandbox(
     }
     for (const { reason, message } of warnings) events.onPod('Warning', reason, message);
     const id = await createSandbox(context, pod, config);
-    report.changedRuntime = true;
+    report.madeSandbox({ id, podName: about.name, podNamespace: about.namespace });
     const podIPs = pod.spec.hostNetwork ? podIPsOf(status, apiStatus) : await sandboxIPs(context, id, report);
     return podIPs && { id, config, podIPs, host };
   } catch (err) {
     // It may be there even so: the runtime may have failed after it was made.
-    if (create) report.changedRuntime = true;
+    if (create) report.mayHaveMadeMore();
     line.signal.throwIfAborted();
     if (isCgroupFailure(err)) throw err;
     if (endsEarly(context, err, report)) return undefined;

@@ -20,7 +20,7 @@ const retryMs = 1000;
 export function endsEarly({ clock, logger }: TaskContext, err: unknown, report: SyncReport): boolean {
   if (!(err instanceof StaleStatus)) return false;
   logger.info({ why: err.message }, 'sync ends early');
-  report.changedRuntime = true;
+  report.mayHaveMadeMore();
   report.retryAt(clock.now() + retryMs);
   return true;
 }

@@ -38,9 +38,9 @@ export interface StartRequest {
 
 /**
  * Rejects with KubeletError, whose reason is what the container then waits for (ErrImagePull, CreateContainerConfigError, RunContainerError,
- * …), with StaleStatus, or with Stopped. `onChange` is called as soon as the runtime has something of it.
+ * …), with StaleStatus, or with Stopped. `onMade` is called as soon as the runtime has something of it.
  */
-export async function startContainer(context: TaskContext, request: StartRequest, onChange: () => void): Promise<void> {
+export async function startContainer(context: TaskContext, request: StartRequest, onMade: (id: ContainerID) => void): Promise<void> {
   const { container, sandboxID, sandboxConfig } = request;
   const imageRef = await ensureImage(context, request, { image: container.image ?? '', pullPolicy: container.imagePullPolicy });
   const imageVolumes = await ensureImageVolumes(context, request);
@@ -49,7 +49,7 @@ export async function startContainer(context: TaskContext, request: StartRequest
   });
   context.line.signal.throwIfAborted();
   const { id, started } = await context.line.withPermit('container', () =>
-    createAndStart(context, { sandboxID, config, sandboxConfig, name: container.name, imageVolumes: imageVolumes.size }, onChange),
+    createAndStart(context, { sandboxID, config, sandboxConfig, name: container.name, imageVolumes: imageVolumes.size }, onMade),
   );
   if (!started) return;
   await linkContainerLog(context, request, config, id);
@@ -144,7 +144,7 @@ interface Creation {
 async function createAndStart(
   context: TaskContext,
   creation: Creation,
-  onChange: () => void,
+  onMade: (id: ContainerID) => void,
 ): Promise<{ id: ContainerID; started: boolean }> {
   const { runtime, events } = context;
   const { name, imageVolumes } = creation;
@@ -153,7 +153,7 @@ async function createAndStart(
     throw failure(context, name, 'CreateContainerError', err);
   });
   countImageVolumes(imageVolumes);
-  onChange();
+  onMade(created.id);
   // A lost task has brought it this far: what it has done is not done again.
   if (created.hasRun) return { id: created.id, started: false };
   events.onContainer(name, 'Normal', 'Created', 'Container created', created.id);

@@ -75,9 +75,7 @@ async function startOne(
   startedContainers.inc({ container_type: kind });
   try {
     const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, host, pullSecrets };
-    await startContainer(context, request, () => {
-      report.changedRuntime = true;
-    });
+    await startContainer(context, request, (id) => report.madeContainer(id, sandboxID));
     return true;
   } catch (err) {
     line.signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import type { PodUID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
 import { LookQueue, slowLookMs } from '../../../../src/workers/pleg/look-queue.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
@@ -11,8 +11,9 @@ function aQueue() {
   const slow: string[] = [];
   const ends = new Map<string, () => void>();
   const queue = new LookQueue({
-    look: (uid, listedAtMs) => {
-      begun.push(listedAtMs === undefined ? uid : `${uid} listed at ${listedAtMs}`);
+    look: (uid, known) => {
+      if (known && 'made' in known) begun.push(`${uid} with ${known.made.sandbox?.id}`);
+      else begun.push(known === undefined ? uid : `${uid} listed at ${known.listedAtMs}`);
       return new Promise((resolve) => ends.set(uid, () => resolve(null)));
     },
     tellSoFar: (uid) => void slow.push(uid),
@@ -51,6 +52,18 @@ suite('the queue of looks', () => {
     end('u1');
     await settle();
     assert.deepEqual(begun, ['u1 listed at 500', 'u2', 'u1 listed at 600']);
+  });
+
+  test('a look after a sync that knows what it made need not list the pod either, unless somebody knows less', async () => {
+    const { queue, begun } = aQueue();
+    const made = { sandbox: { id: 's1' as SandboxID, podName: 'p', podNamespace: 'n' }, containers: [] };
+    void queue.ask(uid(1), made);
+    void queue.ask(uid(2), made);
+    void queue.ask(uid(2));
+    void queue.ask(uid(3), made);
+    void queue.inspect(uid(3), 500);
+    await settle();
+    assert.deepEqual(begun, ['u1 with s1', 'u2', 'u3']);
   });
 
   test('knows of which looks main was not told', async () => {

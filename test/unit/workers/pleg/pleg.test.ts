@@ -5,7 +5,7 @@ import { suite, test, type TestContext } from 'node:test';
 import type { PlegMessage } from '../../../../src/shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../../../src/shared/contracts/runtime-status.ts';
 import { ContainerEventType, ContainerState } from '../../../../src/shared/cri/generated/cri-v1.ts';
-import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import type { ContainerID, PodUID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotReader, RuntimeSnapshotWriter } from '../../../../src/shared/state/runtime-snapshot.ts';
 import { Pleg } from '../../../../src/workers/pleg/pleg.ts';
 import { startPatienceMs } from '../../../../src/workers/pleg/pod-records.ts';
@@ -514,6 +514,22 @@ suite('the event stream of the runtime', () => {
     assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 1);
     await node.clock.advance(startPatienceMs);
     assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 2);
+  });
+
+  test('what a sync has just made is asked about by its IDs, without a list', async (t) => {
+    const node = aPleg(t);
+    const pleg = node.start();
+    await settle();
+    node.runtime.addPod('u1', 'app');
+    node.runtime.calls.length = 0;
+    const containers = [{ id: 'u1-app' as ContainerID, sandboxID: 'u1-s' as SandboxID }];
+    const status = await pleg.look(u1, { sandbox: { id: 'u1-s' as SandboxID, podName: 'web', podNamespace: 'default' }, containers });
+    assert.deepEqual(node.runtime.calls, ['sandboxStatus u1-s', 'containerStatus u1-app']);
+    assert.deepEqual([status?.name, status?.namespace], ['web', 'default']);
+    assert.deepEqual([status?.sandboxes[0]?.state, status?.containers[0]?.state, status?.containers[0]?.name], ['ready', 'running', 'app']);
+    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
+    await node.clock.advance(2000);
+    assert.deepEqual(node.news(), []);
   });
 
   test('a start is listed at once and looked at later; what main has of that pod is not complete meanwhile', async (t) => {

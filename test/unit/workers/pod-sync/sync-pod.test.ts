@@ -10,7 +10,11 @@ const started = ['Created spec.containers{app}: Container created', 'Started spe
 test('a new pod gets its folders, its volumes, its cgroup, a sandbox and its container, in this order', async () => {
   using bench = new SyncBench();
   const { line, result } = await bench.synced(aPod());
-  assert.deepEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true });
+  const made = {
+    sandbox: { id: 'sandbox-1', podName: 'web', podNamespace: 'default' },
+    containers: [{ id: 'app-2', sandboxID: 'sandbox-1' }],
+  };
+  assert.deepEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, made });
   assert.deepEqual(bench.effects, ['mount volumes', 'make cgroup', 'make mounts of app']);
   assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0', 'podSandboxIPs', 'createContainer app 0', 'startContainer app']);
   assert.deepEqual(line.events.slice(-2), started);
