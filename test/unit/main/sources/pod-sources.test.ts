@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PodSources } from '../../../../src/main/sources/pod-sources.ts';
+import { FakeApi } from '../../../support/fake-api.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { aLogger } from '../../../support/logger.ts';
+import { aPod } from '../../../support/pods.ts';
+
+test('the API server is a source among the others, and is left with them', async () => {
+  const client = new FakeApi();
+  let reports = 0;
+  const sources = PodSources.start({
+    nodeName: 'n1',
+    staticPodPath: '',
+    fileCheckFrequencyMs: 20_000,
+    staticPodURL: '',
+    staticPodURLHeader: {},
+    httpCheckFrequencyMs: 20_000,
+    api: { client, nodeSynced: Promise.resolve() },
+    decode: () => Promise.reject(new Error('nothing is decoded here')),
+    onReport: () => (reports += 1),
+    onEvent: () => {},
+    clock: new FakeClock(),
+    logger: aLogger().logger,
+  });
+  assert.deepEqual(sources.sources, ['api']);
+  const watch = await client.nextWatch('/api/v1/pods');
+  assert.equal(sources.seenAllSources(), false);
+  watch.push('BOOKMARK', { metadata: { resourceVersion: '5', annotations: { 'k8s.io/initial-events-end': 'true' } } });
+  await settle();
+  watch.push('ADDED', aPod({ metadata: { resourceVersion: '6' } }));
+  await settle();
+  assert.equal(reports, 2);
+  assert.deepEqual(
+    sources.take().map(({ op, source, pods }) => [op, source, pods.length]),
+    [['ADD', 'api', 1]],
+  );
+  assert.equal(sources.seenAllSources(), true);
+  await sources.close();
+  assert.equal(watch.isOpen, false);
+});
