@@ -17,8 +17,8 @@ const deadlineMs = 10_000;
 
 export interface Reviews {
   /** Rejects when the API server gave no answer. */
-  reviewToken(token: string, audiences?: readonly string[]): Promise<TokenReviewStatus>;
-  reviewAccess(spec: SubjectAccessReviewSpec): Promise<SubjectAccessReviewStatus>;
+  readonly reviewToken: (token: string, audiences?: readonly string[]) => Promise<TokenReviewStatus>;
+  readonly reviewAccess: (spec: SubjectAccessReviewSpec) => Promise<SubjectAccessReviewStatus>;
 }
 
 export function createReviews(client: ApiClient, clock: Clock, random: () => number = Math.random): Reviews {

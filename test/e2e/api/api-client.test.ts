@@ -1,0 +1,129 @@
+/** The API client as a node's, against a real API server: what it may do, what it is refused, and a server that goes and comes back. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { apiPath, type ApiClient } from '../../../src/main/api/api-client.ts';
+import { createApiClient, type ApiConnection } from '../../../src/main/api/create-api-client.ts';
+import { createReviews } from '../../../src/main/api/reviews.ts';
+import { systemClock } from '../../../src/shared/time/clock.ts';
+import { privateCluster, type TestCluster } from '../../support/control-plane.ts';
+import { aLogger } from '../../support/logger.ts';
+import type { Afterwards } from '../../support/simulated-runtime.ts';
+
+interface Named {
+  readonly metadata: { readonly name: string; readonly resourceVersion: string; readonly annotations?: Readonly<Record<string, string>> };
+}
+
+const nodeName = 'node-a';
+const nodePath = apiPath('api', 'v1', 'nodes', nodeName);
+const podsPath = apiPath('api', 'v1', 'pods');
+const fieldSelector = `spec.nodeName=${nodeName}`;
+
+async function aNodeClient(t: Afterwards, cluster: TestCluster): Promise<ApiConnection> {
+  const connection = await createApiClient({
+    kubeconfigPath: cluster.controlPlane.kubeletKubeconfig(nodeName),
+    kubeAPIQPS: 50,
+    kubeAPIBurst: 100,
+    eventRecordQPS: 50,
+    eventBurst: 100,
+    nodeStatusUpdateFrequencyMs: 10_000,
+    nodeLeaseDurationMs: 40_000,
+    clock: systemClock,
+    logger: aLogger().logger,
+  });
+  t.after(() => connection.close());
+  return connection;
+}
+
+const putNode = (client: ApiClient) =>
+  client.call<Named>({
+    method: 'POST',
+    path: apiPath('api', 'v1', 'nodes'),
+    body: { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } },
+    trafficClass: 'node',
+  });
+
+test('a node’s client against a real API server', async (t) => {
+  const cluster = await privateCluster(t);
+  const { client, host, renewConnections } = await aNodeClient(t, cluster);
+  assert.equal(host, new URL(cluster.controlPlane.url).host);
+
+  await t.test('it makes its Node and patches its status', async () => {
+    await putNode(client);
+    const body = { metadata: { annotations: { 'example.org/kept': 'yes' } } };
+    const patched = await client.call<Named>({ method: 'PATCH', path: nodePath, patch: 'strategic', body, trafficClass: 'node' });
+    assert.equal(patched.metadata.annotations?.['example.org/kept'], 'yes');
+    await client.call({ method: 'PATCH', path: `${nodePath}/status`, patch: 'merge', body: { status: {} }, trafficClass: 'node' });
+  });
+
+  await t.test('the server’s own words come with each refusal', async () => {
+    await assert.rejects(putNode(client), { code: 409, reason: 'AlreadyExists', message: `nodes "${nodeName}" already exists` });
+    const secret = apiPath('api', 'v1', 'namespaces', 'default', 'secrets', 'x');
+    const forbidden = { code: 403, reason: 'Forbidden', message: /no relationship found between node 'node-a' and this object/ };
+    await assert.rejects(client.call({ method: 'GET', path: secret, trafficClass: 'values' }), forbidden);
+    const stale = { metadata: { resourceVersion: '1', annotations: { a: 'b' } } };
+    const patch = { method: 'PATCH', path: nodePath, patch: 'merge', body: stale, trafficClass: 'node' } as const;
+    await assert.rejects(client.call(patch), { code: 409, reason: 'Conflict' });
+  });
+
+  await t.test('it has tokens and accesses reviewed', async () => {
+    const { reviewToken, reviewAccess } = createReviews(client, systemClock);
+    const token = await cluster.serviceAccountToken('default');
+    assert.equal((await reviewToken(token)).user?.username, 'system:serviceaccount:default:default');
+    assert.notEqual((await reviewToken('no-such-token')).authenticated, true);
+    const resourceAttributes = { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'metrics', name: nodeName };
+    assert.equal((await reviewAccess({ user: 'kubernetes-admin', groups: ['system:masters'], resourceAttributes })).allowed, true);
+    assert.equal((await reviewAccess({ user: 'jane', resourceAttributes })).allowed, false);
+  });
+
+  await t.test('a watch begins with what is there, and follows', async (sub) => {
+    const namespace = await cluster.namespace(sub);
+    const signal = AbortSignal.timeout(30_000);
+    const query = {
+      fieldSelector,
+      sendInitialEvents: true,
+      resourceVersionMatch: 'NotOlderThan',
+      allowWatchBookmarks: true,
+      timeoutSeconds: 60,
+    };
+    const seen: string[] = [];
+    for await (const event of client.watch<Named>({ path: podsPath, query, trafficClass: 'pods', signal })) {
+      seen.push(`${event.type} ${event.object.metadata.name ?? ''}`.trim());
+      if (event.type === 'BOOKMARK') {
+        const pod = { metadata: { name: 'web' }, spec: { nodeName, containers: [{ name: 'c', image: 'x' }] } };
+        await cluster.api.create(`/api/v1/namespaces/${namespace}/pods`, pod);
+      } else break;
+    }
+    assert.deepEqual(seen, ['BOOKMARK', 'ADDED web']);
+  });
+
+  await t.test('calls of all classes at once, half of them after a failed heartbeat, all succeed', async () => {
+    const get = () => client.call<Named>({ method: 'GET', path: nodePath, trafficClass: 'status' });
+    const half = Array.from({ length: 40 }, get);
+    renewConnections();
+    const names = (await Promise.all([...half, ...Array.from({ length: 40 }, get)])).map(({ metadata }) => metadata.name);
+    assert.deepEqual(new Set(names), new Set([nodeName]));
+  });
+
+  await t.test('a server that stops ends watches and calls, and is found again when it is back', async () => {
+    const signal = AbortSignal.timeout(60_000);
+    const call = {
+      path: podsPath,
+      query: { fieldSelector, timeoutSeconds: 300 },
+      trafficClass: 'pods',
+      signal,
+    } as const;
+    const ended = (async () => {
+      for await (const _ of client.watch(call));
+    })().then(
+      () => 'ended',
+      (err: { code: number }) => err.code,
+    );
+    await sleep(200);
+    await cluster.controlPlane.stopApiServer();
+    assert.ok([0, 'ended'].includes(await ended));
+    await assert.rejects(client.call({ method: 'GET', path: nodePath, trafficClass: 'node' }), { code: 0, reason: 'Unreachable' });
+    await cluster.controlPlane.startApiServer();
+    assert.equal((await client.call<Named>({ method: 'GET', path: nodePath, trafficClass: 'node' })).metadata.name, nodeName);
+  });
+});
