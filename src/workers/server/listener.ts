@@ -118,7 +118,8 @@ export class Listener {
       const response = new ServerResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket as Socket);
-      response.once('finish', () => response.socket?.end());
+      // The connection is half open by nature: a client that never ends its half must not keep it.
+      response.once('finish', () => (socket as Socket).destroySoon());
       this.#handle({ request, response, upgrade: { socket, head } });
     });
   }

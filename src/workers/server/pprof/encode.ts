@@ -69,7 +69,7 @@ export function encodeProfile(root: StackNode, facts: ProfileFacts): Uint8Array 
     message(field.location, (inner) => inner.uint32(8).uint64(id).uint32(34).fork().uint32(8).uint64(id).uint32(16).int64(line).join());
     const name = text(frame.functionName === '' ? '(anonymous)' : frame.functionName);
     message(field.function, (inner) =>
-      inner.uint32(8).uint64(id).uint32(16).int64(name).uint32(24).int64(name).uint32(34).int64(text(frame.url)).uint32(40).int64(line),
+      inner.uint32(8).uint64(id).uint32(16).int64(name).uint32(24).int64(name).uint32(32).int64(text(frame.url)).uint32(40).int64(line),
     );
   }
   valueType(field.periodType, facts.periodType);

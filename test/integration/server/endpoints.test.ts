@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { request as httpsRequest } from 'node:https';
+import { aSecureServer } from '../../support/secure-server.ts';
+import { secureSettings } from '../../support/server.ts';
+
+const t = { after };
+const { handlers } = secureSettings('');
+
+const answers: { ask: [method: string, path: string]; want: [status: number, body: RegExp] }[] = [
+  { ask: ['GET', '/healthz'], want: [200, /^ok$/] },
+  { ask: ['GET', '/healthz/ping'], want: [200, /^ok$/] },
+  { ask: ['GET', '/pods'], want: [200, /PodList/] },
+  { ask: ['GET', '/pods/'], want: [200, /PodList/] },
+  { ask: ['POST', '/pods'], want: [405, /^405: Method Not Allowed$/] },
+  { ask: ['GET', '/pods/one'], want: [404, /^404: Page Not Found$/] },
+  { ask: ['GET', '/runningpods/'], want: [200, /PodList/] },
+  { ask: ['GET', '/runningpods'], want: [307, /href="\/runningpods\/"/] },
+  { ask: ['GET', '/configz'], want: [200, /^\{"kubeletconfig":\{\}\}$/] },
+  {
+    ask: ['GET', '/metrics'],
+    want: [200, /kubelet_http_requests_total\{long_running="false",method="GET",path="pods",server_type="readwrite"\} 3\n/],
+  },
+  { ask: ['GET', '/metrics/slis'], want: [200, /kubernetes_healthcheck/] },
+  { ask: ['GET', '/metrics/cadvisor'], want: [404, /^404 page not found\n$/] },
+  { ask: ['GET', '/statusz'], want: [200, /kubelet statusz\n[^]*Binary version: 1\.36\.3\n[^]*Paths: .*\/exec .*\/pods /] },
+  { ask: ['GET', '/flagz'], want: [200, /kubelet flagz\n[^]*\nv=2\n/] },
+  { ask: ['GET', '/run/ns/pod/app'], want: [405, /Method Not Allowed/] },
+  { ask: ['POST', '/run/ns/pod'], want: [404, /Page Not Found/] },
+  { ask: ['POST', '/run/ns/pod/app?cmd=id'], want: [404, /^pod does not exist$/] },
+  { ask: ['PUT', '/exec/ns/pod/app'], want: [405, /Method Not Allowed/] },
+  { ask: ['GET', '/containerLogs/ns/pod/app'], want: [404, /pod does not exist/] },
+  { ask: ['POST', '/checkpoint/ns/pod/app'], want: [404, /pod does not exist/] },
+  { ask: ['PUT', '/debug/flags/v'], want: [405, /^flags endpoint is disabled\.\n$/] },
+  { ask: ['GET', '/debug/pprof/'], want: [200, /profile\?seconds=30/] },
+  { ask: ['GET', '/debug/pprof/goroutine'], want: [404, /^Unknown profile\n$/] },
+  { ask: ['GET', '/debug/pprof/profile?seconds=-1'], want: [400, /seconds/] },
+  { ask: ['GET', '/nothing'], want: [404, /^404 page not found\n$/] },
+  { ask: ['GET', '//pods'], want: [307, /href="\/pods"/] },
+];
+test('every endpoint answers as tools expect it', async (context) => {
+  const { ask } = await aSecureServer(t);
+  for (const {
+    ask: [method, path],
+    want,
+  } of answers) {
+    await context.test(`${method} ${path} is ${want[0]}`, async () => {
+      const { status, body } = await ask(path, { method });
+      assert.equal(status, want[0], body);
+      assert.match(body, want[1]);
+    });
+  }
+});
+
+test('statusz and flagz are objects for those who ask for them', async () => {
+  const { ask } = await aSecureServer(t);
+  const accept = (version: string, as: string) => ({ headers: { Accept: `application/json;v=${version};g=config.k8s.io;as=${as}` } });
+  const statusz = JSON.parse((await ask('/statusz', accept('v1beta1', 'Statusz'))).body) as {
+    kind: string;
+    paths: string[];
+    uptimeSeconds: number;
+  };
+  assert.deepEqual([statusz.kind, statusz.paths.includes('/pods'), statusz.uptimeSeconds >= 0], ['Statusz', true, true]);
+  const old = await ask('/flagz', accept('v1alpha1', 'Flagz'));
+  assert.deepEqual(JSON.parse(old.body), {
+    kind: 'Flagz',
+    apiVersion: 'config.k8s.io/v1alpha1',
+    metadata: { name: 'kubelet' },
+    flags: { v: '2' },
+  });
+  assert.match(String(old.headers['warning']), /deprecated/);
+  assert.equal((await ask('/statusz', { headers: { Accept: 'application/json' } })).status, 406);
+});
+
+test('handlers that are switched off say so', async () => {
+  const none = await aSecureServer(t, { secure: { handlers: { ...handlers, debugging: false } } });
+  for (const path of [
+    '/run/a/b/c',
+    '/exec/a/b/c',
+    '/attach/a/b/c',
+    '/portForward/a/b',
+    '/containerLogs/a/b/c',
+    '/runningpods/',
+    '/debug/pprof/',
+    '/logs/',
+  ]) {
+    const { status, body } = await none.ask(path);
+    assert.deepEqual([path, status, body], [path, 405, 'Debug endpoints are disabled.\n']);
+  }
+  for (const path of ['/configz', '/statusz', '/flagz', '/checkpoint/a/b/c']) assert.equal((await none.ask(path)).status, 404, path);
+  assert.equal((await none.ask('/pods')).status, 200);
+  const some = await aSecureServer(t, { secure: { handlers: { ...handlers, profiling: false, systemLogs: false, statusz: false } } });
+  assert.equal((await some.ask('/debug/pprof/profile')).body, 'profiling endpoint is disabled.\n');
+  assert.equal((await some.ask('/logs/syslog')).body, 'logs endpoint is disabled.\n');
+  assert.equal((await some.ask('/statusz')).status, 404);
+});
+
+test('a profile of the main thread names its functions', async () => {
+  const { port } = await aSecureServer(t);
+  const bytes = (path: string) =>
+    new Promise<Buffer>((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      httpsRequest({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false }, (response) => {
+        response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => resolve(Buffer.concat(chunks)));
+      })
+        .on('error', reject)
+        .end();
+    });
+  const stop = new AbortController();
+  const busy = (async function burnInTheMainThread() {
+    while (!stop.signal.aborted) {
+      for (let i = 0; i < 1e6; i += 1) Math.sqrt(i);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  })();
+  const profile = gunzipSync(await bytes('/debug/pprof/profile?seconds=0.5'));
+  stop.abort();
+  await busy;
+  assert.ok(profile.includes('burnInTheMainThread'));
+  assert.ok(profile.includes('nanoseconds'));
+  const kept: object[] = [];
+  const filling = setInterval(() => kept.push(Array.from({ length: 1e4 }, (_, i) => ({ i }))), 10);
+  const heap = gunzipSync(await bytes('/debug/pprof/heap?seconds=0.5'));
+  clearInterval(filling);
+  assert.ok(heap.includes('inuse_space') && kept.length > 0);
+});

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { connect as tcpConnect, type Socket } from 'node:net';
+import { after, test } from 'node:test';
+import { connect as tlsConnect } from 'node:tls';
+import { aSecureServer } from '../../support/secure-server.ts';
+
+const t = { after };
+
+/** Writes bytes over a connection of its own, and gives back all that comes until the server ends it or falls silent. */
+function raw(port: number, bytes: string, silentMs = 300): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = tlsConnect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => socket.write(bytes, 'latin1'));
+    let answer = '';
+    let timer = setTimeout(() => {}, 0);
+    const done = () => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.on('data', (data) => {
+      answer += data.toString('latin1');
+      clearTimeout(timer);
+      timer = setTimeout(done, silentMs);
+    });
+    socket.on('end', done).on('error', done);
+  });
+}
+
+const hostile: { name: string; bytes: string; want: RegExp }[] = [
+  { name: 'garbage', bytes: '\u0000\u0001garbage\r\n\r\n', want: /^HTTP\/1\.1 400 / },
+  { name: 'no host', bytes: 'GET /pods HTTP/1.1\r\n\r\n', want: /^HTTP\/1\.1 400 / },
+  { name: 'headers without an end', bytes: `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`, want: /^(HTTP\/1\.1 431 |$)/ },
+  {
+    name: 'two lengths',
+    bytes: 'POST /pods HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcd',
+    want: /^HTTP\/1\.1 400 /,
+  },
+  {
+    name: 'a length beside chunks',
+    bytes:
+      'POST /pods HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /configz HTTP/1.1\r\nHost: a\r\n\r\n',
+    want: /^HTTP\/1\.1 400 (?![^]*kubeletconfig)/,
+  },
+  {
+    name: 'chunks that are none',
+    bytes: 'POST /pods HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\nGET /configz HTTP/1.1\r\nHost: a\r\n\r\n',
+    want: /^HTTP\/1\.1 [^]*(?<!kubeletconfig[^]*)$/,
+  },
+  {
+    name: 'a header over two lines',
+    bytes: 'GET /pods HTTP/1.1\r\nHost: a\r\nX: 1\r\n Transfer-Encoding: chunked\r\n\r\n',
+    want: /^HTTP\/1\.1 (400|200) /,
+  },
+  {
+    name: 'a request in the body of another',
+    bytes: 'POST /pods HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nGET /configz HTTP/1.1\r\nHost: a\r\n\r\n',
+    want: /^HTTP\/1\.1 405 [^]*Connection: close(?![^]*kubeletconfig)/,
+  },
+  { name: 'a target that is no path', bytes: 'GET http://[::bad/%zz?% HTTP/1.1\r\nHost: a\r\n\r\n', want: /^HTTP\/1\.1 400 / },
+  { name: 'a target with a host', bytes: 'GET http://elsewhere/pods HTTP/1.1\r\nHost: a\r\n\r\n', want: /^HTTP\/1\.1 200 [^]*PodList/ },
+  { name: 'the host itself', bytes: 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', want: /^HTTP\/1\.1 400 / },
+  { name: 'a tunnel', bytes: 'CONNECT 10.0.0.1:443 HTTP/1.1\r\nHost: a\r\n\r\n', want: /^(HTTP\/1\.1 4\d\d|$)/ },
+  {
+    name: 'another protocol where there is none',
+    bytes: 'GET /pods HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
+    want: /^HTTP\/1\.1 200 [^]*PodList/,
+  },
+  {
+    name: 'a stream of a pod that is not there',
+    bytes: 'POST /exec/ns/pod/app?command=sh&output=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n',
+    want: /^HTTP\/1\.1 404 [^]*pod does not exist/,
+  },
+];
+test('whatever clients write gets an answer or an end, and the server lives on', async (context) => {
+  const { port, ask, lines } = await aSecureServer(t);
+  for (const { name, bytes, want } of hostile) {
+    await context.test(name, async () => assert.match(await raw(port, bytes), want));
+  }
+  assert.equal((await ask('/healthz')).status, 200);
+  assert.ok(!lines.some(({ msg }) => /died|exited/.test(msg)));
+});
+
+test('a path that hides where it leads is refused, in every parameter', async () => {
+  const { ask } = await aSecureServer(t);
+  const tricks = ['%2e%2e', '..%2f..%2fetc', '%2e', 'a%2f%2fb', 'a%00b', '%zz', '%ff%fe'];
+  for (const trick of tricks) {
+    for (const path of [
+      `/containerLogs/${trick}/pod/app`,
+      `/containerLogs/ns/${trick}/app`,
+      `/containerLogs/ns/pod/${trick}`,
+      `/exec/ns/pod/${trick}/app`,
+      `/logs/${trick}`,
+      `/healthz/${trick}`,
+      `/debug/pprof/${trick}`,
+    ]) {
+      const { status } = await ask(path);
+      assert.equal(status, 400, path);
+    }
+  }
+  for (const path of ['/containerLogs/ns/../../etc/passwd', '/logs/../../etc/passwd', '/./pods']) {
+    const { status, headers } = await ask(path);
+    assert.equal(status, 307, path);
+    assert.ok(!String(headers.location).includes('..'));
+  }
+});
+
+test('what is authorized is what is served', async () => {
+  const asked: string[] = [];
+  const { ask } = await aSecureServer(t, {
+    secure: { authorization: { authorizedTTLMs: 0, unauthorizedTTLMs: 0 } },
+    upcalls: {
+      reviewAccess: async ({ resourceAttributes }) => {
+        asked.push(resourceAttributes.subresource);
+        return { allowed: resourceAttributes.subresource === 'metrics' };
+      },
+    },
+  });
+  for (const path of [
+    '/%65xec/ns/pod/app',
+    '/metrics%2f..%2fexec/ns/pod/app',
+    '/metrics/../exec/ns/pod/app',
+    '/Metrics',
+    '/metrics%3f/../pods',
+  ]) {
+    assert.ok((await ask(path)).status >= 300, path);
+  }
+  assert.deepEqual(asked, ['proxy']);
+});
+
+test('two hundred clients are served at once', async () => {
+  const { ask } = await aSecureServer(t);
+  const answers = await Promise.all(Array.from({ length: 200 }, () => ask('/pods')));
+  assert.ok(answers.every(({ status }) => status === 200));
+});
+
+test('clients that begin and never end cost a connection for ten seconds, and nobody else anything', async () => {
+  const { port, ask } = await aSecureServer(t);
+  const ended = (socket: Socket) => new Promise<number>((resolve) => socket.on('error', () => {}).once('close', () => resolve(Date.now())));
+  const began = Date.now();
+  const silent = Array.from({ length: 20 }, () => tcpConnect(port, '127.0.0.1'));
+  const slow = Array.from({ length: 20 }, () =>
+    tlsConnect({ port, host: '127.0.0.1', rejectUnauthorized: false }, function (this: Socket) {
+      this.write('GET /pods HTTP/1.1\r\nHost: a\r\nX-Slow: ');
+    }),
+  );
+  for (const socket of slow) socket.resume();
+  const drip = setInterval(() => slow.forEach((socket) => socket.writable && socket.write('x')), 500);
+  const all = Promise.all([...silent, ...slow].map(ended));
+  assert.equal((await ask('/pods')).status, 200);
+  const last = Math.max(...(await all)) - began;
+  clearInterval(drip);
+  // Node looks each five seconds.
+  assert.ok(last < 17_000, String(last));
+  assert.equal((await ask('/pods')).status, 200);
+});

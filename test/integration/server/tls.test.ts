@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { TestAuthority } from '../../support/certificates.ts';
+import { aSecureServer } from '../../support/secure-server.ts';
+import { secureSettings } from '../../support/server.ts';
+
+const t = { after };
+
+function shake(
+  port: number,
+  options: ConnectionOptions = {},
+): Promise<{ cn: string; protocol: string | null; cipher: string; authorized: boolean }> {
+  return new Promise((resolve, reject) => {
+    const socket: TLSSocket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options }, () => {
+      const { CN } = socket.getPeerCertificate().subject;
+      resolve({ cn: String(CN), protocol: socket.getProtocol(), cipher: socket.getCipher().name, authorized: socket.authorized });
+      socket.destroy();
+    });
+    socket.on('error', reject);
+  });
+}
+
+test('without a certificate of its own the kubelet makes one, that a client can verify, and keeps it over restarts', async () => {
+  const { port, folder, server } = await aSecureServer(t);
+  const file = readFileSync(join(folder, 'kubelet.crt'), 'utf8');
+  const [leaf = '', ca = ''] = file.match(/-----BEGIN[^]+?-----END CERTIFICATE-----\n/g) ?? [];
+  assert.equal(new X509Certificate(leaf).subjectAltName, 'DNS:node-1');
+  assert.equal(statSync(join(folder, 'kubelet.key')).mode & 0o777, 0o600);
+  assert.equal((await shake(port, { ca, servername: 'node-1' })).authorized, true);
+  assert.equal((await shake(port, { ca, servername: 'node-2' })).authorized, false);
+  await server.thread.kill();
+  const again = (await server.addresses()).secure!.port;
+  assert.equal((await shake(again, { ca, servername: 'node-1' })).authorized, true);
+  assert.equal(readFileSync(join(folder, 'kubelet.crt'), 'utf8'), file);
+});
+
+test('a renewed certificate is taken by the next connection, half of a new pair is not, and no connection is lost', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pair-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const authority = new TestAuthority('ca');
+  const put = (name: string) => {
+    const { cert, key } = authority.issue({ commonName: name });
+    writeFileSync(join(folder, 'tls.key'), key);
+    writeFileSync(join(folder, 'tls.crt'), cert);
+  };
+  put('first');
+  const tls = { ...secureSettings('').tls, certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), selfSignedFor: null };
+  const { port, ask } = await aSecureServer(t, { secure: { tls } });
+  assert.equal((await shake(port)).cn, 'first');
+  put('second');
+  while ((await shake(port)).cn !== 'second') await new Promise((resolve) => setTimeout(resolve, 20));
+  writeFileSync(join(folder, 'tls.crt'), authority.issue({ commonName: 'third' }).cert);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal((await shake(port)).cn, 'second');
+  put('fourth');
+  while ((await shake(port)).cn !== 'fourth') await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal((await ask('/healthz')).status, 200);
+});
+
+test('with a certificate from the cluster no handshake succeeds before it is there, and one that died takes it along', async () => {
+  const tls = { ...secureSettings('').tls, certFile: '', keyFile: '', selfSignedFor: null };
+  const { port, server } = await aSecureServer(t, { secure: { tls } });
+  await assert.rejects(shake(port));
+  const authority = new TestAuthority('ca');
+  await server.setServingCertificate(authority.issue({ commonName: 'system:node:node-1' }));
+  assert.equal((await shake(port)).cn, 'system:node:node-1');
+  await server.thread.kill();
+  assert.equal((await shake((await server.addresses()).secure!.port)).cn, 'system:node:node-1');
+});
+
+test('versions, cipher suites and groups are as they were set', async () => {
+  const { tls } = secureSettings('');
+  const of = async (over: Partial<typeof tls>) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tls-'));
+    after(() => rmSync(folder, { recursive: true }));
+    const files = { certFile: join(folder, 'kubelet.crt'), keyFile: join(folder, 'kubelet.key') };
+    return (await aSecureServer(t, { secure: { tls: { ...tls, ...files, ...over } } })).port;
+  };
+  const usual = await of({});
+  assert.equal((await shake(usual)).protocol, 'TLSv1.3');
+  assert.equal((await shake(usual, { maxVersion: 'TLSv1.2' })).protocol, 'TLSv1.2');
+  await assert.rejects(shake(usual, { maxVersion: 'TLSv1.1', minVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }));
+  const newest = await of({ minVersion: 'TLSv1.3' });
+  await assert.rejects(shake(newest, { maxVersion: 'TLSv1.2' }));
+  const oldest = await of({ minVersion: 'TLSv1' });
+  const old = await shake(oldest, { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' });
+  assert.equal(old.protocol, 'TLSv1');
+  const chosen = await of({ ciphers: 'TLS_AES_128_GCM_SHA256:ECDHE-ECDSA-AES256-GCM-SHA384', curves: 'P-384' });
+  assert.equal((await shake(chosen, { maxVersion: 'TLSv1.2' })).cipher, 'ECDHE-ECDSA-AES256-GCM-SHA384');
+  await assert.rejects(shake(chosen, { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }));
+  await assert.rejects(shake(chosen, { ecdhCurve: 'P-256' }));
+});

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runningPodListJson } from '../../../../src/main/pods/running-pod-list.ts';
+import type { RuntimePodStatus } from '../../../../src/shared/contracts/runtime-status.ts';
+
+const pod = (name: string, sandbox: 'ready' | 'notReady', containers: Record<string, 'running' | 'exited'>) =>
+  ({
+    podUID: `uid-${name}`,
+    name,
+    namespace: 'default',
+    sandboxes: [{ state: sandbox }],
+    containers: Object.entries(containers).map(([container, state]) => ({ name: container, state, image: `${container}:1` })),
+  }) as unknown as RuntimePodStatus;
+
+test('pods are listed as the runtime runs them, with the containers that run', () => {
+  const list = JSON.parse(
+    runningPodListJson([pod('a', 'ready', { app: 'running', done: 'exited' }), pod('b', 'notReady', { app: 'exited' })]),
+  ) as {
+    items: unknown[];
+  };
+  assert.deepEqual(list.items, [
+    {
+      metadata: { name: 'a', namespace: 'default', uid: 'uid-a' },
+      spec: { containers: [{ name: 'app', image: 'app:1', resources: {} }] },
+      status: {},
+    },
+  ]);
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bearerToken, webSocketToken, withoutToken } from '../../../../../src/workers/server/auth/bearer-token.ts';
+import { verdictOnCertificate, type PeerFacts } from '../../../../../src/workers/server/auth/client-certificate.ts';
+import { ExpiringCache } from '../../../../../src/workers/server/auth/expiring-cache.ts';
+import { anonymous, withAuthenticatedGroup } from '../../../../../src/workers/server/auth/user.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+
+const headers: [header: string | undefined, token: string | null][] = [
+  [undefined, null],
+  ['', null],
+  ['Bearer abc', 'abc'],
+  ['  bearer abc def', 'abc'],
+  ['Bearer  abc', null],
+  ['Bearer', null],
+  ['Basic abc', null],
+];
+for (const [header, token] of headers) {
+  test(`the Authorization header ${JSON.stringify(header)} carries ${token ?? 'no token'}`, () => assert.equal(bearerToken(header), token));
+}
+
+const encoded = (token: string) => `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
+const webSocket = { upgrade: 'WebSocket', connection: 'keep-alive, Upgrade' };
+const protocols: { name: string; protocols: string; want: object | null }[] = [
+  { name: 'a token among protocols is taken', protocols: `v5.channel.k8s.io, ${encoded('abc')}`, want: { token: 'abc' } },
+  { name: 'protocols alone are none', protocols: 'v5.channel.k8s.io', want: null },
+  { name: 'an empty token is none', protocols: `v5.channel.k8s.io,${encoded('')}`, want: null },
+  { name: 'a token needs a protocol beside it', protocols: encoded('abc'), want: { fault: 'missing additional subprotocol' } },
+  {
+    name: 'two tokens are refused',
+    protocols: `a,${encoded('b')},${encoded('c')}`,
+    want: { fault: 'multiple base64.bearer.authorization tokens specified' },
+  },
+  {
+    name: 'what is no base64 is refused',
+    protocols: `a,${encoded('b')}=`,
+    want: { fault: 'invalid base64.bearer.authorization token encoding' },
+  },
+];
+for (const { name, protocols: given, want } of protocols) {
+  test(`in a WebSocket ${name}`, () => assert.deepEqual(webSocketToken({ ...webSocket, protocols: given }), want));
+}
+test('only a WebSocket carries its token among the protocols, and it is not handed on', () => {
+  assert.equal(webSocketToken({ protocols: `a,${encoded('abc')}` }), null);
+  assert.equal(withoutToken(`a, ${encoded('abc')} ,b`), 'a,b');
+});
+
+const now = Date.parse('2026-06-01T00:00:00Z');
+const subject = { CN: 'jane', O: ['dev', 'ops'] };
+const peer = (over: Partial<PeerFacts> & { subject?: PeerFacts['certificate']['subject'] } = {}): PeerFacts => ({
+  fault: '',
+  generation: 3,
+  ...over,
+  certificate: {
+    valid_from: 'May 31 00:00:00 2026 GMT',
+    valid_to: 'Jun  2 00:00:00 2026 GMT',
+    serialNumber: '0A',
+    fingerprint256: 'AB:CD',
+    subject: over.subject ?? subject,
+  },
+});
+const certificates: { name: string; peer: PeerFacts; generation?: number; nowMs?: number; want: string }[] = [
+  { name: 'names a user and groups', peer: peer(), want: 'user jane dev,ops ' },
+  { name: 'of one group', peer: peer({ subject: { CN: 'jane', O: 'dev' } }), want: 'user jane dev ' },
+  { name: 'with many names goes by the last', peer: peer({ subject: { CN: ['a', 'b'] } }), want: 'user b  ' },
+  { name: 'may have a UID', peer: peer({ subject: { CN: 'a', '1.3.6.1.4.1.57683.2': 'u1' } }), want: 'user a  u1' },
+  { name: 'with two UIDs is refused', peer: peer({ subject: { CN: 'a', '1.3.6.1.4.1.57683.2': ['u1', 'u2'] } }), want: 'error' },
+  { name: 'without a name says nothing', peer: peer({ subject: { O: 'dev' } }), want: 'none' },
+  { name: 'that was not verified is refused', peer: peer({ fault: 'CERT_SIGNATURE_FAILURE' }), want: 'error' },
+  { name: 'verified against authorities that are gone is refused', peer: peer({ generation: 2 }), want: 'error' },
+  { name: 'says nothing where no authorities are known', peer: peer({ generation: 0 }), generation: 0, want: 'none' },
+  { name: 'that expired while the connection lived is refused', peer: peer(), nowMs: now + 2 * 86_400_000, want: 'error' },
+  { name: 'that is not there says nothing', peer: { certificate: {}, fault: 'x', generation: 3 }, want: 'none' },
+];
+for (const { name, peer: facts, generation = 3, nowMs = now, want } of certificates) {
+  test(`a certificate ${name}`, () => {
+    const verdict = verdictOnCertificate(facts, generation, nowMs);
+    const got = verdict.type === 'user' ? `user ${verdict.user.name} ${verdict.user.groups.join()} ${verdict.user.uid}` : verdict.type;
+    assert.equal(got, want);
+  });
+}
+
+test('whoever is known is in the group of those who are; a guest is not', () => {
+  const user = { name: 'jane', uid: '', groups: ['dev'], extra: {} };
+  assert.deepEqual(withAuthenticatedGroup(user).groups, ['dev', 'system:authenticated']);
+  const already = { ...user, groups: ['system:authenticated'] };
+  assert.equal(withAuthenticatedGroup(already), already);
+  assert.equal(withAuthenticatedGroup(anonymous), anonymous);
+});
+
+test('an answer is kept for its time, and the least asked for goes when there are too many', async () => {
+  const clock = new FakeClock();
+  const cache = new ExpiringCache<number>(clock, 2);
+  cache.set('a', 1, 1000);
+  cache.set('b', 2, 5000);
+  cache.set('never', 3, 0);
+  assert.deepEqual([cache.get('a'), cache.get('never'), cache.size], [1, undefined, 2]);
+  cache.set('c', 3, 5000);
+  assert.deepEqual([cache.get('a'), cache.get('b'), cache.get('c')], [1, undefined, 3]);
+  await clock.advance(1000);
+  assert.deepEqual([cache.get('a'), cache.get('c')], [undefined, 3]);
+});

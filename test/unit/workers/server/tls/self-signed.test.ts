@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
+import { test } from 'node:test';
+import * as der from '../../../../../src/workers/server/tls/der.ts';
+import { selfSignedCertificate } from '../../../../../src/workers/server/tls/self-signed.ts';
+
+const hosts: [host: string, names: string][] = [
+  ['node-1.example', 'DNS:node-1.example'],
+  ['192.0.2.10', 'IP Address:192.0.2.10'],
+  ['2001:db8::7', 'IP Address:2001:DB8:0:0:0:0:0:7'],
+  ['::ffff:192.0.2.1', 'IP Address:0:0:0:0:0:FFFF:C000:201'],
+];
+for (const [host, names] of hosts) {
+  test(`a certificate for ${host} is one that its own authority has signed`, () => {
+    const nowMs = Date.parse('2026-03-01T12:00:00Z');
+    const { cert, key } = selfSignedCertificate(host, nowMs);
+    const [leaf, ca] = (cert.match(/-----BEGIN[^]+?-----END CERTIFICATE-----/g) ?? []).map((pem) => new X509Certificate(pem)) as [
+      X509Certificate,
+      X509Certificate,
+    ];
+    assert.equal(leaf.subjectAltName, names);
+    assert.ok(leaf.verify(ca.publicKey) && leaf.checkIssued(ca) && ca.verify(ca.publicKey));
+    assert.deepEqual([leaf.ca, ca.ca], [false, true]);
+    assert.deepEqual([leaf.validFrom, leaf.validTo], ['Mar  1 11:00:00 2026 GMT', 'Mar  1 11:00:00 2027 GMT']);
+    assert.ok(createPublicKey(createPrivateKey(key)).equals(leaf.publicKey));
+  });
+}
+
+const encodings: [name: string, bytes: Buffer, hex: string][] = [
+  ['zero', der.integer(0n), '020100'],
+  ['a number whose first bit is set', der.integer(128n), '02020080'],
+  ['an OID with large arcs', der.oid('1.2.840.113549'), '06062a864886f70d'],
+  ['a long string', der.octets(Buffer.alloc(300)).subarray(0, 4), '0482012c'],
+  ['a time of this half of the century', der.time(Date.parse('2049-12-31T23:59:59.9Z')), '170d3439313233313233353935395a'],
+  ['a time after it', der.time(Date.parse('2050-01-01T00:00:00Z')), '180f32303530303130313030303030305a'],
+  ['bits', der.bits(Buffer.from([0xa0]), 5), '030205a0'],
+];
+for (const [name, bytes, hex] of encodings) test(`${name} is written as DER has it`, () => assert.equal(bytes.toString('hex'), hex));

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formFor } from '../../../../../src/workers/server/zpages/negotiate.ts';
+
+const cases: [accept: string | undefined, want: object][] = [
+  [undefined, { type: 'text' }],
+  [' ', { type: 'text' }],
+  ['*/*', { type: 'text' }],
+  ['text/html, text/plain;q=0.5', { type: 'text' }],
+  ['application/json', { type: 'none' }],
+  ['application/json;v=v1beta1;g=config.k8s.io;as=Statusz', { type: 'json', version: 'v1beta1' }],
+  ['application/yaml; g=config.k8s.io; v=v1alpha1; as=Statusz', { type: 'yaml', version: 'v1alpha1' }],
+  ['application/json;v=v1beta1;g=config.k8s.io;as=Flagz', { type: 'none' }],
+  ['application/json;v=v2;g=config.k8s.io;as=Statusz,text/*', { type: 'text' }],
+];
+for (const [accept, want] of cases) {
+  test(`who accepts ${accept} gets ${JSON.stringify(want)}`, () => assert.deepEqual(formFor(accept, 'Statusz'), want));
+}
