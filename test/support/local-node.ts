@@ -52,7 +52,7 @@ export interface NodeWorld {
 
 export async function aLocalNode(changes: Partial<LocalNodeOptions> = {}): Promise<{ local: LocalNode; world: NodeWorld }> {
   const world: NodeWorld = { problems: [], network: null, unreadable: false };
-  const local = await LocalNode.start({
+  const local = LocalNode.start({
     nodeName: 'n1',
     config: {
       port: 10250,
@@ -77,5 +77,6 @@ export async function aLocalNode(changes: Partial<LocalNodeOptions> = {}): Promi
     logger: aLogger().logger,
     ...changes,
   });
+  await local.untilKnown();
   return { local, world };
 }

@@ -62,13 +62,16 @@ export interface LocalNodeOptions {
 const imagesMaxAgeMs = 30_000;
 /** The first status waits so long for the images at most: one more write of the status is dear, but not so dear. */
 const firstImagesDeadlineMs = 2000;
+const noNetwork: HostNetwork = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
 const noPressure: Pressures = { memory: false, disk: false, pid: false };
 
 export class LocalNode {
   readonly #options: LocalNodeOptions;
   readonly #nodeIPs: NodeIPs['ips'];
   readonly #readNetwork: () => Promise<HostNetwork>;
-  #network: HostNetwork = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
+  #known: Promise<void> = Promise.resolve();
+  /** Null: not looked at yet. */
+  #network: HostNetwork | null = null;
   #images: readonly ImageFacts[] | null = null;
   #imagesListedAtMs = -Infinity;
   #listing: Promise<void> | null = null;
@@ -83,9 +86,9 @@ export class LocalNode {
     this.#readNetwork = options.readNetwork ?? (() => reader.read());
   }
 
-  /** Rejects when `--node-ip` can't be. */
-  static async start(options: LocalNodeOptions): Promise<LocalNode> {
-    const { flags, logger, nodeName, clock } = options;
+  /** Begins to look at the host. Throws when `--node-ip` can't be. */
+  static start(options: LocalNodeOptions): LocalNode {
+    const { flags, logger, nodeName } = options;
     const { ips, invalid } = parseNodeIPs(flags.nodeIP);
     if (invalid.length > 0) logger.info({ nodeIPs: invalid }, 'Could not parse some node IP(s), ignoring them');
     const defaults = defaultLabels(nodeName);
@@ -93,12 +96,13 @@ export class LocalNode {
       if (Object.hasOwn(defaults, label)) logger.info({ label, value, default: defaults[label] }, 'The node label overwrites the default');
     }
     const node = new LocalNode(options, ips);
-    await node.refresh();
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.after(firstImagesDeadlineMs, resolve);
-    await Promise.race([node.#listing, late]);
-    cancel();
+    node.#known = node.#lookFirst();
     return node;
+  }
+
+  /** Its addresses are found out, and its images, if that did not take too long. Before, the Node has all else. */
+  untilKnown(): Promise<void> {
+    return this.#known;
   }
 
   get nodeName(): string {
@@ -137,7 +141,7 @@ export class LocalNode {
       hostname: nodeName,
       nodeIPs: this.#nodeIPs,
       externalCloudProvider: this.#hasExternalCloud,
-      network: this.#network,
+      network: this.#network ?? noNetwork,
       machine,
       resources: { ...config, evictionHard },
       runtime: runtimeState.facts,
@@ -155,12 +159,20 @@ export class LocalNode {
       volumesInUse: volumesInUse?.() ?? null,
       declaredFeatures: declaredFeatures(featureGates),
     });
-    this.#tell(computed.failures);
+    if (this.#network) this.#tell(computed.failures);
     return computed;
   }
 
   get #hasExternalCloud(): boolean {
     return this.#options.flags.cloudProvider === 'external';
+  }
+
+  async #lookFirst(): Promise<void> {
+    await this.refresh();
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.after(firstImagesDeadlineMs, resolve);
+    await Promise.race([this.#listing, late]);
+    cancel();
   }
 
   async #listImages(): Promise<void> {

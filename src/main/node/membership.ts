@@ -146,7 +146,8 @@ export class NodeMembership {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { config, logger } = this.#options;
+    const { config, local, logger } = this.#options;
+    await local.untilKnown();
     while (!signal.aborted) {
       try {
         if (this.#needsRegistration) await this.#register(signal);
