@@ -58,7 +58,7 @@ export async function aStreamingServer(options: Options = {}) {
     calls.push({ method, request });
     return (await options.call?.(method, request)) ?? { url };
   };
-  const { logger, lines } = aLogger();
+  const { logger } = aLogger();
   const streaming = createStreaming({
     resolveContainer: async (query) => {
       queries.push(query);
@@ -74,6 +74,7 @@ export async function aStreamingServer(options: Options = {}) {
     logger,
   });
 
+  let underWay = 0;
   const route = (request: IncomingMessage, response: ServerResponse, upgrade: StreamRequest['upgrade']) => {
     const { pathname, searchParams: query } = new URL(request.url!, 'http://server');
     const [, verb, namespace = '', pod = '', container = ''] = pathname.split('/');
@@ -84,14 +85,19 @@ export async function aStreamingServer(options: Options = {}) {
     if (verb === 'portForward') return streaming.portForward(stream, { namespace, pod });
     return verb === 'run' ? streaming.run(request, response, target, query) : streaming.checkpoint(request, response, target, query);
   };
-  const server = createServer((request, response) => void route(request, response, null));
+  const track = async (serving: Promise<void>) => {
+    underWay += 1;
+    await serving;
+    underWay -= 1;
+  };
+  const server = createServer((request, response) => void track(route(request, response, null)));
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     sockets.add(socket.on('error', () => {}).on('close', () => sockets.delete(socket)));
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
-    response.once('finish', () => response.socket?.end());
-    void route(request, response, { socket, head });
+    response.once('finish', () => socket.destroySoon());
+    void track(route(request, response, { socket, head }));
   });
   const port = await listen(server);
   after(() => {
@@ -117,5 +123,15 @@ export async function aStreamingServer(options: Options = {}) {
     socket.write([`${method} ${target} HTTP/1.1`, 'Host: node', ...head, '', body].join('\r\n'));
     return { socket, state };
   };
-  return { port, open, calls, queries, requests, lines, streaming, sockets, url: `http://127.0.0.1:${port}` };
+  return {
+    open,
+    calls,
+    queries,
+    requests,
+    streaming,
+    sockets,
+    url: `http://127.0.0.1:${port}`,
+    /** Requests that are not done with. */
+    underWay: () => underWay,
+  };
 }

@@ -177,7 +177,7 @@ test('a URL that leads nowhere is named', async () => {
 
 test('what the runtime says last arrives before the end', async () => {
   const size = 5_000_000;
-  const { open, sockets } = await aStreamingServer({ onStream: (socket) => void socket.end(Buffer.alloc(size, 'x')) });
+  const { open, sockets, underWay } = await aStreamingServer({ onStream: (socket) => void socket.end(Buffer.alloc(size, 'x')) });
   const { socket, state } = open(exec, spdy);
   socket.pause();
   await sleep(100);
@@ -185,12 +185,12 @@ test('what the runtime says last arrives before the end', async () => {
   await until('the end', () => state.ended);
   assert.ok(state.bytes > size, String(state.bytes));
   socket.end();
-  await until('no connection left', () => sockets.size === 0);
+  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
 });
 
 test('a client that has said all still hears the answer', async () => {
   let heard = '';
-  const { open, sockets } = await aStreamingServer({
+  const { open, sockets, underWay } = await aStreamingServer({
     onStream: (socket) => {
       socket.on('data', (data) => (heard += data.toString()));
       socket.on('end', () => socket.end(`heard ${heard}`));
@@ -200,31 +200,43 @@ test('a client that has said all still hears the answer', async () => {
   await until('the answer', () => state.text.startsWith('HTTP/1.1 101 '));
   socket.end('all of it');
   await until('the answer', () => state.text.endsWith('heard all of it'));
-  await until('no connection left', () => sockets.size === 0);
+  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
 });
 
 test('a client that goes takes its connection to the runtime with it', async () => {
-  const { open, sockets } = await aStreamingServer({ onStream: (socket) => void socket.resume().on('end', () => socket.end()) });
+  const { open, sockets, underWay } = await aStreamingServer({ onStream: (socket) => void socket.resume().on('end', () => socket.end()) });
   const { socket, state } = open(exec, spdy);
   await until('the answer', () => state.text.startsWith('HTTP/1.1 101 '));
   socket.resetAndDestroy();
-  await until('no connection left', () => sockets.size === 0);
+  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
 });
 
 test('a client that goes while the runtime is asked leaves nothing behind', async () => {
   const asked = Promise.withResolvers<object>();
-  const { open, sockets, calls, requests } = await aStreamingServer({ call: () => asked.promise });
+  const { open, sockets, calls, requests, underWay } = await aStreamingServer({ call: () => asked.promise });
   const { socket } = open(exec, spdy);
   await until('the call', () => calls.length === 1);
   socket.destroy();
   await until('no connection left', () => sockets.size === 0);
   asked.resolve({ url: 'http://127.0.0.1:1/' });
-  await sleep(20);
+  await until('nothing is under way', () => underWay() === 0);
   assert.equal(requests.length, 0);
 });
 
+test('a client that goes while the stream is asked for leaves nothing behind', async () => {
+  const asked = Promise.withResolvers<Socket>();
+  const { open, sockets, underWay } = await aStreamingServer({ onRequest: (_, socket) => asked.resolve(socket) });
+  const { socket } = open(exec, spdy);
+  const runtime = await asked.promise;
+  socket.resetAndDestroy();
+  runtime.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
+  await until('nothing is under way', () => underWay() === 0);
+  runtime.destroy();
+  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
+});
+
 test('a stream on which nothing goes either way ends; one that is used does not', async () => {
-  const { open, sockets } = await aStreamingServer({ onStream: echo, idleTimeoutMs: 200 });
+  const { open, sockets, underWay } = await aStreamingServer({ onStream: echo, idleTimeoutMs: 200 });
   const { socket, state } = open(exec, spdy);
   for (let n = 0; n < 8; n += 1) {
     await sleep(50);
@@ -233,7 +245,7 @@ test('a stream on which nothing goes either way ends; one that is used does not'
   await sleep(20);
   assert.ok(state.text.endsWith('........'));
   await until('the end', () => state.closed || state.ended);
-  await until('no connection left', () => sockets.size === 0);
+  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
 });
 
 test('a slow client slows the runtime down, and costs no memory', async () => {
@@ -260,13 +272,13 @@ test('a slow client slows the runtime down, and costs no memory', async () => {
 });
 
 test('a hundred streams go at once, and end with the server', async () => {
-  const { open, sockets, streaming } = await aStreamingServer({ onStream: echo });
+  const { open, sockets, streaming, underWay } = await aStreamingServer({ onStream: echo });
   const streams = Array.from({ length: 100 }, () => open(exec, spdy));
   await until('all answers', () => streams.every(({ state }) => state.text.startsWith('HTTP/1.1 101 ')));
   streams.forEach(({ socket }, n) => socket.write(`<${n}>`));
   await until('all echoes', () => streams.every(({ state }, n) => state.text.endsWith(`<${n}>`)));
   streaming.close();
-  await until('no connection left', () => sockets.size === 0);
+  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
 });
 
 test('run answers with what the command wrote', async () => {

@@ -30,8 +30,6 @@ export class ContainerLogsHandler implements ContainerLogs {
     if (this.#open.size >= maxReaders) {
       return answerText(response, 429, `${maxReaders} logs are being read already`, { 'Retry-After': '1' });
     }
-    // A container may be silent for hours; a client that takes nothing is bounded below.
-    response.socket?.setTimeout(0);
     const gone = new AbortController();
     const onClose = () => gone.abort();
     response.once('close', onClose);

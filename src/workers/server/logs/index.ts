@@ -25,7 +25,10 @@ export interface ContainerLogsTarget {
 }
 
 export interface ContainerLogs {
-  /** Answers the request, whatever it is; never rejects. The method (GET) was checked, and who asks. Resolves when the answer has ended. */
+  /**
+   * Answers the request, whatever it is; never rejects. A container may be silent for hours: the connection's own time-out must be as long. The
+   * method (GET) was checked, and who asks. Resolves when the answer has ended.
+   */
   serve(request: IncomingMessage, response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams): Promise<void>;
   /** Ends every follower. */
   close(): void;

@@ -44,7 +44,10 @@ export interface StreamRequest {
   readonly query: URLSearchParams;
 }
 
-/** Each answers the request, whatever it is, and never rejects; resolves when the stream or the answer has ended. */
+/**
+ * Each answers the request, whatever it is, and never rejects; resolves when the stream or the answer has ended. The runtime may take long:
+ * the connection's own time-out must be as long, and none for one that was upgraded.
+ */
 export interface Streaming {
   /** GET and POST. */
   exec(stream: StreamRequest, target: ContainerTarget): Promise<void>;

@@ -34,6 +34,10 @@ export async function proxyUpgrade(
     deadlineMs,
     signal,
   });
+  if (signal.aborted) {
+    answer.response.destroy();
+    throw signal.reason;
+  }
   if (!answer.upgraded) {
     const { statusCode = 0 } = answer.response;
     if (statusCode < 400) {
@@ -51,7 +55,6 @@ export async function proxyUpgrade(
   };
   signal.addEventListener('abort', abort);
   try {
-    if (signal.aborted) abort();
     onAnswer();
     response.detachSocket(client);
     client.write(switchingHead(answer.response), 'latin1');

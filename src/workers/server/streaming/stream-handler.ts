@@ -122,8 +122,6 @@ export class StreamHandler implements Streaming {
     const { socket } = request;
     const onClose = () => gone.abort(new Error('the client is gone'));
     socket.once('close', onClose);
-    // The runtime may take long to answer, and a stream may rest: both have bounds of their own.
-    socket.setTimeout(0);
     this.#open.add(gone);
     try {
       const query = { purpose, namespace, pod, ...(uid && { podUID: uid }), ...(container !== undefined && { container }) };
