@@ -7,18 +7,22 @@
 import { availableParallelism, hostname, release } from 'node:os';
 import type { PlegMessage } from '../shared/contracts/pleg.ts';
 import type { Logger } from '../shared/log/logger.ts';
+import { podUID, type PodUID } from '../shared/kubernetes/ids.ts';
 import { restartedPods } from '../shared/metrics/definitions/pods.ts';
+import { HeartbeatsReader } from '../shared/state/heartbeats.ts';
 import { createRuntimeSnapshot } from '../shared/state/runtime-snapshot.ts';
 import { usageTable, usageTableCapacity } from '../shared/state/usage-table.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
+import { Cluster } from './cluster.ts';
 import { countCgroupVersion, countConstants } from './constant-metrics.ts';
 import { flagValues } from './flags/flag-values.ts';
 import { hostFacts } from './node/host-facts.ts';
+import { LocalNode, threadErrors } from './node/index.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
 import { RuntimeState } from './node/runtime-state.ts';
 import type { KubeletStart } from './options.ts';
-import { AdmissionJournal, apparmorAdmission, hostHasAppArmor, sysctlAdmission } from './pods/admission/index.ts';
+import { AdmissionJournal, apparmorAdmission, hostHasAppArmor, predicateAdmission, sysctlAdmission } from './pods/admission/index.ts';
 import { DeadContainers } from './pods/dead-containers.ts';
 import { EventLog } from './pods/events.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
@@ -31,6 +35,7 @@ import { PodUpdates } from './pods/pod-updates.ts';
 import { PodWorkers } from './pods/pod-workers.ts';
 import { containerResolver } from './pods/resolve-container.ts';
 import { runningPodListJson } from './pods/running-pod-list.ts';
+import { runsSomething } from './pods/runs-something.ts';
 import { StartAdmission } from './pods/start-admission.ts';
 import { startRequest } from './pods/start-request.ts';
 import { isStaticPod } from './pods/static-pod.ts';
@@ -61,7 +66,6 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
   const { config, flags } = options;
   const nodeName = (flags.hostnameOverride === '' ? hostname() : flags.hostnameOverride).trim().toLowerCase();
   const cores = availableParallelism();
-  const admitHandlers = [sysctlAdmission(config.allowedUnsafeSysctls, release()), apparmorAdmission(hostHasAppArmor())];
   const state = new ThreadState({
     logging: options.logging,
     podSyncThreads: defaultPodSyncThreads(cores),
@@ -77,9 +81,15 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
   try {
     const cache = new PodStatusCache();
     const podManager = new PodManager();
-    const events = new EventLog({ logger: log('events'), clock });
+    const cluster = await Cluster.connect({ options, nodeName, log, stops, signal });
+    const eventLog = new EventLog({ logger: log('events'), clock });
+    const events = cluster?.recordEvents(eventLog) ?? eventLog;
+    const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.config.podOf('api', uid));
+    let sources: PodSources | null = null;
     const statuses = new PodStatuses({
       node: () => nodeFacts?.current() ?? { hostIPs: [], runtimeName: '' },
+      mirrorOf: (pod) => podManager.mirrorOf(pod),
+      ...(statusManager && { sink: statusManager }),
       clock,
       logger: log('pod-statuses'),
     });
@@ -95,13 +105,14 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
         apiStatus: (uid) => statuses.get(uid),
         runtimeStatus: (uid) => cache.get(uid),
         look: (uid) => pleg.look(uid),
-        translateUID: (uid) => uid,
+        translateUID: (uid) => podManager.translate(uid as PodUID),
       }),
+      ...cluster?.reviews,
     };
-    const serverFault = secureServerFault(config, false);
+    const serverFault = secureServerFault(config, cluster !== null);
     if (config.enableServer && serverFault !== null)
       log('server').warn({ reason: serverFault }, 'the authenticated server is not started: nobody could be let in');
-    const settings = serverSettings(options, { nodeName, snapshot, hasApiServer: false });
+    const settings = serverSettings(options, { nodeName, snapshot, hasApiServer: cluster !== null });
     const server = ServerThread.start({ state, logger: log('server'), settings, upcalls });
     stops.add('server', () => server.close());
 
@@ -121,6 +132,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     const runtimeState = new RuntimeState({
       ask: () => pleg.runtimeStatus(),
       onRecovered: () => podWorkers?.wakeFailed(),
+      onChanged: () => membership?.wake(),
       clock,
       logger: log('runtime-state'),
     });
@@ -131,8 +143,9 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
 
     const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage }) });
     stops.add('stats', () => stats.close());
-    const capacity = nodeCapacity(await untilAborted(stats.machineInfo(), signal), config);
-    const allocatable = nodeAllocatable(capacity, config);
+    const machine = await untilAborted(stats.machineInfo(), signal);
+    const capacity = nodeCapacity(machine, config);
+    const allocatable = nodeAllocatable(capacity, config, machine.hugePages);
     const node = await NodeFactsSource.start({ nodeName, nodeIP: flags.nodeIP, capacity, allocatable, runtimeState, clock });
     nodeFacts = node;
     void node.watch(signal);
@@ -144,6 +157,23 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       onEvent: (event) => events.record(event),
     });
     stops.add('images', () => images.close());
+
+    const heartbeats = new HeartbeatsReader(state.heartbeats);
+    const localNode = await LocalNode.start({
+      nodeName,
+      config,
+      flags,
+      featureGates: options.featureGates,
+      machine,
+      runtimeState,
+      listImages: () => images.listImages(),
+      healthErrors: () => threadErrors(heartbeats.threads(), clock.monotonic()),
+      clock,
+      logger: log('node'),
+    });
+    const membership = cluster?.join(localNode, events) ?? null;
+    const ownNode = membership ? () => membership.node() : () => localNode.initial().node;
+
     const onResults = (results: Parameters<SyncLoop<PodUpdate>['onProbeResults']>[0]) => loop.onProbeResults(results);
     const probes = ProbesThread.start({
       state,
@@ -153,6 +183,10 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     });
     stops.add('probes', () => probes.close());
 
+    const values = cluster?.keepValues({
+      isRunning: (uid) => runsSomething(cache.get(uid)),
+      onChanged: (uids) => podWorkers?.wake(uids),
+    });
     const admission = new StartAdmission({ clock, cores });
     const pool = PodSyncPool.start({
       state,
@@ -162,6 +196,8 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
         ensureImage: (request) => images.ensureImage(request),
         startPermit: (kind, task, over) => admission.acquire(startRequest(kind, task), over),
         event: (event) => events.record(event),
+        // Only a sync asks for values.
+        ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.values(refs, task.pod) : []) }),
       },
     });
     stops.add('pod-sync', () => pool.close());
@@ -181,7 +217,10 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       logger: log('pod-workers'),
       onFailure: () => runtimeState.suspect(),
       random: Math.random,
-      onFinished: () => loop.requestHousekeeping(),
+      onFinished: (uid) => {
+        values?.unregisterPod(uid);
+        loop.requestHousekeeping();
+      },
       onForgotten: (uid) => {
         housekeeping.collectSoon();
         const wanted = podManager.get(uid);
@@ -193,7 +232,8 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     podWorkers = workers;
     stops.add('pod-workers', () => within(drainDeadlineMs, workers.close()));
 
-    const sourcesReady = () => ready.allReady() && sources.seenAllSources();
+    const sourcesReady = () => sources !== null && ready !== null && ready.allReady() && sources.seenAllSources();
+    let ready: SourcesReady | null = null;
     const journal = await AdmissionJournal.open({ rootDir: flags.rootDirectory, clock, logger: log('admission') });
     stops.add('admission', () => journal.close());
     const podUpdates = new PodUpdates({
@@ -201,9 +241,14 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       podWorkers: workers,
       statuses,
       events,
-      admitHandlers,
+      admitHandlers: [
+        sysctlAdmission(config.allowedUnsafeSysctls, release()),
+        predicateAdmission({ node: ownNode, tolerationComparisons: options.featureGates.enabled('TaintTolerationComparisonOperators') }),
+        apparmorAdmission(hostHasAppArmor()),
+      ],
       journal,
       refreshNode: null,
+      onAdmitted: (pod) => values?.registerPod(pod),
       sourcesReady,
       logger: log('pod-updates'),
     });
@@ -233,10 +278,10 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     });
     const loop = new SyncLoop<PodUpdate>({
       runtimeErrors: () => runtimeState.errors(),
-      takeUpdates: () => sources.take(),
+      takeUpdates: () => sources?.take() ?? [],
       handleUpdate: (update) => {
         podUpdates.handle(update);
-        ready.addSource(update.source);
+        ready?.addSource(update.source);
       },
       handlePodSyncs: (uids) => workers.wake(uids),
       handleContainerDied: (uid, died) => deadContainers.onDied(uid, died),
@@ -246,6 +291,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       housekeep: () => {
         housekeeping.run();
         journal.keep(new Set([...podManager.uids(), ...workers.uids()]));
+        mirrors?.reconcile();
       },
       beat: () => heart.loop(),
       clock,
@@ -253,22 +299,31 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     });
     syncLoop = loop;
 
-    const sources = PodSources.start({
+    const mirrors = cluster?.mirror({
+      podManager,
+      isSynced: () => sources?.hasApiSynced() ?? false,
+      sourcesReady,
+      isStaticPodEnding: (fullName) => workers.isStaticPodEnding(fullName),
+      onMirror: (pod, mirror) => {
+        if (statuses.rebase(podUID(pod), mirror.status)) workers.refreshStatuses([podUID(pod)]);
+      },
+    });
+    sources = PodSources.start({
       nodeName,
       staticPodPath: config.staticPodPath,
       fileCheckFrequencyMs: config.fileCheckFrequency,
       staticPodURL: config.staticPodURL,
       staticPodURLHeader: config.staticPodURLHeader,
       httpCheckFrequencyMs: config.httpCheckFrequency,
-      api: null,
+      api: membership && cluster ? { client: cluster.client, nodeSynced: membership.store.untilSynced() } : null,
       decode: (task) => pool.decodeManifest(task),
       onReport: () => loop.onSourceReport(),
       onEvent: (event) => events.record(event),
       clock,
       logger: log('sources'),
     });
-    const ready = new SourcesReady(sources.sources);
-    stops.add('sources', () => sources.close());
+    ready = new SourcesReady(sources.sources);
+    stops.add('sources', async () => sources?.close());
 
     // A pod that runs since before must not be taken for one that never started.
     await untilAborted(firstList.promise, signal);

@@ -26,6 +26,8 @@ export interface PodUpdatesDependencies {
   readonly journal: Pick<AdmissionJournal, 'has' | 'add'>;
   /** Reads the Node afresh before a pod is refused for its labels. Null: there is no API server to ask. Must settle. */
   readonly refreshNode: (() => Promise<unknown>) | null;
+  /** The pod runs from now on, or is worked towards with a changed spec: before its worker hears of it. */
+  readonly onAdmitted?: (pod: Pod) => void;
   readonly sourcesReady: () => boolean;
   readonly logger: Logger;
 }
@@ -82,6 +84,7 @@ export class PodUpdates {
       if (verdict) return this.#reject(pod, verdict.refusal);
       journal.add(uid);
     }
+    if (!isEnding) this.#deps.onAdmitted?.(pod);
     podWorkers.update(pod, 'create');
   }
 
@@ -120,7 +123,9 @@ export class PodUpdates {
     for (const pod of pods) {
       this.#deps.podManager.set(pod);
       // A pod that was rejected stays so, whatever else changes in it.
-      if (this.#deps.podWorkers.isKnown(podUID(pod))) this.#deps.podWorkers.update(pod, 'update');
+      if (!this.#deps.podWorkers.isKnown(podUID(pod))) continue;
+      if (!this.#deps.podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) this.#deps.onAdmitted?.(pod);
+      this.#deps.podWorkers.update(pod, 'update');
     }
   }
 

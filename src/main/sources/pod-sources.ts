@@ -92,6 +92,11 @@ export class PodSources {
     return this.config.take();
   }
 
+  /** The API server has said once which pods it has. */
+  hasApiSynced(): boolean {
+    return this.#api?.hasSynced() ?? false;
+  }
+
   /** Every source has reported once, and that was taken. */
   seenAllSources(): boolean {
     return this.config.seenAllSources();

@@ -1,0 +1,138 @@
+/**
+ * What only a member of a cluster has, wired by hand as the rest is in kubelet.ts: the client, what is sent over it (events, statuses,
+ * mirror pods, the Node), and what is read over it (pods' values). Standalone there is none of it.
+ */
+import type { Logger } from '../shared/log/logger.ts';
+import { systemClock as clock } from '../shared/time/clock.ts';
+import type { ApiClient } from './api/api-client.ts';
+import { createApiClient } from './api/create-api-client.ts';
+import { EventRecorder } from './api/events/index.ts';
+import { createReviews, type Reviews } from './api/reviews.ts';
+import { NodeMembership, type LocalNode } from './node/index.ts';
+import type { KubeletOptions } from './options.ts';
+import type { EventSink } from './pods/events.ts';
+import { MirrorPods, type MirrorPodsDependencies } from './pods/mirror-pods.ts';
+import type { PodManager } from './pods/pod-manager.ts';
+import { StatusManager, type StatusManagerDependencies } from './status/index.ts';
+import type { StopOrder } from './stop-order.ts';
+import { PodValues, type PodValuesOptions } from './volumes/index.ts';
+
+export interface ClusterOptions {
+  readonly options: KubeletOptions;
+  readonly nodeName: string;
+  readonly log: (component: string) => Logger;
+  readonly stops: StopOrder;
+  readonly signal: AbortSignal;
+}
+
+export class Cluster {
+  readonly client: ApiClient;
+  readonly reviews: Reviews;
+  readonly #options: ClusterOptions;
+  readonly #renewConnections: () => void;
+  #membership: NodeMembership | null = null;
+
+  private constructor(options: ClusterOptions, client: ApiClient, renewConnections: () => void) {
+    this.#options = options;
+    this.client = client;
+    this.reviews = createReviews(client, clock);
+    this.#renewConnections = renewConnections;
+  }
+
+  /** Null: standalone, without a kubeconfig. Rejects when there is one that can't be read; the API server itself may be away. */
+  static async connect(options: ClusterOptions): Promise<Cluster | null> {
+    const { options: kubelet, log, stops } = options;
+    const { config, flags } = kubelet;
+    if (flags.kubeconfig === '') return null;
+    const connection = await createApiClient({
+      kubeconfigPath: flags.kubeconfig,
+      kubeAPIQPS: config.kubeAPIQPS,
+      kubeAPIBurst: config.kubeAPIBurst,
+      eventRecordQPS: config.eventRecordQPS,
+      eventBurst: config.eventBurst,
+      nodeStatusUpdateFrequencyMs: config.nodeStatusUpdateFrequency,
+      nodeLeaseDurationMs: config.nodeLeaseDurationSeconds * 1000,
+      clock,
+      logger: log('api'),
+    });
+    stops.add('api', () => connection.close());
+    return new Cluster(options, connection.client, () => connection.renewConnections());
+  }
+
+  /** Events go to the API server, and to the log as well. */
+  recordEvents(eventLog: EventSink): EventSink {
+    const { nodeName, log, stops } = this.#options;
+    const recorder = new EventRecorder({ client: this.client, nodeName, log: eventLog, clock, logger: log('events') });
+    stops.add('events', () => recorder.close());
+    return recorder;
+  }
+
+  /** The only writer of pod statuses. */
+  writeStatuses(podManager: PodManager, apiPod: StatusManagerDependencies['apiPod']): StatusManager {
+    const { log, stops, signal } = this.#options;
+    const logger = log('status-manager');
+    const manager = new StatusManager({ client: this.client, apiPod, podManager, clock, logger, random: Math.random });
+    stops.add('status-manager', () => manager.close());
+    void manager.watch(signal);
+    return manager;
+  }
+
+  /** Registers the node and keeps its status and lease. */
+  join(local: LocalNode, events: EventSink): NodeMembership {
+    const { options, log, stops } = this.#options;
+    const membership = NodeMembership.start({
+      client: this.client,
+      local,
+      config: options.config,
+      featureGates: options.featureGates,
+      rootDir: options.flags.rootDirectory,
+      events,
+      onRepeatedHeartbeatFailure: this.#renewConnections,
+      clock,
+      logger: log('node'),
+    });
+    this.#membership = membership;
+    stops.add('node', () => membership.close());
+    return membership;
+  }
+
+  /** What pods' volumes and environments need. */
+  keepValues(deps: Pick<PodValuesOptions, 'isRunning' | 'onChanged'>): PodValues {
+    const { options, log, stops } = this.#options;
+    const values = PodValues.start({
+      ...deps,
+      client: this.client,
+      strategy: options.config.configMapAndSecretChangeDetectionStrategy,
+      syncFrequencyMs: options.config.syncFrequency,
+      objectTTLSeconds: () => secondsOf(this.#membership?.node().metadata.annotations?.['node.alpha.kubernetes.io/ttl']),
+      projectsTrustBundles: options.featureGates.enabled('ClusterTrustBundleProjection'),
+      clock,
+      logger: log('values'),
+    });
+    stops.add('values', () => values.close());
+    return values;
+  }
+
+  /** Static pods are shown to the cluster. */
+  mirror(deps: Pick<MirrorPodsDependencies, 'podManager' | 'isSynced' | 'sourcesReady' | 'isStaticPodEnding' | 'onMirror'>): MirrorPods {
+    const { nodeName, log, stops } = this.#options;
+    const mirrors = new MirrorPods({
+      ...deps,
+      client: this.client,
+      nodeName,
+      nodeUID: () => this.#membership?.store.get()?.metadata.uid,
+      clock,
+      logger: log('mirror-pods'),
+      random: Math.random,
+    });
+    stops.add('mirror-pods', () => mirrors.close());
+    // A Node that comes is what they waited for.
+    const unsubscribe = this.#membership?.store.onChange(() => mirrors.reconcile());
+    stops.add('mirror-pods-node', async () => unsubscribe?.());
+    return mirrors;
+  }
+}
+
+function secondsOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
