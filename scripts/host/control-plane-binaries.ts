@@ -73,7 +73,7 @@ async function build(program: Program, path: string, say: (what: string) => void
   mustHaveGo();
   mkdirSync(cache, { recursive: true });
   const startedMs = performance.now();
-  say(`building ${program} with Go (once; the first program takes longest, its modules come with it)`);
+  say(`building ${program} with Go, once: minutes, of which the first program takes most`);
   // Two builds at once do each other no harm: each has its own unfinished file, and the rename is whole.
   const unfinished = `${path}.${process.pid}.part`;
   await go(
