@@ -168,19 +168,25 @@ export class StatusManager implements PodStatusSink {
 
   async #sync(uid: PodUID, signal: AbortSignal): Promise<void> {
     const entry = this.#entries.get(uid);
-    if (!entry) return;
+    if (entry && (await this.#write(entry, signal))) this.#answered(uid);
+    // What came meanwhile; the pod may even have been forgotten, and have come again.
+    const newest = this.#entries.get(uid);
+    if (newest) this.#plan(uid, newest);
+  }
+
+  /** False: there is no object to write to. */
+  async #write(entry: Entry, signal: AbortSignal): Promise<boolean> {
     for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
       const base = this.#base(entry);
-      if (!base) return;
+      if (!base) return conflicts > 0;
       try {
         await this.#send(entry, base, signal);
-        this.#answered(uid);
-        return this.#plan(uid, entry);
+        return true;
       } catch (err) {
         if (isNotFound(err)) {
           this.#log(entry).debug('Pod does not exist on the server');
           entry.gone = base.metadata.uid;
-          return;
+          return true;
         }
         if (!isConflict(err)) throw err;
         await this.#readAgain(entry, base, signal);
@@ -227,7 +233,7 @@ export class StatusManager implements PodStatusSink {
       entry.answer = found;
       return;
     }
-    this.#log(entry).info({ newUID: found?.metadata.uid }, 'Pod was deleted and then recreated, skipping status update');
+    if (found) this.#log(entry).info({ newUID: found.metadata.uid }, 'Pod was deleted and then recreated, skipping status update');
     entry.gone = base.metadata.uid;
   }
 

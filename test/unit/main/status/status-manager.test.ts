@@ -330,6 +330,34 @@ test('a pod that is forgotten is not told of any more', async () => {
   assert.equal(api.calls.length, 1);
 });
 
+test('a pod that is forgotten and comes again while a request is under way is told of', async () => {
+  const { api, say, manager } = aManager();
+  const pod = api.add(anApiPod());
+  api.held = true;
+  await say(pod, { phase: 'Pending' });
+  manager.forget('uid-web' as PodUID);
+  await say(pod, { phase: 'Running' });
+  api.release();
+  await settle();
+  assert.equal(api.pods.get('web')?.status?.phase, 'Running');
+});
+
+test('a mirror pod that comes while its predecessor is found to be gone is told at once', async () => {
+  const { api, podManager, say, show } = aManager();
+  podManager.set(aStatic());
+  api.put(aMirror('mirror-1'));
+  await show();
+  api.held = true;
+  await say(aStatic(), { phase: 'Running' });
+  api.pods.clear();
+  podManager.remove('mirror-1' as PodUID);
+  api.put(aMirror('mirror-2'));
+  await show();
+  api.release();
+  await settle();
+  assert.equal(api.pods.get('web')?.status?.phase, 'Running');
+});
+
 test('closing aborts what is under way', async () => {
   const { api, say, manager } = aManager();
   const pod = api.add(anApiPod());
