@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
@@ -113,6 +113,26 @@ describe('kubectl reaches into a pod', () => {
     follower.stdout.on('data', (data: Buffer) => (text += data.toString()));
     await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', 'sleep 0.5; echo said > /tmp/say']);
     await waitUntil('the line', () => text === 'said\n');
+    follower.kill();
+    await once(follower, 'close');
+  });
+
+  test('logs are followed over a rotation, and nothing is missed', async () => {
+    const follower = start(['logs', '-f', pod, '-c', 'app', '--tail=0']);
+    let text = '';
+    follower.stdout.on('data', (data: Buffer) => (text += data.toString()));
+    const say = 'for n in $(seq 1 400); do echo $n; sleep 0.005; done > /proc/1/fd/1; echo all > /proc/1/fd/1';
+    const saying = kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', `sleep 1; ${say}`]);
+    await waitUntil('the first lines', () => text.includes('20\n'));
+    const [app] = (await node.pods()).find(({ metadata }) => metadata.name === pod)!.status!.containerStatuses!;
+    const containerId = app!.containerID!.replace('containerd://', '');
+    const { status } = await node.cri.runtime.call('containerStatus', { containerId }, { deadlineMs: 5_000 });
+    renameSync(status!.logPath, `${status!.logPath}.rotated`);
+    await node.cri.runtime.call('reopenContainerLog', { containerId }, { deadlineMs: 5_000 });
+    await saying;
+    await waitUntil('the last line', () => text.endsWith('all\n'));
+    assert.deepEqual(text.trim().split('\n'), [...Array.from({ length: 400 }, (_, n) => String(n + 1)), 'all']);
+    assert.ok(statSync(status!.logPath).size > 0 && statSync(`${status!.logPath}.rotated`).size > 0);
     follower.kill();
     await once(follower, 'close');
   });

@@ -10,7 +10,7 @@ import type * as pleg from '../../../src/shared/contracts/pleg.ts';
 import type * as podSync from '../../../src/shared/contracts/pod-sync.ts';
 import type { ProbeResult } from '../../../src/shared/contracts/probes.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
-import type { ServerApi } from '../../../src/shared/contracts/server.ts';
+import type { ContainerQuery, ResolvedContainer, ServerApi } from '../../../src/shared/contracts/server.ts';
 import type { MachineInfo } from '../../../src/shared/contracts/stats.ts';
 import type { ValueRef, ValueResult } from '../../../src/shared/contracts/values.ts';
 import { KubeletError, toFailure } from '../../../src/shared/errors/kubelet-error.ts';
@@ -212,6 +212,14 @@ const samples: Record<string, readonly unknown[]> = {
   ServerApi: [{ healthz: { address: '127.0.0.1', port: 10248 }, readOnly: null, secure: null }] satisfies Awaited<
     ReturnType<ServerApi['addresses']>
   >[],
+  ContainerQuery: [
+    { purpose: 'logs', namespace: 'ns', pod: 'web', container: 'app', previous: true },
+    { purpose: 'portForward', namespace: 'ns', pod: 'web', podUID },
+  ] satisfies ContainerQuery[],
+  ResolvedContainer: [
+    { found: true, podUID, sandboxID: '', containerID, logPath: '/var/log/pods/x/app/0.log', tty: true },
+    { found: false, status: 404, message: 'pod does not exist' },
+  ] satisfies ResolvedContainer[],
   MachineInfo: [
     {
       numCores: 2,

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
+import type { SnapshotState } from '../../../../../src/shared/state/runtime-snapshot.ts';
+import { endedContainers } from '../../../../../src/workers/server/logs/ended-containers.ts';
+
+const id = 'c' as ContainerID;
+const cases: { name: string; state: SnapshotState | null; relistedAtMs: number; want: boolean }[] = [
+  { name: 'one that runs has not', state: 'running', relistedAtMs: 20, want: false },
+  { name: 'one that was only created has not', state: 'created', relistedAtMs: 20, want: false },
+  { name: 'one that exited has', state: 'exited', relistedAtMs: 20, want: true },
+  { name: 'one that exited has, also before the first complete list', state: 'exited', relistedAtMs: 0, want: true },
+  { name: 'one whose state the runtime lost has', state: 'unknown', relistedAtMs: 20, want: true },
+  { name: 'one that is not listed any more has', state: null, relistedAtMs: 20, want: true },
+  { name: 'one that is not listed yet has not', state: null, relistedAtMs: 5, want: false },
+  { name: 'one that is not listed has not while no list is complete', state: null, relistedAtMs: 0, want: false },
+];
+for (const { name, state, relistedAtMs, want } of cases) {
+  test(`whether a followed container has ended: ${name}`, () => {
+    const hasEnded = endedContainers({ relistedAtMs, all: () => (state ? [{ kind: 'container', id, state }] : []) });
+    assert.equal(hasEnded(id, 10), want);
+  });
+}
+
+test('a sandbox of the same name is no container', () => {
+  const hasEnded = endedContainers({ relistedAtMs: 5, all: () => [{ kind: 'sandbox', id, state: 'exited' }] });
+  assert.equal(hasEnded(id, 10), false);
+});
