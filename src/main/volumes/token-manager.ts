@@ -8,6 +8,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, apiPath, type ApiClient } from '../api/api-client.ts';
+import { tokenExpiryMs } from './token-claims.ts';
 import { renewAtMs } from './token-lifetime.ts';
 
 export interface TokenManagerOptions {
@@ -64,7 +65,7 @@ export class TokenManager {
   async get(ref: TokenRef): Promise<string> {
     const { clock, logger } = this.#options;
     const entry = this.#entry(ref);
-    const { token } = entry;
+    const token = entry.token ?? this.#adopt(entry, ref);
     if (token && clock.now() <= token.renewAtMs) return token.token;
     try {
       entry.asking ??= this.#ask(entry, token ? [] : patientDelaysMs).finally(() => delete entry.asking);
@@ -90,6 +91,22 @@ export class TokenManager {
 
   close(): void {
     for (const podUID of this.#pods.keys()) this.forget(podUID);
+  }
+
+  /** What the volume holds from before this kubelet started, if it is still good for a while. */
+  #adopt(entry: Entry, ref: TokenRef): Token | undefined {
+    const { clock, random } = this.#options;
+    const expiresAtMs = ref.onDisk === undefined || entry.asking ? undefined : tokenExpiryMs(ref.onDisk, ref);
+    if (ref.onDisk === undefined || expiresAtMs === undefined) return undefined;
+    const token = {
+      token: ref.onDisk,
+      expiresAtMs,
+      renewAtMs: renewAtMs({ expiresAtMs, expirationSeconds: ref.expirationSeconds }, random()),
+    };
+    if (clock.now() > token.renewAtMs) return undefined;
+    entry.token = token;
+    this.#wakeAt(entry, token.renewAtMs + 1);
+    return token;
   }
 
   #entry(ref: TokenRef): Entry {

@@ -27,6 +27,8 @@ export interface TokenRef {
   /** Empty: the API server's own. */
   readonly audience: string;
   readonly expirationSeconds: number;
+  /** What the volume holds already, of an earlier life of the kubelet: it is kept as long as it is good. */
+  readonly onDisk?: string;
 }
 
 /** The services that a pod's environment tells of. */

@@ -306,6 +306,23 @@ test('a projected volume has the files of all its sources, of several for one pa
   await assert.rejects(setUp(failing, server), /failed for volume "all" : \[Secret x not found, ConfigMap y not found\]$/);
 });
 
+test('a token that the volume holds already is told to main, which may keep it', async () => {
+  const made = aPodWith([{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 'deep/token' } }] } }]);
+  const held: (string | undefined)[] = [];
+  const server: AskValues = async (refs) =>
+    refs.map((ref): ValueResult => {
+      assert.ok(ref.kind === 'Token');
+      held.push(ref.onDisk);
+      return { outcome: 'value', value: { kind: 'Token', token: ref.onDisk ?? 'new' } };
+    });
+  await setUp(made, server);
+  const data = join(made.dir, 'volumes/kubernetes.io~projected/t/..data');
+  const first = await readlink(data);
+  await setUp(made, server);
+  assert.deepEqual(held, [undefined, 'new']);
+  assert.equal(await readlink(data), first);
+});
+
 for (const [who, spec, want] of [
   ['root alone when nobody else is named', { securityContext: {} }, [0, 0, 0o644]],
   ['the user that all containers run as', { securityContext: { runAsUser: 1000 } }, [1000, 0, 0o600]],

@@ -59,13 +59,10 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
   const folder = await mkdtemp(join(dir, `..${new Date().toISOString().slice(0, 19).replaceAll(/[-T:]/g, '_')}.`));
   try {
     await chmod(folder, 0o755);
-    for (const [path, { content, mode, user }] of payload) {
-      const file = join(folder, path);
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, content);
-      await chmod(file, mode);
-      if (user !== undefined) await chown(file, user, -1);
-    }
+    const writes = await Promise.allSettled([...payload].map(([path, file]) => writeProjection(join(folder, path), file)));
+    // Only when none is under way any more may the folder go.
+    const failed = writes.find((write) => write.status === 'rejected');
+    if (failed) throw failed.reason;
     await setPermissions();
     // One that was left behind by a writer that died.
     await rm(join(dir, newDataLink), { force: true });
@@ -77,16 +74,25 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
   }
 }
 
+async function writeProjection(file: string, { content, mode, user }: FileProjection): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, content);
+  await chmod(file, mode);
+  if (user !== undefined) await chown(file, user, -1);
+}
+
 async function linkFiles(dir: string, payload: Payload): Promise<void> {
   const users = new Map([...payload].map(([path, { user }]) => [path.split('/', 1)[0] ?? path, user]));
-  for (const [name, user] of users) {
-    const link = join(dir, name);
-    try {
-      await symlink(join(dataLink, name), link);
-      if (user !== undefined) await lchown(link, user, -1);
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
-    }
+  await Promise.all([...users].map(([name, user]) => linkFile(dir, name, user)));
+}
+
+async function linkFile(dir: string, name: string, user: number | undefined): Promise<void> {
+  const link = join(dir, name);
+  try {
+    await symlink(join(dataLink, name), link);
+    if (user !== undefined) await lchown(link, user, -1);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
   }
 }
 

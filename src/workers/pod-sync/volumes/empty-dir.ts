@@ -7,6 +7,7 @@ import { release } from 'node:os';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { podPluginDir, podVolumeDir } from '../../../shared/kubernetes/paths.ts';
+import { mount } from '../../../shared/linux/native.ts';
 import { isKernelAtLeast } from '../../../shared/linux/kernel-version.ts';
 import { memorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
 import { mountAt, type VolumeContext } from './context.ts';
@@ -57,7 +58,8 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
     await makeFolder(path);
     const sizeBytes = memorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources);
     const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...((await hasNoswap()) ? ['noswap'] : [])].join(',');
-    await helper.call('mountFilesystem', { target: path, fsType: 'tmpfs', source: 'tmpfs', options }, { signal });
+    // Not the helper's: memory at a place on the node's own disk does not hang, and almost every pod has such a volume.
+    if (mountAt(context, path)?.fsType !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);
     await chmod(path, mode);
   } else if (medium === 'HugePages' || medium.startsWith('HugePages-')) {
     const mounted = mountAt(context, path);

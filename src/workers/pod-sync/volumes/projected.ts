@@ -17,10 +17,21 @@ const defaultExpirationSeconds = 3600;
 /** Of tokens and certificates where somebody else than root is to read them: an fsGroup adds its own bits. */
 const privateMode = 0o600;
 
-/** Asks for all at once. Rejects with an Error that holds what is wrong with every source. */
-export async function projectedPayload(context: VolumeContext, volume: string, projected: Projected): Promise<Payload> {
+/** Asks for all at once. `onDisk` reads what the volume holds now. Rejects with an Error that holds what is wrong with every source. */
+export async function projectedPayload(
+  context: VolumeContext,
+  volume: string,
+  projected: Projected,
+  onDisk: (path: string) => Promise<string | undefined>,
+): Promise<Payload> {
   const sources = projected.sources ?? [];
-  const refs = sources.map((source) => refOf(source, context.pod));
+  const refs = await Promise.all(
+    sources.map(async (source) => {
+      const ref = refOf(source, context.pod);
+      const held = ref?.kind === 'Token' ? await onDisk(source.serviceAccountToken?.path ?? '') : undefined;
+      return ref?.kind === 'Token' && held !== undefined ? { ...ref, onDisk: held } : ref;
+    }),
+  );
   const asked = refs.filter((ref) => ref !== undefined);
   const answers = (asked.length === 0 ? [] : await context.askValues(asked)).values();
   const results = refs.map((ref) => (ref ? answers.next().value : undefined));

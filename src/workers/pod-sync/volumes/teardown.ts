@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { escapeQualifiedName, podDir, podPluginDir, podSubpathsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';
 import { deepestFirst, isWithin, type MountInfo, readMountsBelow } from '../../../shared/linux/mountinfo.ts';
+import { unmount, type SystemCallError } from '../../../shared/linux/native.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { HelperClient } from '../helper-client.ts';
 import { removeTree } from './remove-tree.ts';
@@ -29,10 +30,11 @@ export async function unmountAll(context: TeardownContext): Promise<void> {
   const mounts = deepestFirst(await readMountsBelow(dir));
   const isSubpath = ({ mountPoint }: MountInfo) => isWithin(mountPoint, subpaths);
   const failures: string[] = [];
-  for (const { mountPoint } of [...mounts.filter(isSubpath), ...mounts.filter((mount) => !isSubpath(mount))]) {
+  for (const { mountPoint, fsType } of [...mounts.filter(isSubpath), ...mounts.filter((mount) => !isSubpath(mount))]) {
     signal?.throwIfAborted();
-    // One that is busy or hangs must not keep the others mounted.
-    await helper.call('unmount', { target: mountPoint, force: false }, { signal }).catch((err: unknown) => failures.push(messageOf(err)));
+    // What is in memory cannot hang, and is what most pods have. One that is busy or hangs must not keep the others mounted.
+    const done = fsType === 'tmpfs' ? unmountHere(mountPoint) : helper.call('unmount', { target: mountPoint, force: false }, { signal });
+    await done.catch((err: unknown) => failures.push(messageOf(err)));
   }
   const left = mounts.length === 0 ? [] : await readMountsBelow(dir);
   if (left.length > 0) {
@@ -41,6 +43,16 @@ export async function unmountAll(context: TeardownContext): Promise<void> {
     );
   }
   if (mounts.length > 0) logger.debug({ mounts: mounts.length }, 'volumes unmounted');
+}
+
+/** EINVAL: nothing is mounted there; ENOENT: nor is there a place. */
+async function unmountHere(target: string): Promise<void> {
+  try {
+    await unmount(target);
+  } catch (err) {
+    const { code } = err as SystemCallError;
+    if (code !== 'EINVAL' && code !== 'ENOENT') throw err;
+  }
 }
 
 /** Folders under `volumes/` whose content is this kubelet's to remove. */

@@ -2,10 +2,10 @@
  * Volumes whose files the kubelet writes: downwardAPI, configMap, secret, projected. Run again, it brings the files up to date, all at once;
  * what is as it should be is not touched.
  */
-import { lstat, mkdir } from 'node:fs/promises';
+import { lstat, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { podVolumeDir } from '../../../shared/kubernetes/paths.ts';
-import { dataLink, type Payload, writeAtomically } from './atomic-writer.ts';
+import { dataLink, type Payload, validatePath, writeAtomically } from './atomic-writer.ts';
 import { objectOf } from './asked-values.ts';
 import { mountAt, type VolumeContext } from './context.ts';
 import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
@@ -42,7 +42,7 @@ export async function hasFiles(context: VolumeContext, volume: string, kind: Wri
 
 async function payloadOf(context: VolumeContext, volume: string, { kind, source }: WrittenVolume): Promise<Payload> {
   if (kind === 'downwardAPI') return downwardAPIPayload(source.items ?? [], context.pod, context.node.allocatable, source.defaultMode);
-  if (kind === 'projected') return projectedPayload(context, volume, source);
+  if (kind === 'projected') return projectedPayload(context, volume, source, (path) => readHeld(context, volume, path));
   const { namespace } = context.pod.metadata;
   const { items, optional = false, defaultMode: mode = defaultFileMode } = source;
   const ref =
@@ -51,4 +51,15 @@ async function payloadOf(context: VolumeContext, volume: string, { kind, source 
       : ({ kind: 'ConfigMap', namespace, name: source.name ?? '' } as const);
   const [result] = await context.askValues([ref]);
   return objectPayload(objectOf(ref.kind, result, optional, `${kind} volume ${volume}`), { items, mode, optional });
+}
+
+/** Tokens have some kilobytes. */
+const maxTokenBytes = 64 * 1024;
+
+/** A file that a projected volume holds, of whichever life of the kubelet. */
+async function readHeld(context: VolumeContext, volume: string, path: string): Promise<string | undefined> {
+  if (!(await hasFiles(context, volume, 'projected'))) return undefined;
+  const dir = podVolumeDir(context.rootDir, context.pod.metadata.uid, pluginNames.projected, volume);
+  const content = await readFile(join(dir, dataLink, validatePath(path))).catch(() => undefined);
+  return content && content.length <= maxTokenBytes ? content.toString('utf8') : undefined;
 }

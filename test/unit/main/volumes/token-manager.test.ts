@@ -125,3 +125,39 @@ test('a token is in no line of the log', async () => {
   await settle();
   assert.doesNotMatch(JSON.stringify(lines), /geheim|token-1/);
 });
+
+const startSeconds = Date.UTC(2026, 0, 1) / 1000;
+const aToken = (claims: object = {}) => {
+  const all = {
+    sub: 'system:serviceaccount:default:sa',
+    aud: ['https://kubernetes.default.svc'],
+    iat: startSeconds,
+    exp: startSeconds + 365 * 86_400,
+    'kubernetes.io': { pod: { name: 'web', uid: 'uid-1' } },
+    ...claims,
+  };
+  return `header.${Buffer.from(JSON.stringify(all)).toString('base64url')}.signature`;
+};
+
+test('a token that is on disk from before the start is kept until it is to be renewed', async () => {
+  const { clock, api, due, manager } = aManager();
+  const onDisk = aToken();
+  assert.equal(await manager.get(aRef({ onDisk })), onDisk);
+  assert.deepEqual(api.calls, []);
+  await clock.advance(0.8 * hourMs + 1);
+  assert.deepEqual([due, await manager.get(aRef({ onDisk }))], [['uid-1'], 'token-1']);
+});
+
+for (const [what, onDisk, ref] of [
+  ['old', aToken({ iat: startSeconds - 3000 }), {}],
+  ['of another pod', aToken({ 'kubernetes.io': { pod: { uid: 'uid-2' } } }), {}],
+  ['of another service account', aToken({ sub: 'system:serviceaccount:default:other' }), {}],
+  ['for another audience', aToken(), { audience: 'vault' }],
+  ['not a token', 'nonsense', {}],
+  ['a token of nothing', `h.${Buffer.from('null').toString('base64url')}.s`, {}],
+] as const) {
+  test(`what is on disk is not kept when it is ${what}`, async () => {
+    const { manager } = aManager();
+    assert.equal(await manager.get(aRef({ ...ref, onDisk })), 'token-1');
+  });
+}
