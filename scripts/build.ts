@@ -13,10 +13,15 @@ function removeStale(): void {
   }
 }
 
+/** A source has no compiled file: it was removed, or there never was one. */
+function isIncomplete(): boolean {
+  return globSync('{src,bench}/**/*.ts', { cwd: root }).some((source) => !existsSync(join(root, 'dist', source.replace(/\.ts$/, '.js'))));
+}
+
 /** The newest source is older than the last build. */
 export function isBuilt(): boolean {
   const stamp = join(root, '.cache/build.tsbuildinfo');
-  if (!existsSync(stamp) || !existsSync(join(root, 'dist/src'))) return false;
+  if (!existsSync(stamp) || isIncomplete()) return false;
   const builtAtMs = statSync(stamp).mtimeMs;
   return ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', ...globSync('{src,bench}/**/*.ts', { cwd: root })].every(
     (file) => statSync(join(root, file)).mtimeMs < builtAtMs,
@@ -24,7 +29,8 @@ export function isBuilt(): boolean {
 }
 
 export function build(): void {
-  if (!existsSync(join(root, 'dist/src'))) rmSync(join(root, '.cache/build.tsbuildinfo'), { force: true });
+  // The compiler believes its notes of what it has written.
+  if (isIncomplete()) rmSync(join(root, '.cache/build.tsbuildinfo'), { force: true });
   removeStale();
   execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
 }

@@ -17,7 +17,7 @@ import { Cluster } from './cluster.ts';
 import { countCgroupVersion, countConstants } from './constant-metrics.ts';
 import { flagValues } from './flags/flag-values.ts';
 import { hostFacts } from './node/host-facts.ts';
-import { LocalNode, threadErrors } from './node/index.ts';
+import { LocalNode, threadErrors, type NodeMembership } from './node/index.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
 import { RuntimeState } from './node/runtime-state.ts';
@@ -125,6 +125,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       if (cache.complete) firstList.resolve();
     };
     let podWorkers: PodWorkers | null = null;
+    let membership: NodeMembership | null = null;
     let syncLoop: SyncLoop<PodUpdate> | null = null;
     const pleg = PlegThread.start({ state, logger: log('pleg'), settings: plegSettings(options, snapshot), onMessage });
     stops.add('pleg', () => pleg.close());
@@ -146,7 +147,15 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     const machine = await untilAborted(stats.machineInfo(), signal);
     const capacity = nodeCapacity(machine, config);
     const allocatable = nodeAllocatable(capacity, config, machine.hugePages);
-    const node = await NodeFactsSource.start({ nodeName, nodeIP: flags.nodeIP, capacity, allocatable, runtimeState, clock });
+    const node = await NodeFactsSource.start({
+      nodeName,
+      nodeIP: flags.nodeIP,
+      capacity,
+      allocatable,
+      runtimeState,
+      registeredHostIPs: () => membership?.hostIPs() ?? [],
+      clock,
+    });
     nodeFacts = node;
     void node.watch(signal);
 
@@ -159,7 +168,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     stops.add('images', () => images.close());
 
     const heartbeats = new HeartbeatsReader(state.heartbeats);
-    const localNode = await LocalNode.start({
+    const localNode = LocalNode.start({
       nodeName,
       config,
       flags,
@@ -171,8 +180,8 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       clock,
       logger: log('node'),
     });
-    const membership = cluster?.join(localNode, events) ?? null;
-    const ownNode = membership ? () => membership.node() : () => localNode.initial().node;
+    membership = cluster?.join(localNode, events) ?? null;
+    const ownNode = () => membership?.node() ?? localNode.initial().node;
 
     const onResults = (results: Parameters<SyncLoop<PodUpdate>['onProbeResults']>[0]) => loop.onProbeResults(results);
     const probes = ProbesThread.start({
@@ -247,7 +256,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
         apparmorAdmission(hostHasAppArmor()),
       ],
       journal,
-      refreshNode: null,
+      refreshNode: membership ? () => membership!.fetch().catch(() => {}) : null,
       onAdmitted: (pod) => values?.registerPod(pod),
       sourcesReady,
       logger: log('pod-updates'),
