@@ -1,6 +1,7 @@
 /** From a command line that was understood to a kubelet that runs: configuration, log, lock, folders, signals. */
 import { messageOf } from '../shared/errors/kubelet-error.ts';
 import { createLogger } from '../shared/log/create-logger.ts';
+import { createVerbosityCell } from '../shared/log/live-verbosity.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { ConfigurationError } from './config/config-error.ts';
 import { toConfigz, toWire } from './config/configz.ts';
@@ -66,7 +67,7 @@ function toOptions(flags: KubeletFlags, { config, featureGates }: LoadedConfigur
     config,
     featureGates,
     seccompDefault: flags.seccompDefault || config.seccompDefault,
-    logging: toLoggingOptions(config.logging),
+    logging: { ...toLoggingOptions(config.logging), ...(config.enableDebugFlagsHandler && { live: createVerbosityCell() }) },
     configz: toConfigz(config),
   };
 }

@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ServerThread, ThreadState } from '../../src/main/threads/index.ts';
 import type { ServerSettings } from '../../src/main/threads/server-thread.ts';
 import type { SecureServerSettings, ServerUpcalls } from '../../src/shared/contracts/server.ts';
+import { createVerbosityCell } from '../../src/shared/log/live-verbosity.ts';
 import { aLogger } from './logger.ts';
 import { secureSettings, serverSettings, serverUpcalls } from './server.ts';
 import type { Afterwards } from './simulated-runtime.ts';
@@ -28,7 +29,8 @@ export interface Answer {
 export async function aSecureServer(t: Afterwards, over: SecureServerOver = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'server-'));
   const { logger, lines } = aLogger();
-  const state = new ThreadState({ logging: { format: 'text', verbosity: -9, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const logging = { format: 'text', verbosity: 0, vmodule: [], live: createVerbosityCell() } as const;
+  const state = new ThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   const heart = state.enterMain();
   const clientCAFile = over.clientCA === undefined ? '' : join(folder, 'client-ca.crt');
   if (over.clientCA !== undefined) writeFileSync(clientCAFile, over.clientCA);

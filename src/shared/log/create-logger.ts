@@ -4,6 +4,7 @@
  */
 import { pino } from 'pino';
 import { messageOf } from '../errors/kubelet-error.ts';
+import { LoggerFamily } from './live-verbosity.ts';
 import type { Logger, LoggingOptions } from './logger.ts';
 import { isError, renderJSON, renderText, type LogRecord } from './render.ts';
 import { levelFor } from './verbosity.ts';
@@ -23,6 +24,12 @@ export function createLogger(options: LoggingOptions, bindings: { readonly compo
     const fd = options.splitStream === true && !isError(record) ? stdout : stderr;
     writer.writeLine(fd, options.format === 'json' ? renderJSON(record) : renderText(record, process.pid));
   };
+  const componentOf = (logger: Logger) => String(logger.bindings()['component'] ?? component);
+  const family =
+    options.live &&
+    new LoggerFamily(options.live, (member, verbosity) => {
+      member.level = levelFor({ ...options, verbosity }, componentOf(member));
+    });
   const logger = pino(
     {
       base: { component },
@@ -31,14 +38,16 @@ export function createLogger(options: LoggingOptions, bindings: { readonly compo
       timestamp: () => `,"$time":${Date.now()}`,
       formatters: { level: (_label, level) => ({ $level: level }), log: toPlainFields },
       serializers: { err: errorText },
-      ...(options.vmodule.length > 0 && {
+      ...((options.vmodule.length > 0 || family) && {
         onChild: (child: Logger) => {
-          child.level = levelFor(options, String(child.bindings()['component'] ?? component));
+          child.level = levelFor(options, componentOf(child));
+          family?.add(child);
         },
       }),
     },
     { write },
   );
+  family?.add(logger);
   return logger;
 }
 

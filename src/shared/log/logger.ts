@@ -12,4 +12,6 @@ export interface LoggingOptions {
   readonly vmodule: readonly { readonly pattern: string; readonly verbosity: number }[];
   /** Alpha upstream: errors go to stderr and everything else to stdout, instead of all to stderr. */
   readonly splitStream?: boolean;
+  /** Where the verbosity may change while the kubelet runs: the cell of live-verbosity.ts. */
+  readonly live?: SharedArrayBuffer;
 }

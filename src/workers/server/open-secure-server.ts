@@ -15,6 +15,7 @@ import { SecureServer } from './secure-server.ts';
 import { createStreaming } from './streaming/index.ts';
 import { nodeLogDir, systemLogs } from './system-logs/index.ts';
 import { TlsContexts } from './tls/contexts.ts';
+import { verbosityFlag } from './verbosity-flag.ts';
 import { flagz, statusz } from './zpages/index.ts';
 
 export interface OpenSecureServerOptions {
@@ -76,6 +77,7 @@ export async function openSecureServer({ settings, birth, sources, main, logger 
         journalctl: 'journalctl',
       }),
       profiling: profiling(),
+      verbosity: birth.logging.live ? verbosityFlag(birth.logging.live) : null,
       flagz: flagz(main),
       statusz: (roots) => statusz(facts, roots),
     },

@@ -24,6 +24,8 @@ export type Handler = (asked: Asked) => Promise<Reply | null>;
 export interface ExtraHandlers {
   readonly systemLogs: Handler;
   readonly profiling: Handler;
+  /** Null: there is none to set. */
+  readonly verbosity: Handler | null;
   readonly flagz: Handler;
   /** Told what else is served. */
   readonly statusz: (roots: readonly string[]) => Handler;
@@ -85,7 +87,7 @@ function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesO
     '/runningpods/': objects('/runningpods', () => main.runningPods()),
     '/logs/': switches.systemLogs ? extra.systemLogs : off('logs endpoint is disabled.'),
     '/debug/pprof/': switches.profiling ? extra.profiling : off('profiling endpoint is disabled.'),
-    '/debug/flags/v': off('flags endpoint is disabled.'),
+    '/debug/flags/v': switches.debugFlags && extra.verbosity ? extra.verbosity : off('flags endpoint is disabled.'),
   };
   if (switches.checkpoint) {
     const checkpoint = below('/checkpoint', ['POST'], containerOnly, async ({ request, response, query }, target) =>

@@ -125,3 +125,16 @@ test('a profile of the main thread names its functions', async () => {
   clearInterval(filling);
   assert.ok(heap.includes('inuse_space') && kept.length > 0);
 });
+
+test('how much is logged can be set while it runs, by a number and nothing else', async () => {
+  const { ask } = await aSecureServer(t, { secure: { handlers: { ...handlers, debugFlags: true } } });
+  const put = async (body: string, method = 'PUT') => {
+    const { status, body: text } = await ask('/debug/flags/v', { method, body });
+    return [status, text];
+  };
+  assert.deepEqual(await put('5'), [200, 'successfully set klog.logging.verbosity to 5']);
+  assert.deepEqual(await put('much'), [400, 'strconv.ParseUint: parsing "much": invalid syntax']);
+  assert.deepEqual(await put('99999999999'), [400, 'strconv.ParseUint: parsing "99999999999": value out of range']);
+  assert.deepEqual(await put('5', 'POST'), [406, 'unsupported http method']);
+  assert.equal((await put('5'.repeat(5000)))[0], 413);
+});

@@ -1,0 +1,38 @@
+/** `PUT /debug/flags/v`: how much is logged, from now on, in all threads. Upstream: StringFlagPutHandler of k8s.io/apiserver, logs.GlogSetter. */
+import type { IncomingMessage } from 'node:http';
+import { goQuote } from '../../shared/kubernetes/go-text.ts';
+import { setVerbosity } from '../../shared/log/live-verbosity.ts';
+import type { Reply } from './reply.ts';
+import type { Handler } from './secure-routes.ts';
+
+const maxBodyBytes = 1024;
+const maxVerbosity = 2 ** 31 - 1;
+
+export function verbosityFlag(cell: SharedArrayBuffer): Handler {
+  return async ({ method, request }) => {
+    if (method !== 'PUT') return plainText(406, 'unsupported http method');
+    const text = await readBody(request);
+    if (text === null) return { ...plainText(413, 'the body is too long for a number'), headers: { Connection: 'close' } };
+    if (!/^\d+$/.test(text)) return plainText(400, `strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`);
+    if (Number(text) > maxVerbosity) return plainText(400, `strconv.ParseUint: parsing ${goQuote(text)}: value out of range`);
+    setVerbosity(cell, Number(text));
+    return plainText(200, `successfully set klog.logging.verbosity to ${text}`);
+  };
+}
+
+function plainText(status: number, body: string): Reply {
+  return { status, headers: { 'Content-Type': 'text/plain', 'X-Content-Type-Options': 'nosniff' }, body };
+}
+
+/** Null: longer than any number. */
+async function readBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  // Left early, the connection stays: there is an answer to send.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBodyBytes) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
