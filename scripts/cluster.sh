@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 command=${1:-up}
 case "$command" in
   up | down) ;;
-  *) sed -n '2,5s/^# //p' "$0"; [ "$command" = --help ] && exit 0; exit 2 ;;
+  *) sed -n '2,5s/^# //p' scripts/cluster.sh; [ "$command" = --help ] && exit 0; exit 2 ;;
 esac
 if [ "$(id -u)" != 0 ]; then
   echo 'npm run cluster needs root: it starts containerd and real containers' >&2

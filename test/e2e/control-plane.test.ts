@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { after, before, describe, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
+import { ApiClient } from '../../scripts/host/control-plane-api.ts';
+import { FaultyApiServer, isWatch, type Matches } from '../support/api-server-faults.ts';
 import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 import { aBusybox } from '../support/test-node.ts';
@@ -142,6 +144,58 @@ describe('the shared control plane', () => {
       else await cluster.api.delete(`/api/v1/namespaces/${namespace}/configmaps/mine`);
     }
     assert.deepEqual(seen, ['ADDED mine', 'DELETED mine']);
+  });
+});
+
+describe('an API server that answers badly', () => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await sharedCluster();
+  });
+  after(() => cluster.close());
+
+  test('is the real one, as that node, but for what the test asks', async (t) => {
+    await cluster.member(t, 'cp-faulty');
+    const faulty = await FaultyApiServer.start(t, cluster, 'cp-faulty');
+    const { caFile } = cluster.controlPlane;
+    const node = new ApiClient({ url: faulty.url, caFile });
+    t.after(() => node.close());
+    const path = '/api/v1/nodes/cp-faulty';
+    const isNode: Matches = (method, asked) => method === 'GET' && asked === path;
+    await node.create('/api/v1/nodes', { metadata: { name: 'cp-faulty' } });
+
+    const takeBack = faulty.fault({ matches: isNode, answer: { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 } });
+    await assert.rejects(node.get(path), { status: 429, reason: 'TooManyRequests' });
+    takeBack();
+    faulty.fault({ matches: isNode, cutAfterBytes: 20, times: 1 });
+    await assert.rejects(node.get(path));
+    assert.equal((await node.get<Named>(path)).metadata.name, 'cp-faulty');
+    assert.deepEqual(
+      faulty.requests.map(({ method }) => method),
+      ['POST', 'GET', 'GET', 'GET'],
+    );
+  });
+
+  test('falls silent in the middle of a watch, or ends it', async (t) => {
+    const { nodeName } = await cluster.member(t, 'cp-silent');
+    const faulty = await FaultyApiServer.start(t, cluster, nodeName);
+    const node = new ApiClient({ url: faulty.url, caFile: cluster.controlPlane.caFile });
+    t.after(() => node.close());
+    const label = (value: string) => cluster.api.patch(`/api/v1/nodes/${nodeName}`, { metadata: { labels: { mark: value } } });
+    const collection = `/api/v1/nodes?fieldSelector=metadata.name%3D${nodeName}`;
+    await node.create('/api/v1/nodes', { metadata: { name: nodeName } });
+
+    const watch = node.watch<Named>(collection, AbortSignal.timeout(20_000));
+    assert.equal((await watch.next()).value?.type, 'ADDED');
+    faulty.silence(isWatch);
+    await label('a');
+    const next = watch.next();
+    const other = node.watch<Named>(collection, AbortSignal.timeout(20_000));
+    assert.equal((await other.next()).value?.type, 'ADDED');
+    assert.equal(await Promise.race([next, Promise.resolve('nothing')]), 'nothing');
+    faulty.cut(isWatch);
+    await assert.rejects(next);
+    await assert.rejects(other.next());
   });
 });
 
