@@ -7,23 +7,25 @@ export interface LogTime {
   readonly text: string;
 }
 
-const rfc3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
+const rfc3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/;
 
 /** Go's zero time: what a JSON log entry without a time has. It is before every other. */
 export const zeroTime: LogTime = { seconds: -62_135_596_800, nanos: 0, text: '0001-01-01T00:00:00.000000000Z' };
 
 /** Lines of one second share the costly half of the work. */
-let lastSecond = { text: '', seconds: 0 };
+let lastSecond = { second: '', zone: '', seconds: NaN };
 
 /** Null when it is none. */
 export function parseLogTime(text: string): LogTime | null {
   const match = rfc3339.exec(text);
   if (!match) return null;
   const [, second = '', fraction = '', zone = ''] = match;
-  const whole = second + zone;
-  if (whole !== lastSecond.text) lastSecond = { text: whole, seconds: Date.parse(whole) / 1000 };
+  if (second !== lastSecond.second || zone !== lastSecond.zone) {
+    lastSecond = { second, zone, seconds: Date.parse(second + zone) / 1000 };
+  }
   const { seconds } = lastSecond;
   if (Number.isNaN(seconds)) return null;
+  if (fraction.length === 9) return { seconds, nanos: Number(fraction), text };
   const nanos = fraction.slice(0, 9).padEnd(9, '0');
   return { seconds, nanos: Number(nanos), text: `${second}.${nanos}${zone}` };
 }

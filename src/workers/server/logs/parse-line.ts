@@ -19,6 +19,10 @@ export interface LogLine extends LineHeader {
 
 const newline = 0x0a;
 const space = 0x20;
+const colon = 0x3a;
+/** `P`: of a line that goes on; `F`, of a full one, and whatever else there may be: it does not. */
+const partialTag = 0x50;
+const streamNames: Readonly<Record<string, LogStream | undefined>> = { ' stdout ': 'stdout', ' stderr ': 'stderr' };
 /** A time with nine digits and an offset has 35 characters. */
 const longestTime = 64;
 
@@ -28,15 +32,14 @@ export function parseCriHeader(line: Buffer): (LineHeader & { readonly contentAt
   if (timeEnd < 0 || timeEnd > longestTime) return null;
   const time = parseLogTime(line.toString('latin1', 0, timeEnd));
   if (!time) return null;
-  const streamEnd = line.indexOf(space, timeEnd + 1);
-  if (streamEnd - timeEnd !== 'stdout '.length) return null;
-  const stream = line.toString('latin1', timeEnd + 1, streamEnd);
-  if (stream !== 'stdout' && stream !== 'stderr') return null;
-  const tagsEnd = line.indexOf(space, streamEnd + 1);
+  const tagsAt = timeEnd + ' stdout '.length;
+  const stream = streamNames[line.toString('latin1', timeEnd, tagsAt)];
+  if (!stream) return null;
+  const tagsEnd = line.indexOf(space, tagsAt);
   if (tagsEnd < 0) return null;
   // More tags may follow the first, after colons.
-  const partial = line.toString('latin1', streamEnd + 1, tagsEnd).split(':', 1)[0] === 'P';
-  return { time, stream, partial, contentAt: tagsEnd + 1 };
+  const isOne = tagsEnd === tagsAt + 1 || line[tagsAt + 1] === colon;
+  return { time, stream, partial: isOne && line[tagsAt] === partialTag, contentAt: tagsEnd + 1 };
 }
 
 /** A whole line, with its newline if it has one. */
