@@ -41,7 +41,7 @@ export class AnsweringServer {
     this.authority = new CertificateAuthority(this.folder);
   }
 
-  static async start(options: { readonly onlyHTTP1?: boolean } = {}): Promise<AnsweringServer> {
+  static async start(options: { readonly maxStreams?: number } = {}): Promise<AnsweringServer> {
     const server = new AnsweringServer();
     const files = server.authority.issue('server', {
       commonName: 'kube-apiserver',
@@ -56,7 +56,7 @@ export class AnsweringServer {
       requestCert: true,
       rejectUnauthorized: false,
       allowHTTP1: true,
-      ...(options.onlyHTTP1 ? { ALPNProtocols: ['http/1.1'] } : {}),
+      ...(options.maxStreams === undefined ? {} : { settings: { maxConcurrentStreams: options.maxStreams } }),
     });
     server.#server.on('request', (request, response) => void server.#take(request, response));
     server.#server.on('session', (session) => {

@@ -3,6 +3,7 @@
  * without a word to the server: that may be down when the kubelet starts.
  */
 import type { Logger } from '../../shared/log/logger.ts';
+import { execPluginTTL } from '../../shared/metrics/definitions/rest-client.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { kubernetesVersion } from '../version.ts';
 import type { ApiClient } from './api-client.ts';
@@ -50,9 +51,11 @@ const maxAuthorityBytes = 4 * 1024 * 1024;
 /** @throws ConfigurationError that names the kubeconfig, and the line and field of each problem in it */
 export async function createApiClient(options: ApiClientOptions): Promise<ApiConnection> {
   const { clock, logger, environment = process.env } = options;
+  // Until a plugin has given a certificate, as upstream shows it.
+  execPluginTTL.set(Infinity);
   const kubeconfig = await loadKubeconfig(options.kubeconfigPath);
   const { cluster, user, namespace } = kubeconfig;
-  const identities = new KubeconfigIdentity({ kubeconfig, clock, logger });
+  const identities = new KubeconfigIdentity({ kubeconfig, environment, clock, logger });
   const readFile = (path: string) => readBounded(path, maxAuthorityBytes);
   const authority = new CertificateAuthority(cluster.certificateAuthority, readFile, clock, logger);
   const pings = options.pingIntervalMs === undefined ? {} : { pingIntervalMs: options.pingIntervalMs };

@@ -8,8 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { ApiError, type ApiCall, type WatchEvent } from '../../../src/main/api/api-client.ts';
 import { createApiClient, type ApiClientOptions, type ApiConnection } from '../../../src/main/api/create-api-client.ts';
+import { definitions } from '../../../src/shared/metrics/definitions/index.ts';
+import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../src/shared/metrics/index.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import { AnsweringServer, sendJSON } from '../../support/api-answers.ts';
+import { ConnectProxy } from '../../support/connect-proxy.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';
 
 let server: AnsweringServer;
@@ -285,6 +289,31 @@ test('a client certificate that was renewed is shown by new connections', async 
   );
 });
 
+test('a renewal that is half done leaves the old certificate in use, until it is whole', async () => {
+  const [old, renewed] = ['half-old', 'half-renewed'].map((name) =>
+    server.authority.issue(name, { commonName: name, usages: ['clientAuth'] }),
+  );
+  const paths = { certificate: join(server.folder, 'client.crt'), key: join(server.folder, 'client.key') };
+  const put = (certificate: string, key: string) => {
+    writeFileSync(paths.certificate, readFileSync(certificate));
+    writeFileSync(paths.key, readFileSync(key));
+  };
+  put(old!.certFile, old!.keyFile);
+  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  const clock = new FakeClock();
+  const { client } = await aClient({ 'client-certificate': paths.certificate, 'client-key': paths.key }, { clock });
+  await client.call(getPod);
+  for (const key of [old!.keyFile, renewed!.keyFile]) {
+    put(renewed!.certFile, key);
+    await clock.advance(10_000);
+    await client.call(getPod);
+  }
+  assert.deepEqual(
+    server.requests.map(({ client: shown }) => shown),
+    ['half-old', 'half-old', 'half-renewed'],
+  );
+});
+
 test('events of a watch come as they are sent, and its end is the end', async () => {
   server.answer = (_request, response) => {
     response.writeHead(200);
@@ -374,6 +403,30 @@ test('a hundred watches and the calls beside them need two connections', async (
   await Promise.all(watches);
 });
 
+test('more watches than the server allows on a connection get another connection', async () => {
+  const usual = server;
+  server = await AnsweringServer.start({ maxStreams: 20 });
+  try {
+    server.answer = (_request, response) => {
+      response.writeHead(200);
+      response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+    };
+    const { client } = await aClient();
+    const controller = new AbortController();
+    let begun = 0;
+    const watches = Array.from({ length: 50 }, async () => {
+      for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'values', signal: controller.signal })) begun += 1;
+    });
+    await until(() => begun === 50);
+    assert.equal(server.connections, 3);
+    controller.abort();
+    await Promise.all(watches);
+  } finally {
+    await server.close();
+    server = usual;
+  }
+});
+
 test('a peer that vanished without a word is noticed by pings: its watch ends, and the next one goes another way', async () => {
   server.answer = (_request, response) => {
     response.writeHead(200);
@@ -423,6 +476,104 @@ test('with DISABLE_HTTP2 all goes over HTTP/1.1, watches on connections of their
   assert.deepEqual(new Set(server.requests.map(({ protocol }) => protocol)), new Set(['1.1']));
   controller.abort();
   await Promise.all(watches);
+});
+
+for (const { name, cluster, environment } of [
+  { name: 'of the kubeconfig', cluster: (url: string) => ({ 'proxy-url': url }), environment: () => ({}) },
+  { name: 'of the environment', cluster: () => ({}), environment: (url: string) => ({ HTTPS_PROXY: url, NO_PROXY: 'example.org' }) },
+]) {
+  test(`calls and watches go through the proxy ${name}, and TLS ends at the server`, async () => {
+    server.answer = (request, response) => {
+      if (!request.url.includes('watch=true')) return sendJSON(response, 200, pod);
+      response.writeHead(200);
+      response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+    };
+    const proxy = await ConnectProxy.start();
+    try {
+      const elsewhere = { ...cluster(proxy.url), server: `https://api.example:${server.port}`, 'tls-server-name': 'kubernetes' };
+      const { client } = await aClient({ token: 'secret' }, { cluster: elsewhere, environment: environment(proxy.url) });
+      assert.deepEqual(await client.call(getPod), pod);
+      const { signal } = new AbortController();
+      for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })) break;
+      assert.deepEqual(new Set(proxy.tunnels), new Set([`api.example:${server.port}`]));
+      assert.equal(server.requests[0]?.headers['authorization'], 'Bearer secret');
+    } finally {
+      await proxy.close();
+    }
+  });
+}
+
+test('this host itself is not asked for at the proxy of the environment', async () => {
+  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  const { client } = await aClient({}, { environment: { HTTPS_PROXY: 'http://127.0.0.1:1' } });
+  assert.deepEqual(await client.call(getPod), pod);
+});
+
+test('a watch that is silent for longer than the server said it would last ends', async () => {
+  server.answer = (_request, response) => {
+    response.writeHead(200);
+    response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+  };
+  const clock = new FakeClock();
+  const { client } = await aClient({}, { clock });
+  const { signal } = new AbortController();
+  const watch = client.watch({ path: '/api/v1/pods', query: { timeoutSeconds: 60 }, trafficClass: 'pods', signal })[Symbol.asyncIterator]();
+  assert.equal((await watch.next()).done, false);
+  const next = watch.next();
+  await clock.advance(89_000);
+  assert.equal(await Promise.race([next, sleep(50, 'silent')]), 'silent');
+  await clock.advance(2_000);
+  await assert.rejects(next, isError(0, 'Timeout'));
+});
+
+test('an authority that was renewed is heeded by new connections, and a broken file changes nothing', async () => {
+  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  const file = join(server.folder, 'renewed-ca.crt');
+  const authority = readFileSync(server.authority.certFile);
+  writeFileSync(file, authority);
+  const clock = new FakeClock();
+  const { client } = await aClient({}, { cluster: { 'certificate-authority': file }, clock });
+  await client.call(getPod);
+  const before = server.connections;
+  const steps: [content: string | Buffer, newConnections: number][] = [
+    ['no certificate', 0],
+    ['', 0],
+    [authority, 0],
+    [Buffer.concat([authority, Buffer.from('\n')]), 1],
+  ];
+  for (const [content, made] of steps) {
+    writeFileSync(file, content);
+    await clock.advance(5 * 60_000);
+    await client.call(getPod);
+    assert.equal(server.connections - before, made);
+  }
+});
+
+test('each attempt is counted with its code, each call with its time', async (t) => {
+  const segment = createMetricsSegment();
+  bindMetrics(segment);
+  t.after(() => bindMetrics(null));
+  server.answer = (_request, response) =>
+    server.requests.length === 1 ? sendJSON(response, 429, {}, { 'retry-after': '0' }) : sendJSON(response, 200, pod);
+  const { client, host } = await aClient();
+  await client.call({ ...getPod, method: 'PATCH', patch: 'merge', body: {} });
+  server.answer = () => server.cut();
+  await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }));
+  const rendered = renderMetrics([segment], definitions).split('\n');
+  for (const line of [
+    `rest_client_requests_total{code="429",host="${host}",method="PATCH"} 1`,
+    `rest_client_requests_total{code="200",host="${host}",method="PATCH"} 1`,
+    `rest_client_requests_total{code="<error>",host="${host}",method="GET"} 1`,
+    `rest_client_request_retries_total{code="200",host="${host}",verb="PATCH"} 1`,
+    `rest_client_request_duration_seconds_count{host="${host}",verb="PATCH"} 1`,
+    `rest_client_rate_limiter_duration_seconds_count{host="${host}",verb="PATCH"} 2`,
+    `rest_client_request_size_bytes_sum{host="${host}",verb="PATCH"} 4`,
+    `rest_client_response_size_bytes_count{host="${host}",verb="PATCH"} 2`,
+    'rest_client_transport_create_calls_total{result="miss"} 1',
+    'rest_client_transport_cache_entries 1',
+    'rest_client_exec_plugin_ttl_seconds +Inf',
+  ])
+    assert.ok(rendered.includes(line), line);
 });
 
 test('a server that is not there is said to be unreachable, soon', async () => {

@@ -6,7 +6,7 @@
  * A new client certificate or authority means new connections: the old ones end what they have begun.
  */
 import type { ConnectionOptions } from 'node:tls';
-import { Agent, EnvHttpProxyAgent, ProxyAgent, type Dispatcher } from 'undici';
+import { Agent, ProxyAgent, type Dispatcher } from 'undici';
 import type { Logger } from '../../../shared/log/logger.ts';
 import {
   transportCacheEntries,
@@ -18,6 +18,7 @@ import type { ClientCertificate } from '../identity/identity.ts';
 import type { KubeconfigCluster } from '../kubeconfig/kubeconfig.ts';
 import type { Authorities } from './certificate-authority.ts';
 import { createConnector, pingIntervalMs } from './connector.ts';
+import { proxyFor } from './proxy-choice.ts';
 
 export interface TransportOptions {
   readonly cluster: KubeconfigCluster;
@@ -126,7 +127,8 @@ export class Transport {
         settings: { initialWindowSize: streamWindowBytes },
       },
     };
-    if (cluster.proxyURL !== '') return new ProxyAgent({ ...options, uri: cluster.proxyURL, requestTls: tls });
+    const proxy = proxyFor(cluster.server, cluster.proxyURL, environment);
+    if (proxy !== null) return new ProxyAgent({ ...options, uri: proxy, requestTls: tls });
     const connect = createConnector({
       tls,
       allowHTTP2: allowH2,
@@ -136,16 +138,6 @@ export class Transport {
         this.#options.logger.debug({ host: cluster.server.host, protocol }, 'connected to the API server');
       },
     });
-    if (!proxyOf(environment)) return new Agent({ ...options, connect });
-    return new EnvHttpProxyAgent({ ...options, connect, requestTls: tls, noProxy: noProxy(environment) });
+    return new Agent({ ...options, connect });
   }
-}
-
-function proxyOf(environment: TransportOptions['environment']): string | undefined {
-  return environment['https_proxy'] || environment['HTTPS_PROXY'] || environment['http_proxy'] || environment['HTTP_PROXY'];
-}
-
-/** As Go: never for this host itself. */
-function noProxy(environment: TransportOptions['environment']): string {
-  return [environment['no_proxy'] ?? environment['NO_PROXY'], 'localhost', '127.0.0.1', '::1'].filter(Boolean).join(',');
 }

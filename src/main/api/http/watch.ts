@@ -43,6 +43,8 @@ export async function openWatch<T>(
       headers: wire.headers,
       signal: attempt.signal,
     });
+    // One that fails before or after anybody reads it is nobody's error.
+    body.on('error', () => {});
     const silenceMs = silenceOf(call.query);
     async function* chunks(): AsyncGenerator<Buffer> {
       attempt.endAfter(silenceMs, clock);

@@ -56,7 +56,7 @@ export class ClientCertificateFiles {
       if (old) logger.info(pathsOf(this.#options), 'Certificate rotation detected, new connections use the new client certificate');
     } catch (err) {
       if (!this.#current) throw new Error(`client certificate: ${messageOf(err)}`, { cause: err });
-      // Read again at the next look, whose time is not changed: a renewal that is half done is soon whole.
+      // A renewal that is half done is whole at the next look.
       this.#readAt = clock.monotonic();
       logger.warn({ err: messageOf(err), ...pathsOf(this.#options) }, 'Client certificate can not be read, the last one goes on');
     } finally {

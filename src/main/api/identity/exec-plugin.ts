@@ -36,7 +36,6 @@ export class ExecPlugin {
 
   constructor(options: ExecPluginOptions) {
     this.#options = options;
-    execPluginTTL.set(Infinity);
   }
 
   async current(signal: AbortSignal): Promise<ExecCredential> {

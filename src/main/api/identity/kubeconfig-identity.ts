@@ -12,6 +12,8 @@ import { TokenFile } from './token-file.ts';
 
 export interface KubeconfigIdentityOptions {
   readonly kubeconfig: Kubeconfig;
+  /** That plugins run in. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -26,7 +28,7 @@ export class KubeconfigIdentity implements IdentitySource {
   readonly #plugin: ExecPlugin | null;
   #last: Identity = { authorization: undefined, clientCertificate: undefined };
 
-  constructor({ kubeconfig: { user, cluster }, clock, logger }: KubeconfigIdentityOptions) {
+  constructor({ kubeconfig: { user, cluster }, environment, clock, logger }: KubeconfigIdentityOptions) {
     const readFile = (path: string) => readBounded(path, maxFileBytes);
     // Without TLS nobody knows who listens: nothing secret is said (upstream client-go/tools/clientcmd, IsConfigTransportTLS).
     const isSecure = cluster.server.protocol === 'https:';
@@ -44,8 +46,7 @@ export class KubeconfigIdentity implements IdentitySource {
       const bytes = authority && ('data' in authority ? authority.data : await readFile(authority.path));
       return execInfo(exec!, cluster, bytes);
     };
-    this.#plugin =
-      needsPlugin && exec ? new ExecPlugin({ plugin: exec, info, environment: process.env, run: runPlugin, clock, logger }) : null;
+    this.#plugin = needsPlugin && exec ? new ExecPlugin({ plugin: exec, info, environment, run: runPlugin, clock, logger }) : null;
   }
 
   async current(signal: AbortSignal): Promise<Identity> {

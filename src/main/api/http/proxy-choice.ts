@@ -1,0 +1,53 @@
+/**
+ * Which proxy leads to the API server: the kubeconfig's, or by the rules of Go's clients (golang.org/x/net/http/httpproxy) that of
+ * HTTPS_PROXY, unless NO_PROXY has the server or it is this host itself.
+ */
+import { BlockList, isIP } from 'node:net';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The proxy's URL, or null to connect directly. */
+export function proxyFor(server: URL, configured: string, environment: Environment): string | null {
+  if (configured !== '') return configured;
+  const given = server.protocol === 'https:' ? anyOf(environment, 'HTTPS_PROXY') : anyOf(environment, 'HTTP_PROXY');
+  if (given === '' || !usesProxy(server, anyOf(environment, 'NO_PROXY'))) return null;
+  const proxy = given.includes('://') ? given : `http://${given}`;
+  return URL.canParse(proxy) ? proxy : null;
+}
+
+function anyOf(environment: Environment, name: string): string {
+  return environment[name] || environment[name.toLowerCase()] || '';
+}
+
+function usesProxy(server: URL, noProxy: string): boolean {
+  const host = server.hostname.replace(/^\[|\]$/g, '');
+  const port = server.port || (server.protocol === 'https:' ? '443' : '80');
+  if (host === 'localhost' || isIn('127.0.0.0/8', host) || host === '::1') return false;
+  const entries = noProxy
+    .split(',')
+    .map((entry) => entry.trim().toLowerCase())
+    .filter((entry) => entry !== '');
+  return !entries.some((entry) => excludes(entry, host, port));
+}
+
+function excludes(entry: string, host: string, port: string): boolean {
+  if (entry === '*') return true;
+  if (entry.includes('/')) return isIn(entry, host);
+  const [, bare = '', onlyPort] = isIP(entry) === 0 ? (/^(.*?)(?::(\d+))?$/.exec(entry) ?? []) : ['', entry];
+  if (onlyPort !== undefined && onlyPort !== port) return false;
+  const name = bare.replace(/^\[|\]$/g, '');
+  if (isIP(name) !== 0) return name === host;
+  // `.example.org` and `*.example.org` have the names below, `example.org` itself as well.
+  const domain = name.replace(/^\*/, '');
+  return domain.startsWith('.') ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
+}
+
+function isIn(range: string, host: string): boolean {
+  const [network = '', bits = ''] = range.split('/');
+  const family = isIP(network) === 6 ? 'ipv6' : 'ipv4';
+  if (isIP(network) === 0 || isIP(network) !== isIP(host) || !/^\d{1,3}$/.test(bits)) return false;
+  if (Number(bits) > (family === 'ipv6' ? 128 : 32)) return false;
+  const list = new BlockList();
+  list.addSubnet(network, Number(bits), family);
+  return list.check(host, family);
+}
