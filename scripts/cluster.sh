@@ -1,6 +1,6 @@
 #!/bin/sh
 # npm run cluster: a whole one-node cluster on this host: control plane, containerd, this kubelet. Says each thing before it does it.
-#   npm run cluster           starts what does not run yet, and returns; the cluster goes on
+#   npm run cluster           starts what does not run yet, the kubelet anew, and returns; the cluster goes on
 #   npm run cluster -- down   removes all of it
 # The first start builds the control plane (about ten minutes); it is kept in .cache/.
 set -eu

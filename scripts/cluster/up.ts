@@ -39,11 +39,22 @@ async function whyNotReady(api: ApiClient): Promise<string | null> {
     const log = readFileSync(place.kubeletLog, 'utf8').trimEnd().split('\n').slice(-5).join('\n');
     throw new Error(`the kubelet has ended; the end of ${place.kubeletLog}:\n${log}`);
   }
+  // The API server may still say what the kubelet before this one told it.
+  if (!(await isHealthy())) return `the kubelet does not answer on port ${place.healthzPort}`;
   const node = await api.find<Node>(`/api/v1/nodes/${place.nodeName}`);
   if (node === undefined) return `the API server knows no node ${place.nodeName}`;
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
   if (ready === undefined) return 'it has reported no status';
   return ready.status === 'True' ? null : `Ready is ${ready.status}: ${ready.message ?? ''}`;
+}
+
+async function isHealthy(): Promise<boolean> {
+  try {
+    const { ok } = await fetch(`http://127.0.0.1:${place.healthzPort}/healthz`, { signal: AbortSignal.timeout(2000) });
+    return ok;
+  } catch {
+    return false;
+  }
 }
 
 async function nodeReady(controlPlane: ControlPlane): Promise<void> {
