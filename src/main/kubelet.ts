@@ -84,7 +84,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     const cluster = await Cluster.connect({ options, nodeName, log, stops, signal });
     const eventLog = new EventLog({ logger: log('events'), clock });
     const events = cluster?.recordEvents(eventLog) ?? eventLog;
-    const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.config.podOf('api', uid));
+    const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.apiPod(uid));
     let sources: PodSources | null = null;
     const statuses = new PodStatuses({
       node: () => nodeFacts?.current() ?? { hostIPs: [], runtimeName: '' },
@@ -270,6 +270,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       activePods: () => podUpdates.active(),
       listPodDirectories: () => listPodDirectories(flags.rootDirectory),
       collectContainers: (request) => images.collectContainers(request),
+      reconcileMirrorPods: () => mirrors?.reconcile(),
       gcPolicy: {
         minAgeMs: flags.minimumContainerTTL,
         maxPerPodContainer: flags.maximumDeadContainersPerContainer,
@@ -300,7 +301,6 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       housekeep: () => {
         housekeeping.run();
         journal.keep(new Set([...podManager.uids(), ...workers.uids()]));
-        mirrors?.reconcile();
       },
       beat: () => heart.loop(),
       clock,

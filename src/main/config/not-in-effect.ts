@@ -15,38 +15,13 @@ interface Missing {
 
 export const notInEffect: readonly Missing[] = [
   {
-    part: 'the API server: registration, node status, leases, events, certificates',
-    fields: [
-      'rotateCertificates',
-      'serverTLSBootstrap',
-      'eventRecordQPS',
-      'eventBurst',
-      'contentType',
-      'kubeAPIQPS',
-      'kubeAPIBurst',
-      'configMapAndSecretChangeDetectionStrategy',
-    ],
-    flags: ['kubeconfig', 'bootstrap-kubeconfig', 'cert-dir'],
+    // Objects travel as JSON, whatever is asked for.
+    part: 'certificates from the cluster, other encodings than JSON',
+    fields: ['rotateCertificates', 'serverTLSBootstrap', 'contentType'],
+    flags: ['bootstrap-kubeconfig'],
   },
-  {
-    part: 'the authenticated server: TLS, authentication, authorization, logs, exec, attach, port forwarding',
-    fields: [
-      'port',
-      'tlsCertFile',
-      'tlsPrivateKeyFile',
-      'tlsCipherSuites',
-      'tlsCurvePreferences',
-      'tlsMinVersion',
-      'authentication',
-      'authorization',
-      'enableDebuggingHandlers',
-      'enableContentionProfiling',
-      'enableProfilingHandler',
-      'enableDebugFlagsHandler',
-      'enableSystemLogHandler',
-      'enableSystemLogQuery',
-    ],
-  },
+  // It counts how long Go's routines wait for locks.
+  { part: 'profiles of contention', fields: ['enableContentionProfiling'] },
   {
     part: 'eviction',
     fields: [

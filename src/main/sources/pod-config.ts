@@ -74,11 +74,6 @@ export class PodConfig {
     );
   }
 
-  /** The pod as the source last had it when it was taken; undefined: it has none. */
-  podOf(source: PodSource, uid: PodUID): Pod | undefined {
-    return this.#pods.get(source)?.get(uid);
-  }
-
   /** True from the moment at which the first report of the last of all sources was taken. */
   seenAllSources(): boolean {
     return this.#options.sources.every((source) => this.#pods.has(source));

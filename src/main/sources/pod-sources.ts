@@ -1,5 +1,7 @@
 /** Starts the sources that the configuration names and joins them: what the composition root wires. */
 import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
@@ -90,6 +92,11 @@ export class PodSources {
   /** What has changed since this was last called: see PodConfig. */
   take(): PodUpdate[] {
     return this.config.take();
+  }
+
+  /** As the API server last showed it, taken or not; undefined: it is not there. */
+  apiPod(uid: PodUID): Pod | undefined {
+    return this.#api?.get(uid);
   }
 
   /** The API server has said once which pods it has. */
