@@ -9,6 +9,7 @@ import { once } from 'node:events';
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { Agent, WebSocket } from 'undici';
 import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
@@ -34,6 +35,7 @@ describe('kubectl reaches into a pod', () => {
   let node: TestNode;
   let namespace: string;
   let pod: string;
+  let port: number;
   const cleanups: (() => Promise<void> | void)[] = [];
   const later = { after: (clean: () => Promise<void> | void) => void cleanups.push(clean) };
 
@@ -52,10 +54,26 @@ describe('kubectl reaches into a pod', () => {
     return { code, bytes: Buffer.concat(out), stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
   };
 
+  /** Of the kubelet, without the API server between. */
+  const webSocket = (path: string, frames: Buffer[]): WebSocket => {
+    const { certFile, keyFile } = cluster.controlPlane.adminCertificate;
+    const files = { ca: cluster.controlPlane.caFile, cert: certFile, key: keyFile };
+    const connect = Object.fromEntries(Object.entries(files).map(([name, file]) => [name, readFileSync(file)]));
+    const dispatcher = new Agent({ connect });
+    later.after(() => dispatcher.destroy());
+    const socket = new WebSocket(`wss://127.0.0.1:${port}${path}`, { protocols: ['v4.channel.k8s.io'], dispatcher });
+    socket.binaryType = 'arraybuffer';
+    socket.addEventListener('message', ({ data }) => frames.push(Buffer.from(data as ArrayBuffer)));
+    return socket;
+  };
+  /** The first byte of a frame is its channel. */
+  const textOf = (frames: readonly Buffer[], channel: number): string =>
+    Buffer.concat(frames.filter(([first]) => first === channel).map((frame) => frame.subarray(1))).toString();
+
   before(async () => {
     cluster = await sharedCluster();
     namespace = await cluster.namespace(later);
-    const [port = 0] = await stablePorts(1);
+    [port = 0] = await stablePorts(1);
     const { certFile, keyFile } = cluster.controlPlane.kubeletServingCertificate('test-node');
     node = await TestNode.start(later, {
       config: {
@@ -202,6 +220,27 @@ describe('kubectl reaches into a pod', () => {
       await once(child, 'close');
     });
   }
+
+  test('a WebSocket client of the kubelet itself has the streams as channels', async () => {
+    const query = 'command=sh&command=-c&command=echo%20out%3Bread%20line%3Becho%20got%20%24line%3Bexit%205&input=1&output=1';
+    const frames: Buffer[] = [];
+    const socket = webSocket(`/exec/${namespace}/${pod}/app?${query}`, frames);
+    await waitUntil('its output', () => textOf(frames, 1).includes('out\n'));
+    socket.send(Buffer.from('\0word\n'));
+    await once(socket, 'close');
+    assert.equal(textOf(frames, 1), 'out\ngot word\n');
+    assert.match(textOf(frames, 3), /"reason":"NonZeroExitCode"[\s\S]*"message":"5"/);
+  });
+
+  test('a WebSocket client of the kubelet itself has a port of the pod', async () => {
+    const frames: Buffer[] = [];
+    const socket = webSocket(`/portForward/${namespace}/${pod}?port=8080`, frames);
+    // Both channels begin with the port.
+    await waitUntil('its port', () => frames.length >= 2);
+    socket.send(Buffer.from('\0GET /index.html HTTP/1.0\r\n\r\n'));
+    await waitUntil('the page', () => textOf(frames, 0).endsWith('\r\n\r\npage\n'));
+    socket.close();
+  });
 
   test('files are copied in and out', async () => {
     const [from, back] = [join(node.folder, 'from'), join(node.folder, 'back')];
