@@ -2,9 +2,12 @@
  * The API client of a kubelet in a cluster, made from its kubeconfig (upstream cmd/kubelet/app/server.go, buildKubeletClientConfig). Made
  * without a word to the server: that may be down when the kubelet starts.
  */
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { execPluginTTL } from '../../shared/metrics/definitions/rest-client.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import { ConfigurationError } from '../config/config-error.ts';
 import { kubernetesVersion } from '../version.ts';
 import type { ApiClient } from './api-client.ts';
 import { CertificateAuthority } from './http/certificate-authority.ts';
@@ -48,7 +51,7 @@ export interface ApiConnection {
 /** Certificates of authorities, all of a host's in one file at most. */
 const maxAuthorityBytes = 4 * 1024 * 1024;
 
-/** @throws ConfigurationError that names the kubeconfig, and the line and field of each problem in it */
+/** @throws ConfigurationError that names the kubeconfig, and the line and field of each problem in it or the file that it names and can't be read */
 export async function createApiClient(options: ApiClientOptions): Promise<ApiConnection> {
   const { clock, logger, environment = process.env } = options;
   // Until a plugin has given a certificate, as upstream shows it.
@@ -58,6 +61,13 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
   const identities = new KubeconfigIdentity({ kubeconfig, environment, clock, logger });
   const readFile = (path: string) => readBounded(path, maxAuthorityBytes);
   const authority = new CertificateAuthority(cluster.certificateAuthority, readFile, clock, logger);
+  try {
+    // As upstream: what the kubeconfig names must be there at the start. Later it may be missing for a while.
+    await identities.readFiles();
+    if (cluster.certificateAuthority) await authority.current();
+  } catch (err) {
+    throw new ConfigurationError(`kubeconfig ${goQuote(options.kubeconfigPath)}: ${messageOf(err)}`);
+  }
   const pings = options.pingIntervalMs === undefined ? {} : { pingIntervalMs: options.pingIntervalMs };
   const transport = new Transport({ cluster, environment, logger, ...pings });
   const lanes = createLanes({

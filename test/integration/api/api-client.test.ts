@@ -116,6 +116,18 @@ test('a server that its authority did not sign, or whose name is another, is not
   assert.equal(server.requests.length, 1);
 });
 
+test('a kubeconfig that names a file which is not there, or is something else, makes no client', async () => {
+  const refused = (want: RegExp) => (err: Error) =>
+    err.name === 'ConfigurationError' && err.message.startsWith('kubeconfig "') && want.test(err.message);
+  const missing = { 'client-certificate': 'no-such.crt', 'client-key': 'no-such.key' };
+  await assert.rejects(aClient(missing), refused(/client certificate: ENOENT.*no-such\.crt/));
+  await assert.rejects(aClient({ tokenFile: 'no-such-token' }), refused(/failed to read token file ".*no-such-token"/));
+  await assert.rejects(aClient({ tokenFile: '/dev/zero' }), refused(/not a regular file/));
+  await assert.rejects(aClient({}, { cluster: { 'certificate-authority': 'ca.key' } }), refused(/ca\.key: has no certificate in PEM/));
+  await assert.rejects(aClient({}, { cluster: { 'certificate-authority': './' } }), refused(/not a regular file|EISDIR/));
+  await assert.rejects(aClient({}, { kubeconfigPath: '/no/such/kubeconfig' }), refused(/ENOENT/));
+});
+
 test('what the server says of a failure is the error, and what a proxy says is quoted', async () => {
   const { client } = await aClient();
   const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 404, reason: 'NotFound', message: 'pods "a" not found' };

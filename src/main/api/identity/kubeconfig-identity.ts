@@ -49,6 +49,11 @@ export class KubeconfigIdentity implements IdentitySource {
     this.#plugin = needsPlugin && exec ? new ExecPlugin({ plugin: exec, info, environment, run: runPlugin, clock, logger }) : null;
   }
 
+  /** Rejects when a certificate, key or token that the kubeconfig names can't be read. A plugin is not asked. */
+  async readFiles(): Promise<void> {
+    await this.#ofFiles();
+  }
+
   async current(signal: AbortSignal): Promise<Identity> {
     const made = this.#plugin ? await this.#ofPlugin(this.#plugin, signal) : await this.#ofFiles();
     const last = this.#last;
