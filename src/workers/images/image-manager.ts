@@ -120,7 +120,7 @@ export class ImageManager {
     } catch (err) {
       const message = `Failed to inspect image "${request.image}": ${rpcMessage(err)}`;
       this.#tell(request, 'Warning', 'InspectFailed', message);
-      throw new KubeletError('ImageInspectError', message, { cause: err });
+      throw new KubeletError('ImageInspectError', message);
     }
   }
 

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test, type TestContext } from 'node:test';
+import { PodSyncLine, type PodSyncHandlers, type PodTask } from '../../../../src/main/threads/pod-sync-line.ts';
+import type { PodSyncReply } from '../../../../src/shared/contracts/pod-sync.ts';
+import type { ValueRef } from '../../../../src/shared/contracts/values.ts';
+import { KubeletError } from '../../../../src/shared/errors/kubelet-error.ts';
+import { aLogger } from '../../../support/logger.ts';
+
+const task = { kind: 'cleanUp', podUID: 'uid-1' } as unknown as PodTask;
+const refs: ValueRef[] = [
+  { kind: 'Secret', namespace: 'd', name: 's' },
+  { kind: 'Services', namespace: 'd', links: true },
+];
+
+/** What main answers to a task that asks for values. */
+async function answer(t: TestContext, values?: NonNullable<PodSyncHandlers['values']>): Promise<PodSyncReply> {
+  const handlers: PodSyncHandlers = {
+    ensureImage: () => Promise.reject(new Error('not asked for')),
+    startPermit: () => Promise.reject(new Error('not asked for')),
+    event: () => {},
+    ...(values && { values }),
+  };
+  const line = new PodSyncLine(task, handlers, aLogger().logger);
+  t.after(() => {
+    line.close();
+    line.port.close();
+  });
+  line.port.postMessage({ type: 'values', id: 7, refs });
+  const [reply] = (await once(line.port, 'message')) as [PodSyncReply];
+  return reply;
+}
+
+test('a task that asks for values is answered with one for each, in order', async (t) => {
+  const reply = await answer(t, async (asked, by) => {
+    assert.deepEqual([asked, by], [refs, task]);
+    return asked.map(({ kind }) => ({ outcome: 'failed', failure: { reason: kind, message: '' } }));
+  });
+  assert.deepEqual(reply, {
+    type: 'values',
+    id: 7,
+    results: [
+      { outcome: 'failed', failure: { reason: 'Secret', message: '' } },
+      { outcome: 'failed', failure: { reason: 'Services', message: '' } },
+    ],
+  });
+});
+
+test('a kubelet without an API server answers that it has none', async (t) => {
+  const reply = await answer(t);
+  assert.ok(reply.type === 'values');
+  assert.deepEqual(
+    reply.results.map((result) => result.outcome === 'failed' && result.failure.reason),
+    ['NoClient', 'NoClient'],
+  );
+});
+
+test('a handler that fails fails every value', async (t) => {
+  const reply = await answer(t, () => Promise.reject(new KubeletError('Broken', 'it is broken')));
+  assert.ok(reply.type === 'values');
+  assert.deepEqual(
+    reply.results,
+    refs.map(() => ({ outcome: 'failed', failure: { reason: 'Broken', message: 'it is broken' } })),
+  );
+});
