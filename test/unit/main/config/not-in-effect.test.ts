@@ -37,9 +37,9 @@ test('a field that asks for nothing is not named', () => {
 
 test('a flag is named with its dashes, whether it sets a field or not', () => {
   const flags = new Map([
-    ['kubeconfig', undefined],
-    ['anonymous-auth', 'authentication.anonymous.enabled'],
+    ['bootstrap-kubeconfig', undefined],
+    ['contention-profiling', 'enableContentionProfiling'],
     ['max-pods', 'maxPods'],
   ]);
-  assert.deepEqual(settingsNotInEffect({}, flags), ['--kubeconfig', '--anonymous-auth']);
+  assert.deepEqual(settingsNotInEffect({}, flags), ['--bootstrap-kubeconfig', '--contention-profiling']);
 });
