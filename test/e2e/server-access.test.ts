@@ -1,0 +1,112 @@
+/**
+ * Who may ask what of the authenticated server, decided by a real API server: tokens of service accounts with and without a role, and
+ * tokens for others.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { createApiClient } from '../../src/main/api/create-api-client.ts';
+import { createReviews } from '../../src/main/api/reviews.ts';
+import { systemClock as clock } from '../../src/shared/time/clock.ts';
+import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
+import { aLogger } from '../support/logger.ts';
+import { aSecureServer } from '../support/secure-server.ts';
+import type { Afterwards } from '../support/simulated-runtime.ts';
+
+let cluster: TestCluster;
+before(async () => {
+  cluster = await sharedCluster();
+});
+after(() => cluster.close());
+
+const nodeName = 'access-node';
+const rbac = '/apis/rbac.authorization.k8s.io/v1';
+
+/** A server that asks the API server as its node does, and keeps no answer, unless told for how long. */
+async function aServer(t: Afterwards, cacheMs = 0) {
+  const connection = await createApiClient({
+    kubeconfigPath: cluster.controlPlane.kubeletKubeconfig(nodeName),
+    kubeAPIQPS: 50,
+    kubeAPIBurst: 100,
+    eventRecordQPS: 50,
+    eventBurst: 100,
+    nodeStatusUpdateFrequencyMs: 10_000,
+    nodeLeaseDurationMs: 40_000,
+    clock,
+    logger: aLogger().logger,
+  });
+  t.after(() => connection.close());
+  let reviews = 0;
+  const { reviewToken, reviewAccess } = createReviews(connection.client, clock);
+  const { ask } = await aSecureServer(t, {
+    clientCA: readFileSync(cluster.controlPlane.caFile, 'utf8'),
+    secure: {
+      nodeName,
+      authentication: { clientCAFile: '', reloadClientCAFile: true, webhook: { cacheTTLMs: cacheMs }, anonymous: false },
+      authorization: { authorizedTTLMs: cacheMs, unauthorizedTTLMs: cacheMs },
+    },
+    upcalls: {
+      reviewToken: (token) => {
+        reviews += 1;
+        return reviewToken(token);
+      },
+      reviewAccess: (spec) => {
+        reviews += 1;
+        return reviewAccess(spec);
+      },
+    },
+  });
+  const by = async (token: string, path: string, method = 'GET') => {
+    const { status, body } = await ask(path, { method, headers: { Authorization: `Bearer ${token}` } });
+    return { status, body };
+  };
+  return { ask, by, reviews: () => reviews };
+}
+
+/** Lets the namespace's default service account do that to nodes. */
+async function allow(t: Afterwards, namespace: string, resources: readonly string[]): Promise<void> {
+  const name = `${namespace}-nodes`;
+  await cluster.api.create(`${rbac}/clusterroles`, { metadata: { name }, rules: [{ apiGroups: [''], resources, verbs: ['get'] }] });
+  await cluster.api.create(`${rbac}/clusterrolebindings`, {
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+    subjects: [{ kind: 'ServiceAccount', name: 'default', namespace }],
+  });
+  t.after(async () => {
+    await cluster.api.delete(`${rbac}/clusterrolebindings/${name}`);
+    await cluster.api.delete(`${rbac}/clusterroles/${name}`);
+  });
+}
+
+test('a service account sees what its role names, and nothing else', async (t) => {
+  const namespace = await cluster.namespace(t);
+  const { by } = await aServer(t);
+  const token = await cluster.serviceAccountToken(namespace);
+  const user = `system:serviceaccount:${namespace}:default`;
+  assert.deepEqual(await by(token, '/metrics'), {
+    status: 403,
+    body: `Forbidden (user=${user}, verb=get, resource=nodes, subresource(s)=[metrics])\n`,
+  });
+  await allow(t, namespace, ['nodes/metrics', 'nodes/pods']);
+  // RBAC is a cache in the API server.
+  for (let turn = 0; turn < 100 && (await by(token, '/metrics')).status !== 200; turn += 1) await clock.sleep(50);
+  assert.equal((await by(token, '/metrics')).status, 200);
+  assert.equal((await by(token, '/pods')).status, 200);
+  assert.equal((await by(token, '/configz')).status, 403);
+  assert.equal((await by(token, '/exec/default/web/app?command=sh', 'POST')).status, 403);
+});
+
+test('a token for somebody else’s ears, and one that is none, are no credentials', async (t) => {
+  const namespace = await cluster.namespace(t);
+  const { by } = await aServer(t);
+  const foreign = await cluster.serviceAccountToken(namespace, 'default', { audiences: ['vault.example'] });
+  for (const token of [foreign, 'no-such-token']) assert.deepEqual(await by(token, '/healthz'), { status: 401, body: 'Unauthorized' });
+});
+
+test('an answer that is kept is not asked for again', async (t) => {
+  const namespace = await cluster.namespace(t);
+  const { by, reviews } = await aServer(t, 60_000);
+  const token = await cluster.serviceAccountToken(namespace);
+  for (let turn = 0; turn < 3; turn += 1) assert.equal((await by(token, '/metrics')).status, 403);
+  assert.equal(reviews(), 2);
+});
