@@ -17,8 +17,11 @@ export interface LaneOptions {
 
 /** One lease and one node status at a time, a retry of each, and some room. */
 const heartbeatSlots = 8;
-/** At a server that takes a second for each answer this still lets the default 50 a second through. */
-const callSlots = 64;
+/**
+ * At a server that takes half a second for each answer this still lets the default 50 a second through. Twice as many let a burst of a
+ * hundred calls hold up main's event loop twice as long (an answer costs it some 0.3 ms).
+ */
+const callSlots = 32;
 const eventSlots = 8;
 /** A full node's pods with some values each, all at once; a bound, not a limit that is met. */
 const maxWaiting = 10_000;
