@@ -1,0 +1,101 @@
+/** Secrets, config maps and tokens as a user of a cluster has them: written with kubectl, read in the container, on a real node of a real cluster. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
+import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+
+const nodeName = 'cluster-volumes';
+
+describe('what a pod has of the cluster', () => {
+  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  let cluster: TestCluster;
+  let namespace: string;
+
+  const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
+  const podPath = (name: string) => `/api/v1/namespaces/${namespace}/pods/${name}`;
+  const until = (name: string, what: string, check: (pod: Pod) => boolean) =>
+    waitUntil(`${name} ${what}`, async () => check(await cluster.api.get<Pod>(podPath(name))));
+  const runs = (name: string) => until(name, 'runs', ({ status }) => status?.containerStatuses?.[0]?.state?.running !== undefined);
+  const create = (name: string, spec: Partial<PodSpec>) =>
+    cluster.api.create(podPath(''), aManifest(name, { nodeName, ...spec }, { namespace }));
+  const messages = async (name: string, reason: string) => {
+    const out = await kubectl('get', 'events', '--field-selector', `involvedObject.name=${name},reason=${reason}`, '-o', 'json');
+    return (JSON.parse(out) as { items: { message: string }[] }).items.map(({ message }) => message);
+  };
+
+  before(async () => {
+    cluster = await sharedCluster();
+    later.after(() => cluster.close());
+    namespace = await cluster.namespace(later);
+    const node = await TestNode.start(later, await cluster.member(later, nodeName));
+    await node.startKubelet();
+  });
+  after(async () => {
+    await cluster?.kubectl('-n', namespace, 'delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
+    for (const clean of cleanups.reverse()) await clean();
+  });
+
+  test('it reads in files and variables, and sees a changed secret without a restart', async () => {
+    await kubectl('create', 'secret', 'generic', 's', '--from-literal=a=one', '--from-literal=password=geheim');
+    await kubectl('create', 'configmap', 'settings', '--from-literal=LEVEL=debug', '--from-literal=COLOUR=blue');
+    await create('reader', {
+      containers: [
+        aBusybox({
+          env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 's', key: 'password' } } }],
+          envFrom: [{ prefix: 'APP_', configMapRef: { name: 'settings' } }],
+          volumeMounts: [
+            { name: 's', mountPath: '/s' },
+            { name: 'c', mountPath: '/c/colour', subPath: 'COLOUR' },
+          ],
+        }),
+      ],
+      volumes: [
+        { name: 's', secret: { secretName: 's', defaultMode: 0o400 } },
+        { name: 'c', configMap: { name: 'settings' } },
+      ],
+    });
+    await runs('reader');
+    const inside = (script: string) => kubectl('exec', 'reader', '--', 'sh', '-c', script);
+    const account = '/var/run/secrets/kubernetes.io/serviceaccount';
+    assert.equal(await inside('echo $PASSWORD $APP_LEVEL; cat /s/a; echo; cat /c/colour'), 'geheim debug\none\nblue');
+    assert.equal(await inside(`cat ${account}/namespace; echo; echo $KUBERNETES_SERVICE_HOST`), `${namespace}\n10.96.0.1\n`);
+    const claims = Buffer.from((await inside(`cat ${account}/token`)).split('.')[1] ?? '', 'base64url').toString();
+    assert.match(claims, new RegExp(`system:serviceaccount:${namespace}:default`));
+    await kubectl('patch', 'secret', 's', '-p', '{"stringData":{"a":"two"}}');
+    await waitUntil('the file has changed', async () => (await inside('cat /s/a')) === 'two');
+  });
+
+  test('a pod waits for its secret with an event that names it, and runs as soon as it is there', async () => {
+    await create('waiting', {
+      containers: [aBusybox({ volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
+      volumes: [{ name: 'v', secret: { secretName: 'late' } }],
+    });
+    const message = 'MountVolume.SetUp failed for volume "v" : secret "late" not found';
+    await waitUntil('the event is told', async () => (await messages('waiting', 'FailedMount')).includes(message));
+    await kubectl('create', 'secret', 'generic', 'late', '--from-literal=a=b');
+    await runs('waiting');
+  });
+
+  test('a container waits for a key of its environment, and runs when it is there', async () => {
+    await kubectl('create', 'configmap', 'incomplete', '--from-literal=other=x');
+    const valueFrom = { configMapKeyRef: { name: 'incomplete', key: 'wanted' } };
+    await create('keyless', { containers: [aBusybox({ env: [{ name: 'V', valueFrom }] })] });
+    await until('keyless', 'says what it waits for', ({ status }) => {
+      const { reason, message } = status?.containerStatuses?.[0]?.state?.waiting ?? {};
+      return reason === 'CreateContainerConfigError' && message === `couldn't find key wanted in ConfigMap ${namespace}/incomplete`;
+    });
+    await kubectl('patch', 'configmap', 'incomplete', '-p', '{"data":{"wanted":"here"}}');
+    await runs('keyless');
+    assert.equal(await kubectl('exec', 'keyless', '--', 'sh', '-c', 'echo $V'), 'here\n');
+  });
+
+  test('a pull secret that is not there is told, and does not keep an image that is there from being used', async () => {
+    await create('secretless', { imagePullSecrets: [{ name: 'nowhere' }] });
+    await runs('secretless');
+    const [message] = await messages('secretless', 'FailedToRetrieveImagePullSecret');
+    assert.equal(message, 'Unable to retrieve some image pull secrets (nowhere); attempting to pull the image may not succeed.');
+  });
+});
