@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { SecureServerSettings, ServerUpcalls } from '../../shared/contracts/server.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { clientCertificateExpiration } from '../../shared/metrics/definitions/authentication.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { authenticate, type AuthenticationSources } from './auth/authenticate.ts';
 import { accessReviews, alwaysAllow, type Authorize } from './auth/authorize.ts';
@@ -93,6 +94,8 @@ export class SecureServer {
     const { clientCA, clock } = this.#options;
     const connection = socket as TLSSocket;
     const certificate = connection.getPeerCertificate() as Partial<ReturnType<TLSSocket['getPeerCertificate']>> | null;
+    const validTo = Date.parse(certificate?.valid_to ?? '');
+    if (!Number.isNaN(validTo)) clientCertificateExpiration.observe((validTo - clock.now()) / 1000);
     const fault = connection.authorized ? '' : String(connection.authorizationError ?? 'it was not verified');
     return verdictOnCertificate(
       {

@@ -1,5 +1,6 @@
 /** Every metric that the kubelet declares: what the server thread renders. A new file of definitions is added here. */
 import type { MetricDefinition } from '../metrics.ts';
+import * as authentication from './authentication.ts';
 import * as http from './http.ts';
 import * as images from './images.ts';
 import * as kubernetes from './kubernetes.ts';
@@ -13,6 +14,7 @@ import * as runtimeOperations from './runtime-operations.ts';
 import * as threads from './threads.ts';
 
 const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
+  authentication,
   http,
   images,
   kubernetes,

@@ -5,6 +5,12 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { ServerUpcalls, TokenReviewStatus } from '../../../shared/contracts/server.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import {
+  tokenCacheActiveFetches,
+  tokenCacheFetches,
+  tokenCacheRequestDuration,
+  tokenCacheRequests,
+} from '../../../shared/metrics/definitions/authentication.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 import type { Verdict } from './user.ts';
@@ -30,25 +36,42 @@ export class TokenReviews {
   }
 
   /** Never rejects: a review that could not be had is an error of the request. It is not kept. */
-  judge(token: string): Promise<Verdict> {
+  async judge(token: string): Promise<Verdict> {
+    const beganAtMs = this.#options.clock.monotonic();
     const key = createHmac('sha256', this.#salt).update(token).digest('base64');
     const known = this.#cache.get(key);
-    if (known) return Promise.resolve(known);
+    const verdict = known ?? (await this.#awaited(key, token));
+    const status = known ? 'hit' : 'miss';
+    tokenCacheRequests.inc({ status });
+    tokenCacheRequestDuration.observe((this.#options.clock.monotonic() - beganAtMs) / 1000, { status });
+    return verdict;
+  }
+
+  async #awaited(key: string, token: string): Promise<Verdict> {
     const asked = this.#underWay.get(key) ?? this.#ask(key, token);
     this.#underWay.set(key, asked);
-    return asked;
+    tokenCacheActiveFetches.add(1, { status: 'blocked' });
+    try {
+      return await asked;
+    } finally {
+      tokenCacheActiveFetches.add(-1, { status: 'blocked' });
+    }
   }
 
   async #ask(key: string, token: string): Promise<Verdict> {
+    tokenCacheActiveFetches.add(1, { status: 'in_flight' });
     try {
       // Never in this turn: the question must be among those under way before its answer takes it out.
       const status = await Promise.resolve(token).then(this.#options.reviewToken);
       const verdict = verdictOn(status);
       if (status.authenticated === true || (status.error ?? '') === '') this.#cache.set(key, verdict, this.#options.cacheTTLMs);
+      tokenCacheFetches.inc({ status: verdict.type === 'error' && (status.error ?? '') !== '' ? 'error' : 'ok' });
       return verdict;
     } catch (err) {
+      tokenCacheFetches.inc({ status: 'error' });
       return { type: 'error', message: messageOf(err) };
     } finally {
+      tokenCacheActiveFetches.add(-1, { status: 'in_flight' });
       this.#underWay.delete(key);
     }
   }

@@ -1,0 +1,19 @@
+/** Who asks the authenticated server (upstream apiserver pkg/authentication/token/cache and request/x509, with their empty helps). */
+import { counter, gauge, histogram } from '../define.ts';
+
+/** `hit`, `miss`. */
+export const tokenCacheRequests = counter('authentication_token_cache_request_total', '', ['status']);
+export const tokenCacheRequestDuration = histogram('authentication_token_cache_request_duration_seconds', '', ['status']);
+/** `ok`, `error`. */
+export const tokenCacheFetches = counter('authentication_token_cache_fetch_total', '', ['status']);
+/** `in_flight`: questions; `blocked`: requests that wait for them. */
+export const tokenCacheActiveFetches = gauge('authentication_token_cache_active_fetch_count', '', ['status']);
+
+/** From nothing over minutes, hours and days to a year. */
+const lifetimes = [0, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000];
+export const clientCertificateExpiration = histogram(
+  'apiserver_client_certificate_expiration_seconds',
+  'Distribution of the remaining lifetime on the certificate used to authenticate a request.',
+  [],
+  lifetimes,
+);
