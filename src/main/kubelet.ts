@@ -4,7 +4,7 @@
  *
  * A runtime that is not there when the kubelet starts is waited for, with `/healthz` up and the log saying so; upstream gives up.
  */
-import { availableParallelism, hostname, release } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import type { PlegMessage } from '../shared/contracts/pleg.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { podUID, type PodUID } from '../shared/kubernetes/ids.ts';
@@ -15,41 +15,36 @@ import { usageTable, usageTableCapacity } from '../shared/state/usage-table.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
 import { Cluster } from './cluster.ts';
 import { countCgroupVersion, countConstants } from './constant-metrics.ts';
-import { flagValues } from './flags/flag-values.ts';
 import { hostFacts } from './node/host-facts.ts';
 import { LocalNode, threadErrors, type NodeMembership } from './node/index.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
 import { RuntimeState } from './node/runtime-state.ts';
 import type { KubeletStart } from './options.ts';
-import { AdmissionJournal, apparmorAdmission, hostHasAppArmor, predicateAdmission, sysctlAdmission } from './pods/admission/index.ts';
+import { AdmissionJournal, admitHandlers } from './pods/admission/index.ts';
 import { DeadContainers } from './pods/dead-containers.ts';
 import { EventLog } from './pods/events.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
 import { listPodDirectories } from './pods/pod-directories.ts';
-import { podListJson } from './pods/pod-list.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { PodStatusCache } from './pods/pod-status-cache.ts';
 import { PodStatuses } from './pods/pod-statuses.ts';
 import { PodUpdates } from './pods/pod-updates.ts';
 import { PodWorkers } from './pods/pod-workers.ts';
-import { containerResolver } from './pods/resolve-container.ts';
-import { runningPodListJson } from './pods/running-pod-list.ts';
 import { runsSomething } from './pods/runs-something.ts';
 import { StartAdmission } from './pods/start-admission.ts';
 import { startRequest } from './pods/start-request.ts';
 import { isStaticPod } from './pods/static-pod.ts';
 import { WorkQueue } from './pods/work-queue.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
-import { secureServerFault } from './server-settings.ts';
+import { startServer } from './start-server.ts';
 import { StopOrder, untilAborted, within } from './stop-order.ts';
 import { SyncLoop } from './sync-loop.ts';
-import { imagesSettings, plegSettings, podSyncSettings, serverSettings, statsSettings } from './thread-settings.ts';
+import { imagesSettings, plegSettings, podSyncSettings, statsSettings } from './thread-settings.ts';
 import { ImagesThread } from './threads/images-thread.ts';
 import { PlegThread } from './threads/pleg-thread.ts';
 import { defaultPodSyncThreads, PodSyncPool } from './threads/pod-sync-pool.ts';
 import { ProbesThread } from './threads/probes-thread.ts';
-import { ServerThread, type ServerThreadOptions } from './threads/server-thread.ts';
 import { StatsThread } from './threads/stats-thread.ts';
 import { ThreadState } from './threads/thread-state.ts';
 
@@ -95,25 +90,8 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     });
     let nodeFacts: NodeFactsSource | null = null;
 
-    const upcalls: ServerThreadOptions['upcalls'] = {
-      pods: async () => podListJson(podManager, statuses),
-      runningPods: async () => runningPodListJson(cache.all()),
-      configz: async () => options.configz,
-      flagz: async () => flagValues(options),
-      resolveContainer: containerResolver({
-        pod: (fullName) => podManager.getByFullName(fullName),
-        apiStatus: (uid) => statuses.get(uid),
-        runtimeStatus: (uid) => cache.get(uid),
-        look: (uid) => pleg.look(uid),
-        translateUID: (uid) => podManager.translate(uid as PodUID),
-      }),
-      ...cluster?.reviews,
-    };
-    const serverFault = secureServerFault(config, cluster !== null);
-    if (config.enableServer && serverFault !== null)
-      log('server').warn({ reason: serverFault }, 'the authenticated server is not started: nobody could be let in');
-    const settings = serverSettings(options, { nodeName, snapshot, hasApiServer: cluster !== null });
-    const server = ServerThread.start({ state, logger: log('server'), settings, upcalls });
+    const look = (uid: PodUID) => pleg.look(uid);
+    const server = startServer({ options, state, nodeName, snapshot, podManager, statuses, cache, look, cluster, logger: log('server') });
     stops.add('server', () => server.close());
 
     const firstList = Promise.withResolvers<void>();
@@ -250,11 +228,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       podWorkers: workers,
       statuses,
       events,
-      admitHandlers: [
-        sysctlAdmission(config.allowedUnsafeSysctls, release()),
-        predicateAdmission({ node: ownNode, tolerationComparisons: options.featureGates.enabled('TaintTolerationComparisonOperators') }),
-        apparmorAdmission(hostHasAppArmor()),
-      ],
+      admitHandlers: admitHandlers({ ...options, node: ownNode }),
       journal,
       refreshNode: membership ? () => membership!.fetch().catch(() => {}) : null,
       onAdmitted: (pod) => values?.registerPod(pod),

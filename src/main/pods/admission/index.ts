@@ -3,6 +3,7 @@
  * Failed for good: it is shown with the reason, and never started. Upstream: the admit handlers of NewMainKubelet.
  */
 export { AdmissionJournal } from './admission-journal.ts';
+export { admitHandlers } from './admit-handlers.ts';
 export { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
 export { countRejection } from './count-rejection.ts';
 export { predicateAdmission } from './predicates.ts';

@@ -1,0 +1,19 @@
+/** The handlers of this node, in upstream's order. */
+import { release } from 'node:os';
+import type { KubeletOptions } from '../../options.ts';
+import { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
+import { predicateAdmission, type PredicateOptions } from './predicates.ts';
+import { sysctlAdmission } from './sysctls.ts';
+import type { AdmitHandler } from './types.ts';
+
+export interface AdmitHandlersOptions extends Pick<KubeletOptions, 'config' | 'featureGates'> {
+  readonly node: PredicateOptions['node'];
+}
+
+export function admitHandlers({ config, featureGates, node }: AdmitHandlersOptions): AdmitHandler[] {
+  return [
+    sysctlAdmission(config.allowedUnsafeSysctls, release()),
+    predicateAdmission({ node, tolerationComparisons: featureGates.enabled('TaintTolerationComparisonOperators') }),
+    apparmorAdmission(hostHasAppArmor()),
+  ];
+}

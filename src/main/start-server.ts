@@ -1,0 +1,68 @@
+/** Starts the server thread, and answers what it asks: what main knows of pods and containers, and what the API server says of callers. */
+import type { PodUID } from '../shared/kubernetes/ids.ts';
+import type { RuntimePodStatus } from '../shared/contracts/runtime-status.ts';
+import type { Logger } from '../shared/log/logger.ts';
+import type { Reviews } from './api/reviews.ts';
+import { flagValues } from './flags/flag-values.ts';
+import type { KubeletOptions } from './options.ts';
+import { podListJson } from './pods/pod-list.ts';
+import type { PodManager } from './pods/pod-manager.ts';
+import type { PodStatusCache } from './pods/pod-status-cache.ts';
+import type { PodStatuses } from './pods/pod-statuses.ts';
+import { containerResolver } from './pods/resolve-container.ts';
+import { runningPodListJson } from './pods/running-pod-list.ts';
+import { secureServerFault, serverSettings } from './server-settings.ts';
+import { ServerThread } from './threads/server-thread.ts';
+import type { ThreadState } from './threads/thread-state.ts';
+
+export interface ServerStart {
+  readonly options: KubeletOptions;
+  readonly state: ThreadState;
+  readonly nodeName: string;
+  readonly snapshot: SharedArrayBuffer;
+  readonly podManager: PodManager;
+  readonly statuses: PodStatuses;
+  readonly cache: PodStatusCache;
+  readonly look: (uid: PodUID) => Promise<RuntimePodStatus | null>;
+  /** Null: standalone; then nobody can be asked about callers. */
+  readonly cluster: { readonly reviews: Reviews } | null;
+  readonly logger: Logger;
+}
+
+export function startServer({
+  options,
+  state,
+  nodeName,
+  snapshot,
+  podManager,
+  statuses,
+  cache,
+  look,
+  cluster,
+  logger,
+}: ServerStart): ServerThread {
+  const { config } = options;
+  const hasApiServer = cluster !== null;
+  const fault = secureServerFault(config, hasApiServer);
+  if (config.enableServer && fault !== null)
+    logger.warn({ reason: fault }, 'the authenticated server is not started: nobody could be let in');
+  return ServerThread.start({
+    state,
+    logger,
+    settings: serverSettings(options, { nodeName, snapshot, hasApiServer }),
+    upcalls: {
+      pods: async () => podListJson(podManager, statuses),
+      runningPods: async () => runningPodListJson(cache.all()),
+      configz: async () => options.configz,
+      flagz: async () => flagValues(options),
+      resolveContainer: containerResolver({
+        pod: (fullName) => podManager.getByFullName(fullName),
+        apiStatus: (uid) => statuses.get(uid),
+        runtimeStatus: (uid) => cache.get(uid),
+        look,
+        translateUID: (uid) => podManager.translate(uid as PodUID),
+      }),
+      ...cluster?.reviews,
+    },
+  });
+}
