@@ -230,7 +230,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       events,
       admitHandlers: admitHandlers({ ...options, node: ownNode }),
       journal,
-      refreshNode: membership ? () => membership!.fetch().catch(() => {}) : null,
+      refreshNode: membership ? () => membership.fetch().catch(() => {}) : null,
       onAdmitted: (pod) => values?.registerPod(pod),
       sourcesReady,
       logger: log('pod-updates'),

@@ -7,7 +7,8 @@ import { loadConfiguration } from '../../../src/main/config/load-configuration.t
 import { toLoggingOptions } from '../../../src/main/config/logging-options.ts';
 import { toKubeletFlags } from '../../../src/main/flags/apply-flags.ts';
 import type { KubeletOptions } from '../../../src/main/options.ts';
-import { imagesSettings, podSyncSettings, serverSettings } from '../../../src/main/thread-settings.ts';
+import { serverSettings } from '../../../src/main/server-settings.ts';
+import { imagesSettings, podSyncSettings } from '../../../src/main/thread-settings.ts';
 
 const host = { cgroupVersion: 1, cgroupDriver: 'cgroupfs' } as const;
 
