@@ -32,6 +32,9 @@ export class WatchedFiles {
   #everGood = false;
   #closed = false;
   #complaint = '';
+  /** One look at a time: an older one that ends later would bring old contents back. */
+  #looking = false;
+  #lookOnceMore = false;
 
   /** Resolves when the files were read once, whether they were right or not. */
   static async start(options: WatchedFilesOptions): Promise<WatchedFiles> {
@@ -56,13 +59,18 @@ export class WatchedFiles {
   #watch(): void {
     for (const folder of new Set(this.#options.paths.map((path) => dirname(path)))) {
       try {
-        const watcher = watch(folder, { persistent: false }, () => this.#lookIn(settleMs));
+        const watcher = watch(folder, { persistent: false }, () => this.#touched());
         watcher.on('error', () => watcher.close());
         this.#watchers.push(watcher);
       } catch (err) {
         this.#options.logger.debug({ folder, err }, 'folder can not be watched; its files are looked at each minute');
       }
     }
+  }
+
+  #touched(): void {
+    if (this.#looking) this.#lookOnceMore = true;
+    else this.#lookIn(settleMs);
   }
 
   #lookIn(ms: number): void {
@@ -72,7 +80,22 @@ export class WatchedFiles {
   }
 
   async #look(): Promise<void> {
-    const { paths, onContents, reload, logger } = this.#options;
+    if (this.#looking) {
+      this.#lookOnceMore = true;
+      return;
+    }
+    this.#looking = true;
+    await this.#read();
+    this.#looking = false;
+    if (this.#good && !this.#options.reload) return;
+    const soon = this.#lookOnceMore;
+    this.#lookOnceMore = false;
+    if (soon) this.#lookIn(settleMs);
+    else this.#lookIn(this.#everGood ? lookEachMs : lookAgainMs);
+  }
+
+  async #read(): Promise<void> {
+    const { paths, onContents, logger } = this.#options;
     try {
       const contents = await Promise.all(paths.map((path) => readFile(path)));
       if (this.#closed) return;
@@ -91,8 +114,6 @@ export class WatchedFiles {
       this.#good = false;
       this.#complain(err);
     }
-    if (this.#good && !reload) return;
-    this.#lookIn(this.#everGood ? lookEachMs : lookAgainMs);
   }
 
   /** Once for each complaint. */
