@@ -1,0 +1,97 @@
+/** Images behind a password, as a user of a cluster has them: pull secrets by kubectl, a registry that asks for them, a real runtime. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
+import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
+import { PrivateRegistry } from '../support/private-registry.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+
+const nodeName = 'cluster-images';
+const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
+
+describe('an image behind a password', () => {
+  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  let cluster: TestCluster;
+  let namespace: string;
+  let registry: PrivateRegistry;
+
+  const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
+  const secret = (name: string, password: string) =>
+    kubectl(
+      ...['create', 'secret', 'docker-registry', name],
+      ...[`--docker-server=${registry.host}`, '--docker-username=me', `--docker-password=${password}`],
+    );
+  const podPath = (name: string) => `/api/v1/namespaces/${namespace}/pods/${name}`;
+  const create = (name: string, image: string, spec: Partial<PodSpec> = {}, pullPolicy = 'IfNotPresent') =>
+    cluster.api.create(
+      podPath(''),
+      aManifest(
+        name,
+        { nodeName, containers: [aBusybox({ image: `${registry.host}/${image}`, imagePullPolicy: pullPolicy })], ...spec },
+        { namespace },
+      ),
+    );
+  const until = (name: string, what: string, check: (pod: Pod) => boolean) =>
+    waitUntil(`${name} ${what}`, async () => check(await cluster.api.get<Pod>(podPath(name))));
+  const runs = (name: string) => until(name, 'runs', ({ status }) => status?.containerStatuses?.[0]?.state?.running !== undefined);
+  const waitsFor = (name: string, ...reasons: string[]) =>
+    until(name, `waits for ${reasons.join(' or ')}`, ({ status }) =>
+      reasons.includes(status?.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
+    );
+  const events = async (name: string) => {
+    const out = await kubectl('get', 'events', '--field-selector', `involvedObject.name=${name}`, '-o', 'json');
+    return (JSON.parse(out) as { items: { reason: string; message: string }[] }).items.map(
+      ({ reason, message }) => `${reason}: ${message}`,
+    );
+  };
+
+  before(async () => {
+    cluster = await sharedCluster();
+    later.after(() => cluster.close());
+    namespace = await cluster.namespace(later);
+    const node = await TestNode.start(later, await cluster.member(later, nodeName));
+    registry = await PrivateRegistry.start(later, archive, { me: 'geheim' });
+    await node.startKubelet();
+    await secret('right', 'geheim');
+    await secret('wrong', 'geraten');
+  });
+  after(async () => {
+    await cluster?.kubectl('-n', namespace, 'delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
+    for (const clean of cleanups.reverse()) await clean();
+  });
+
+  test('is pulled with the secret of the pod that is right, and that it is being pulled is told meanwhile', async () => {
+    const image = `${registry.host}/team/app:1`;
+    const told = Promise.withResolvers<void>();
+    registry.holdUntil(told.promise);
+    await create('puller', 'team/app:1', { imagePullSecrets: [{ name: 'wrong' }, { name: 'right' }] });
+    await waitUntil('it is told', async () => (await events('puller')).includes(`Pulling: Pulling image "${image}"`)).finally(told.resolve);
+    await runs('puller');
+    assert.ok((await events('puller')).some((event) => event.startsWith(`Pulled: Successfully pulled image "${image}" in `)));
+    assert.deepEqual([...new Set(registry.pulls)], ['me team/app:1']);
+  });
+
+  test('is there for a pod with the same secret without another pull, and for no pod without one', async () => {
+    const pulls = registry.pulls.length;
+    await create('friend', 'team/app:1', { imagePullSecrets: [{ name: 'right' }] });
+    await runs('friend');
+    const message = 'already present on machine and can be accessed by the pod';
+    await waitUntil('it is told', async () => (await events('friend')).some((event) => event.endsWith(message)));
+    assert.equal(registry.pulls.length, pulls);
+    await create('stranger', 'team/app:1');
+    await create('never', 'team/app:1', {}, 'Never');
+    await waitsFor('stranger', 'ErrImagePull', 'ImagePullBackOff');
+    await waitsFor('never', 'ErrImageNeverPull');
+    assert.equal(registry.pulls.length, pulls);
+  });
+
+  test('is pulled with the secret of the service account', async () => {
+    await kubectl('create', 'serviceaccount', 'puller');
+    await kubectl('patch', 'serviceaccount', 'puller', '-p', '{"imagePullSecrets":[{"name":"right"}]}');
+    await create('by-account', 'team/other:1', { serviceAccountName: 'puller' });
+    await runs('by-account');
+  });
+});

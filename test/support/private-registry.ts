@@ -1,0 +1,93 @@
+/**
+ * A registry that asks for a name and a password, with one image: the local busybox under whatever repository it is asked for. On
+ * 127.0.0.1 a runtime speaks plain HTTP to it, without being configured.
+ */
+import { execFileSync } from 'node:child_process';
+import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Afterwards } from './simulated-runtime.ts';
+
+interface Descriptor {
+  readonly mediaType: string;
+  readonly digest: string;
+}
+
+export class PrivateRegistry {
+  /** `127.0.0.1:5000` */
+  readonly host: string;
+  /** Manifests that were asked for by tag, by who: `me team/app:1`. */
+  readonly pulls: string[] = [];
+  readonly #folder: string;
+  readonly #logins: ReadonlyMap<string, string>;
+  #held: Promise<unknown> = Promise.resolve();
+
+  private constructor(host: string, folder: string, logins: Readonly<Record<string, string>>) {
+    this.host = host;
+    this.#folder = folder;
+    this.#logins = new Map(Object.entries(logins));
+  }
+
+  /** `archive`: an OCI archive of one image. `logins`: passwords by user. */
+  static async start(t: Afterwards, archive: string, logins: Readonly<Record<string, string>>): Promise<PrivateRegistry> {
+    const folder = mkdtempSync(join(tmpdir(), 'registry-'));
+    execFileSync('tar', ['-xf', archive, '-C', folder]);
+    const server = createServer((request, response) => {
+      void registry.#answer(request, response).catch(() => response.destroy());
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const registry = new PrivateRegistry(`127.0.0.1:${(server.address() as AddressInfo).port}`, folder, logins);
+    t.after(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      rmSync(folder, { recursive: true });
+    });
+    return registry;
+  }
+
+  /** Answers nothing before the promise has settled. */
+  holdUntil(promise: Promise<unknown>): void {
+    this.#held = promise;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    await this.#held;
+    const user = this.#userOf(request);
+    if (user === undefined) {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="private"' }).end();
+      return;
+    }
+    const [, repository = '', kind, reference = ''] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(request.url ?? '') ?? [];
+    if (kind === undefined) {
+      response.writeHead(request.url === '/v2/' ? 200 : 404).end();
+      return;
+    }
+    const isTag = kind === 'manifests' && !reference.startsWith('sha256:');
+    if (isTag) this.pulls.push(`${user} ${repository}:${reference}`);
+    const { digest, mediaType } = isTag ? this.#manifest() : { digest: reference, mediaType: 'application/octet-stream' };
+    const path = join(this.#folder, 'blobs/sha256', digest.replace(/^sha256:/, ''));
+    if (!/^sha256:[0-9a-f]{64}$/.test(digest) || !existsSync(path)) {
+      response.writeHead(404).end();
+      return;
+    }
+    // The image has one manifest: what is asked for by its digest is that.
+    const type = kind === 'manifests' ? this.#manifest().mediaType : mediaType;
+    response.writeHead(200, { 'content-type': type, 'content-length': statSync(path).size, 'docker-content-digest': digest });
+    if (request.method === 'HEAD') response.end();
+    else createReadStream(path).pipe(response);
+  }
+
+  #manifest(): Descriptor {
+    const index = JSON.parse(readFileSync(join(this.#folder, 'index.json'), 'utf8')) as { manifests: [Descriptor] };
+    return index.manifests[0];
+  }
+
+  #userOf({ headers }: IncomingMessage): string | undefined {
+    const [scheme, credentials = ''] = (headers.authorization ?? '').split(' ');
+    const [user = '', password = ''] = Buffer.from(credentials, 'base64').toString().split(':');
+    return scheme === 'Basic' && this.#logins.get(user) === password && password !== '' ? user : undefined;
+  }
+}
