@@ -106,13 +106,15 @@ function secureSettings({ config, flags, featureGates }: KubeletOptions, { nodeN
   };
 }
 
-/** Upstream: InitializeTLS of cmd/kubelet/app/server.go. */
+/**
+ * Upstream: InitializeTLS of cmd/kubelet/app/server.go. With serverTLSBootstrap upstream has no files; here it is not in effect yet, and a
+ * server that no client could shake hands with would help nobody.
+ */
 function certificateFiles(
-  { tlsCertFile, tlsPrivateKeyFile, serverTLSBootstrap }: KubeletConfiguration,
+  { tlsCertFile, tlsPrivateKeyFile }: KubeletConfiguration,
   certDirectory: string,
   host: string,
 ): Pick<TlsSettings, 'certFile' | 'keyFile' | 'selfSignedFor'> {
-  if (serverTLSBootstrap) return { certFile: '', keyFile: '', selfSignedFor: null };
   if (tlsCertFile !== '' || tlsPrivateKeyFile !== '') return { certFile: tlsCertFile, keyFile: tlsPrivateKeyFile, selfSignedFor: null };
   return { certFile: join(certDirectory, 'kubelet.crt'), keyFile: join(certDirectory, 'kubelet.key'), selfSignedFor: host };
 }

@@ -49,14 +49,13 @@ test('every cipher suite that a node may be told is one that OpenSSL has, but fo
   );
 });
 
-test('certificates are those that were given, else self-signed ones among the kubelet’s own, else the cluster’s', () => {
+test('certificates are those that were given, else self-signed ones among the kubelet’s own', () => {
   const filesOf = (fields: Partial<KubeletConfiguration>) => {
     const { certFile, keyFile, selfSignedFor } = secureOf(fields).tls;
     return [certFile, keyFile, selfSignedFor];
   };
   assert.deepEqual(filesOf({}), ['/var/lib/kubelet/pki/kubelet.crt', '/var/lib/kubelet/pki/kubelet.key', 'n']);
   assert.deepEqual(filesOf({ tlsCertFile: '/c', tlsPrivateKeyFile: '/k' }), ['/c', '/k', null]);
-  assert.deepEqual(filesOf({ serverTLSBootstrap: true }), ['', '', null]);
 });
 
 test('groups and versions have OpenSSL’s names', () => {
