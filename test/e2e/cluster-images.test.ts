@@ -19,11 +19,10 @@ describe('an image behind a password', () => {
   let registry: PrivateRegistry;
 
   const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
-  const secret = (name: string, password: string) =>
-    kubectl(
-      ...['create', 'secret', 'docker-registry', name],
-      ...[`--docker-server=${registry.host}`, '--docker-username=me', `--docker-password=${password}`],
-    );
+  const secret = (name: string, password: string) => {
+    const login = [`--docker-server=${registry.host}`, '--docker-username=me', `--docker-password=${password}`];
+    return kubectl('create', 'secret', 'docker-registry', name, ...login);
+  };
   const podPath = (name: string) => `/api/v1/namespaces/${namespace}/pods/${name}`;
   const create = (name: string, image: string, spec: Partial<PodSpec> = {}, pullPolicy = 'IfNotPresent') =>
     cluster.api.create(

@@ -12,6 +12,7 @@ describe('what a pod has of the cluster', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let cluster: TestCluster;
+  let node: TestNode;
   let namespace: string;
 
   const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
@@ -30,7 +31,7 @@ describe('what a pod has of the cluster', () => {
     cluster = await sharedCluster();
     later.after(() => cluster.close());
     namespace = await cluster.namespace(later);
-    const node = await TestNode.start(later, await cluster.member(later, nodeName));
+    node = await TestNode.start(later, await cluster.member(later, nodeName));
     await node.startKubelet();
   });
   after(async () => {
@@ -90,6 +91,29 @@ describe('what a pod has of the cluster', () => {
     await kubectl('patch', 'configmap', 'incomplete', '-p', '{"data":{"wanted":"here"}}');
     await runs('keyless');
     assert.equal(await kubectl('exec', 'keyless', '--', 'sh', '-c', 'echo $V'), 'here\n');
+  });
+
+  test('a kubelet that starts again writes nothing anew and asks for no token', async () => {
+    await create('steady', {});
+    await runs('steady');
+    const account = '/var/run/secrets/kubernetes.io/serviceaccount';
+    const files = () => kubectl('exec', 'steady', '--', 'sh', '-c', `readlink ${account}/..data; cat ${account}/token`);
+    const before = await files();
+    const tokensAsked = () =>
+      cluster.controlPlane.auditEvents(nodeName).filter(({ objectRef }) => objectRef?.subresource === 'token').length;
+    await waitUntil('all that was asked is in the log', () => tokensAsked() > 0);
+    const asked = tokensAsked();
+    await node.stopKubelet();
+    await node.startKubelet();
+    await kubectl('create', 'secret', 'generic', 'after-restart', '--from-literal=a=b');
+    await create('newcomer', {
+      automountServiceAccountToken: false,
+      containers: [aBusybox({ volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
+      volumes: [{ name: 'v', secret: { secretName: 'after-restart' } }],
+    });
+    await runs('newcomer');
+    assert.equal(await files(), before);
+    assert.equal(tokensAsked(), asked);
   });
 
   test('a pull secret that is not there is told, and does not keep an image that is there from being used', async () => {
