@@ -7,8 +7,8 @@ import type { ApiObject } from '../api/object-store.ts';
 export interface KeyedObject extends ApiObject {
   readonly immutable?: boolean;
   readonly type?: string;
-  readonly data?: Readonly<Record<string, string>>;
-  readonly binaryData?: Readonly<Record<string, string>>;
+  readonly data?: Readonly<Record<string, string>> | null;
+  readonly binaryData?: Readonly<Record<string, string>> | null;
 }
 
 export interface ObjectKind {

@@ -124,8 +124,8 @@ export class PodValues {
     const { uid } = pod.metadata;
     switch (ref.kind) {
       case 'Secret': {
-        const { metadata, type = '', data = {} } = await this.#secrets.get(ref.namespace, ref.name);
-        return { kind: 'Secret', uid: metadata.uid, type, data };
+        const { metadata, type, data } = await this.#secrets.get(ref.namespace, ref.name);
+        return { kind: 'Secret', uid: metadata.uid, type: type ?? '', data: data ?? {} };
       }
       case 'ConfigMap':
         return configMapValue(await this.#configMaps.get(ref.namespace, ref.name));
@@ -143,8 +143,8 @@ export class PodValues {
   }
 }
 
-function configMapValue({ data = {}, binaryData = {} }: KeyedObject): Value {
-  return { kind: 'ConfigMap', data, binaryData };
+function configMapValue({ data, binaryData }: KeyedObject): Value {
+  return { kind: 'ConfigMap', data: data ?? {}, binaryData: binaryData ?? {} };
 }
 
 function objectSource(

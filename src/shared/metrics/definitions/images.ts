@@ -1,5 +1,5 @@
 /** Metrics of the images thread (upstream pkg/kubelet/images/metrics.go, pkg/kubelet/metrics). */
-import { counter, histogram } from '../define.ts';
+import { counter, gauge, histogram } from '../define.ts';
 
 export const ensureImageRequests = counter(
   'kubelet_image_manager_ensure_image_requests_total',
@@ -12,6 +12,9 @@ export const mustPullChecks = counter(
   'Counter for how many times kubelet checked whether credentials need to be re-verified to access an image',
   ['result'],
 );
+
+export const pullIntents = gauge('kubelet_imagemanager_ondisk_pullintents', 'Number of ImagePullIntents stored on disk.');
+export const pulledRecords = gauge('kubelet_imagemanager_ondisk_pulledrecords', 'Number of ImagePulledRecords stored on disk.');
 
 export const imagePullDuration = histogram(
   'kubelet_image_pull_duration_seconds',

@@ -12,6 +12,7 @@ import * as process from './process.ts';
 import * as restClient from './rest-client.ts';
 import * as runtimeOperations from './runtime-operations.ts';
 import * as threads from './threads.ts';
+import * as volumes from './volumes.ts';
 
 const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   authentication,
@@ -26,6 +27,7 @@ const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   restClient,
   runtimeOperations,
   threads,
+  volumes,
 ];
 
 export const definitions: readonly MetricDefinition[] = files.flatMap((file) => Object.values(file));

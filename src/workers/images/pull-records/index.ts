@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { ImageFacts } from '../../../shared/contracts/images.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { mustPullChecks } from '../../../shared/metrics/definitions/images.ts';
+import { mustPullChecks, pulledRecords, pullIntents } from '../../../shared/metrics/definitions/images.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { accessByRecord, requiresVerification, type VerificationPolicy } from './must-pull.ts';
 import { RecordFiles } from './record-files.ts';
@@ -43,11 +43,18 @@ export class PullRecords {
     const { rootDir, logger } = options;
     const dir = join(rootDir, 'image_manager');
     this.#options = options;
-    this.#intentFiles = new RecordFiles({ dir: join(dir, 'pulling'), kind: 'ImagePullIntent', aboutOf: ({ image }) => image, logger });
+    this.#intentFiles = new RecordFiles({
+      dir: join(dir, 'pulling'),
+      kind: 'ImagePullIntent',
+      aboutOf: ({ image }) => image,
+      size: pullIntents,
+      logger,
+    });
     this.#pulledFiles = new RecordFiles({
       dir: join(dir, 'pulled'),
       kind: 'ImagePulledRecord',
       aboutOf: ({ imageRef }) => imageRef,
+      size: pulledRecords,
       logger,
     });
   }

@@ -19,6 +19,8 @@ export interface RecordFilesOptions<T> {
   readonly kind: 'ImagePullIntent' | 'ImagePulledRecord';
   /** What a record is about: its file is named by it. */
   readonly aboutOf: (record: T) => string;
+  /** How many there are. */
+  readonly size: { set(value: number): void };
   readonly logger: Logger;
 }
 
@@ -26,6 +28,7 @@ export class RecordFiles<T extends object> {
   readonly #options: RecordFilesOptions<T>;
   /** Of files that cannot be read: what they said is not known. */
   readonly #broken = new Set<string>();
+  readonly #names = new Set<string>();
   /** One write after the other: two of one file would meet in its temporary one. */
   #writing: Promise<unknown> = Promise.resolve();
 
@@ -40,6 +43,7 @@ export class RecordFiles<T extends object> {
     const records: T[] = [];
     for (const name of await readdir(dir)) {
       if (!name.startsWith(prefix) || name.endsWith(temporary)) continue;
+      this.#names.add(name);
       try {
         const { record, isOld } = this.#decode(await readFile(join(dir, name), 'utf8'), name);
         if (isOld) await this.write(record);
@@ -49,6 +53,7 @@ export class RecordFiles<T extends object> {
         logger.error({ file: join(dir, name), err: messageOf(err) }, 'A record of an image pull cannot be read');
       }
     }
+    this.#options.size.set(this.#names.size);
     return records;
   }
 
@@ -64,11 +69,17 @@ export class RecordFiles<T extends object> {
       await writeFile(`${path}${temporary}`, `${toGoJSON({ kind, apiVersion, ...record })}\n`, { mode: 0o600 });
       await rename(`${path}${temporary}`, path);
       this.#broken.delete(name);
+      this.#options.size.set(this.#names.add(name).size);
     });
   }
 
   remove(about: string): Promise<void> {
-    return this.#next(() => rm(join(this.#options.dir, recordFileName(about)), { force: true }));
+    const name = recordFileName(about);
+    return this.#next(async () => {
+      await rm(join(this.#options.dir, name), { force: true });
+      this.#names.delete(name);
+      this.#options.size.set(this.#names.size);
+    });
   }
 
   #next(step: () => Promise<void>): Promise<void> {

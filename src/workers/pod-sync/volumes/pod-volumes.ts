@@ -8,6 +8,8 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { podDir, podPluginsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';
 import { readMountsBelow } from '../../../shared/linux/mountinfo.ts';
+import { storageOperationDuration } from '../../../shared/metrics/definitions/volumes.ts';
+import { monotonicMs } from '../../../shared/time/clock.ts';
 import { envFileKey } from '../runtime-config/environment.ts';
 import { isEnabled } from '../runtime-config/gates.ts';
 import { podHostname } from '../runtime-config/hostname.ts';
@@ -16,7 +18,7 @@ import type { VolumeContext } from './context.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import { removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
 import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './types.ts';
-import { isWritten, kindOf, usedVolumes, type VolumeKind } from './volume-kind.ts';
+import { isWritten, kindOf, pluginNames, usedVolumes, type VolumeKind } from './volume-kind.ts';
 import { hasFiles, setUpWrittenVolume } from './written-volume.ts';
 
 /** An environment file larger than this is no environment file. */
@@ -138,14 +140,24 @@ async function failureOf(context: VolumeContext, volume: Volume): Promise<Volume
   } catch (err) {
     return { volume: volume.name, message: messageOf(err), state: 'unknown' };
   }
+  const beganAtMs = monotonicMs();
   try {
     await setUp(context, volume, kind);
+    observeMount(kind.kind, beganAtMs, 'success');
     return undefined;
   } catch (err) {
+    observeMount(kind.kind, beganAtMs, 'fail-unknown');
     const isOutdated = isWritten(kind.kind) && (await hasFiles(context, volume.name, kind.kind));
     const message = `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}`;
     return { volume: volume.name, message, state: isOutdated ? 'outdated' : 'missing' };
   }
+}
+
+function observeMount(kind: VolumeKind['kind'], beganAtMs: number, status: 'success' | 'fail-unknown'): void {
+  if (kind === 'image') return;
+  const volumePlugin = kind === 'hostPath' ? 'kubernetes.io/host-path' : pluginNames[kind];
+  const labels = { volume_plugin: volumePlugin, operation_name: 'volume_mount', status, migrated: 'false' };
+  storageOperationDuration.observe((monotonicMs() - beganAtMs) / 1000, labels);
 }
 
 async function setUp(context: VolumeContext, volume: Volume, found: VolumeKind): Promise<void> {

@@ -1,0 +1,9 @@
+/** Metrics of volumes (upstream pkg/volume/util/metrics.go). */
+import { histogram } from '../define.ts';
+
+export const storageOperationDuration = histogram(
+  'storage_operation_duration_seconds',
+  'Storage operation duration',
+  ['volume_plugin', 'operation_name', 'status', 'migrated'],
+  [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
+);
