@@ -11,7 +11,8 @@ import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
 import { aLogger } from '../support/logger.ts';
 import { aSecureServer } from '../support/secure-server.ts';
-import type { Afterwards } from '../support/simulated-runtime.ts';
+import { waitUntil, type Afterwards } from '../support/simulated-runtime.ts';
+import { TestNode } from '../support/test-node.ts';
 
 let cluster: TestCluster;
 before(async () => {
@@ -109,4 +110,33 @@ test('an answer that is kept is not asked for again', async (t) => {
   const token = await cluster.serviceAccountToken(namespace);
   for (let turn = 0; turn < 3; turn += 1) assert.equal((await by(token, '/metrics')).status, 403);
   assert.equal(reviews(), 2);
+});
+
+test('through the API server the node shows itself to its admin: metrics, pods, flags, logs of the host, a profile of itself', async (t) => {
+  const joined = 'shown-node';
+  const member = await cluster.member(t, joined);
+  const config = { ...member.config, enableSystemLogQuery: true, enableDebugFlagsHandler: true };
+  const node = await TestNode.start(t, { ...member, config });
+  await node.startKubelet();
+  const proxied = `/api/v1/nodes/${joined}/proxy`;
+  await waitUntil(
+    'the node has its address',
+    async () => (await cluster.runKubectl(['get', '--raw', `${proxied}/healthz`])).stdout === 'ok',
+  );
+  const get = (path: string) => cluster.kubectl('get', '--raw', `${proxied}${path}`);
+  assert.match(
+    await get('/metrics'),
+    /\nauthentication_token_cache_request_total|\nkubelet_http_requests_total\{[^}]*server_type="readwrite"\}/,
+  );
+  assert.equal((JSON.parse(await get('/pods')) as { kind: string }).kind, 'PodList');
+  assert.equal((JSON.parse(await get('/runningpods/')) as { kind: string }).kind, 'PodList');
+  assert.match(await get('/configz'), /"enableSystemLogQuery":true/);
+  assert.match(await get('/flagz'), new RegExp(`\\nhostname-override=${joined}\\n`));
+  // The role of the API server's own certificate (system:kubelet-api-admin) does not have it, with upstream's kubelet either.
+  assert.match((await cluster.runKubectl(['get', '--raw', `${proxied}/statusz`])).stderr, /Forbidden .*subresource\(s\)=\[statusz\]/);
+  assert.match(await get('/logs/'), /<a href="containers\/">/);
+  assert.match(await get('/logs/?query=no-such-service'), /log not found for no-such-service/);
+  const refused = await cluster.runKubectl(['get', '--raw', `${proxied}/logs/?query=%3Brm`]);
+  assert.match(refused.stderr, /input contains unsupported characters|not acceptable/i);
+  assert.ok((await get('/debug/pprof/profile?seconds=1')).length > 100);
 });
