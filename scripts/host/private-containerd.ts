@@ -22,6 +22,9 @@ export interface PrivateContainerdOptions {
   readonly imageCache: string;
 }
 
+/** A handler beside the default one. */
+export const secondRuntimeHandler = 'second';
+
 export class PrivateContainerd {
   readonly endpoint: string;
   readonly pid: number;
@@ -183,6 +186,11 @@ state = "${folder}/state"
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
   stream_server_address = "127.0.0.1"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+  # the same under another name: what a RuntimeClass chooses
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${secondRuntimeHandler}]
+    runtime_type = "io.containerd.runc.v2"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = "${folder}/cni"

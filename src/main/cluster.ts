@@ -11,6 +11,7 @@ import { createReviews, type Reviews } from './api/reviews.ts';
 import { NodeMembership, type LocalNode } from './node/index.ts';
 import type { KubeletOptions } from './options.ts';
 import type { EventSink } from './pods/events.ts';
+import { RuntimeClasses, type RuntimeClassesOptions } from './pods/runtime-classes.ts';
 import { MirrorPods, type MirrorPodsDependencies } from './pods/mirror-pods.ts';
 import type { PodManager } from './pods/pod-manager.ts';
 import { StatusManager, type StatusManagerDependencies } from './status/index.ts';
@@ -111,6 +112,14 @@ export class Cluster {
     });
     stops.add('values', () => values.close());
     return values;
+  }
+
+  /** What pods' runtime classes stand for. */
+  keepRuntimeClasses(deps: Pick<RuntimeClassesOptions, 'onAdded'>): RuntimeClasses {
+    const { log, stops } = this.#options;
+    const classes = RuntimeClasses.start({ ...deps, client: this.client, clock, logger: log('runtime-classes') });
+    stops.add('runtime-classes', () => classes.close());
+    return classes;
   }
 
   /** Static pods are shown to the cluster. */

@@ -31,6 +31,7 @@ import { PodStatusCache } from './pods/pod-status-cache.ts';
 import { PodStatuses } from './pods/pod-statuses.ts';
 import { PodUpdates } from './pods/pod-updates.ts';
 import { PodWorkers } from './pods/pod-workers.ts';
+import { standaloneRuntimeHandler } from './pods/runtime-classes.ts';
 import { runsSomething } from './pods/runs-something.ts';
 import { StartAdmission } from './pods/start-admission.ts';
 import { startRequest } from './pods/start-request.ts';
@@ -174,6 +175,15 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       isRunning: (uid) => runsSomething(cache.get(uid)),
       onChanged: (uids) => podWorkers?.wake(uids),
     });
+    const runtimeClasses = cluster?.keepRuntimeClasses({
+      onAdded: (names) =>
+        podWorkers?.wake(
+          podManager
+            .all()
+            .filter(({ spec }) => names.has(spec.runtimeClassName ?? ''))
+            .map(podUID),
+        ),
+    });
     const admission = new StartAdmission({ clock, cores });
     const pool = PodSyncPool.start({
       state,
@@ -199,6 +209,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       workQueue,
       events,
       node: () => node.current(),
+      runtimeHandler: (pod) => runtimeClasses?.handlerOf(pod) ?? standaloneRuntimeHandler(pod),
       policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
       clock,
       logger: log('pod-workers'),

@@ -6,6 +6,7 @@ import { PodStatusCache } from '../../src/main/pods/pod-status-cache.ts';
 import { PodManager } from '../../src/main/pods/pod-manager.ts';
 import { PodStatuses, type PodStatusSink } from '../../src/main/pods/pod-statuses.ts';
 import { PodWorkers } from '../../src/main/pods/pod-workers.ts';
+import { standaloneRuntimeHandler } from '../../src/main/pods/runtime-classes.ts';
 import { WorkQueue } from '../../src/main/pods/work-queue.ts';
 import type { PodTask } from '../../src/main/threads/pod-sync-line.ts';
 import type { PodSyncResult, RecordedEvent } from '../../src/shared/contracts/pod-sync.ts';
@@ -91,6 +92,7 @@ export class FakeNode {
     workQueue: this.workQueue,
     events: { record: (event) => this.events.push(event) },
     node: () => facts,
+    runtimeHandler: standaloneRuntimeHandler,
     policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
     clock: this.#moving,
     logger: this.logs.logger,

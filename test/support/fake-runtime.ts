@@ -66,7 +66,7 @@ export class FakeRuntime implements PodRuntime {
     for (const { name, state } of this.#containers) if (state === 'running') this.exit(name, 137);
   }
 
-  async runPodSandbox(config: PodSandboxConfig): Promise<SandboxID> {
+  async runPodSandbox(config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID> {
     const { attempt = 0, uid = '' } = config.metadata ?? {};
     this.#call('runPodSandbox', String(attempt));
     if (this.#sandboxes.some((sandbox) => sandbox.podUID === uid && sandbox.attempt === attempt)) throw reserved('RunPodSandbox');
@@ -79,7 +79,7 @@ export class FakeRuntime implements PodRuntime {
       attempt,
       createdAtMs: this.#clock.now(),
       hostNetwork: this.hostNetwork,
-      runtimeHandler: '',
+      runtimeHandler,
     } as const;
     this.#sandboxes.push({ ...sandbox, podIPs, podUID: uid });
     return Promise.resolve(id);

@@ -14,6 +14,7 @@ import type {
   PodSyncResult,
   PodSyncSettings,
   PodSyncTask,
+  RuntimeHandlerChoice,
 } from '../../src/shared/contracts/pod-sync.ts';
 import type { ValueResult } from '../../src/shared/contracts/values.ts';
 import type { Pod, PodStatus } from '../../src/shared/kubernetes/api.ts';
@@ -114,6 +115,8 @@ export class SyncBench {
   hasCgroup = false;
   holdPermits = false;
   networkReady = true;
+  /** What main found the pod's RuntimeClass to stand for. */
+  runtimeHandler: RuntimeHandlerChoice | null = null;
   backoffs: readonly ContainerBackoff[] = [];
 
   readonly settings: PodSyncSettings = {
@@ -154,7 +157,8 @@ export class SyncBench {
   sync(pod: Pod, more: { readonly status?: null; readonly withoutContainers?: boolean; readonly apiStatus?: PodStatus } = {}): Run {
     const seen = more.status === null ? null : this.runtime.status(podUID(pod));
     const status = seen && more.withoutContainers ? { ...seen, containers: [] } : seen;
-    return this.#run({ kind: 'sync', pod, status, apiStatus: more.apiStatus ?? {}, backoffs: this.backoffs }, podUID(pod));
+    const handler = this.runtimeHandler && { runtimeHandler: this.runtimeHandler };
+    return this.#run({ kind: 'sync', pod, status, apiStatus: more.apiStatus ?? {}, backoffs: this.backoffs, ...handler }, podUID(pod));
   }
 
   /** The same, until it is over; back-offs are kept for the next. */

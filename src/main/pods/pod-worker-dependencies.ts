@@ -1,8 +1,8 @@
 /** What a pod worker is given, and whom it tells what became of its pod. */
 import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
-import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
+import type { MadeInRuntime, RuntimeHandlerChoice } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
-import type { PodStatus } from '../../shared/kubernetes/api.ts';
+import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -24,6 +24,8 @@ export interface PodWorkerDependencies {
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
   readonly node: () => NodeFacts;
+  /** Asked for pods with a RuntimeClass. Must settle, and not reject. */
+  readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly policy: RequeuePolicy;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -150,6 +150,7 @@ export class PodWorker {
     if (!this.#owner.mayStart(this)) return false;
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#countStart(pod);
     this.apply({ type: 'started' });
+    const runtimeHandler = pod.spec.runtimeClassName ? await this.#deps.runtimeHandler(pod) : undefined;
     const status = await this.#view.fresh();
     if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
     if (this.#lifecycle.state !== 'syncing') return true;
@@ -168,6 +169,7 @@ export class PodWorker {
       status,
       apiStatus,
       backoffs: this.#backoffs,
+      ...(runtimeHandler && { runtimeHandler }),
     });
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
     this.#deps.statuses.setWaiting(uid, result.waiting);

@@ -70,7 +70,12 @@ export interface SyncPodTask extends TaskBase {
   /** What main made of `status`: its pod IPs are what the downward API shows. */
   readonly apiStatus: PodStatus;
   readonly backoffs: readonly ContainerBackoff[];
+  /** What the pod's RuntimeClass stands for; absent: the runtime's default. */
+  readonly runtimeHandler?: RuntimeHandlerChoice;
 }
+
+/** The runtime's handler that a pod is run with; empty: its default. Or why there is none. */
+export type RuntimeHandlerChoice = { readonly handler: string } | { readonly problem: string };
 
 /** End every container, then the sandboxes. The pod is null for one that only the runtime knows. */
 export interface SyncTerminatingPodTask extends TaskBase {

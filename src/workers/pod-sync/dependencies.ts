@@ -1,6 +1,6 @@
 /** What the steps of a sync share: one set a thread, and what belongs to one task. */
 import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
-import type { PodSyncSettings } from '../../shared/contracts/pod-sync.ts';
+import type { PodSyncSettings, RuntimeHandlerChoice } from '../../shared/contracts/pod-sync.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PodCgroups } from './cgroups/index.ts';
@@ -27,6 +27,7 @@ export interface PodSyncDependencies {
 export interface TaskContext extends PodSyncDependencies {
   readonly about: PodIdentity;
   readonly node: NodeFacts;
+  readonly runtimeHandler: RuntimeHandlerChoice;
   readonly line: Line;
   readonly events: PodEvents;
 }

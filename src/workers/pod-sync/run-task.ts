@@ -13,7 +13,8 @@ export async function runTask(dependencies: PodSyncDependencies, task: PodSyncTa
   try {
     const about = identify(task);
     const logger = dependencies.logger.child({ pod: `${about.namespace}/${about.name}`, podUID: about.uid });
-    const context = { ...dependencies, about, node: task.node, line, events: new PodEvents(line, about), logger };
+    const runtimeHandler = (task.kind === 'sync' && task.runtimeHandler) || { handler: '' };
+    const context = { ...dependencies, about, node: task.node, runtimeHandler, line, events: new PodEvents(line, about), logger };
     const result = await dispatch(context, task);
     if (result.outcome === 'failed') logger.debug({ task: task.kind, ...result.failure }, 'task failed');
     return result;

@@ -2,17 +2,17 @@
 import { mkdir } from 'node:fs/promises';
 import { CriError } from '../../../shared/cri/client.ts';
 import type { PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
-import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { runPodSandboxDuration, runPodSandboxErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { ensureCgroup } from './ensure-cgroup.ts';
+import { runtimeHandlerOf } from './runtime-handler.ts';
 import { StaleStatus } from './stale-status.ts';
 
 /** With the cgroup and the log folder that it needs. Rejects with CriError, StaleStatus, Stopped, or the error of either. */
 export async function createSandbox(context: TaskContext, pod: Pod, config: PodSandboxConfig): Promise<SandboxID> {
-  const runtimeHandler = runtimeHandlerOf(pod);
+  const runtimeHandler = runtimeHandlerOf(context);
   return context.line.withPermit('sandbox', async () => {
     // Behind the permit: what a hundred pods prepare at once comes off the runtime that is to start the first of them.
     await ensureCgroup(context, pod);
@@ -52,10 +52,4 @@ async function clearTheWay({ runtime, about, logger }: TaskContext, config: PodS
   logger.info({ sandboxID: same.id, attempt }, 'removing a sandbox that is in the way');
   await runtime.stopPodSandbox(same.id);
   await runtime.removePodSandbox(same.id);
-}
-
-/** Runtime classes are API objects. */
-export function runtimeHandlerOf({ spec: { runtimeClassName } }: Pod): string {
-  if (!runtimeClassName) return '';
-  throw new KubeletError('CreatePodSandboxError', `RuntimeClass "${runtimeClassName}" not found: there is no API server to ask for it`);
 }

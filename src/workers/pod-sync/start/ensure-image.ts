@@ -7,7 +7,7 @@ import { podUID } from '../../../shared/kubernetes/ids.ts';
 import { imageVolumesFailed, imageVolumesMounted, imageVolumesRequested } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { descriptionOf } from '../runtime/pod-runtime.ts';
-import { runtimeHandlerOf } from './create-sandbox.ts';
+import { imageRuntimeHandlerOf } from './runtime-handler.ts';
 
 interface For {
   /** From `readPullSecrets`. */
@@ -18,10 +18,11 @@ interface For {
 
 /** Answers with the runtime's reference of the image. Rejects with KubeletError whose reason is the puller's, or with Stopped. */
 export async function ensureImage(
-  { line, about, events }: TaskContext,
+  context: TaskContext,
   { pod, container: { name }, pullSecrets }: For,
   wanted: { readonly image: string; readonly pullPolicy: string | undefined },
 ): Promise<string> {
+  const { line, about, events } = context;
   const result = await line.ensureImage({
     podUID: podUID(pod),
     podName: about.name,
@@ -29,7 +30,7 @@ export async function ensureImage(
     containerName: name,
     image: wanted.image,
     imagePullPolicy: wanted.pullPolicy ?? 'IfNotPresent',
-    runtimeHandler: runtimeHandlerOf(pod),
+    runtimeHandler: imageRuntimeHandlerOf(context),
     podAnnotations: pod.metadata.annotations ?? {},
     pullSecrets,
     about: events.referenceTo(name),
@@ -64,7 +65,7 @@ export async function ensureImageVolumes(
       image: await ensureImage(context, { pod, container, pullSecrets }, { image: reference, pullPolicy }),
       imageRef: '',
       userSpecifiedImage: reference,
-      runtimeHandler: runtimeHandlerOf(pod),
+      runtimeHandler: imageRuntimeHandlerOf(context),
       annotations: { ...pod.metadata.annotations },
     });
   }

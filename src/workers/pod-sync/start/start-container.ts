@@ -19,9 +19,9 @@ import { makeContainerConfig, makeEnvironment, readEnvironmentValues, type HostF
 import { descriptionOf } from '../runtime/pod-runtime.ts';
 import { createContainer } from './create-container.ts';
 import { restartCountByLogs } from './container-logs.ts';
-import { runtimeHandlerOf } from './create-sandbox.ts';
 import { countImageVolumes, ensureImage, ensureImageVolumes } from './ensure-image.ts';
 import { linkContainerLog } from './link-log.ts';
+import { runtimeHandlerOf } from './runtime-handler.ts';
 import { StaleStatus } from './stale-status.ts';
 
 export interface StartRequest {
@@ -73,7 +73,7 @@ async function makeConfig(
     readEnvironmentValues((refs) => line.values(refs), pod, container),
   ]);
   const env = makeEnvironment({ pod, container, node, settings, podIPs, envFiles, values });
-  const supportsRRO = supportsRecursiveReadOnly(node.runtimeHandlers, runtimeHandlerOf(pod));
+  const supportsRRO = supportsRecursiveReadOnly(node.runtimeHandlers, runtimeHandlerOf(context));
   const [mounts, imageUser] = await Promise.all([
     volumes.makeContainerMounts({ pod, container, env, podIPs, supportsRecursiveReadOnly: supportsRRO, imageVolumes, signal }),
     runtime.imageUser(imageRef),

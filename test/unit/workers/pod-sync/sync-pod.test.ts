@@ -132,6 +132,25 @@ test('a sandbox that cannot be made fails the sync, with an event', async () => 
   assert.equal(result.changedRuntime, true);
 });
 
+test('a pod is run with the handler of its runtime class; calls about images do not name it', async () => {
+  using bench = new SyncBench();
+  bench.runtimeHandler = { handler: 'runsc' };
+  const pod = aPod({ runtimeClassName: 'gvisor' });
+  const { line } = await bench.synced(pod);
+  assert.equal(bench.runtime.status('uid-1')?.sandboxes[0]?.runtimeHandler, 'runsc');
+  const asked = line.requests.find(({ type }) => type === 'ensureImage');
+  assert.equal(asked?.type === 'ensureImage' && asked.image.runtimeHandler, '');
+});
+
+test('a pod whose runtime class is not there does not start, and says so', async () => {
+  using bench = new SyncBench();
+  bench.runtimeHandler = { problem: 'runtimeclass.node.k8s.io "gvisor" not found' };
+  const { line, result } = await bench.synced(aPod({ runtimeClassName: 'gvisor' }));
+  assert.deepEqual(line.events, ['FailedCreatePodSandBox pod: Failed to create pod sandbox: runtimeclass.node.k8s.io "gvisor" not found']);
+  assert.equal(result.outcome, 'failed');
+  assert.ok(!bench.runtime.calls.some((call) => call.startsWith('runPodSandbox')));
+});
+
 test('a sandbox that died is replaced, and the containers with it', async () => {
   using bench = new SyncBench();
   await bench.synced(aPod());

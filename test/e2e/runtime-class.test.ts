@@ -1,0 +1,66 @@
+/** RuntimeClasses of a real API server, and a containerd with two handlers. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { secondRuntimeHandler } from '../../scripts/host/private-containerd.ts';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { aManifest, TestNode } from '../support/test-node.ts';
+
+const nodeName = 'class-node';
+const className = 'class-second';
+const classPath = '/apis/node.k8s.io/v1/runtimeclasses';
+
+describe('a pod with a runtime class', () => {
+  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  let cluster: TestCluster;
+  let namespace: string;
+  let node: TestNode;
+
+  const podPath = (name: string) => `/api/v1/namespaces/${namespace}/pods/${name}`;
+  const createPod = (name: string) =>
+    cluster.api.create(podPath(''), aManifest(name, { nodeName, runtimeClassName: className }, { namespace }));
+  const createClass = () => cluster.api.create(classPath, { metadata: { name: className }, handler: secondRuntimeHandler });
+  const runs = (name: string) =>
+    waitUntil(`${name} runs`, async () => (await cluster.api.get<Pod>(podPath(name))).status?.phase === 'Running', 60_000);
+  const handlerOf = async (name: string) => {
+    const { items } = await node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
+    return items.find(({ metadata }) => metadata?.name === name)?.runtimeHandler;
+  };
+
+  before(async () => {
+    cluster = await sharedCluster();
+    later.after(() => cluster.close());
+    namespace = await cluster.namespace(later);
+    later.after(() => cluster.api.delete(`${classPath}/${className}`).catch(() => {}));
+    await createClass();
+    node = await TestNode.start(later, await cluster.member(later, nodeName));
+  });
+  after(async () => {
+    await cluster?.kubectl('-n', namespace, 'delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
+    for (const clean of cleanups.reverse()) await clean();
+  });
+
+  test('waits while there is no such class, says so, and runs with its handler as soon as there is one', async () => {
+    // The API server itself lets no such pod in.
+    await createPod('early');
+    await cluster.api.delete(`${classPath}/${className}`);
+    await node.startKubelet();
+    const message = `Failed to create pod sandbox: runtimeclass.node.k8s.io "${className}" not found`;
+    await waitUntil(
+      'it says why it waits',
+      async () => (await cluster.kubectl('-n', namespace, 'get', 'events', '-o', 'jsonpath={.items[*].message}')).includes(message),
+      60_000,
+    );
+    await createClass();
+    await runs('early');
+    assert.equal(await handlerOf('early'), secondRuntimeHandler);
+  });
+
+  test('and one that comes later runs at once', async () => {
+    await createPod('late');
+    await runs('late');
+    assert.equal(await handlerOf('late'), secondRuntimeHandler);
+  });
+});
