@@ -20,7 +20,6 @@ import {
   type ImagePullSecret,
 } from './records.ts';
 
-export type { VerificationPolicy } from './must-pull.ts';
 export type { ImagePullCredentials, ImagePullSecret } from './records.ts';
 
 export interface PullRecordsOptions {
