@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { SecureServerSettings, ServerUpcalls } from '../../shared/contracts/server.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { clientCertificateExpiration } from '../../shared/metrics/definitions/authentication.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -19,7 +20,6 @@ import { error, message, notFound, type Reply } from './reply.ts';
 import type { Handler } from './secure-routes.ts';
 import { sendReply } from './send-reply.ts';
 import { readTarget } from './target.ts';
-import { messageOf } from '../../shared/errors/kubelet-error.ts';
 
 export interface SecureServerOptions {
   readonly settings: Pick<SecureServerSettings, 'authentication' | 'authorization' | 'nodeName'>;

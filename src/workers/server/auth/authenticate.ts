@@ -3,9 +3,8 @@
  * their bearer, but a good one beside them counts. Upstream: authenticatorfactory.DelegatingAuthenticatorConfig of k8s.io/apiserver.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Verdict, User } from './user.ts';
-import { anonymous, noVerdict, withAuthenticatedGroup } from './user.ts';
 import { bearerToken, webSocketToken, withoutToken } from './bearer-token.ts';
+import { anonymous, noVerdict, withAuthenticatedGroup, type Verdict } from './user.ts';
 
 export interface AuthenticationSources {
   /** Null: no authorities are configured. */
@@ -41,11 +40,7 @@ function byHeader(judge: (token: string) => Promise<Verdict>) {
 function byWebSocket(judge: (token: string) => Promise<Verdict>) {
   return async (request: IncomingMessage): Promise<Verdict> => {
     const { upgrade, connection, 'sec-websocket-protocol': protocols } = request.headers;
-    const carried = webSocketToken({
-      ...(upgrade !== undefined && { upgrade }),
-      ...(connection !== undefined && { connection }),
-      ...(protocols !== undefined && { protocols }),
-    });
+    const carried = webSocketToken({ upgrade, connection, protocols });
     if (carried === null) return noVerdict;
     if ('fault' in carried) return { type: 'error', message: carried.fault };
     const verdict = await judge(carried.token);
@@ -65,5 +60,3 @@ function dropHeader(request: IncomingMessage, name: string): void {
   const raw = request.rawHeaders;
   for (let index = raw.length - 2; index >= 0; index -= 2) if (raw[index]?.toLowerCase() === name) raw.splice(index, 2);
 }
-
-export type { User };

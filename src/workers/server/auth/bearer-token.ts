@@ -20,11 +20,14 @@ export function withoutToken(protocols: string): string {
     .join(',');
 }
 
-export function webSocketToken(headers: {
-  readonly upgrade?: string;
-  readonly connection?: string;
-  readonly protocols?: string;
-}): CarriedToken {
+/** `Upgrade`, `Connection` and `Sec-WebSocket-Protocol`. */
+export interface WebSocketHeaders {
+  readonly upgrade?: string | undefined;
+  readonly connection?: string | undefined;
+  readonly protocols?: string | undefined;
+}
+
+export function webSocketToken(headers: WebSocketHeaders): CarriedToken {
   if (headers.upgrade?.toLowerCase() !== 'websocket' || !/\bupgrade\b/i.test(headers.connection ?? '')) return null;
   const names = namesOf(headers.protocols ?? '');
   const [encoded, ...more] = names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
