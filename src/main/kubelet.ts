@@ -279,6 +279,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
         ready?.addSource(update.source);
       },
       handlePodSyncs: (uids) => workers.wake(uids),
+      isLooking: (uid) => workers.isLooking(uid),
       handleContainerDied: (uid, died) => deadContainers.onDied(uid, died),
       handleProbeResults: (results) => workers.wake(new Set(results.map((result) => result.podUID))),
       takeDue: () => workQueue.takeDue(),

@@ -21,6 +21,8 @@ export interface SyncLoopDependencies<Update> {
   readonly handleUpdate: (update: Update) => void;
   /** These pods changed in the runtime. */
   readonly handlePodSyncs: (uids: Iterable<PodUID>) => void;
+  /** The pod's worker looks at what its last task has done: what has started is its own doing, and nothing is to be done about it. */
+  readonly isLooking: (uid: PodUID) => boolean;
   readonly handleContainerDied: (uid: PodUID, id: ContainerID) => void;
   readonly handleProbeResults: (results: readonly ProbeResult[]) => void;
   /** Takes what is due from the work queue. */
@@ -66,7 +68,8 @@ export class SyncLoop<Update> {
   onLifecycleEvents(events: readonly PodLifecycleEvent[]): void {
     for (const event of events) {
       // A removal is our own doing, and nothing is to be done about it (upstream: isSyncPodWorthy).
-      if (event.type !== 'ContainerRemoved') this.#changedPods.add(event.podUID);
+      const isOwnDoing = event.type === 'ContainerRemoved' || (event.type === 'ContainerStarted' && this.#deps.isLooking(event.podUID));
+      if (!isOwnDoing) this.#changedPods.add(event.podUID);
       if (event.type === 'ContainerDied' && this.#died.size < maxDiedContainers) this.#died.set(event.containerID, event.podUID);
     }
     this.#ring();

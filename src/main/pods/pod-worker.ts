@@ -8,6 +8,7 @@ import type { ContainerBackoff, MadeInRuntime, PodSyncResult } from '../../share
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { containersPerPod, podWorkerDuration, podWorkerStartDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { PodTask } from '../threads/pod-sync-line.ts';
@@ -43,6 +44,7 @@ export class PodWorker {
   #run: PodSyncRun | null = null;
   readonly #view: PodView;
   #hasFailed = false;
+  #isLooking = false;
   #backoffs: readonly ContainerBackoff[] = [];
   readonly #deps: PodWorkerDependencies;
   readonly #owner: PodWorkerOwner;
@@ -78,6 +80,11 @@ export class PodWorker {
   /** The last task failed, and waits for nothing but the end of its back-off. */
   get hasFailed(): boolean {
     return this.#hasFailed;
+  }
+
+  /** It looks at what its last task has done, and nothing more is to be done because that has started. After a sidecar comes the next one. */
+  get isLooking(): boolean {
+    return this.#isLooking && !this.pod?.spec.initContainers?.some(isRestartableInitContainer);
   }
 
   /** Takes the event in; what is under way hears of it when it must stop or hurry. */
@@ -181,7 +188,9 @@ export class PodWorker {
 
   /** For the status' sake: when it fails, the next step asks again. */
   async #lookAfterwards(made: MadeInRuntime | undefined): Promise<void> {
+    this.#isLooking = true;
     await this.#view.look(made).catch((err: unknown) => this.#log.debug({ err }, 'Could not look at the pod after its sync'));
+    this.#isLooking = false;
   }
 
   #countStart(pod: Pod): void {

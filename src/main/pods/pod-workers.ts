@@ -158,6 +158,11 @@ export class PodWorkers implements PodWorkerOwner {
     return known;
   }
 
+  /** Its worker looks at what its last task has done, and waits for no start. */
+  isLooking(uid: PodUID): boolean {
+    return this.#workers.get(uid)?.isLooking ?? false;
+  }
+
   isKnown(uid: PodUID): boolean {
     return this.#workers.has(uid);
   }

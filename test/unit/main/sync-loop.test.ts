@@ -25,6 +25,7 @@ function aLoop({ sourcesReady = true }: { sourcesReady?: boolean } = {}) {
     takeUpdates: () => node.updates.splice(0),
     handleUpdate: (update) => did.push(update),
     handlePodSyncs: (uids) => did.push(`sync ${[...uids].join(' ')}`),
+    isLooking: (uid) => uid === 'looking',
     handleContainerDied: (_, id) => did.push(`died ${id}`),
     handleProbeResults: (results) => did.push(`probes ${results.length}`),
     takeDue: () => node.due.splice(0),
@@ -75,6 +76,17 @@ test('a container that was removed is no reason to look at its pod', async () =>
   loop.onLifecycleEvents([{ type: 'ContainerRemoved', podUID: uid('a'), containerID: 'a-1' as ContainerID }]);
   await settle();
   assert.deepEqual(withoutHousekeeping(did), []);
+  await end();
+});
+
+test('a start of what its pod’s worker has just made is no reason for another sync; its end is', async () => {
+  const { did, loop, end } = aLoop();
+  const started = (pod: string) => ({ type: 'ContainerStarted', podUID: uid(pod), containerID: `${pod}-1` as ContainerID }) as const;
+  loop.onLifecycleEvents([started('looking'), started('another')]);
+  await settle();
+  loop.onLifecycleEvents([started('looking'), died('looking')]);
+  await settle();
+  assert.deepEqual(withoutHousekeeping(did), ['sync another', 'sync looking', 'died looking-1']);
   await end();
 });
 
