@@ -92,11 +92,11 @@ test('a kubelet makes its folders with upstream’s permissions', async (t) => {
 
 test('settings without effect are named once, in one line', async (t) => {
   const prepared = await prepare(t, { shutdownGracePeriod: '30s', topologyManagerPolicy: 'best-effort' });
-  const running = new RunningKubelet([...prepared.args, '--cloud-provider=external']);
+  const running = new RunningKubelet([...prepared.args, '--runtime-cgroups=/system']);
   await untilHealthy(prepared);
   const lines = running.stderr.split('\n').filter((line) => line.includes('have no effect'));
   assert.equal(lines.length, 1);
-  assert.match(lines[0] ?? '', /^W.*settings=\["--cloud-provider","topologyManagerPolicy","shutdownGracePeriod"\]$/);
+  assert.match(lines[0] ?? '', /^W.*settings=\["--runtime-cgroups","topologyManagerPolicy","shutdownGracePeriod"\]$/);
 });
 
 test('a log in JSON is JSON on every line', async (t) => {
