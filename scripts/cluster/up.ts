@@ -98,7 +98,9 @@ try {
   const startedMs = performance.now();
   for (const folder of [place.folder, place.staticPods]) mkdirSync(folder, { recursive: true, mode: 0o755 });
   say(`starting the control plane in ${place.controlPlane}`);
-  const starting = ControlPlane.start({ folder: place.controlPlane, detached: true, say });
+  const options = { folder: place.controlPlane, detached: true, say } as const;
+  // A kubelet needs the API server; the controllers come beside it.
+  const starting = ControlPlane.start({ ...options, controllerManager: false, scheduler: false });
   // Meanwhile; should it fail, that is said below, when it is waited for.
   starting.catch(() => {});
   const endpoint = await startContainerd();
@@ -113,7 +115,7 @@ try {
   writeFileSync(place.kubeletConfig, kubeletConfigText(member, endpoint));
   const args = ['--config', place.kubeletConfig, '--kubeconfig', member.kubeconfig, '--root-dir', place.kubeletRoot];
   startDaemon(kubelet, join(project, 'bin/kubelet'), [...args, '--hostname-override', place.nodeName], place.kubeletLog);
-  await nodeReady(controlPlane);
+  await Promise.all([ControlPlane.start(options), nodeReady(controlPlane)]);
   say(`node ${place.nodeName} is Ready, ${((performance.now() - startedMs) / 1000).toFixed(1)} s after the start`);
   console.log(whatToTry(controlPlane));
 } catch (err) {
