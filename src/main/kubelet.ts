@@ -74,6 +74,8 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
   const heart = state.enterMain();
   countConstants({ nodeName, featureGates: options.featureGates });
   stops.add('heart', async () => heart.stop());
+  state.hangs.start(log('threads'));
+  stops.add('hangs', async () => state.hangs.stop());
   try {
     const cache = new PodStatusCache();
     const podManager = new PodManager();

@@ -76,7 +76,7 @@ export class PodSyncPool {
     this.#handlers = handlers;
     this.#logger = logger;
     this.#clock = clock;
-    this.#lives = new PoolLives({ lives: state.lives, birth: this.#birth, logger });
+    this.#lives = new PoolLives({ lives: state.lives, hangs: state.hangs, birth: this.#birth, logger });
     this.#pool = this.#createPool();
   }
 

@@ -5,21 +5,26 @@
 import type { Piscina } from 'piscina';
 import type { Worker } from 'node:worker_threads';
 import type { PodSyncBirth } from '../../shared/contracts/pod-sync.ts';
+import type { HangWatch } from './hang-watch.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { releaseSlot } from '../../shared/state/claims.ts';
+import { releaseSlot, slotOwner } from '../../shared/state/claims.ts';
 import type { LivesWriter } from '../../shared/state/heartbeats.ts';
 import type { SlotClaimed } from '../../shared/thread/enter-thread.ts';
 
 export interface PoolLivesOptions {
   readonly lives: LivesWriter;
+  readonly hangs: HangWatch;
   readonly birth: PodSyncBirth;
   readonly logger: Logger;
 }
 
 export class PoolLives {
   readonly #options: PoolLivesOptions;
+  readonly #letBe = new Map<number, () => void>();
   readonly #watched = new WeakSet<Worker>();
+  /** How to end each thread that lives, by its number. */
+  readonly #endings = new Map<number, (why: string) => void>();
   #closed = false;
 
   constructor(options: PoolLivesOptions) {
@@ -29,7 +34,7 @@ export class PoolLives {
   /** Follows the threads of a pool, and those that replace them; `onDeath` comes after each death, when piscina has done its part. */
   watch(pool: Piscina, onDeath: () => void): void {
     pool.on('message', (message: unknown) => {
-      if (isSlotClaimed(message)) this.#options.lives.started(this.#row(message.claimedSlot), message.atMs);
+      if (isSlotClaimed(message)) this.#onClaimed(message);
     });
     const follow = () => {
       for (const worker of pool.threads) {
@@ -48,14 +53,34 @@ export class PoolLives {
   /** Ends from here on were asked for. */
   close(): void {
     this.#closed = true;
+    for (const letBe of this.#letBe.values()) letBe();
+  }
+
+  #onClaimed({ claimedSlot, atMs }: SlotClaimed): void {
+    const { lives, hangs, birth } = this.#options;
+    const row = this.#row(claimedSlot);
+    lives.started(row, atMs);
+    const threadId = slotOwner(birth.claims, claimedSlot);
+    this.#letBe.get(threadId)?.();
+    this.#letBe.set(
+      threadId,
+      hangs.follow(row, (why) => this.#endings.get(threadId)?.(why)),
+    );
   }
 
   #follow(worker: Worker, onExit: () => void): void {
     const { threadId } = worker;
     let cause: unknown;
     worker.on('error', (err: unknown) => (cause = err));
+    this.#endings.set(threadId, (why) => {
+      cause ??= new Error(why);
+      void worker.terminate();
+    });
     worker.once('exit', (exitCode) => {
       const { lives, birth, logger } = this.#options;
+      this.#endings.delete(threadId);
+      this.#letBe.get(threadId)?.();
+      this.#letBe.delete(threadId);
       const slot = releaseSlot(birth.claims, threadId);
       if (this.#closed) {
         if (slot >= 0) lives.stopped(this.#row(slot));

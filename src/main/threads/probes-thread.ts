@@ -34,6 +34,7 @@ export class ProbesThread {
       resourceLimits,
       lives: state.lives,
       heartbeatRow: common.heartbeatRow,
+      hangs: state.hangs,
       logger,
       finish: (api) => api.close(),
     });

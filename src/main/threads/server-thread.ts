@@ -58,6 +58,7 @@ export class ServerThread {
       resourceLimits,
       lives: state.lives,
       heartbeatRow: common.heartbeatRow,
+      hangs: state.hangs,
       logger,
       finish: (api) => api.close(),
     });

@@ -9,6 +9,7 @@ import { bindMetrics, createMetricsSegment } from '../../shared/metrics/index.ts
 import { createClaims } from '../../shared/state/claims.ts';
 import { createHeartbeats, LivesWriter } from '../../shared/state/heartbeats.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
+import { HangWatch, type HangWatchOptions } from './hang-watch.ts';
 import { beat } from '../../shared/thread/enter-thread.ts';
 import type { Heart } from '../../shared/state/beat.ts';
 
@@ -25,17 +26,20 @@ export interface ThreadStateOptions {
   /** The pool's threads; as many slots more are kept for those that replace one that is still ending. */
   readonly podSyncThreads: number;
   readonly syncFrequencyMs: number;
+  /** For tests: after how long a silent thread is ended. */
+  readonly hangs?: Pick<HangWatchOptions, 'limitMs' | 'periodMs'>;
 }
 
 export class ThreadState {
   readonly heartbeats: SharedArrayBuffer;
   readonly lives: LivesWriter;
+  readonly hangs: HangWatch;
   readonly logging: LoggingOptions;
   readonly podSyncThreads: number;
   readonly #segments = new Map<string, SharedArrayBuffer>();
   readonly #claims: SharedArrayBuffer;
 
-  constructor({ logging, podSyncThreads, syncFrequencyMs }: ThreadStateOptions) {
+  constructor({ logging, podSyncThreads, syncFrequencyMs, hangs }: ThreadStateOptions) {
     const slots = Array.from({ length: podSyncThreads * 2 }, (_, slot) => `pod-sync-${slot}`);
     const loops: Partial<Record<string, number>> = {
       main: Math.max(2 * syncFrequencyMs, minimumSyncLoopAgeMs),
@@ -45,6 +49,7 @@ export class ThreadState {
     this.podSyncThreads = podSyncThreads;
     this.heartbeats = createHeartbeats([...threadNames, ...slots].map((thread) => ({ thread, loopStaleAfterMs: loops[thread] ?? 0 })));
     this.lives = new LivesWriter(this.heartbeats);
+    this.hangs = new HangWatch({ heartbeats: this.heartbeats, ...hangs });
     this.#claims = createClaims(slots.length);
     for (const thread of [...threadNames, ...slots]) this.#segments.set(thread, createMetricsSegment());
   }

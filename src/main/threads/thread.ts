@@ -2,7 +2,7 @@
  * One worker thread as main sees it: started, called, and started again when it dies. A Comlink call to a dead thread never
  * settles, so every call goes through here, and ends: by its answer, the thread's death or its deadline.
  *
- *   up ──error, exit, out of memory──▶ down ──at once; later, when it keeps dying young──▶ up
+ *   up ──error, exit, out of memory, hang──▶ down ──at once; later, when it keeps dying young──▶ up
  *   up, down ──close()──▶ closed
  */
 import { wrap, type Remote } from 'comlink';
@@ -12,6 +12,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { LivesWriter } from '../../shared/state/heartbeats.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
+import type { HangWatch } from './hang-watch.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
 
 export interface Birth {
@@ -29,6 +30,8 @@ export interface ThreadOptions<Api> {
   /** Where its life is kept for `/healthz`. */
   readonly lives: LivesWriter;
   readonly heartbeatRow: number;
+  /** Ends the thread when it hangs. */
+  readonly hangs?: HangWatch;
   readonly logger: Logger;
   readonly clock?: Clock;
   /** 0 to 1, for jitter. */
@@ -66,6 +69,7 @@ export class Thread<Api> {
   #life: Life<Api> | null = null;
   #history: RestartHistory = { earlyDeaths: 0 };
   #cancelRestart: () => void = () => {};
+  readonly #letBe: () => void;
   #closing: Promise<void> | null = null;
   /** Calls that wait for a successor. */
   readonly #waiting = new Set<{ resolve: (life: Life<Api>) => void; reject: (err: KubeletError) => void }>();
@@ -75,6 +79,7 @@ export class Thread<Api> {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#start();
+    this.#letBe = options.hangs?.follow(options.heartbeatRow, (why) => this.#end(why)) ?? (() => {});
   }
 
   get name(): string {
@@ -122,9 +127,15 @@ export class Thread<Api> {
     return this.#closing;
   }
 
-  /** Ends the thread as a fault would: it is started again. For tests of that, and for a thread that hangs. */
+  /** Ends the thread as a fault would: it is started again. For tests of that. */
   async kill(): Promise<void> {
     await this.#life?.worker.terminate();
+  }
+
+  #end(why: string): void {
+    if (!this.#life) return;
+    this.#life.error ??= new Error(why);
+    void this.#life.worker.terminate();
   }
 
   async #attempt<T>(use: (api: Remote<Api>) => Promise<T>, deadline: Promise<never>): Promise<T> {
@@ -207,6 +218,7 @@ export class Thread<Api> {
   }
 
   async #close(): Promise<void> {
+    this.#letBe();
     this.#cancelRestart();
     const life = this.#life;
     for (const { reject } of this.#waiting) reject(this.#closedError());

@@ -23,3 +23,8 @@ export function releaseSlot(claims: SharedArrayBuffer, threadId: number): number
   }
   return -1;
 }
+
+/** The thread that holds a slot; 0: none does. */
+export function slotOwner(claims: SharedArrayBuffer, slot: number): number {
+  return Atomics.load(new Int32Array(claims), slot);
+}

@@ -21,6 +21,10 @@ const api = {
     return value;
   },
   generation: async () => birth.generation,
+  /** Never lets go of its thread. */
+  async spin(): Promise<never> {
+    for (;;);
+  },
   hang: () => new Promise<never>(() => {}),
   async fail(): Promise<never> {
     throw new Error('as it was told');

@@ -6,9 +6,16 @@ import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { HeartbeatsReader } from '../../../src/shared/state/heartbeats.ts';
 import { aLogger } from '../../support/logger.ts';
 
-function aPool(over: Partial<PodSyncHandlers> = {}) {
+function aPool(over: Partial<PodSyncHandlers> = {}, settings: unknown = {}) {
   const { logger, lines } = aLogger();
-  const state = new ThreadState({ logging: { format: 'text', verbosity: 0, vmodule: [] }, podSyncThreads: 2, syncFrequencyMs: 60_000 });
+  const hangs = { limitMs: 4000, periodMs: 200 };
+  const state = new ThreadState({
+    logging: { format: 'text', verbosity: 0, vmodule: [] },
+    podSyncThreads: 2,
+    syncFrequencyMs: 60_000,
+    hangs,
+  });
+  state.hangs.start(logger);
   const permits: string[] = [];
   const handlers: PodSyncHandlers = {
     ensureImage: async () => ({ outcome: 'present', imageRef: 'sha256:1' }),
@@ -19,11 +26,14 @@ function aPool(over: Partial<PodSyncHandlers> = {}) {
   const pool = PodSyncPool.start({
     state,
     logger,
-    settings: {} as PodSyncSettings,
+    settings: settings as PodSyncSettings,
     handlers,
     entry: new URL('pool-worker.ts', import.meta.url),
   });
-  after(() => pool.close());
+  after(async () => {
+    state.hangs.stop();
+    await pool.close();
+  });
   const threads = () => new HeartbeatsReader(state.heartbeats).threads().filter(({ thread }) => thread.startsWith('pod-sync-'));
   return { pool, lines, permits, threads };
 }
@@ -139,4 +149,15 @@ test('a closed pool rejects what is under way and what comes after', async () =>
   await rejected;
   await assert.rejects(pool.run(aTask('any')).result, { reason: 'ThreadClosed' });
   assert.ok(threads().every(({ alive, deaths }) => alive === 0 && deaths === 0));
+});
+
+test('a thread that never lets go of a task is ended, and all of its tasks are sent again', async () => {
+  const { pool, lines, threads } = aPool({}, new SharedArrayBuffer(4));
+  await Promise.all(Array.from({ length: 4 }, () => pool.run(aTask('any')).result));
+  const spun = pool.run(aTask('spins-once'));
+  const others = Array.from({ length: 20 }, () => pool.run(aTask('any')).result);
+  assert.equal((await spun.result).outcome, 'synced');
+  assert.ok((await Promise.all(others)).every(({ outcome }) => outcome === 'synced'));
+  assert.equal(lines.filter(({ msg }) => msg.startsWith('thread hangs')).length, 1);
+  assert.match(threads().find(({ deaths }) => deaths === 1)?.lastError ?? '', /^it was not heard of for/);
 });

@@ -9,7 +9,7 @@ import type {
 } from '../../../src/shared/contracts/pod-sync.ts';
 import { enterPoolThread } from '../../../src/shared/thread/enter-thread.ts';
 
-const { slot } = enterPoolThread();
+const { birth, slot } = enterPoolThread();
 const done: PodSyncResult = { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true };
 
 export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncResult> {
@@ -48,6 +48,10 @@ async function act(task: PodSyncTask): Promise<PodSyncResult> {
       return done;
     }
     case 'which-slot':
+      return { ...done, retryAtMs: slot };
+    case 'spins-once':
+      // The second thread that meets it lets it pass.
+      if (Atomics.add(new Int32Array(birth.settings as unknown as SharedArrayBuffer), 0, 1) === 0) for (;;);
       return { ...done, retryAtMs: slot };
     case 'kills-its-thread':
       process.exit(7);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { HangWatchOptions } from '../../../src/main/threads/hang-watch.ts';
 import { ThreadState } from '../../../src/main/threads/thread-state.ts';
 import { Thread } from '../../../src/main/threads/thread.ts';
 import { EventChannel } from '../../../src/main/threads/event-channel.ts';
@@ -9,9 +10,15 @@ import { monotonicMs } from '../../../src/shared/time/clock.ts';
 import { aLogger } from '../../support/logger.ts';
 import type { EchoApi, EchoBirth } from './echo-thread.ts';
 
-function anEchoThread() {
+function anEchoThread(hangs: Pick<HangWatchOptions, 'limitMs' | 'periodMs'> = {}) {
   const { logger, lines } = aLogger();
-  const state = new ThreadState({ logging: { format: 'text', verbosity: 0, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const state = new ThreadState({
+    logging: { format: 'text', verbosity: 0, vmodule: [] },
+    podSyncThreads: 1,
+    syncFrequencyMs: 60_000,
+    hangs,
+  });
+  state.hangs.start(logger);
   const events: object[] = [];
   const channel = new EventChannel((event: object) => events.push(event), logger);
   const common = state.birth('stats');
@@ -28,6 +35,7 @@ function anEchoThread() {
     resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
     lives: state.lives,
     heartbeatRow: common.heartbeatRow,
+    hangs: state.hangs,
     logger,
     random: () => 0,
     finish: (api) => api.close(),
@@ -36,6 +44,7 @@ function anEchoThread() {
   const close = async () => {
     await thread.close();
     channel.close();
+    state.hangs.stop();
   };
   after(close);
   const health = () => new HeartbeatsReader(state.heartbeats).threads()[common.heartbeatRow]!;
@@ -136,4 +145,16 @@ test('killed six times at any moment, a thread is there again each time and keep
   // A kill that met no thread, between two lives, killed nothing.
   assert.ok(health().deaths >= 4);
   assert.equal(await thread.call((api) => api.generation()), health().deaths + 1);
+});
+
+test('a thread that never lets go is ended and started again, and a call that may be made twice is answered', async () => {
+  const { thread, lines, health } = anEchoThread({ limitMs: 4000, periodMs: 200 });
+  await thread.call((api) => api.generation());
+  const lost = thread.call((api) => api.spin(), { deadlineMs: null });
+  const repeated = thread.call(async (api) => api.generation(), { deadlineMs: null, retry: true });
+  await assert.rejects(lost, (err: Error) => /^it was not heard of for \d+ s$/.test((err.cause as Error).message));
+  assert.equal(await repeated, 2);
+  assert.equal(health().deaths, 1);
+  assert.match(health().lastError, /^it was not heard of for/);
+  assert.equal(lines.filter(({ msg }) => msg.startsWith('thread hangs'))[0]?.['thread'], 'stats');
 });

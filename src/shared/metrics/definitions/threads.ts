@@ -1,8 +1,13 @@
 /** The kubelet's own threads: how often they died, and how long their event loops let others wait. */
-import { gauge, histogram, total } from '../define.ts';
+import { counter, gauge, histogram, total } from '../define.ts';
 
 export const threadStarts = total('kubelet_thread_starts_total', 'Starts of each thread, the first one included.', ['thread']);
 export const threadDeaths = total('kubelet_thread_deaths_total', 'Ends of each thread that nobody asked for.', ['thread']);
+export const threadHangs = counter(
+  'kubelet_thread_hangs_total',
+  'How often each thread was ended since it had not been heard of for too long.',
+  ['thread'],
+);
 export const threadUp = gauge('kubelet_thread_up', 'Whether the thread is alive and its heartbeat fresh.', ['thread'], 'ALPHA', 'max');
 export const threadEventLoopDelay = histogram(
   'kubelet_thread_event_loop_delay_seconds',
