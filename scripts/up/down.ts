@@ -1,5 +1,5 @@
 /** `npm run down`: removes all that `npm run up` made, in both its kinds, and says what it leaves. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeCgroup } from '../host/cgroups.ts';
@@ -20,5 +20,7 @@ for (const place of [placeOf(false), placeOf(true)]) {
   }
   removeFolder(place.folder);
 }
-for (const made of ['.cache', 'dist']) rmSync(join(project, made), { recursive: true, force: true });
-console.log('==> done. Left in place: the Debian packages, and node_modules');
+// The control plane of `npm run cluster` is not its to remove: it takes ten minutes to build.
+const made = ['dist', ...globSync('.cache/*', { cwd: project }).filter((path) => !path.startsWith('.cache/control-plane-'))];
+for (const path of made) rmSync(join(project, path), { recursive: true, force: true });
+console.log('==> done. Left in place: the Debian packages, node_modules, and a control plane that was built');
