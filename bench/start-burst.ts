@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CriDriver } from './driver/cri-driver.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
+import { bestBareBurst, startsSince } from './harness/bare-bursts.ts';
 import { benchCommand, benchImage, benchPodSpec, startContainerd } from './harness/containerd.ts';
 import { ensureKubelet, KubeletProcess } from './harness/kubelet-process.ts';
 import { percentile } from './harness/statistics.ts';
@@ -28,14 +29,7 @@ export const benchmark: Benchmark = {
     const containerd = await startContainerd(context);
     const driver = new CriDriver(containerd.endpoint, benchImage, benchCommand);
     context.after(async () => driver.close());
-    const bare: { parallelism: number; lastMs: number; firstMs: number }[] = [];
-    for (const parallelism of parallelisms) {
-      context.say(`bare driver, ${parallelism} at a time …`);
-      const { running } = await bareBurst(driver, parallelism);
-      bare.push({ parallelism, lastMs: running.at(-1)!, firstMs: running[0]! });
-      context.say(`bare driver, ${parallelism} at a time: ${Math.round(running.at(-1)!)} ms`);
-    }
-    const best = bare.reduce((a, b) => (b.lastMs < a.lastMs ? b : a));
+    const best = await bestBareBurst(context, driver, pods, parallelisms);
     const bursts: Burst[] = [];
     for (let round = 1; round <= kubeletRounds; round += 1) {
       context.say(`kubelet, round ${round} …`);
@@ -79,17 +73,6 @@ export const benchmark: Benchmark = {
   },
 };
 
-async function bareBurst(driver: CriDriver, parallelism: number): Promise<Burst> {
-  const began = Date.now();
-  await driver.startPods(
-    Array.from({ length: pods }, (_, index) => `bare-${parallelism}-${index}`),
-    parallelism,
-  );
-  const burst = await burstSince(driver, began);
-  await driver.removeAll();
-  return burst;
-}
-
 /** A kubelet of its own for each burst: what it learned of the runtime in one must be learned again in the next. */
 async function kubeletBurst(context: BenchContext, driver: CriDriver, runtimeEndpoint: string): Promise<Burst> {
   const kubelet = await KubeletProcess.start({ runtimeEndpoint, maxPods: pods + 10 });
@@ -102,15 +85,9 @@ async function kubeletBurst(context: BenchContext, driver: CriDriver, runtimeEnd
         throw new Error(`only ${await driver.runningContainers()} of ${pods} ran after ${patienceMs} ms:\n${kubelet.logTail()}`);
       await sleep(100);
     }
-    return await burstSince(driver, began);
+    return { running: await startsSince(driver, began, pods) };
   } finally {
     context.say('removing the pods …');
     await kubelet.stop(() => driver.removeAll());
   }
-}
-
-async function burstSince(driver: CriDriver, beganMs: number): Promise<Burst> {
-  const times = [...(await driver.startTimes()).values()].map((startedMs) => startedMs - beganMs).sort((a, b) => a - b);
-  if (times.length !== pods) throw new Error(`${times.length} containers have started, not ${pods}`);
-  return { running: times };
 }

@@ -4,12 +4,9 @@
  * of its log, to the millisecond.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { monotonicMs } from '../src/shared/time/clock.ts';
 import { CriDriver } from './driver/cri-driver.ts';
-import { RecordingProxy } from './driver/recording-proxy.ts';
+import { startProxy } from './driver/recording-proxy.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { benchCommand, benchImage, benchPodSpec, startContainerd } from './harness/containerd.ts';
 import { ensureKubelet, KubeletProcess } from './harness/kubelet-process.ts';
@@ -42,12 +39,7 @@ export const benchmark: Benchmark = {
     }
     await driver.removeAll();
 
-    const folder = mkdtempSync(join(tmpdir(), 'kp-'));
-    const proxy = await RecordingProxy.start(join(folder, 'p.sock'), containerd.endpoint);
-    context.after(async () => {
-      proxy.close();
-      rmSync(folder, { recursive: true });
-    });
+    const proxy = await startProxy(context, containerd.endpoint);
     const kubelet = await KubeletProcess.start({ runtimeEndpoint: proxy.endpoint });
     context.after(() => kubelet.stop(() => driver.removeAll()));
     const totals: number[] = [];

@@ -13,6 +13,11 @@ export interface StartedPod {
   readonly endMs: number;
 }
 
+export interface BareMount {
+  readonly hostPath: string;
+  readonly containerPath: string;
+}
+
 /** A burst on a slow machine: one call takes seconds. */
 const limits = { deadlineMs: 120_000 };
 
@@ -27,17 +32,36 @@ export class CriDriver {
     this.#command = command;
   }
 
-  /** Sandbox, container, start: the three calls that no kubelet can leave out. */
-  async startPod(name: string): Promise<StartedPod> {
+  /**
+   * Sandbox, container, start: the three calls that no kubelet can leave out. `mounts` are what the container needs to be there, made
+   * while the sandbox is; all is read-only in the pod.
+   */
+  async startPod(name: string, mounts: Promise<readonly BareMount[]> = Promise.resolve([])): Promise<StartedPod> {
     const { runtime } = this.#client;
     const startMs = monotonicMs();
     const labels = { 'io.kubernetes.pod.name': name, 'io.kubernetes.pod.namespace': 'bench', 'io.kubernetes.pod.uid': `uid-${name}` };
     const config = { metadata: { name, namespace: 'bench', uid: `uid-${name}`, attempt: 0 }, hostname: name, labels, linux: {} };
     const { podSandboxId } = await runtime.call('runPodSandbox', { config }, limits);
-    const container = { metadata: { name: 'app' }, image: { image: this.#image }, command: this.#command, labels, linux: {} };
+    const container = {
+      metadata: { name: 'app' },
+      image: { image: this.#image },
+      command: this.#command,
+      labels,
+      linux: {},
+      mounts: (await mounts).map((mount) => ({ ...mount, readonly: true })),
+    };
     const { containerId } = await runtime.call('createContainer', { podSandboxId, config: container, sandboxConfig: config }, limits);
     await runtime.call('startContainer', { containerId }, limits);
     return { name, sandboxID: podSandboxId, containerID: containerId, startMs, endMs: monotonicMs() };
+  }
+
+  /** Tells the container to end, waits for that, and takes the sandbox down: what no kubelet can leave out. Milliseconds. */
+  async stopPod({ sandboxID, containerID }: StartedPod): Promise<number> {
+    const { runtime } = this.#client;
+    const startMs = monotonicMs();
+    await runtime.call('stopContainer', { containerId: containerID, timeout: 5n }, limits);
+    await runtime.call('stopPodSandbox', { podSandboxId: sandboxID }, limits);
+    return monotonicMs() - startMs;
   }
 
   /** All of them, so many at a time; in the order in which they were running. */

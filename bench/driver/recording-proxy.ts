@@ -2,7 +2,9 @@
  * Stands between a kubelet and its runtime and writes down when each call began and ended: what a kubelet took beyond its runtime is
  * then known without asking either. Passes bytes through undecoded; costs a call some 0.3 ms, which count as the runtime's.
  */
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   Client,
   credentials,
@@ -15,11 +17,23 @@ import {
 } from '@grpc/grpc-js';
 import { ImageServiceDefinition, RuntimeServiceDefinition } from '../../src/shared/cri/generated/cri-v1.ts';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
+import type { BenchContext } from '../harness/benchmark.ts';
 
 export interface RecordedCall {
   readonly call: string;
   readonly startMs: number;
   readonly endMs: number;
+}
+
+/** Before that runtime, until the benchmark is over. */
+export async function startProxy({ after }: BenchContext, runtimeEndpoint: string): Promise<RecordingProxy> {
+  const folder = mkdtempSync(join(tmpdir(), 'kp-'));
+  const proxy = await RecordingProxy.start(join(folder, 'p.sock'), runtimeEndpoint);
+  after(async () => {
+    proxy.close();
+    rmSync(folder, { recursive: true });
+  });
+  return proxy;
 }
 
 const messageLimits = {

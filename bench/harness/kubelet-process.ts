@@ -1,10 +1,10 @@
 /**
- * The kubelet under measurement: the compiled daemon, standalone on a folder of manifests of its own, as its users run it. As root it makes
- * cgroups for its pods, below a root of its own; without, it is told not to.
+ * The kubelet under measurement: the compiled daemon, as its users run it, standalone on a folder of manifests of its own or as a member
+ * of a cluster. As root it makes cgroups for its pods, below a root of its own; without, it is told not to.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -21,29 +21,33 @@ export interface KubeletProcessOptions {
   readonly maxPods?: number;
   /** More fields of KubeletConfiguration. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** The cluster that it joins; without, it is standalone. */
+  readonly member?: { readonly nodeName: string; readonly kubeconfig: string };
 }
 
 const root = join(import.meta.dirname, '../..');
 const executable = join(root, 'bin/kubelet');
-const nodeName = 'bench';
+const standaloneNodeName = 'bench';
 const makesCgroups = process.getuid?.() === 0;
 const startTimeoutMs = 30_000;
 /** The daemon promises 5 s for its own end. */
 const stopTimeoutMs = 15_000;
 
 export class KubeletProcess {
-  readonly pid: number;
-  readonly #child: ChildProcess;
   readonly #folder: string;
+  readonly #args: readonly string[];
   readonly #readOnly: string;
+  readonly #healthz: string;
   readonly #http = new Agent({ connections: 1, pipelining: 1 });
+  #child: ChildProcess;
   #stopped: Promise<void> | undefined;
 
-  private constructor(child: ChildProcess, folder: string, readOnly: string) {
-    this.pid = child.pid ?? 0;
-    this.#child = child;
+  private constructor(folder: string, args: readonly string[], ports: { readonly healthz: number; readonly readOnly: number }) {
     this.#folder = folder;
-    this.#readOnly = readOnly;
+    this.#args = args;
+    this.#readOnly = `http://127.0.0.1:${ports.readOnly}`;
+    this.#healthz = `http://127.0.0.1:${ports.healthz}/healthz`;
+    this.#child = this.#spawn();
   }
 
   /** Resolves once /healthz says ok. Rejects with the end of its log when it does not come up, or is not built. */
@@ -53,22 +57,41 @@ export class KubeletProcess {
     for (const sub of ['manifests', 'root', 'logs', 'certificates']) mkdirSync(join(folder, sub));
     const [healthz, readOnly] = [await freePort(), await freePort()];
     writeFileSync(join(folder, 'config.json'), JSON.stringify(configuration(folder, options, healthz, readOnly)));
-    const log = openSync(join(folder, 'log'), 'a');
+    const { member } = options;
     const args = [
       `--config=${join(folder, 'config.json')}`,
       `--root-dir=${join(folder, 'root')}`,
       `--cert-dir=${join(folder, 'certificates')}`,
-      `--hostname-override=${nodeName}`,
+      `--hostname-override=${member?.nodeName ?? standaloneNodeName}`,
+      ...(member ? [`--kubeconfig=${member.kubeconfig}`] : []),
     ];
-    const child = spawn(executable, args, { stdio: ['ignore', log, log] });
-    const kubelet = new KubeletProcess(child, folder, `http://127.0.0.1:${readOnly}`);
+    const kubelet = new KubeletProcess(folder, args, { healthz, readOnly });
     try {
-      await kubelet.#healthy(`http://127.0.0.1:${healthz}/healthz`);
+      await kubelet.healthy();
     } catch (err) {
       await kubelet.stop();
       throw err;
     }
     return kubelet;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Ends it as systemd would. What it has on disk stays, and its pods run on: `startAgain` finds both. */
+  async end(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), stopTimeoutMs);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  /** After `end`. Does not wait until it is healthy. */
+  startAgain(): void {
+    this.#child = this.#spawn();
   }
 
   /** A pod of one container (or more), on the host's files and network only as far as every pod is. Atomic: the kubelet sees all of it or nothing. */
@@ -112,13 +135,7 @@ export class KubeletProcess {
   }
 
   async #stop(removePods: () => Promise<void>): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      const ended = once(this.#child, 'exit');
-      this.#child.kill('SIGTERM');
-      const timer = setTimeout(() => this.#child.kill('SIGKILL'), stopTimeoutMs);
-      await ended;
-      clearTimeout(timer);
-    }
+    await this.end();
     await this.#http.close();
     await removePods();
     await this.#removeCgroups();
@@ -132,11 +149,21 @@ export class KubeletProcess {
     for (let attempt = 0; attempt < 20 && !removeCgroup(cgroupRootOf(this.#folder)); attempt += 1) await sleep(50);
   }
 
-  async #healthy(url: string): Promise<void> {
+  #spawn(): ChildProcess {
+    const log = openSync(join(this.#folder, 'log'), 'a');
+    try {
+      return spawn(executable, this.#args, { stdio: ['ignore', log, log] });
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  /** Resolves once /healthz says ok. */
+  async healthy(): Promise<void> {
     const end = performance.now() + startTimeoutMs;
     while (performance.now() < end) {
       if (this.#child.exitCode !== null) break;
-      const ok = await request(url, { dispatcher: this.#http })
+      const ok = await request(this.#healthz, { dispatcher: this.#http })
         .then(async ({ statusCode, body }) => (await body.text(), statusCode === 200))
         .catch(() => false);
       if (ok) return;

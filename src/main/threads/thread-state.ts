@@ -12,6 +12,7 @@ import { monotonicMs } from '../../shared/time/clock.ts';
 import { HangWatch, type HangWatchOptions } from './hang-watch.ts';
 import { beat } from '../../shared/thread/enter-thread.ts';
 import type { Heart } from '../../shared/state/beat.ts';
+import { EventLoopDelays } from './event-loop-delays.ts';
 
 const threadNames = ['main', 'pleg', 'images', 'stats', 'probes', 'server'] as const;
 export type ThreadName = (typeof threadNames)[number];
@@ -59,7 +60,15 @@ export class ThreadState {
     const row = this.lives.rowOf('main');
     this.lives.started(row, monotonicMs());
     bindMetrics(this.#segments.get('main')!);
-    return beat({ heartbeats: this.heartbeats, heartbeatRow: row }, 'main');
+    const delays = new EventLoopDelays();
+    const heart = beat({ heartbeats: this.heartbeats, heartbeatRow: row }, 'main', () => delays.count());
+    return {
+      loop: () => heart.loop(),
+      stop: () => {
+        heart.stop();
+        delays.stop();
+      },
+    };
   }
 
   /** What a thread of its own is born with, each time anew. */

@@ -52,12 +52,17 @@ export function serveThread(api: object): void {
   expose(api, endpoint(parentPort));
 }
 
-/** Beats, and counts what the beat sees of the thread; for main too. */
-export function beat(row: { readonly heartbeats: SharedArrayBuffer; readonly heartbeatRow: number }, thread: string): Heart {
+/** Beats, and counts what the beat sees of the thread; for main too, which looks closer with each of its beats. */
+export function beat(
+  row: { readonly heartbeats: SharedArrayBuffer; readonly heartbeatRow: number },
+  thread: string,
+  onBeat: () => void = () => {},
+): Heart {
   const collector = new QuietCollector();
   return startBeating({
     ...row,
     onBeat: (delaySeconds) => {
+      onBeat();
       collector.onBeat();
       const heap = getHeapStatistics();
       threadEventLoopDelay.observe(delaySeconds, { thread });

@@ -1,0 +1,130 @@
+/**
+ * One pod of a real API server at a time: from the request that makes it until a watch sees it run, with the default token volume. What
+ * the kubelet took of that is the whole less the three calls to the runtime, which a proxy between kubelet and containerd times: so the
+ * API server's share (the request itself, token, status, watch) counts as the kubelet's own. The floor beside it has that share too.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../src/shared/time/clock.ts';
+import { BareNode, type BareStart } from './driver/bare-node.ts';
+import { startProxy, type RecordingProxy } from './driver/recording-proxy.ts';
+import type { Benchmark, Measurement } from './harness/benchmark.ts';
+import { BenchCluster, namespace } from './harness/cluster.ts';
+import { seenAtMs } from './harness/kubelet-log.ts';
+import type { KubeletProcess } from './harness/kubelet-process.ts';
+import { delaysBetween, loopDelayMeasurements, readLoopDelays } from './harness/loop-delay.ts';
+import { percentile, unionLength } from './harness/statistics.ts';
+
+const repeats = 30;
+/** The first pods find code that is not compiled yet; the very first is told for itself. */
+const warmUps = 5;
+const goalsMs = { p50: 30, p99: 40 };
+const startCalls = new Set(['RunPodSandbox', 'CreateContainer', 'StartContainer']);
+const timeoutMs = 60_000;
+/** What the pod before left to be done: its sandbox removed, its events sent. */
+const settleMs = 1000;
+
+interface Start extends BareStart {
+  /** What lies between the calls, in ms, in their order. */
+  readonly answeredMs: number;
+  readonly seenMs: number;
+  readonly beforeMs: number;
+  readonly betweenMs: number;
+  readonly afterMs: number;
+}
+
+export const benchmark: Benchmark = {
+  name: 'cluster-one',
+  about:
+    'One pod of a real API server at a time, with the default token volume, on containerd: the request that makes it → a watch sees it Running. Own overhead: that, minus RunPodSandbox, CreateContainer and StartContainer. The floor is a bare node that does nothing but those calls, one token request and one status patch.',
+  needs: 'root',
+  async run(context) {
+    const cluster = await BenchCluster.start(context);
+    const bare = new BareNode(cluster);
+    context.after(async () => bare.close());
+    const floors: BareStart[] = [];
+    for (let round = -warmUps; round < repeats; round += 1) {
+      const floor = await bare.startPod(`floor-${round + warmUps}`);
+      if (round >= 0) floors.push(floor);
+    }
+    await cluster.driver.removeAll();
+
+    const proxy = await startProxy(context, cluster.containerd.endpoint);
+    const kubelet = await cluster.join(proxy.endpoint);
+    context.after(() => kubelet.stop(() => cluster.driver.removeAll()));
+    await sleep(settleMs);
+    const delaysBefore = await readLoopDelays(kubelet);
+    const starts: Start[] = [];
+    let coldMs = 0;
+    for (let round = -warmUps; round < repeats; round += 1) {
+      const start = await startOne(cluster, kubelet, proxy, `one-${round + warmUps}`);
+      if (round === -warmUps) coldMs = start.totalMs - start.criMs;
+      if (round >= 0) starts.push(start);
+    }
+    const delays = delaysBetween(delaysBefore, await readLoopDelays(kubelet));
+    const ofFloor = (what: (start: BareStart) => number, percent: number) => percentile(floors.map(what), percent);
+    const ofKubelet = (what: (start: Start) => number, percent: number) => percentile(starts.map(what), percent);
+    const own = ({ totalMs, criMs }: BareStart) => totalMs - criMs;
+    const row = (what: string, value: (start: BareStart) => number, percent: number): Measurement => ({
+      what: `${what}, p${percent}`,
+      value: ofKubelet(value, percent),
+      unit: 'ms',
+      floor: { what: 'a bare node', value: ofFloor(value, percent) },
+    });
+    const goal = (row: Measurement, ms: number): Measurement => ({ ...row, goal: { text: `${ms} ms`, met: row.value <= ms } });
+    const parts: readonly [string, (start: Start) => number][] = [
+      ['of it: the API server answers the request that makes it', ({ answeredMs }) => answeredMs],
+      ['of it: request → seen by the kubelet', ({ seenMs }) => seenMs],
+      ['of it: seen → first call', ({ beforeMs }) => beforeMs],
+      ['of it: between the three calls', ({ betweenMs }) => betweenMs],
+      ['of it: started → a watch sees it Running', ({ afterMs }) => afterMs],
+    ];
+    return {
+      repeats: `${repeats} pods, one after the other, after ${warmUps} that do not count; as many on the bare node before`,
+      measurements: [
+        row('create → Running', ({ totalMs }) => totalMs, 50),
+        row('create → Running', ({ totalMs }) => totalMs, 99),
+        row('the three calls', ({ criMs }) => criMs, 50),
+        goal(row('own overhead', own, 50), goalsMs.p50),
+        goal(row('own overhead', own, 99), goalsMs.p99),
+        { what: 'own overhead of the very first pod', value: coldMs, unit: 'ms' },
+        ...parts.map(([what, value]) => ({ what: `${what}, p50`, value: ofKubelet(value, 50), unit: 'ms' })),
+        ...loopDelayMeasurements(delays),
+      ],
+    };
+  },
+};
+
+/** Makes a pod and takes it away again. */
+async function startOne(cluster: BenchCluster, kubelet: KubeletProcess, proxy: RecordingProxy, name: string): Promise<Start> {
+  const { pods } = cluster;
+  proxy.takeCalls();
+  const began = monotonicMs();
+  const offsetMs = began - Date.now();
+  await cluster.createPod(name);
+  const answered = monotonicMs();
+  const [running = NaN] = await pods.until('running', [name], timeoutMs).catch((err: unknown) => {
+    throw new Error(`${name} did not run; the kubelet's log ends:\n${kubelet.logTail()}`, { cause: err });
+  });
+  // It has answered the kubelet by the time that the kubelet's word is out.
+  const calls = proxy.takeCalls().filter(({ call }) => startCalls.has(call));
+  if (calls.length !== startCalls.size)
+    throw new Error(`one pod took ${calls.length} starting calls: ${calls.map(({ call }) => call).join(', ')}`);
+  const seenAt = seenAtMs(kubelet.log(), `${namespace}/${name}`);
+  if (seenAt === undefined) throw new Error(`the kubelet's log does not say when it saw ${name}`);
+  await cluster.deletePod(name);
+  await pods.until('gone', [name], timeoutMs);
+  await sleep(settleMs);
+  const firstCall = Math.min(...calls.map(({ startMs }) => startMs));
+  const lastCall = Math.max(...calls.map(({ endMs }) => endMs));
+  const criMs = unionLength(calls);
+  const seen = seenAt + offsetMs;
+  return {
+    totalMs: running - began,
+    criMs,
+    answeredMs: answered - began,
+    seenMs: seen - began,
+    beforeMs: firstCall - seen,
+    betweenMs: lastCall - firstCall - criMs,
+    afterMs: running - lastCall,
+  };
+}

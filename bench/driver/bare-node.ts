@@ -1,0 +1,75 @@
+/**
+ * A bare node: answers a pod of the API server with the calls that no kubelet can leave out, and nothing else: its token while the sandbox
+ * is made, the three calls to the runtime, one status. What a watch sees of it is the floor of what it can see of a kubelet.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monotonicMs } from '../../src/shared/time/clock.ts';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import type { BenchCluster } from '../harness/cluster.ts';
+import type { StartedPod } from './cri-driver.ts';
+
+/** Nobody of that name is registered. */
+const boundTo = 'bare';
+const timeoutMs = 60_000;
+const tokenPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+export interface BareStart {
+  /** From the request that makes the pod until a watch saw it run. */
+  readonly totalMs: number;
+  /** Of that, the three calls to the runtime. */
+  readonly criMs: number;
+}
+
+export class BareNode {
+  readonly #cluster: BenchCluster;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'bench-bare-'));
+
+  constructor(cluster: BenchCluster) {
+    this.#cluster = cluster;
+  }
+
+  /** Makes a pod, runs it, and takes it away again. */
+  async startPod(name: string): Promise<BareStart> {
+    const { pods, driver } = this.#cluster;
+    const began = monotonicMs();
+    const [pod] = await Promise.all([this.#cluster.createPod(name, boundTo), pods.until('added', [name], timeoutMs)]);
+    const started = await driver.startPod(name, this.#tokenVolume(pod));
+    await this.#cluster.patchStatus(pod, runningStatus(started));
+    const [runningMs = NaN] = await pods.until('running', [name], timeoutMs);
+    await driver.stopPod(started);
+    await this.#cluster.deletePod(name, { gracePeriodSeconds: 0 });
+    await pods.until('gone', [name], timeoutMs);
+    return { totalMs: runningMs - began, criMs: started.endMs - started.startMs };
+  }
+
+  close(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #tokenVolume(pod: Pod) {
+    const hostPath = join(this.#folder, pod.metadata.uid);
+    mkdirSync(hostPath);
+    writeFileSync(join(hostPath, 'token'), await this.#cluster.podToken(pod));
+    return [{ hostPath, containerPath: tokenPath }];
+  }
+}
+
+function runningStatus({ containerID, name }: StartedPod): object {
+  const now = `${new Date().toISOString().slice(0, 19)}Z`;
+  const conditions = ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
+    type,
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: now,
+  }));
+  const state = { running: { startedAt: now } };
+  const common = { restartCount: 0, image: name, imageID: name, ready: true, started: true };
+  return {
+    phase: 'Running',
+    startTime: now,
+    conditions,
+    containerStatuses: [{ name: 'app', containerID: `containerd://${containerID}`, state, ...common }],
+  };
+}

@@ -1,0 +1,67 @@
+/** What a watch of the API server shows, as it comes: the clock by which a user sees what a kubelet does. */
+import type { ApiClient, WatchEvent } from '../../scripts/host/control-plane-api.ts';
+import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
+import { monotonicMs } from '../../src/shared/time/clock.ts';
+
+interface Waiter {
+  readonly check: () => boolean;
+  readonly resolve: () => void;
+  readonly reject: (err: Error) => void;
+}
+
+export class ApiWatch<T> {
+  readonly #aborter = new AbortController();
+  readonly #waiters = new Set<Waiter>();
+  readonly #onEvent: (event: WatchEvent<T>, atMs: number) => void;
+  #ended: Promise<void> = Promise.resolve();
+  #failure: Error | undefined;
+
+  private constructor(onEvent: (event: WatchEvent<T>, atMs: number) => void) {
+    this.#onEvent = onEvent;
+  }
+
+  /** From now on. `path` is a collection, with a selector or without; `atMs` is monotonic. */
+  static async start<T>(api: ApiClient, path: string, onEvent: (event: WatchEvent<T>, atMs: number) => void): Promise<ApiWatch<T>> {
+    const watch = new ApiWatch<T>(onEvent);
+    const { metadata } = await api.get<{ metadata: { resourceVersion: string } }>(path);
+    watch.#ended = watch.#run(api, `${path}${path.includes('?') ? '&' : '?'}resourceVersion=${metadata.resourceVersion}`);
+    return watch;
+  }
+
+  /** Looks after each event. Rejects when it is not so in time, naming `what`, or when the watch breaks. */
+  async until(what: string, timeoutMs: number, check: () => boolean): Promise<void> {
+    if (check()) return;
+    if (this.#failure) throw this.#failure;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter = { check, resolve, reject };
+    this.#waiters.add(waiter);
+    const timer = setTimeout(() => reject(new Error(`${what}: not within ${timeoutMs} ms`)), timeoutMs);
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiters.delete(waiter);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#aborter.abort();
+    await this.#ended;
+  }
+
+  async #run(api: ApiClient, path: string): Promise<void> {
+    const { signal } = this.#aborter;
+    try {
+      for await (const event of api.watch<T>(path, signal)) {
+        if (event.type === 'ERROR') throw new Error(`the watch of ${path} failed: ${JSON.stringify(event.object)}`);
+        this.#onEvent(event, monotonicMs());
+        for (const { check, resolve } of this.#waiters) if (check()) resolve();
+      }
+      if (!signal.aborted) throw new Error(`the watch of ${path} has ended`);
+    } catch (err) {
+      if (signal.aborted) return;
+      this.#failure = err instanceof Error ? err : new Error(messageOf(err));
+      for (const { reject } of this.#waiters) reject(this.#failure);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/** So many pods at once from the bare driver, at the parallelism at which it is fastest: the floor of a kubelet's burst. */
+import type { CriDriver } from '../driver/cri-driver.ts';
+import type { BenchContext } from './benchmark.ts';
+
+export interface BareBurst {
+  readonly parallelism: number;
+  /** From the start of all until the first and the last ran, by their containers' own start times. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+export async function bestBareBurst(
+  context: BenchContext,
+  driver: CriDriver,
+  pods: number,
+  parallelisms: readonly number[],
+): Promise<BareBurst> {
+  const bursts: BareBurst[] = [];
+  for (const parallelism of parallelisms) {
+    const began = Date.now();
+    await driver.startPods(
+      Array.from({ length: pods }, (_, index) => `bare-${parallelism}-${index}`),
+      parallelism,
+    );
+    const running = await startsSince(driver, began, pods);
+    bursts.push({ parallelism, firstMs: running[0]!, lastMs: running.at(-1)! });
+    context.say(`bare driver, ${parallelism} at a time: ${Math.round(running.at(-1)!)} ms`);
+    await driver.removeAll();
+  }
+  return bursts.reduce((a, b) => (b.lastMs < a.lastMs ? b : a));
+}
+
+/** When the containers of all these pods started, ms since that wall-clock ms, ascending. */
+export async function startsSince(driver: CriDriver, beganMs: number, pods: number): Promise<readonly number[]> {
+  const times = [...(await driver.startTimes()).values()].map((startedMs) => startedMs - beganMs).sort((a, b) => a - b);
+  if (times.length !== pods) throw new Error(`${times.length} containers have started, not ${pods}`);
+  return times;
+}
