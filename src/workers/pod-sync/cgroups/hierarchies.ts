@@ -1,10 +1,10 @@
 /** Where this host's cgroups are: one hierarchy for each controller (v1), or one for all (v2). The mount point is a parameter. */
-import { realpath } from 'node:fs/promises';
+import { access, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface Hierarchy {
   readonly mount: string;
-  /** v1: those that are mounted here together; v2: `unified`. */
+  /** v1: those that are mounted here together, or `hybrid`; v2: `unified`. */
   readonly controllers: readonly string[];
 }
 
@@ -43,5 +43,12 @@ export async function findHierarchies(root: string, version: 1 | 2): Promise<Hie
     if (mount !== undefined) byMount.set(mount, [...(byMount.get(mount) ?? []), controller]);
   }
   if (byMount.size === 0) throw new Error(`no cgroup v1 hierarchy is mounted below ${root}`);
-  return Array.from(byMount, ([mount, controllers]) => ({ mount, controllers }));
+  // Beside v1's, systemd may have v2's without controllers: runtimes put processes there too, and leave the pod's folder (runc's fs manager).
+  const hybrid = join(root, 'unified');
+  const isHybrid = await access(join(hybrid, 'cgroup.controllers')).then(
+    () => true,
+    () => false,
+  );
+  const all = Array.from(byMount, ([mount, controllers]) => ({ mount, controllers }));
+  return isHybrid ? [...all, { mount: hybrid, controllers: ['hybrid'] }] : all;
 }
