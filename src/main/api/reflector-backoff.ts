@@ -1,10 +1,14 @@
-/** How long a reflector waits before it asks again: client-go's numbers, so that a server that is down meets no more of us than it knows. */
+/**
+ * How long a reflector waits before it asks again: client-go's numbers, so that a server that is down meets no more of us than it knows. But
+ * for when it starts afresh: client-go watches on at once when a connection is lost, where we read everything again after a back-off
+ * (reflector-state.ts); a node that has waited for a server that came back must not be deaf for most of a minute when it goes again.
+ */
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
 const limits = { initialMs: 800, maxMs: 30_000 };
-/** Who did not have to wait for this long has a healthy server. */
-const resetAfterMs = 2 * 60 * 1000;
+/** Who did not have to wait for this long, nor for as long as the last time, has a healthy server. */
+const resetAfterMs = 10_000;
 /** A delay lies in [d, 2d). */
 const jitter = 1;
 /** What a server may ask for with Retry-After. */
@@ -24,7 +28,7 @@ export class ReflectorBackoff {
   /** The next delay, not below what the server asked for. */
   nextMs(retryAfterMs = 0): number {
     const nowMs = this.#clock.monotonic();
-    if (nowMs - this.#lastAtMs > resetAfterMs) this.#previousMs = undefined;
+    if (nowMs - this.#lastAtMs > Math.max(resetAfterMs, this.#previousMs ?? 0)) this.#previousMs = undefined;
     this.#previousMs = nextBackoffMs(this.#previousMs, limits);
     const delayMs = Math.max(withJitter(this.#previousMs, jitter, this.#random), Math.min(retryAfterMs, maxRetryAfterMs));
     // Counted from the end of the wait: a long one is no sign of health.
