@@ -88,6 +88,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       node: () => nodeFacts?.current() ?? { hostIPs: [], runtimeName: '' },
       mirrorOf: (pod) => podManager.mirrorOf(pod),
       ...(statusManager && { sink: statusManager }),
+      restartAllContainers: options.featureGates.enabled('RestartAllContainersOnContainerExits'),
       clock,
       logger: log('pod-statuses'),
     });

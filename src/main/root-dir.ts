@@ -1,6 +1,6 @@
 /** The folders that a kubelet has below its root, with upstream's permissions (pkg/kubelet/kubelet.go, setupDataDirs). */
 import { mkdir, readFile, stat } from 'node:fs/promises';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join } from 'node:path';
 import { messageOf } from '../shared/errors/kubelet-error.ts';
 import { containerLogsDir } from '../shared/kubernetes/paths.ts';
 import { isWithin, parseMountInfo } from '../shared/linux/mountinfo.ts';
@@ -8,6 +8,7 @@ import { mount, MountFlag, unmount } from '../shared/linux/native.ts';
 import type { Logger } from '../shared/log/logger.ts';
 
 export interface RootDirOptions {
+  /** Absolute. */
   readonly rootDir: string;
   readonly podLogsDir: string;
   /** Whether containers may be checkpointed: the archives have a folder of their own. */
@@ -27,8 +28,7 @@ const containerLogsMode = 0o755;
 
 /** Makes every folder that is missing; those that are there stay as they are. Throws with the folder's name. */
 export async function ensureRootDir({ rootDir, podLogsDir, checkpoints, logger }: RootDirOptions): Promise<RootDir> {
-  const clean = normalize(rootDir).replace(/(?<=.)\/+$/, '');
-  if (clean !== rootDir) throw new Error(`rootDirectory not in canonical form: expected ${clean}, was ${rootDir}`);
+  if (rootDir === '') throw new Error('invalid root directory ""');
   await make(rootDir, dirMode);
   await make(podLogsDir, dirMode);
   const shared = await makeShared(rootDir, logger);

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startRuntimeProcess } from '../../bench/runtime/client.ts';
 import type { RuntimeOptionsInput } from '../../bench/runtime/options.ts';
 import { removeLogLinks } from '../../scripts/host/log-links.ts';
 import { toConfigz } from '../../src/main/config/configz.ts';
@@ -17,7 +18,7 @@ import { ensureRootDir } from '../../src/main/root-dir.ts';
 import type { KubeletOptions } from '../../src/main/options.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { aLogger } from './logger.ts';
-import { startSimulatedRuntime, waitUntil, type Afterwards, type SimulatedRuntimeProcess } from './simulated-runtime.ts';
+import { waitUntil, type Afterwards, type SimulatedRuntimeProcess } from './simulated-runtime.ts';
 
 export class StandaloneNode {
   readonly runtime: SimulatedRuntimeProcess;
@@ -36,10 +37,15 @@ export class StandaloneNode {
 
   /** With its runtime, and without its kubelet. */
   static async start(t: Afterwards, options: RuntimeOptionsInput = {}): Promise<StandaloneNode> {
-    const runtime = await startSimulatedRuntime(t, options);
+    const runtime = await startRuntimeProcess(options);
     const node = new StandaloneNode(runtime, mkdtempSync(join(tmpdir(), 'standalone-')));
     t.after(async () => {
-      await node.stopKubelet();
+      // Before the runtime: the kubelet would complain of its end.
+      try {
+        await node.stopKubelet();
+      } finally {
+        await runtime.stop();
+      }
       removeLogLinks(join(node.folder, 'logs/pods'));
       rmSync(node.folder, { recursive: true, force: true });
     });

@@ -1,4 +1,5 @@
 /** What flags change: fields of the configuration, over whatever a file said, and the node's own settings. */
+import { resolve } from 'node:path';
 import type { VModuleItem } from '../config/kubelet-configuration.ts';
 import type { RawConfiguration } from '../config/schema.ts';
 import type { KubeletFlags } from '../options.ts';
@@ -33,7 +34,9 @@ export function toKubeletFlags(values: ReadonlyMap<string, unknown>): KubeletFla
   const given = flagTable.flatMap(({ name, setting }) =>
     setting !== undefined && values.has(name) ? [[setting, values.get(name)] as const] : [],
   );
-  return { ...defaults, ...(Object.fromEntries(given) as Partial<KubeletFlags>) };
+  const flags = { ...defaults, ...(Object.fromEntries(given) as Partial<KubeletFlags>) };
+  // Upstream cleans it too; and paths that are handed to the runtime must be absolute. Empty is refused (root-dir.ts).
+  return flags.rootDirectory === '' ? flags : { ...flags, rootDirectory: resolve(flags.rootDirectory) };
 }
 
 /** The configuration with the flags over it. Gates are merged by name, patterns of --vmodule come after those of the file; all else replaces. */

@@ -83,7 +83,7 @@ export class RuntimeState {
   async untilAnswered(signal: AbortSignal): Promise<RuntimeFacts> {
     let delayMs = firstRetryMs;
     for (;;) {
-      await this.#askOnce();
+      await this.#askOnce(signal);
       if (this.#facts) return this.#facts;
       await this.#deps.clock.sleep(delayMs, signal);
       delayMs = Math.min(periodMs, delayMs * 2);
@@ -96,7 +96,7 @@ export class RuntimeState {
     while (!signal.aborted) {
       await clock.sleep(troubledPeriodMs, signal).catch(() => {});
       if (this.#told === null) await this.#suspicion.next(periodMs - troubledPeriodMs, signal);
-      if (!signal.aborted) await this.#askOnce();
+      if (!signal.aborted) await this.#askOnce(signal);
     }
     this.#cancelReminder();
   }
@@ -106,7 +106,7 @@ export class RuntimeState {
     this.#suspicion.wake();
   }
 
-  async #askOnce(): Promise<void> {
+  async #askOnce(signal: AbortSignal): Promise<void> {
     try {
       const facts = await this.#deps.ask();
       this.#facts = facts;
@@ -115,7 +115,8 @@ export class RuntimeState {
       if (ready?.status) this.#readyAtMs = this.#deps.clock.monotonic();
       this.#tell(this.#notReady ?? this.networkErrors());
     } catch (err) {
-      this.#tell(`container runtime does not answer: ${messageOf(err)}`);
+      // Who would have answered may have been stopped with the kubelet.
+      if (!signal.aborted) this.#tell(`container runtime does not answer: ${messageOf(err)}`);
     }
   }
 

@@ -63,6 +63,8 @@ export interface PodStatusesDependencies {
   /** A static pod's mirror in the API server: if it is of the same manifest, what an earlier kubelet said of the pod is there. */
   readonly mirrorOf?: (pod: Pod) => Pod | undefined;
   readonly sink?: PodStatusSink;
+  /** Gate RestartAllContainersOnContainerExits; absent: on, as in v1.36. */
+  readonly restartAllContainers?: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -159,7 +161,7 @@ export class PodStatuses {
   }
 
   #generate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle, entry: Entry | undefined): PodStatus {
-    const { node, clock } = this.#deps;
+    const { node, clock, restartAllContainers = true } = this.#deps;
     const failed = this.#failed.get(podUID(pod));
     return generateApiPodStatus({
       pod,
@@ -168,6 +170,7 @@ export class PodStatuses {
       // What an earlier kubelet said holds until a task of this one has tried.
       waiting: entry?.waiting ?? waitingReasonsOf(this.#known(pod)),
       node: node(),
+      restartAllContainers,
       lifecycle: {
         terminating: lifecycle.state !== 'syncing',
         terminated: lifecycle.state === 'terminated',

@@ -1,22 +1,26 @@
 /** A kubelet from its start to its end, on the simulated runtime: log, lock, folders, signals. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, openSync, statSync, closeSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { before, test, type TestContext } from 'node:test';
+import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
 import { aFolder, ensureBuilt, kubelet, RunningKubelet } from '../../support/kubelet-command.ts';
-import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtime.ts';
+import { startSimulatedRuntime, waitUntil, type SimulatedRuntimeProcess } from '../../support/simulated-runtime.ts';
 
 before(ensureBuilt);
 
 interface Prepared {
+  readonly runtime: SimulatedRuntimeProcess;
   readonly folder: string;
   readonly healthzPort: number;
   readonly args: readonly string[];
 }
 
-async function prepare(t: TestContext, fields: Record<string, unknown> = {}): Promise<Prepared> {
-  const runtime = await startSimulatedRuntime(t);
+async function prepare(t: TestContext, fields: Record<string, unknown> = {}, options: RuntimeOptionsInput = {}): Promise<Prepared> {
+  const runtime = await startSimulatedRuntime(t, options);
   const folder = aFolder(t);
   const healthzPort = await freePort();
   mkdirSync(join(folder, 'manifests'));
@@ -34,7 +38,7 @@ async function prepare(t: TestContext, fields: Record<string, unknown> = {}): Pr
     ...fields,
   };
   writeFileSync(join(folder, 'kubelet.json'), JSON.stringify(config));
-  return { folder, healthzPort, args: ['--config', join(folder, 'kubelet.json'), '--root-dir', join(folder, 'root')] };
+  return { runtime, folder, healthzPort, args: ['--config', join(folder, 'kubelet.json'), '--root-dir', join(folder, 'root')] };
 }
 
 async function freePort(): Promise<number> {
@@ -65,6 +69,61 @@ test('SIGTERM stops a kubelet that runs, with exit code 0', async (t) => {
   const { code, stderr } = await running.ended;
   assert.equal(code, 0, stderr);
   assert.match(stderr, /^I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ kubelet\] "Stopping" reason="SIGTERM"$/m);
+});
+
+test('a second signal ends a kubelet at once that is still stopping, with exit code 1', async (t) => {
+  const prepared = await prepare(t, {}, { latency: { RunPodSandbox: { p50Ms: 60_000, p99Ms: 60_000 } } });
+  writeFileSync(
+    join(prepared.folder, 'manifests/web.yaml'),
+    'kind: Pod\napiVersion: v1\nmetadata: {name: web}\nspec: {containers: [{name: app, image: web}]}\n',
+  );
+  const running = new RunningKubelet(prepared.args);
+  // The call that is under way holds up the stop for more than a second.
+  await waitUntil('a sandbox is being made', async () => (await prepared.runtime.control.counters()).RunPodSandbox?.inFlight === 1, 20_000);
+  running.kill('SIGTERM');
+  await waitUntil('it stops', () => running.stderr.includes('"Stopping" reason="SIGTERM"'));
+  running.kill('SIGINT');
+  const { code, stderr } = await running.ended;
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /"Told to stop a second time: exiting at once" signal="SIGINT"/);
+  assert.doesNotMatch(stderr, /"Stopped"/);
+});
+
+test('a kubelet that waits for its runtime can be told to stop, with exit code 0', async (t) => {
+  const { folder, args } = await prepare(t, { containerRuntimeEndpoint: `unix://${join(tmpdir(), 'no-such-runtime.sock')}` });
+  const running = new RunningKubelet(args);
+  await waitUntil('it waits', () => running.stderr.includes('Container runtime sanity check failed'), 20_000);
+  running.kill('SIGTERM');
+  const { code, stderr } = await running.ended;
+  assert.equal(code, 0, stderr);
+  assert.ok(statSync(join(folder, 'root')).isDirectory());
+});
+
+test('a fault that nobody caught is logged with its stack, and ends the process with exit code 2', () => {
+  const module = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
+  const script = `
+    import { handleFaults } from ${module('main/signals.ts')};
+    import { createLogger } from ${module('shared/log/create-logger.ts')};
+    handleFaults(createLogger({ format: 'text', verbosity: 0, vmodule: [] }, { component: 'kubelet' }));
+    Promise.reject(new Error('nobody saw it coming'));
+    setInterval(() => {}, 1000);
+  `;
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8', timeout: 20_000 });
+  assert.equal(status, 2, stderr);
+  assert.match(stderr, /^F.*"Uncaught fault, exiting" err="nobody saw it coming" origin="unhandledRejection" stack=/m);
+});
+
+test('a root folder may be given as it comes: relative, with slashes at its end; but not as nothing', async (t) => {
+  const prepared = await prepare(t);
+  const relativeRoot = relative(process.cwd(), join(prepared.folder, 'other'));
+  const running = new RunningKubelet([...prepared.args, '--root-dir', `${relativeRoot}//`]);
+  await untilHealthy(prepared);
+  assert.ok(statSync(join(prepared.folder, 'other/pods')).isDirectory());
+  running.kill('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+  const { code, stderr } = kubelet(...prepared.args, '--root-dir=');
+  assert.equal(code, 1);
+  assert.match(stderr, /"command failed" err="invalid root directory \\"\\""/);
 });
 
 test('a kubelet makes its folders with upstream’s permissions', async (t) => {

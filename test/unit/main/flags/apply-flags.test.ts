@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { kubeletConfiguration } from '../../../../src/main/config/schema.ts';
 import { Place, type Problem } from '../../../../src/main/config/place.ts';
@@ -73,6 +74,13 @@ test('the node’s own settings have defaults, and flags that set them', () => {
     [flags.rootDirectory, flags.exitOnLockContention, flags.minimumContainerTTL, flags.nodeLabels],
     ['/a', true, 60_000, { a: 'b' }],
   );
+});
+
+test('the root folder is absolute and clean, however it was given; one that was given as nothing stays nothing, to be refused', () => {
+  const rootOf = (given: string) => toKubeletFlags(new Map([['root-dir', given]])).rootDirectory;
+  assert.equal(rootOf('/var/lib//kubelet/'), '/var/lib/kubelet');
+  assert.equal(rootOf('some/../kubelet'), join(process.cwd(), 'kubelet'));
+  assert.equal(rootOf(''), '');
 });
 
 test('every flag sets a field, a setting of the node, or nothing at all by name', () => {

@@ -138,3 +138,17 @@ test('a runtime that stopped being ready half a minute ago is down, and says why
   stop.abort();
   await watching;
 });
+
+test('a question that the end of the kubelet cut off is no complaint about the runtime', async () => {
+  const clock = new FakeClock();
+  const { logger, lines } = aLogger();
+  const stop = new AbortController();
+  const asked = Promise.withResolvers<RuntimeFacts>();
+  const state = new RuntimeState({ ask: () => asked.promise, onRecovered: () => {}, clock, logger });
+  const watching = state.watch(stop.signal);
+  await clock.advance(10_000);
+  stop.abort(new Error('SIGTERM'));
+  asked.reject(new Error('Status: rpc error: code = Cancelled desc = Call cancelled'));
+  await watching;
+  assert.deepEqual(lines, []);
+});

@@ -11,13 +11,14 @@ const uid = 'uid-web' as PodUID;
 const syncing = { state: 'syncing', started: true } as const;
 const terminated = { state: 'terminated', finished: true, deleted: true, evicted: false, restartRequested: false } as const;
 
-function aKeeper({ mirror }: { mirror?: Pod } = {}) {
+function aKeeper({ mirror, ...gates }: { mirror?: Pod; restartAllContainers?: boolean } = {}) {
   const told: StatusUpdate[] = [];
   const logs = aLogger();
   const statuses = new PodStatuses({
     node: () => ({ hostIPs: ['192.0.2.1'], runtimeName: 'containerd' }),
     mirrorOf: () => mirror,
     sink: { set: (update) => void told.push(update), forget: () => {} },
+    ...gates,
     clock: new FakeClock(),
     logger: logs.logger,
   });
@@ -108,4 +109,16 @@ test('a pod that ends keeps its address until the last', () => {
   statuses.refresh(pod, running, syncing);
   const status = statuses.refresh(pod, aRuntimePodStatus({ podIPs: [], containers: [anExitedContainer(0)] }), terminated);
   assert.deepEqual([status.podIP, status.podIPs], ['10.0.0.7', [{ ip: '10.0.0.7' }]]);
+});
+
+test('that a container could make all of its pod restart is shown only where that is so', () => {
+  const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
+  const pod = anApiPod({ spec: { containers: [{ name: 'app', restartPolicyRules: [rule] }] } });
+  for (const restartAllContainers of [true, false]) {
+    const { conditions } = aKeeper({ restartAllContainers }).statuses.refresh(pod, running, syncing);
+    assert.equal(
+      conditions?.some(({ type }) => type === 'AllContainersRestarting'),
+      restartAllContainers,
+    );
+  }
 });
