@@ -13,6 +13,7 @@ import { Agent, request } from 'undici';
 import { build, isBuilt } from '../../scripts/build.ts';
 import { removeCgroup } from '../../scripts/host/cgroups.ts';
 import { removeLogLinks } from '../../scripts/host/log-links.ts';
+import { removeFolder } from '../../scripts/host/private-containerd.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 
 export interface KubeletProcessOptions {
@@ -140,7 +141,8 @@ export class KubeletProcess {
     await removePods();
     await this.#removeCgroups();
     removeLogLinks(join(this.#folder, 'logs'));
-    rmSync(this.#folder, { recursive: true, force: true });
+    // Volumes in memory are mounts, which a kubelet that ends leaves as they are.
+    removeFolder(this.#folder);
   }
 
   /** The last processes may take a moment to be reaped. */
