@@ -36,6 +36,8 @@ export type ReflectorEvent =
   | { readonly type: 'closed'; readonly isEmpty: boolean }
   /** The initial events did not end, and nothing came for too long: a server that does not know how to send them. */
   | { readonly type: 'silent' }
+  /** The watch says nothing for longer than it should: it may be dead, and nobody tells. */
+  | { readonly type: 'quiet' }
   /** The server's version now is older than ours. */
   | { readonly type: 'wentBack' }
   | { readonly type: 'failed'; readonly failure: ReflectorFailure };
@@ -64,6 +66,8 @@ export function advance(state: ReflectorState, event: ReflectorEvent): Transitio
     case 'closed':
       if (state.step === 'stream') return { state: { ...state, step: 'list' }, wait: 'backOff' };
       return { state, wait: event.isEmpty ? 'backOff' : 'no' };
+    case 'quiet':
+      return { state, wait: 'no' };
     case 'silent':
       return { state: { ...state, step: 'list' }, wait: 'no' };
     case 'wentBack':

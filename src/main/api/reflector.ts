@@ -6,6 +6,7 @@
  */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, type ApiClient, type TrafficClass, type WatchEvent } from './api-client.ts';
 import { ChangeBatch } from './change-batch.ts';
@@ -33,6 +34,8 @@ export interface ReflectorOptions<T> {
   /** What the objects are: items of a list do not say it. */
   readonly apiVersion: string;
   readonly kind: string;
+  /** A watch without a line for so long, and up to half of it more, is begun again. Default: as long as the server was asked to last it. */
+  readonly quietLimitMs?: number;
   readonly handler: ReflectorHandler<T>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,6 +45,12 @@ export interface ReflectorOptions<T> {
 
 /** The server ends a watch after 5 to 10 minutes, as client-go asks it to: many watches must not begin again together. */
 const watchTimeoutSeconds = { min: 300, max: 600 };
+/**
+ * For watches on which a node's life depends. API servers send a bookmark each minute where anything happens in their cluster; three that
+ * did not come may mean that somebody on the way has forgotten the watch and keeps its connection. In a quiet cluster it costs a request.
+ */
+export const vitalQuietLimitMs = 180_000;
+const quietJitter = 0.5;
 /** Without a line for so long, the initial events will not end. */
 const initialSilenceMs = 30_000;
 /** A watch that ends sooner and says nothing is not worth beginning again at once (client-go: VeryShortWatchError). */
@@ -135,12 +144,14 @@ export class Reflector<T extends ApiObject> {
   async #stream(): Promise<ReflectorEvent> {
     const { client, clock } = this.#options;
     const silence = new SilenceWatch(initialSilenceMs, clock, this.#stop.signal);
+    const quiet = this.#quietWatch(silence.signal);
     const query = { ...this.#watchQuery(), sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
     const initial = new ObjectStore<T>();
     let isKnown = false;
     try {
-      for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: silence.signal })) {
-        if (silence.signal.aborted) break;
+      for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: quiet.signal })) {
+        if (quiet.signal.aborted) break;
+        quiet.heard();
         if (isKnown) {
           if (this.#take(event) === 'wentBack') return { type: 'wentBack' };
           continue;
@@ -150,11 +161,13 @@ export class Reflector<T extends ApiObject> {
         if (isKnown) silence.end();
       }
     } catch (err) {
-      if (!silence.isTooLong) throw err;
+      if (!quiet.signal.aborted) throw err;
     } finally {
       silence.end();
+      quiet.end();
     }
-    return silence.isTooLong ? { type: 'silent' } : { type: 'closed', isEmpty: false };
+    if (silence.isTooLong) return { type: 'silent' };
+    return quiet.isTooLong ? { type: 'quiet' } : { type: 'closed', isEmpty: false };
   }
 
   /** What changes after the last version that was seen. */
@@ -162,12 +175,21 @@ export class Reflector<T extends ApiObject> {
     const { client, clock } = this.#options;
     const startedAtMs = clock.monotonic();
     const query = { ...this.#watchQuery(), resourceVersion: this.#state.resourceVersion };
+    const quiet = this.#quietWatch(this.#stop.signal);
     let lines = 0;
-    for await (const event of client.watch<unknown>({ ...this.#call(), query })) {
-      if (this.#stop.signal.aborted) break;
-      lines += 1;
-      if (this.#take(event) === 'wentBack') return { type: 'wentBack' };
+    try {
+      for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: quiet.signal })) {
+        if (quiet.signal.aborted) break;
+        quiet.heard();
+        lines += 1;
+        if (this.#take(event) === 'wentBack') return { type: 'wentBack' };
+      }
+    } catch (err) {
+      if (!quiet.signal.aborted) throw err;
+    } finally {
+      quiet.end();
     }
+    if (quiet.isTooLong) return { type: 'quiet' };
     return { type: 'closed', isEmpty: lines === 0 && clock.monotonic() - startedAtMs < shortWatchMs };
   }
 
@@ -218,6 +240,11 @@ export class Reflector<T extends ApiObject> {
     this.#logger.debug({ objects: this.#store.size, resourceVersion }, 'Caches populated');
   }
 
+  #quietWatch(signal: AbortSignal): SilenceWatch {
+    const { quietLimitMs, clock } = this.#options;
+    return new SilenceWatch(quietLimitMs === undefined ? Infinity : withJitter(quietLimitMs, quietJitter, this.#random), clock, signal);
+  }
+
   #call() {
     const { path, fieldSelector, labelSelector, trafficClass } = this.#options;
     return { path, query: { fieldSelector, labelSelector }, trafficClass, signal: this.#stop.signal };
@@ -235,6 +262,7 @@ export class Reflector<T extends ApiObject> {
       const level = event.failure === 'expired' ? 'info' : 'warn';
       this.#logger[level]({ ...fields, err: messageOf(err) }, 'Watch failed');
     } else if (event.type === 'wentBack') this.#logger.warn(fields, "The server's resource version went back, everything is read afresh");
+    else if (event.type === 'quiet') this.#logger.info(fields, 'The watch is silent for too long, it is begun again');
     else if (event.type === 'silent') this.#logger.warn(fields, 'The initial events of the watch do not end, listing instead');
     else this.#logger.debug({ ...fields, event: event.type }, 'Watch closed');
   }

@@ -10,12 +10,13 @@ export class SilenceWatch {
   #lastAtMs: number;
   #cancel: () => void = () => {};
 
+  /** `limitMs`: Infinity for silence that is no trouble. */
   constructor(limitMs: number, clock: Clock, signal: AbortSignal) {
     this.#limitMs = limitMs;
     this.#clock = clock;
     this.signal = AbortSignal.any([signal, this.#tooLong.signal]);
     this.#lastAtMs = clock.monotonic();
-    this.#look();
+    if (limitMs < Infinity) this.#look();
   }
 
   get isTooLong(): boolean {

@@ -6,7 +6,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import type { ApiObject, ObjectChange } from '../api/object-store.ts';
-import { Reflector } from '../api/reflector.ts';
+import { Reflector, vitalQuietLimitMs } from '../api/reflector.ts';
 import { isOlder } from '../api/resource-version.ts';
 import type { Node } from './node-object.ts';
 
@@ -45,6 +45,7 @@ export class NodeStore {
       trafficClass: 'node',
       apiVersion: 'v1',
       kind: 'Node',
+      quietLimitMs: vitalQuietLimitMs,
       handler: { onReplace: (nodes) => store.#replace(nodes), onChange: (changes) => changes.forEach((change) => store.#take(change)) },
       clock,
       logger,

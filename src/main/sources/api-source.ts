@@ -5,7 +5,7 @@
  */
 import type { ApiClient } from '../api/api-client.ts';
 import type { ObjectChange } from '../api/object-store.ts';
-import { Reflector } from '../api/reflector.ts';
+import { Reflector, vitalQuietLimitMs } from '../api/reflector.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -72,6 +72,7 @@ export class ApiSource {
       trafficClass: 'pods',
       apiVersion: 'v1',
       kind: 'Pod',
+      quietLimitMs: vitalQuietLimitMs,
       handler: { onReplace: (pods) => this.#replace(pods), onChange: (changes) => this.#change(changes) },
       clock,
       logger,

@@ -45,6 +45,12 @@ const cases: readonly { name: string; from: ReflectorState; event: ReflectorEven
     want: 'stream later',
   },
   { name: 'a server that went back is read afresh', from: watching, event: { type: 'wentBack' }, want: 'stream now' },
+  {
+    name: 'a watch that says nothing for too long is begun again where it was',
+    from: watching,
+    event: { type: 'quiet' },
+    want: 'watch now',
+  },
   { name: 'a busy server is watched again, later', from: watching, event: failed('throttled'), want: 'watch later' },
   {
     name: 'a server that could not be reached is read afresh: it may be another one',

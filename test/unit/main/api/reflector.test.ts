@@ -28,7 +28,7 @@ const endOfInitialEvents = (resourceVersion: string) => ({
   metadata: { resourceVersion, annotations: { 'k8s.io/initial-events-end': 'true' } },
 });
 
-function aReflector(api = new FakeApi()) {
+function aReflector(api = new FakeApi(), quietLimitMs?: number) {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const told: string[] = [];
@@ -40,6 +40,7 @@ function aReflector(api = new FakeApi()) {
     trafficClass: 'pods',
     apiVersion: 'v1',
     kind: 'Pod',
+    ...(quietLimitMs === undefined ? {} : { quietLimitMs }),
     handler: {
       onReplace: (pods) => void told.push(`REPLACE ${pods.map(({ metadata }) => metadata.name).join(' ')}`),
       onChange: (changes) => {
@@ -55,8 +56,8 @@ function aReflector(api = new FakeApi()) {
 }
 
 /** A reflector that has streamed the pods `a` and `b` at version 10, and watches on. */
-async function aSynced() {
-  const parts = aReflector();
+async function aSynced(quietLimitMs?: number) {
+  const parts = aReflector(new FakeApi(), quietLimitMs);
   const watch = await parts.api.nextWatch(path);
   watch.push('ADDED', pod('a', '5'));
   watch.push('ADDED', pod('b', '3'));
@@ -273,6 +274,26 @@ test('an object without a UID is refused by name, and the rest goes on', async (
   await settle();
   assert.deepEqual(told, ['ADDED c']);
   assert.equal(lines.find(({ msg }) => msg === 'An object without a name or a UID is ignored')?.['name'], 'ghost');
+  await reflector.close();
+});
+
+test('a watch that died without a word is begun again after three missed bookmarks, and nothing is lost', async () => {
+  const { api, clock, watch, told, reflector } = await aSynced(180_000);
+  await clock.advance(200_000);
+  watch.push('BOOKMARK', { metadata: { resourceVersion: '11' } });
+  await settle();
+  // The jitter is 0.5 of the half: 225 s.
+  await clock.advance(220_000);
+  assert.equal(api.watches.length, 1);
+  await clock.advance(10_000);
+  const next = await api.nextWatch(path);
+  assert.equal(query(next)['resourceVersion'], '11');
+  next.push('ADDED', pod('c', '12'));
+  await settle();
+  assert.deepEqual(told, ['ADDED c']);
+  // The next one, too.
+  await clock.advance(240_000);
+  assert.equal(query(await api.nextWatch(path))['resourceVersion'], '12');
   await reflector.close();
 });
 
