@@ -7,6 +7,7 @@
 import { availableParallelism, hostname } from 'node:os';
 import type { PlegMessage } from '../shared/contracts/pleg.ts';
 import type { Logger } from '../shared/log/logger.ts';
+import { nodeReference } from '../shared/kubernetes/node-reference.ts';
 import { podUID, type PodUID } from '../shared/kubernetes/ids.ts';
 import { restartedPods } from '../shared/metrics/definitions/pods.ts';
 import { HeartbeatsReader } from '../shared/state/heartbeats.ts';
@@ -19,6 +20,7 @@ import { hostFacts } from './node/host-facts.ts';
 import { LocalNode, threadErrors, type NodeMembership } from './node/index.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
+import { resolvConfProblem } from './node/resolv-conf-limits.ts';
 import { RuntimeState } from './node/runtime-state.ts';
 import type { KubeletStart } from './options.ts';
 import { AdmissionJournal, admitHandlers } from './pods/admission/index.ts';
@@ -325,6 +327,9 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
 
     // A pod that runs since before must not be taken for one that never started.
     await untilAborted(firstList.promise, signal);
+    const resolvConfFault = await resolvConfProblem(config.resolvConf, config.clusterDomain);
+    if (resolvConfFault !== null)
+      events.record({ object: nodeReference(nodeName), type: 'Warning', reason: 'CheckLimitsForResolvConf', message: resolvConfFault });
     await loop.run(signal);
   } catch (err) {
     // Told to stop while it was still starting.

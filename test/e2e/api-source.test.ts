@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createApiClient, type ApiConnection } from '../../src/main/api/create-api-client.ts';
 import { EventRecorder } from '../../src/main/api/events/index.ts';
-import { nodeReference } from '../../src/main/node/node-object.ts';
+import { nodeReference } from '../../src/shared/kubernetes/node-reference.ts';
 import { podReference } from '../../src/main/pods/events.ts';
 import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';

@@ -4,6 +4,6 @@
  */
 export { LocalNode, type LocalNodeOptions } from './local-node.ts';
 export { NodeMembership, type NodeMembershipOptions } from './membership.ts';
-export { isReady, nodeReference, type Node, type NodeCondition, type NodeEvent, type NodeStatus } from './node-object.ts';
+export { isReady, type Node, type NodeCondition, type NodeEvent, type NodeStatus } from './node-object.ts';
 export type { NodeStore, StoredNode } from './node-store.ts';
 export { threadErrors } from './thread-health.ts';

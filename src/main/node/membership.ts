@@ -5,6 +5,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBootTime } from '../../shared/linux/procfs.ts';
+import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -17,7 +18,7 @@ import { nodeHostIPs } from './addresses.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import type { LocalNode } from './local-node.ts';
 import { NodeLease } from './node-lease.ts';
-import { isReady, nodeReference, type Node, type NodeEvent } from './node-object.ts';
+import { isReady, type Node, type NodeEvent } from './node-object.ts';
 import { NodeStatusUpdater } from './node-status-updater.ts';
 import { NodeStore, type NodeChange, type StoredNode } from './node-store.ts';
 import { registerNode } from './registration.ts';

@@ -1,6 +1,6 @@
 /** The Node as it stands on the wire, and the names of the API that the rest of this room uses. */
 import type { V1Node } from '@kubernetes/client-node';
-import type { Draft, ObjectReference, Wire } from '../../shared/kubernetes/api.ts';
+import type { Draft, Wire } from '../../shared/kubernetes/api.ts';
 
 type WireNode = Wire<V1Node>;
 
@@ -29,14 +29,6 @@ export const controllerManagedAttachAnnotation = 'volumes.kubernetes.io/controll
 export const providedNodeIPAnnotation = 'alpha.kubernetes.io/provided-node-ip';
 /** Keeps pods away until the external cloud provider has seen the node. */
 export const uninitializedTaint = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' } as const;
-
-/**
- * What events about the node name as their object. Its UID is the node's name: so `kubectl describe node` finds them, and they can be
- * recorded before the node is registered.
- */
-export function nodeReference(nodeName: string): ObjectReference {
-  return { kind: 'Node', namespace: '', name: nodeName, uid: nodeName };
-}
 
 export function isReady(node: Node | null): boolean {
   return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;

@@ -1,6 +1,7 @@
 /** What events are about, and how upstream words them. */
 import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import type { ObjectReference, Pod } from '../../shared/kubernetes/api.ts';
+import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import type { Line } from './line.ts';
 
 /** A pod by name: also one of which only the runtime knows. */
@@ -42,6 +43,10 @@ export class PodEvents {
 
   onPod(type: RecordedEvent['type'], reason: string, message: string): void {
     this.#line.event({ object: this.#reference(), type, reason, message });
+  }
+
+  onNode(nodeName: string, type: RecordedEvent['type'], reason: string, message: string): void {
+    this.#line.event({ object: nodeReference(nodeName), type, reason, message });
   }
 
   /**

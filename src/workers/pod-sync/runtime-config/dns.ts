@@ -2,17 +2,19 @@
 import { isIPv6 } from 'node:net';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import type { DNSConfig } from '../../../shared/cri/generated/cri-v1.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import {
+  maxNameservers,
+  maxSearchListChars,
+  maxSearchPathChars,
+  maxSearchPaths,
+  parseResolvConf,
+} from '../../../shared/linux/resolv-conf.ts';
 import { formatPod } from './format.ts';
 import type { ConfigWarning } from './types.ts';
 
-/** resolv.conf(5)'s limits as validation has them (pkg/apis/core/validation). */
-const maxNameservers = 3;
-const maxSearchPaths = 32;
-const maxSearchListChars = 2048;
-/** Some resolvers abort on a longer one (glibc 2.28). */
-const maxSearchPathChars = 253;
 const clusterOptions = ['ndots:5'];
 
 export interface PodDNSInput {
@@ -42,7 +44,7 @@ export function podDNS({ pod, settings, resolvConf, nodeIPs }: PodDNSInput): { c
 }
 
 function baseConfig({ pod, settings, resolvConf, nodeIPs }: PodDNSInput, warnings: ConfigWarning[]): DNSConfig {
-  const host = resolvConf === null ? { servers: [], searches: [], options: [] } : parseResolvConf(resolvConf);
+  const host = resolvConf === null ? { servers: [], searches: [], options: [] } : parseHostConf(resolvConf);
   const policy = pod.spec.dnsPolicy;
   if (policy === 'None') return { servers: [], searches: [], options: [] };
   const cluster = policy !== 'Default' && !(policy === 'ClusterFirst' && pod.spec.hostNetwork);
@@ -57,9 +59,10 @@ function baseConfig({ pod, settings, resolvConf, nodeIPs }: PodDNSInput, warning
     };
   }
   if (cluster) {
-    const fallback =
+    const message =
       'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
-    warnings.push({ reason: 'MissingClusterDNS', message: `pod: ${goQuote(formatPod(pod))}. ${fallback}` });
+    warnings.push({ about: 'node', reason: 'MissingClusterDNS', message });
+    warnings.push({ reason: 'MissingClusterDNS', message: `pod: ${goQuote(formatPod(pod))}. ${message}` });
   }
   if (settings.resolvConf !== '') return host;
   // No file was named: names are not to be looked up by the node's resolver, nor by the runtime's default of /etc/resolv.conf.
@@ -67,26 +70,12 @@ function baseConfig({ pod, settings, resolvConf, nodeIPs }: PodDNSInput, warning
   return { ...host, servers: loopbacks.length > 0 ? loopbacks : ['127.0.0.1'], searches: ['.'] };
 }
 
-/** Nameservers add up; the last `search` line counts; of an option the last. Throws an Error on a nameserver line without an address. */
-export function parseResolvConf(text: string): DNSConfig {
-  const servers: string[] = [];
-  let searches: string[] = [];
-  const options = new Map<string, string>();
-  for (const line of text.split('\n')) {
-    const [keyword, ...values] = line.trim().split(/\s+/);
-    if (!keyword || keyword.startsWith('#')) continue;
-    if (keyword === 'nameserver') {
-      const [server] = values;
-      if (server === undefined) throw new Error('Encountered error while parsing resolv conf file. Error: nameserver list is empty ');
-      servers.push(server);
-    } else if (keyword === 'search') {
-      // With and without the dot at the end it is the same domain, and would count twice.
-      searches = values.filter((domain) => domain !== '.').map((domain) => domain.replace(/\.$/, ''));
-    } else if (keyword === 'options') {
-      for (const option of values) options.set(option.split(':', 1)[0] ?? '', option);
-    }
+function parseHostConf(text: string): DNSConfig {
+  try {
+    return parseResolvConf(text);
+  } catch (err) {
+    throw new Error(`Encountered error while parsing resolv conf file. Error: ${messageOf(err)}`, { cause: err });
   }
-  return { servers, searches, options: [...options.values()] };
 }
 
 function mergeOptions(host: readonly string[], pod: readonly { readonly name?: string; readonly value?: string }[]): string[] {

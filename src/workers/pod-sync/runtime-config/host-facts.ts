@@ -1,15 +1,13 @@
 /** Reads what configs depend on of this host: files of /proc and /sys, which do not hang, and resolv.conf. */
-import { access, open, readdir, readFile } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { release } from 'node:os';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import { hugePageSizeName } from '../../../shared/linux/cgroup-values.ts';
+import { readResolvConf } from '../../../shared/linux/resolv-conf.ts';
 import type { HostFacts } from './types.ts';
 
 type Lasting = Omit<HostFacts, 'resolvConf'>;
-
-/** As upstream's: who names a device by mistake must not fill the memory. */
-const maxResolvConfBytes = 10 * 1024 * 1024;
 
 /** One a thread: what cannot change while the node is up is read once, resolv.conf at each `read`. */
 export class HostFactsReader {
@@ -23,24 +21,12 @@ export class HostFactsReader {
   /** Rejects with the system's error, which names the file, when resolv.conf cannot be read. */
   async read(): Promise<HostFacts> {
     this.#lasting ??= readLasting(this.#settings);
-    const [lasting, resolvConf] = await Promise.all([this.#lasting, readResolvConf(this.#settings.resolvConf)]);
+    const [lasting, resolvConf] = await Promise.all([this.#lasting, resolvConfOf(this.#settings.resolvConf)]);
     return { ...lasting, resolvConf };
   }
 }
 
-async function readResolvConf(path: string): Promise<string | null> {
-  if (path === '') return null;
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(64 * 1024), position: 0 });
-    if (bytesRead < buffer.length) return buffer.toString('utf8', 0, bytesRead);
-    const { size } = await file.stat();
-    if (size > maxResolvConfBytes) throw new Error(`${path} has ${size} bytes, more than ${maxResolvConfBytes}`);
-    return await readFile(path, 'utf8');
-  } finally {
-    await file.close();
-  }
-}
+const resolvConfOf = async (path: string) => (path === '' ? null : readResolvConf(path));
 
 async function readLasting({ cgroupVersion, cgroupFsRoot }: Pick<PodSyncSettings, 'cgroupVersion' | 'cgroupFsRoot'>): Promise<Lasting> {
   const [sizes, swapControllerAvailable, swapCapacityBytes, thermalThrottlePaths, selinuxEnabled] = await Promise.all([

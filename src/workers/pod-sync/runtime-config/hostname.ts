@@ -2,13 +2,12 @@
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { dns1123LabelErrors, dns1123SubdomainErrors } from '../../../shared/kubernetes/names.ts';
 import { isEnabled } from './gates.ts';
 
 /** Linux has 64 bytes for it. With a domain all may be used; alone it is cut at 63, a DNS label. */
 const maxHostname = 63;
 const maxFQDN = 64;
-const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 export interface PodHostname {
   readonly hostname: string;
@@ -21,21 +20,19 @@ export function podHostname(pod: Pod, settings: Pick<PodSyncSettings, 'featureGa
   const { hostname, subdomain: podSubdomain, hostnameOverride } = pod.spec;
   const { name, namespace } = pod.metadata;
   if (hostnameOverride !== undefined && isEnabled(settings, 'HostnameOverride')) {
-    if (!subdomain.test(hostnameOverride) || hostnameOverride.length > 253) {
-      throw new Error(`pod HostnameOverride ${goQuote(hostnameOverride)} is not a valid DNS subdomain`);
-    }
+    check('HostnameOverride', hostnameOverride, 'DNS subdomain', dns1123SubdomainErrors(hostnameOverride));
     return { hostname: truncate(name, hostnameOverride), domain: '' };
   }
-  if (hostname && !isLabel(hostname)) throw new Error(`pod Hostname ${goQuote(hostname)} is not a valid DNS label`);
-  if (podSubdomain && !isLabel(podSubdomain)) throw new Error(`pod Subdomain ${goQuote(podSubdomain)} is not a valid DNS label`);
+  if (hostname) check('Hostname', hostname, 'DNS label', dns1123LabelErrors(hostname));
+  if (podSubdomain) check('Subdomain', podSubdomain, 'DNS label', dns1123LabelErrors(podSubdomain));
   return {
     hostname: truncate(name, hostname || name),
     domain: podSubdomain ? `${podSubdomain}.${namespace}.svc.${settings.clusterDomain}` : '',
   };
 }
 
-function isLabel(text: string): boolean {
-  return text.length <= maxHostname && label.test(text);
+function check(field: string, value: string, what: string, errors: readonly string[]): void {
+  if (errors.length > 0) throw new Error(`pod ${field} ${goQuote(value)} is not a valid ${what}: ${errors.join(';')}`);
 }
 
 function truncate(podName: string, hostname: string): string {

@@ -36,8 +36,10 @@ export interface SandboxConfigInput extends PodConfigInput {
   readonly cgroupParent: string;
 }
 
-/** To be recorded on the pod as a Warning event, and logged. */
+/** To be recorded as a Warning event. */
 export interface ConfigWarning {
+  /** Absent: about the pod. */
+  readonly about?: 'node';
   /** DNSConfigForming, MissingClusterDNS. */
   readonly reason: string;
   readonly message: string;

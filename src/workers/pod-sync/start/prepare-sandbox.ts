@@ -47,7 +47,10 @@ export async function prepareSandbox(
       report.fail({ action: 'ConfigPodSandbox', target: formatPod(about), reason: 'SysctlForbidden', message: forbidden });
       return undefined;
     }
-    for (const { reason, message } of warnings) events.onPod('Warning', reason, message);
+    for (const { about: object, reason, message } of warnings) {
+      if (object === 'node') events.onNode(node.nodeName, 'Warning', reason, message);
+      else events.onPod('Warning', reason, message);
+    }
     const id = await createSandbox(context, pod, config);
     report.madeSandbox({ id, podName: about.name, podNamespace: about.namespace });
     const podIPs = pod.spec.hostNetwork ? podIPsOf(status, apiStatus) : await sandboxIPs(context, id, report);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventName, toCoreEvent } from '../../../../../src/main/api/events/event-object.ts';
-import { nodeReference } from '../../../../../src/main/node/node-object.ts';
+import { nodeReference } from '../../../../../src/shared/kubernetes/node-reference.ts';
 import { podReference } from '../../../../../src/main/pods/events.ts';
 import { aPod } from '../../../../support/pods.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
-import { parseResolvConf, podDNS } from '../../../../../src/workers/pod-sync/runtime-config/dns.ts';
+import { podDNS } from '../../../../../src/workers/pod-sync/runtime-config/dns.ts';
 import { aPod } from '../../../../support/pods.ts';
 import { someSettings } from '../../../../support/runtime-config-inputs.ts';
 
@@ -85,12 +85,11 @@ for (const [name, spec, fields, want] of cases) {
 test('DNS: without a cluster DNS a pod that wants it gets the node’s, and is told so', () => {
   const { config, warnings } = dns({ dnsPolicy: 'ClusterFirst' }, { clusterDNS: [] });
   assert.deepEqual(config.servers, ['1.1.1.1']);
+  const message =
+    'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
   assert.deepEqual(warnings, [
-    {
-      reason: 'MissingClusterDNS',
-      message:
-        'pod: "web_default(uid-web)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.',
-    },
+    { about: 'node', reason: 'MissingClusterDNS', message },
+    { reason: 'MissingClusterDNS', message: `pod: "web_default(uid-web)". ${message}` },
   ]);
 });
 
@@ -110,20 +109,7 @@ test('DNS: what resolv.conf cannot hold is left out, and said', () => {
   assert.deepEqual(dns({ dnsPolicy: 'None', dnsConfig: { searches: ['x'.repeat(254), 'ok'] } }).config.searches, ['ok']);
 });
 
-const files: readonly [name: string, text: string, want: [string[], string[], string[]]][] = [
-  ['an empty file', '', [[], [], []]],
-  ['nameservers add up', 'nameserver 1.2.3.4\n  nameserver\t5.6.7.8  \n', [['1.2.3.4', '5.6.7.8'], [], []]],
-  ['the last search counts, dots at the end go', 'search a.b\nsearch c.d. . e\n', [[], ['c.d', 'e'], []]],
-  ['the last of an option counts', 'options ndots:1 debug\noptions ndots:4\n', [[], [], ['ndots:4', 'debug']]],
-  ['comments and other lines are passed over', '# nameserver 1.1.1.1\n; x\ndomain y\nsearch\n', [[], [], []]],
-  ['an IPv6 address with its zone', 'nameserver fe80::1%eth0', [['fe80::1%eth0'], [], []]],
-];
-for (const [name, text, want] of files) {
-  test(`resolv.conf: ${name}`, () => {
-    const { servers, searches, options } = parseResolvConf(text);
-    assert.deepEqual([servers, searches, options], want);
-  });
-}
-test('resolv.conf: a nameserver without an address is an error', () => {
-  assert.throws(() => parseResolvConf('nameserver\n'), /nameserver list is empty/);
+test('DNS: a broken resolv.conf of the node keeps a pod from starting', () => {
+  const broken = () => podDNS({ pod: aPod(), settings: someSettings, resolvConf: 'nameserver\n', nodeIPs: [] });
+  assert.throws(broken, /^Error: Encountered error while parsing resolv conf file. Error: nameserver list is empty $/);
 });

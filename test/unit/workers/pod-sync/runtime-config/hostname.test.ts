@@ -20,7 +20,7 @@ for (const [name, podName, spec, hostname, domain] of cases) {
 }
 
 for (const [spec, message] of [
-  [{ hostname: 'Up' }, /pod Hostname "Up" is not a valid DNS label/],
+  [{ hostname: 'Up' }, /pod Hostname "Up" is not a valid DNS label: a lowercase RFC 1123 label must consist of/],
   [{ subdomain: 'a.b' }, /pod Subdomain "a.b" is not a valid DNS label/],
   [{ hostnameOverride: 'a..b' }, /pod HostnameOverride "a..b" is not a valid DNS subdomain/],
 ] as const) {
