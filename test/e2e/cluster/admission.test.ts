@@ -1,0 +1,205 @@
+/** Pods that were bound to a node which is not for them: what `kubectl describe` says of them, and that those who run are not asked again. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { ClusterNode } from '../../support/cluster-node.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { aBusybox } from '../../support/test-node.ts';
+
+const nodeName = 'cluster-admission';
+
+const requesting = (resources: Readonly<Record<string, string>>): Partial<PodSpec> => ({
+  containers: [aBusybox({ resources: { requests: resources } })],
+});
+
+const refused: { readonly name: string; readonly spec: Partial<PodSpec>; readonly reason: string; readonly message: RegExp }[] = [
+  {
+    name: 'selector',
+    spec: { nodeSelector: { disk: 'none-such' } },
+    reason: 'NodeAffinity',
+    message: /^Pod was rejected: Predicate NodeAffinity failed: node\(s\) didn't match Pod's node affinity\/selector$/,
+  },
+  {
+    name: 'affinity',
+    spec: {
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'NotIn', values: [nodeName] }] }],
+          },
+        },
+      },
+    },
+    reason: 'NodeAffinity',
+    message: /Predicate NodeAffinity failed/,
+  },
+  {
+    name: 'cpu',
+    spec: requesting({ cpu: '1000' }),
+    reason: 'OutOfcpu',
+    message: /^Pod was rejected: Node didn't have enough resource: cpu, requested: 1000000, used: \d+, capacity: \d+$/,
+  },
+  {
+    name: 'memory',
+    spec: requesting({ memory: '900Ti' }),
+    reason: 'OutOfmemory',
+    message: /Node didn't have enough resource: memory, requested: 989560464998400, used: \d+, capacity: \d+$/,
+  },
+  {
+    name: 'sysctl',
+    spec: { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1000' }] } },
+    reason: 'SysctlForbidden',
+    message: /forbidden sysctl: "kernel.msgmax" not allowlisted$/,
+  },
+];
+
+describe('a pod that was bound to the node by hand', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start(nodeName);
+  });
+  after(() => node?.destroy());
+
+  const untilRefused = async (name: string, reason: string, message: RegExp) => {
+    const { status } = await node.untilEnded(name);
+    assert.deepEqual([status?.phase, status?.reason], ['Failed', reason]);
+    assert.match(status?.message ?? '', message);
+    const event = await node.untilEvent(name, reason, /./);
+    assert.equal(event.type, 'Warning');
+    assert.equal(`Pod was rejected: ${event.message}`, status?.message);
+  };
+
+  for (const { name, spec, reason, message } of refused) {
+    test(`is refused for ${reason} (${name})`, async () => {
+      await node.create(name, spec);
+      await untilRefused(name, reason, message);
+    });
+  }
+
+  test('is refused for want of a device that the node has, and not for one of which it knows nothing', async () => {
+    const requesting = (count: string): Partial<PodSpec> => {
+      const amount = { 'example.com/dongle': count };
+      return { containers: [aBusybox({ resources: { requests: amount, limits: amount } })] };
+    };
+    await node.create('unknown-device', requesting('1'));
+    await node.untilRunning('unknown-device');
+    await node.api.patch(`${node.nodePath}/status`, { status: { capacity: { 'example.com/dongle': '3' } } }, 'strategic-merge');
+    await waitUntil(
+      'the kubelet has taken it over',
+      async () => {
+        const { status } = await node.api.get<{ status: { allocatable: Record<string, string> } }>(node.nodePath);
+        return status.allocatable['example.com/dongle'] === '3';
+      },
+      60_000,
+    );
+    await node.create('devices', requesting('3'));
+    const message = /resource: example.com\/dongle, requested: 3, used: 1, capacity: 3$/;
+    await untilRefused('devices', 'OutOfexample.com/dongle', message);
+  });
+
+  test('is refused for an operating system that is not the node’s', async () => {
+    await node.create('windows', { os: { name: 'windows' } });
+    await untilRefused('windows', 'PodOSNotSupported', /^Pod was rejected: Failed to admit pod as the OS field doesn't match node OS$/);
+    await node.create('labelled', {}, { labels: { 'kubernetes.io/os': 'windows' } });
+    await untilRefused('labelled', 'PodOSSelectorNodeLabelDoesNotMatch', /`kubernetes.io\/os` label doesn't match node label$/);
+  });
+
+  test('is refused for a host port that another pod has, until that one has ended', async () => {
+    const ports = [{ containerPort: 80, hostPort: 34_561 }];
+    await node.create('has-port', { containers: [aBusybox({ ports })] });
+    await node.untilRunning('has-port');
+    await node.create('wants-port', { containers: [aBusybox({ ports })] });
+    await untilRefused(
+      'wants-port',
+      'NodePorts',
+      /Predicate NodePorts failed: node\(s\) didn't have free ports for the requested pod ports$/,
+    );
+    await node.delete('has-port');
+    await node.untilGone('has-port');
+    await node.create('gets-port', { containers: [aBusybox({ ports })] });
+    await node.untilRunning('gets-port');
+  });
+
+  test('is refused for a NoExecute taint that it does not tolerate', async () => {
+    await node.kubectl('taint', 'node', nodeName, 'maintenance=now:NoExecute');
+    try {
+      await node.create('tolerant', { tolerations: [{ key: 'maintenance', operator: 'Exists' }] });
+      await node.untilRunning('tolerant');
+      // The taint's own controller deletes such pods, perhaps before the kubelet has said anything.
+      let attempts = 0;
+      const told = await waitUntil(
+        'one is refused',
+        async () => {
+          const name = `intolerant-${attempts++}`;
+          await node.create(name);
+          await node.until(
+            name,
+            'is seen to',
+            ({ status, metadata }) => status?.phase === 'Failed' || metadata.deletionTimestamp !== undefined,
+          );
+          return (await node.events(name)).find(({ reason }) => reason === 'TaintToleration');
+        },
+        60_000,
+      );
+      assert.equal(told.message, "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate");
+    } finally {
+      await node.kubectl('taint', 'node', nodeName, 'maintenance-');
+    }
+  });
+
+  test('is admitted when the label it selects was set just before', async () => {
+    await node.kubectl('label', 'node', nodeName, 'fresh=label');
+    await node.create('follows-label', { nodeSelector: { fresh: 'label' } });
+    await node.untilRunning('follows-label');
+  });
+
+  test('once it was admitted stays, though the node’s labels change and the kubelet starts anew', async () => {
+    await node.kubectl('label', 'node', nodeName, 'disk=ssd');
+    await node.create('settled', { nodeSelector: { disk: 'ssd' } });
+    const before = await node.untilRunning('settled');
+    await node.kubectl('label', 'node', nodeName, 'disk-');
+    await node.restartKubelet();
+    // A pod that comes now shows that the new kubelet has taken up its pods.
+    await node.create('later');
+    await node.untilRunning('later');
+    const after = await node.get('settled');
+    assert.equal(after.metadata.resourceVersion, before.metadata.resourceVersion);
+    assert.equal(after.status?.phase, 'Running');
+    await node.create('unsettled', { nodeSelector: { disk: 'ssd' } });
+    await untilRefused('unsettled', 'NodeAffinity', /Predicate NodeAffinity failed/);
+  });
+
+  test('stays refused when the kubelet starts anew, and goes when it is deleted', async () => {
+    await node.create('stays-refused', { nodeSelector: { disk: 'none-such' } });
+    const { metadata } = await node.untilEnded('stays-refused');
+    await node.restartKubelet();
+    await node.create('after-refusal');
+    await node.untilRunning('after-refusal');
+    assert.equal((await node.get('stays-refused')).metadata.resourceVersion, metadata.resourceVersion);
+    await node.delete('stays-refused');
+    await node.untilGone('stays-refused');
+  });
+});
+
+describe('a node with room for three pods', () => {
+  test('refuses the fourth, and takes another when one has ended', async () => {
+    const node = await ClusterNode.start('cluster-full', { config: { maxPods: 3 } });
+    try {
+      for (const name of ['a', 'b', 'c']) await node.create(name);
+      for (const name of ['a', 'b', 'c']) await node.untilRunning(name);
+      await node.create('d');
+      const { status } = await node.untilEnded('d');
+      assert.deepEqual(
+        [status?.reason, status?.message],
+        ['OutOfpods', "Pod was rejected: Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3"],
+      );
+      await node.delete('a');
+      await node.untilGone('a');
+      await node.create('e');
+      await node.untilRunning('e');
+      await waitUntil('the refused one is as it was', async () => (await node.get('d')).status?.phase === 'Failed');
+    } finally {
+      await node.destroy();
+    }
+  });
+});

@@ -1,0 +1,218 @@
+/** The end of a pod in a cluster: who is told, how long it may take, what is gone before the API server's object is, and what is left over: nothing. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { aBusybox } from '../../support/test-node.ts';
+
+/** Ends only when it is killed. */
+const stubborn = { sh: 'trap "" TERM; while :; do sleep 1; done' };
+
+describe('a pod that is deleted', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start('cluster-deletion');
+  });
+  after(() => node?.destroy());
+
+  const runningContainers = async ({ metadata }: Pod) => {
+    const filter = { labelSelector: { 'io.kubernetes.pod.uid': metadata.uid }, state: { state: ContainerState.CONTAINER_RUNNING } };
+    return (await node.node.cri.runtime.call('listContainers', { filter }, { deadlineMs: 10_000 })).containers.length;
+  };
+  /** What the host still has of it: at the moment at which this is asked. */
+  const leftOvers = async (pod: Pod): Promise<string[]> => {
+    const { uid } = pod.metadata;
+    const left: string[] = [];
+    if (readFileSync('/proc/self/mounts', 'utf8').includes(`/pods/${uid}/`)) left.push('mounts');
+    // Each in the folder of its plugin; the folders themselves go with the pod's, a little later.
+    const volumes = join(node.node.rootDir, 'pods', uid, 'volumes');
+    if (existsSync(volumes)) left.push(...readdirSync(volumes).flatMap((plugin) => readdirSync(join(volumes, plugin))));
+    for (const slice of ['', '/besteffort', '/burstable']) {
+      const cgroup = `/sys/fs/cgroup/memory${node.node.cgroupRoot}/kubepods${slice}/pod${uid}`;
+      if (existsSync(cgroup)) left.push('cgroup');
+    }
+    if ((await runningContainers(pod)) > 0) left.push('containers');
+    return left;
+  };
+  const withVolume = (container: Parameters<typeof aBusybox>[0] = {}): Partial<PodSpec> => ({
+    containers: [aBusybox({ volumeMounts: [{ name: 'memory', mountPath: '/memory' }], ...container })],
+    volumes: [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }],
+  });
+  const run = async (name: string, spec: Partial<PodSpec>, metadata: Partial<Pod['metadata']> = {}) => {
+    await node.create(name, spec, metadata);
+    return node.untilRunning(name);
+  };
+
+  test('runs its preStop hook, ends, is told as ended, and leaves nothing behind when its object goes', async () => {
+    const pod = await run('graceful', {
+      ...withVolume({
+        lifecycle: { preStop: { exec: { command: ['sh', '-c', 'echo stopping > /proc/1/fd/1; sleep 1'] } } },
+        sh: 'trap "echo told; exit 7" TERM; while :; do sleep 1000 & wait $!; done',
+      }),
+      terminationGracePeriodSeconds: 30,
+    });
+    const seen: Pod[] = [];
+    const watching = new AbortController();
+    const versions = node.api.watch<Pod>(
+      `${node.podsPath}?fieldSelector=metadata.name%3Dgraceful&resourceVersion=${pod.metadata.resourceVersion}`,
+      watching.signal,
+    );
+    await node.delete('graceful');
+    let left: string[] | undefined;
+    for await (const { type, object } of versions) {
+      seen.push(object);
+      if (type !== 'DELETED') continue;
+      left = await leftOvers(pod);
+      watching.abort();
+      break;
+    }
+    assert.deepEqual(left, []);
+    assert.ok(seen[0]?.metadata.deletionTimestamp);
+    assert.equal(seen[0].status?.phase, 'Running');
+    const last = seen.at(-1)!;
+    const { terminated } = last.status?.containerStatuses?.[0]?.state ?? {};
+    assert.deepEqual([last.status?.phase, terminated?.exitCode, conditionOf(last.status, 'Ready')], ['Failed', 7, 'False']);
+    const event = await node.untilEvent('graceful', 'Killing', /^Stopping container app$/);
+    assert.equal(event.involvedObject.fieldPath, 'spec.containers{app}');
+  });
+
+  test('is killed when its grace period is over', async () => {
+    await run('stubborn', { containers: [aBusybox(stubborn)], terminationGracePeriodSeconds: 600 });
+    const startedMs = performance.now();
+    await node.delete('stubborn', { gracePeriodSeconds: 2 });
+    const pod = await node.until('stubborn', 'was killed', ({ status }) => status?.containerStatuses?.[0]?.state?.terminated !== undefined);
+    assert.equal(pod.status?.containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
+    await node.untilGone('stubborn');
+    assert.ok(performance.now() - startedMs > 1900);
+  });
+
+  test('is killed sooner when a second deletion leaves it less time', async () => {
+    const pod = await run('hurried', { containers: [aBusybox(stubborn)], terminationGracePeriodSeconds: 600 });
+    await node.delete('hurried');
+    await node.untilEvent('hurried', 'Killing', /./);
+    assert.equal(await runningContainers(pod), 1);
+    await node.delete('hurried', { gracePeriodSeconds: 1 });
+    await node.untilGone('hurried', 60_000);
+    assert.deepEqual(await leftOvers(pod), []);
+  });
+
+  test('by force is gone at once from the API, and soon from the node', async () => {
+    const pod = await run('forced', { ...withVolume(stubborn), terminationGracePeriodSeconds: 600 });
+    await node.kubectl('delete', 'pod', 'forced', '--force', '--grace-period=0');
+    assert.equal(await node.api.find(`${node.podsPath}/forced`), undefined);
+    await waitUntil('nothing of it is left', async () => (await leftOvers(pod)).length === 0, 60_000);
+  });
+
+  test('and made anew under its name at once is another pod', async () => {
+    const old = await run('again', { ...withVolume(), terminationGracePeriodSeconds: 600 });
+    await node.kubectl('delete', 'pod', 'again', '--force', '--grace-period=0');
+    const pod = await run('again', withVolume());
+    assert.notEqual(pod.metadata.uid, old.metadata.uid);
+    await waitUntil('nothing of the old one is left', async () => (await leftOvers(old)).length === 0, 60_000);
+    assert.equal(await runningContainers(pod), 1);
+  });
+
+  test('while the kubelet was down is ended by the next one; so is one that is gone altogether', async () => {
+    const told = await run('told-later', withVolume());
+    const gone = await run('gone-meanwhile', withVolume());
+    const kept = await run('kept', {});
+    await node.node.stopKubelet('SIGKILL');
+    await node.delete('told-later');
+    await node.delete('gone-meanwhile', { gracePeriodSeconds: 0 });
+    assert.equal(await runningContainers(told), 1);
+    await node.node.startKubelet();
+    await node.untilGone('told-later');
+    assert.deepEqual(await leftOvers(told), []);
+    await waitUntil('nothing of it is left', async () => (await leftOvers(gone)).length === 0, 90_000);
+    assert.equal((await node.get('kept')).status?.containerStatuses?.[0]?.containerID, kept.status?.containerStatuses?.[0]?.containerID);
+  });
+
+  test('and never started goes all the same', async () => {
+    const waits = await node.create('waits', {
+      containers: [aBusybox({ volumeMounts: [{ name: 'none', mountPath: '/none' }] })],
+      volumes: [{ name: 'none', secret: { secretName: 'none-such' } }],
+    });
+    await node.untilEvent('waits', 'FailedMount', /secret "none-such" not found/);
+    await node.delete('waits');
+    await node.untilGone('waits', 30_000);
+    assert.deepEqual(await leftOvers(waits), []);
+    await node.create('no-image', { containers: [aBusybox({ image: 'local.example/none:1', imagePullPolicy: 'Never' })] });
+    await node.until(
+      'no-image',
+      'says why',
+      ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ErrImageNeverPull',
+    );
+    await node.delete('no-image');
+    await node.untilGone('no-image', 30_000);
+  });
+
+  test('in the midst of its start goes all the same', async () => {
+    const pod = await node.create('early', { initContainers: [aBusybox({ name: 'first', sh: 'sleep 1000' })], ...withVolume() });
+    await node.delete('early', { gracePeriodSeconds: 1 });
+    await node.untilGone('early', 60_000);
+    await waitUntil('nothing of it is left', async () => (await leftOvers(pod)).length === 0, 60_000);
+  });
+
+  test('with a finalizer ends, and its object stays until the finalizer goes', async () => {
+    const pod = await run('finalized', withVolume(), { finalizers: ['example.com/hold'] });
+    await node.delete('finalized');
+    const ended = await node.until(
+      'finalized',
+      'has ended and waits for its finalizer',
+      ({ status, metadata }) => status?.phase === 'Succeeded' && metadata.deletionGracePeriodSeconds === 0,
+    );
+    assert.deepEqual(ended.metadata.finalizers, ['example.com/hold']);
+    await waitUntil('nothing of it is left', async () => (await leftOvers(pod)).length === 0, 60_000);
+    // A kubelet that starts meanwhile does not start it again.
+    await node.restartKubelet();
+    await run('after-finalized', {});
+    assert.equal(await runningContainers(pod), 0);
+    assert.equal((await node.get('finalized')).status?.phase, 'Succeeded');
+    await node.api.patch(`${node.podsPath}/finalized`, { metadata: { finalizers: null } });
+    await node.untilGone('finalized');
+  });
+
+  test('after it ended by itself goes at once', async () => {
+    const pod = await node.create('ended', { restartPolicy: 'Never', ...withVolume({ sh: 'exit 0' }) });
+    await node.untilEnded('ended');
+    await waitUntil('its volumes are gone', async () => (await leftOvers(pod)).length === 0, 60_000);
+    await node.delete('ended');
+    await node.untilGone('ended', 30_000);
+  });
+
+  test('with its namespace goes with all the others', async (t) => {
+    const namespace = await node.cluster.namespace(t);
+    const path = `/api/v1/namespaces/${namespace}/pods`;
+    for (const name of ['a', 'b', 'c']) {
+      const spec = { nodeName: node.nodeName, terminationGracePeriodSeconds: 1, containers: [aBusybox()] };
+      await node.api.create(path, { metadata: { name }, spec });
+    }
+    await node.cluster.kubectl('-n', namespace, 'wait', '--for=condition=Ready', 'pod', '--all', '--timeout=25s');
+    await node.api.delete(`/api/v1/namespaces/${namespace}`);
+    await waitUntil('the namespace is gone', async () => (await node.api.find(`/api/v1/namespaces/${namespace}`)) === undefined, 90_000);
+  });
+
+  test('leaves no folder on the node', async () => {
+    const { items } = await node.api.get<{ items: Pod[] }>(node.podsPath);
+    const known = new Set(items.map(({ metadata }) => metadata.uid));
+    await waitUntil(
+      'only pods that the API server has, have a folder',
+      () => readdirSync(join(node.node.rootDir, 'pods')).every((uid) => known.has(uid)),
+      60_000,
+    );
+  });
+
+  test('is deleted with its UID named, so that no other one is meant', () => {
+    const deletions = node.cluster.controlPlane.auditEvents(node.nodeName).filter(({ verb }) => verb === 'delete');
+    assert.ok(deletions.length > 5);
+    // Refused ones would be 403 or 409; one that another has removed in between is 404.
+    assert.deepEqual(
+      deletions.map(({ responseStatus }) => responseStatus?.code).filter((code) => code !== 200 && code !== 404),
+      [],
+    );
+  });
+});

@@ -1,0 +1,126 @@
+/** Static pods as the cluster sees them: mirrors that follow the manifests, whatever anybody does to them, and never hurt the pods. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { aBusybox, aManifest } from '../../support/test-node.ts';
+
+describe('a static pod in a cluster', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start('cluster-static');
+  });
+  after(() => node?.destroy());
+
+  const mirrorName = (name: string) => `${name}-cluster-static`;
+  /** A manifest of the test's namespace. */
+  const apply = (name: string, spec: Partial<Pod['spec']> = {}) => node.node.apply(aManifest(name, spec, { namespace: node.namespace }));
+  const containerID = (pod: Pod) => pod.status?.containerStatuses?.[0]?.containerID;
+
+  test('is shown to kubectl by a mirror that the node owns, with its status, logs and events', async () => {
+    apply('web', { containers: [aBusybox({ sh: 'echo from the static pod; sleep 1000' })] });
+    const mirror = await node.untilRunning(mirrorName('web'));
+    const { annotations, ownerReferences } = mirror.metadata;
+    const { metadata } = await node.api.get<{ metadata: { uid: string } }>(node.nodePath);
+    assert.deepEqual(ownerReferences, [{ apiVersion: 'v1', kind: 'Node', name: node.nodeName, uid: metadata.uid, controller: true }]);
+    assert.equal(annotations?.['kubernetes.io/config.source'], 'file');
+    assert.equal(annotations?.['kubernetes.io/config.mirror'], annotations?.['kubernetes.io/config.hash']);
+    assert.equal(conditionOf(mirror.status, 'Ready'), 'True');
+    assert.deepEqual(mirror.spec.tolerations, [{ operator: 'Exists', effect: 'NoExecute' }]);
+    assert.equal(await node.kubectl('logs', mirrorName('web')), 'from the static pod\n');
+    assert.match(await node.kubectl('get', 'pods'), /web-cluster-static\s+1\/1\s+Running/);
+    assert.equal(await node.exec(mirrorName('web'), 'echo inside'), 'inside\n');
+  });
+
+  test('gets a new mirror when that was deleted, and goes on unharmed', async () => {
+    apply('deleted');
+    const first = await node.untilRunning(mirrorName('deleted'));
+    await node.delete(mirrorName('deleted'));
+    const second = await node.until(
+      mirrorName('deleted'),
+      'is there anew and runs',
+      ({ metadata, status }) => metadata.uid !== first.metadata.uid && conditionOf(status, 'Ready') === 'True',
+    );
+    assert.equal(containerID(second), containerID(first));
+    await node.kubectl('delete', 'pod', mirrorName('deleted'), '--force', '--grace-period=0');
+    const third = await node.until(
+      mirrorName('deleted'),
+      'is there anew and runs',
+      ({ metadata, status }) => metadata.uid !== second.metadata.uid && conditionOf(status, 'Ready') === 'True',
+    );
+    assert.equal(containerID(third), containerID(first));
+  });
+
+  test('that changes is another pod, and gets another mirror', async () => {
+    apply('changed');
+    const first = await node.untilRunning(mirrorName('changed'));
+    apply('changed', { containers: [aBusybox({ env: [{ name: 'VERSION', value: '2' }] })] });
+    const second = await node.until(
+      mirrorName('changed'),
+      'is the new one and runs',
+      ({ spec, status }) => spec.containers[0]?.env?.[0]?.value === '2' && conditionOf(status, 'Ready') === 'True',
+    );
+    assert.notEqual(second.metadata.uid, first.metadata.uid);
+    assert.notEqual(second.metadata.annotations?.['kubernetes.io/config.hash'], first.metadata.annotations?.['kubernetes.io/config.hash']);
+    assert.notEqual(containerID(second), containerID(first));
+    assert.equal(await node.exec(mirrorName('changed'), 'echo $VERSION'), '2\n');
+  });
+
+  test('takes its mirror along when its manifest goes', async () => {
+    apply('removed');
+    await node.untilRunning(mirrorName('removed'));
+    node.node.delete('removed');
+    await node.untilGone(mirrorName('removed'));
+  });
+
+  test('whose manifest went while the kubelet was down leaves no mirror', async () => {
+    apply('orphan');
+    apply('stays');
+    const { metadata } = await node.untilRunning(mirrorName('orphan'));
+    const stays = await node.untilRunning(mirrorName('stays'));
+    await node.node.stopKubelet();
+    node.node.delete('orphan');
+    await node.node.startKubelet();
+    await node.untilGone(mirrorName('orphan'));
+    await waitUntil(
+      'nothing of it runs',
+      async () => {
+        const { items } = await node.node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
+        return !items.some((sandbox) => sandbox.metadata?.name === metadata.name);
+      },
+      60_000,
+    );
+    const now = await node.get(mirrorName('stays'));
+    assert.deepEqual([now.metadata.uid, containerID(now)], [stays.metadata.uid, containerID(stays)]);
+  });
+
+  test('runs though its namespace is not there, and is shown when it comes', async (t) => {
+    const name = 'test-static-later';
+    node.node.apply(aManifest('early', {}, { namespace: name }));
+    await waitUntil(
+      'its container runs',
+      async () => {
+        const { containers } = await node.node.cri.runtime.call('listContainers', {}, { deadlineMs: 10_000 });
+        return containers.some(({ labels }) => labels['io.kubernetes.pod.namespace'] === name);
+      },
+      60_000,
+    );
+    t.after(() => node.api.delete(`/api/v1/namespaces/${name}`));
+    await node.api.create('/api/v1/namespaces', { metadata: { name } });
+    const path = `/api/v1/namespaces/${name}/pods/${mirrorName('early')}`;
+    await waitUntil('it has its mirror', async () => conditionOf((await node.api.find<Pod>(path))?.status, 'Ready') === 'True', 60_000);
+    node.node.delete('early');
+    await waitUntil('its mirror is gone', async () => (await node.api.find(path)) === undefined, 60_000);
+  });
+
+  test('may not want what is in the API server', async () => {
+    apply('greedy', {
+      containers: [aBusybox({ volumeMounts: [{ name: 'secret', mountPath: '/secret' }] })],
+      volumes: [{ name: 'secret', secret: { secretName: 'any' } }],
+    });
+    await waitUntil('it is refused, and the log says why', () => /greedy.*static pods may not reference/i.test(node.node.log()), 30_000);
+    assert.equal(await node.api.find(`${node.podsPath}/${mirrorName('greedy')}`), undefined);
+    node.node.delete('greedy');
+  });
+});

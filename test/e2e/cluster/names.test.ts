@@ -1,0 +1,159 @@
+/** Names in a pod of a cluster: what it resolves with, what it is called, whom its hosts file knows; and the services in its environment. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { clusterDnsIp } from '../../../scripts/host/control-plane-member.ts';
+import { ClusterNode } from '../../support/cluster-node.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { aBusybox } from '../../support/test-node.ts';
+
+describe('a pod in a cluster', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start('cluster-names');
+  });
+  after(() => node?.destroy());
+
+  const printed = (name: string, sh: string, spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadata']> = {}) =>
+    node.outputOf(name, { containers: [aBusybox({ sh })], ...spec }, metadata);
+  /** The host's own, of a keyword. */
+  const ofHost = (keyword: string) =>
+    readFileSync('/etc/resolv.conf', 'utf8')
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([first]) => first === keyword)
+      .flatMap(([, ...words]) => words);
+  const parse = (text: string) => {
+    const lines = text.split('\n').map((line) => line.split(' '));
+    const of = (keyword: string) => lines.filter(([first]) => first === keyword).flatMap(([, ...words]) => words);
+    return { nameservers: of('nameserver'), searches: of('search'), options: of('options') };
+  };
+  const clusterSearches = () => [`${node.namespace}.svc.cluster.local`, 'svc.cluster.local', 'cluster.local'];
+
+  test('resolves by the cluster’s DNS first', async () => {
+    const conf = parse(await printed('cluster-first', 'cat /etc/resolv.conf'));
+    assert.deepEqual(conf.nameservers, [clusterDnsIp]);
+    assert.deepEqual(conf.searches, [...clusterSearches(), ...ofHost('search')]);
+    assert.deepEqual(conf.options, ['ndots:5']);
+  });
+
+  test('resolves as the host does when it is told to, or is in its network', async () => {
+    const conf = parse(await printed('default', 'cat /etc/resolv.conf', { dnsPolicy: 'Default' }));
+    assert.deepEqual([conf.nameservers, conf.searches], [ofHost('nameserver'), ofHost('search')]);
+    const host = parse(await printed('host-network', 'cat /etc/resolv.conf', { hostNetwork: true }));
+    assert.deepEqual(host.nameservers, ofHost('nameserver'));
+    const both = parse(await printed('host-cluster', 'cat /etc/resolv.conf', { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }));
+    assert.deepEqual(both.nameservers, [clusterDnsIp]);
+    assert.deepEqual(both.searches.slice(0, 3), clusterSearches());
+  });
+
+  test('resolves by what its own configuration adds, or by that alone', async () => {
+    const dnsConfig = {
+      nameservers: ['192.0.2.53'],
+      searches: ['example.test', 'svc.cluster.local'],
+      options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }],
+    };
+    const added = parse(await printed('added', 'cat /etc/resolv.conf', { dnsConfig }));
+    assert.deepEqual(added.nameservers, [clusterDnsIp, '192.0.2.53']);
+    assert.deepEqual(added.searches, [...new Set([...clusterSearches(), ...ofHost('search'), 'example.test'])]);
+    assert.deepEqual(added.options.toSorted(), ['edns0', 'ndots:2']);
+    const alone = parse(await printed('alone', 'cat /etc/resolv.conf', { dnsPolicy: 'None', dnsConfig }));
+    assert.deepEqual(alone, {
+      nameservers: ['192.0.2.53'],
+      searches: ['example.test', 'svc.cluster.local'],
+      options: ['ndots:2', 'edns0'],
+    });
+  });
+
+  test('is told by an event which of its search domains are too many', async () => {
+    const searches = Array.from({ length: 32 }, (_, i) => `s${i}.example.test`);
+    const conf = parse(await printed('searching', 'cat /etc/resolv.conf', { dnsConfig: { searches } }));
+    assert.equal(conf.searches.length, 32);
+    const event = await node.untilEvent(
+      'searching',
+      'DNSConfigForming',
+      /^Search Line limits were exceeded, some search paths have been omitted/,
+    );
+    assert.equal(event.type, 'Warning');
+  });
+
+  test('is called as it is named, or as its spec says, with its domain', async () => {
+    assert.equal(await printed('plain', 'hostname'), 'plain');
+    const full = `own.sub.${node.namespace}.svc.cluster.local`;
+    const output = await printed('named', 'hostname; hostname -f; cat /etc/hosts', { hostname: 'own', subdomain: 'sub' });
+    const [short, fqdn, ...hosts] = output.split('\n');
+    assert.deepEqual([short, fqdn], ['own', full]);
+    assert.ok(
+      hosts.some((line) => /^10\.\d+\.\d+\.\d+\t/.test(line) && line.endsWith(`${full}\town`)),
+      output,
+    );
+    assert.equal(await printed('full', 'hostname', { hostname: 'own', subdomain: 'sub', setHostnameAsFQDN: true }), full);
+    assert.equal(
+      await printed('overridden', 'hostname', { hostnameOverride: 'quite.another.name' } as Partial<PodSpec>),
+      'quite.another.name',
+    );
+  });
+
+  test('whose full name is too long waits, and is told why', async () => {
+    const subdomain = 's'.repeat(60);
+    await node.create('too-long', { hostname: 'own', subdomain, setHostnameAsFQDN: true });
+    await node.untilEvent(
+      'too-long',
+      'FailedCreatePodSandBox',
+      /failed to construct FQDN from pod hostname and cluster domain, FQDN .* is too long/,
+    );
+    await node.delete('too-long');
+    await node.untilGone('too-long');
+  });
+
+  test('knows from its hosts file itself and its aliases', async () => {
+    const hostAliases = [
+      { ip: '192.0.2.9', hostnames: ['one.test', 'two.test'] },
+      { ip: '2001:db8::9', hostnames: ['six.test'] },
+    ];
+    const output = await printed('aliased', 'cat /etc/hosts; echo $IP', {
+      hostAliases,
+      containers: [
+        aBusybox({ sh: 'cat /etc/hosts; echo $IP', env: [{ name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }] }),
+      ],
+    });
+    const lines = output.split('\n');
+    const ip = lines.at(-1);
+    assert.equal(lines[0], '# Kubernetes-managed hosts file.');
+    for (const line of ['127.0.0.1\tlocalhost', `${ip}\taliased`, '192.0.2.9\tone.test\ttwo.test', '2001:db8::9\tsix.test']) {
+      assert.ok(lines.includes(line), `${line} in ${output}`);
+    }
+    const ofHostNetwork = await printed('host-aliased', 'cat /etc/hosts', { hostNetwork: true, hostAliases });
+    assert.match(ofHostNetwork, /^# Kubernetes-managed hosts file \(host network\)\.\n/);
+    assert.match(ofHostNetwork, /192\.0\.2\.9\tone\.test\ttwo\.test/);
+  });
+
+  test('finds the services of its namespace in its environment, and none but the API server’s when it wants none', async () => {
+    const service = await node.api.create<{ spec: { clusterIP: string } }>(`/api/v1/namespaces/${node.namespace}/services`, {
+      metadata: { name: 'data-base' },
+      spec: { selector: { app: 'none' }, ports: [{ name: 'sql', port: 5432, protocol: 'TCP' }] },
+    });
+    const { clusterIP } = service.spec;
+    // The kubelet watches services; a pod of an earlier moment would not have it.
+    let attempt = 0;
+    const output = await waitUntil(
+      'a pod sees the service',
+      async () => {
+        const text = await printed(`linked-${attempt++}`, 'env | sort');
+        return text.includes('DATA_BASE') ? text : null;
+      },
+      60_000,
+    );
+    const env = new Map(output.split('\n').map((line) => line.split(/=(.*)/s) as [string, string]));
+    assert.equal(env.get('DATA_BASE_SERVICE_HOST'), clusterIP);
+    assert.equal(env.get('DATA_BASE_SERVICE_PORT'), '5432');
+    assert.equal(env.get('DATA_BASE_SERVICE_PORT_SQL'), '5432');
+    assert.equal(env.get('DATA_BASE_PORT'), `tcp://${clusterIP}:5432`);
+    assert.equal(env.get('DATA_BASE_PORT_5432_TCP_ADDR'), clusterIP);
+    assert.equal(env.get('KUBERNETES_SERVICE_HOST'), '10.96.0.1');
+    const unlinked = await printed('unlinked', 'env | sort', { enableServiceLinks: false });
+    assert.doesNotMatch(unlinked, /DATA_BASE/);
+    assert.match(unlinked, /^KUBERNETES_SERVICE_HOST=10\.96\.0\.1$/m);
+  });
+});

@@ -1,0 +1,202 @@
+/**
+ * A whole cluster for tests: the run's control plane, and a real node that has joined it, with a namespace of its own. What it answers is
+ * what a user sees through the API or kubectl.
+ *
+ *   const node = await ClusterNode.start('node-a', { config, flags });
+ *   after(() => node.destroy());
+ *   await node.create('web', { restartPolicy: 'Never' });     // bound to the node, without the scheduler
+ *   const pod = await node.until('web', 'has ended', ({ status }) => status?.phase === 'Succeeded');   // woken by a watch
+ */
+import type { Pod, PodSpec, PodStatus } from '../../src/shared/kubernetes/api.ts';
+import type { AuditEvent } from '../../scripts/host/control-plane-access.ts';
+import { sharedCluster, type TestCluster } from './control-plane.ts';
+import { waitUntil } from './simulated-runtime.ts';
+import { aManifest, TestNode, type TestNodeOptions } from './test-node.ts';
+
+/** What `kubectl get events` shows of one. */
+export interface SeenEvent {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count?: number;
+  readonly involvedObject: { readonly kind: string; readonly name: string; readonly fieldPath?: string };
+  readonly source: { readonly component?: string; readonly host?: string };
+}
+
+/** Generous: two cores may be shared with much else. */
+const patienceMs = 90_000;
+
+export class ClusterNode {
+  readonly cluster: TestCluster;
+  readonly node: TestNode;
+  readonly nodeName: string;
+  readonly namespace: string;
+  readonly #cleanups: (() => Promise<unknown> | void)[];
+
+  private constructor(
+    parts: Pick<ClusterNode, 'cluster' | 'node' | 'nodeName' | 'namespace'>,
+    cleanups: (() => Promise<unknown> | void)[],
+  ) {
+    this.cluster = parts.cluster;
+    this.node = parts.node;
+    this.nodeName = parts.nodeName;
+    this.namespace = parts.namespace;
+    this.#cleanups = cleanups;
+  }
+
+  /** Ready for pods. `config` and `flags` are beside those that a member needs. */
+  static async start(nodeName: string, options: TestNodeOptions = {}): Promise<ClusterNode> {
+    const cleanups: (() => Promise<unknown> | void)[] = [];
+    const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+    try {
+      const cluster = await sharedCluster();
+      later.after(() => cluster.close());
+      const member = await cluster.member(later, nodeName);
+      const namespace = await cluster.namespace(later);
+      const node = await TestNode.start(later, {
+        containerd: '1.7',
+        config: { ...member.config, ...options.config },
+        flags: [...member.flags, ...(options.flags ?? [])],
+      });
+      const joined = new ClusterNode({ cluster, node, nodeName, namespace }, cleanups);
+      await node.startKubelet();
+      await joined.untilReady();
+      return joined;
+    } catch (err) {
+      await runAll(cleanups);
+      throw err;
+    }
+  }
+
+  get api(): TestCluster['api'] {
+    return this.cluster.api;
+  }
+  get podsPath(): string {
+    return `/api/v1/namespaces/${this.namespace}/pods`;
+  }
+  get nodePath(): string {
+    return `/api/v1/nodes/${this.nodeName}`;
+  }
+  kubectl(...args: string[]): Promise<string> {
+    return this.cluster.kubectl('-n', this.namespace, ...args);
+  }
+  /** What a shell line in the container prints. */
+  exec(name: string, sh: string): Promise<string> {
+    return this.kubectl('exec', name, '--', 'sh', '-c', sh);
+  }
+
+  /** A pod that is bound to this node by whoever made it. */
+  create(name: string, spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadata']> = {}): Promise<Pod> {
+    return this.api.create<Pod>(this.podsPath, aManifest(name, { nodeName: this.nodeName, ...spec }, metadata));
+  }
+  get(name: string): Promise<Pod> {
+    return this.api.get<Pod>(`${this.podsPath}/${name}`);
+  }
+  delete(name: string, options?: { readonly gracePeriodSeconds?: number }): Promise<Pod> {
+    return this.api.delete<Pod>(`${this.podsPath}/${name}`, options);
+  }
+
+  /** Each version of the pod that the API server shows is looked at, from the present one on. */
+  until(name: string, what: string, isSo: (pod: Pod) => boolean, timeoutMs = patienceMs): Promise<Pod> {
+    return this.#seen(name, what, (pod) => pod !== null && isSo(pod), timeoutMs) as Promise<Pod>;
+  }
+  untilRunning(name: string): Promise<Pod> {
+    return this.until(name, 'is running and ready', ({ status }) => status?.phase === 'Running' && conditionOf(status, 'Ready') === 'True');
+  }
+  untilEnded(name: string): Promise<Pod> {
+    return this.until(name, 'has ended', ({ status }) => status?.phase === 'Succeeded' || status?.phase === 'Failed');
+  }
+  async untilGone(name: string, timeoutMs = patienceMs): Promise<void> {
+    await this.#seen(name, 'is gone', (pod) => pod === null, timeoutMs);
+  }
+
+  /** What a pod that ends has printed. */
+  async outputOf(name: string, spec: Partial<PodSpec>, metadata: Partial<Pod['metadata']> = {}): Promise<string> {
+    await this.create(name, { restartPolicy: 'Never', ...spec }, metadata);
+    const { status } = await this.untilEnded(name);
+    const output = await this.kubectl('logs', name);
+    if (status?.phase !== 'Succeeded') throw new Error(`pod ${name} failed: ${JSON.stringify(status)}; it printed ${output}`);
+    return output.trimEnd();
+  }
+
+  /** Those about an object of that name, oldest first. */
+  async events(name: string, namespace = this.namespace): Promise<SeenEvent[]> {
+    const path = `/api/v1/namespaces/${namespace}/events?fieldSelector=involvedObject.name%3D${name}`;
+    const { items } = await this.api.get<{ items: (SeenEvent & { lastTimestamp?: string; metadata: { creationTimestamp: string } })[] }>(
+      path,
+    );
+    return items.toSorted((a, b) => Date.parse(a.metadata.creationTimestamp) - Date.parse(b.metadata.creationTimestamp));
+  }
+  untilEvent(name: string, reason: string, message: RegExp, namespace = this.namespace): Promise<SeenEvent> {
+    return waitUntil(
+      `${name} has the event ${reason} ${String(message)}`,
+      async () => (await this.events(name, namespace)).find((event) => event.reason === reason && message.test(event.message)),
+      patienceMs,
+    );
+  }
+
+  /** This kubelet's requests that were answered so far, such as `patch pods/status`; the audit log lags a little. */
+  requests(isMeant: (event: AuditEvent) => boolean = () => true): string[] {
+    return this.cluster.controlPlane
+      .auditEvents(this.nodeName)
+      .filter(isMeant)
+      .map(
+        ({ verb, objectRef }) => `${verb} ${objectRef?.resource}${objectRef?.subresource === undefined ? '' : `/${objectRef.subresource}`}`,
+      );
+  }
+
+  /** By what this kubelet itself says: the Node may still show what the one before it wrote. */
+  async untilReady(): Promise<void> {
+    await waitUntil(
+      `${this.nodeName} is Ready`,
+      async () => conditionOf((await this.api.find<{ status?: PodStatus }>(this.nodePath))?.status, 'Ready') === 'True',
+      patienceMs,
+    ).catch((err: unknown) => {
+      throw new Error(`${String(err)}\n${this.#endOfLog()}`, { cause: err });
+    });
+  }
+
+  /** The next one is healthy; that it has synced is for the test to see. */
+  async restartKubelet(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    await this.node.stopKubelet(signal);
+    await this.node.startKubelet();
+  }
+
+  async destroy(): Promise<void> {
+    await runAll(this.#cleanups);
+  }
+
+  /** Null: there is none of that name. */
+  async #seen(name: string, what: string, isSo: (pod: Pod | null) => boolean, timeoutMs: number): Promise<Pod | null> {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const path = `${this.podsPath}?fieldSelector=metadata.name%3D${name}`;
+    let last: Pod | null = null;
+    while (!signal.aborted) {
+      const { metadata, items } = await this.api.get<{ metadata: { resourceVersion: string }; items: Pod[] }>(path);
+      last = items[0] ?? null;
+      if (isSo(last)) return last;
+      for await (const { type, object } of this.api.watch<Pod>(`${path}&resourceVersion=${metadata.resourceVersion}`, signal)) {
+        if (type === 'ERROR') break;
+        last = type === 'DELETED' ? null : object;
+        if (isSo(last)) return last;
+      }
+    }
+    throw new Error(
+      `waited ${timeoutMs} ms in vain until pod ${name} ${what}; it was ${JSON.stringify(last?.status)}\n${this.#endOfLog()}`,
+    );
+  }
+
+  #endOfLog(): string {
+    return this.node.log().split('\n').slice(-30).join('\n');
+  }
+}
+
+/** The status of a pod's, or a node's, condition of that type. */
+export function conditionOf(status: Pick<PodStatus, 'conditions'> | undefined, type: string): string | undefined {
+  return status?.conditions?.find((condition) => condition.type === type)?.status;
+}
+
+/** In reverse: what was made last goes first. */
+async function runAll(cleanups: readonly (() => Promise<unknown> | void)[]): Promise<void> {
+  for (const clean of cleanups.toReversed()) await clean();
+}
