@@ -5,6 +5,7 @@
  *   const stop = faulty.fault({ matches: (method, path) => method === 'PATCH' && path.endsWith('/status'), answer: { status: 429, retryAfterSeconds: 1 } });
  *   faulty.fault({ matches: isWatch, cutAfterBytes: 100, times: 1 });
  *   faulty.silence(isWatch);                                            // watches that run now stay open and say nothing more
+ *   faulty.acceptedToken = 'a'                                          // all others are refused with 401
  *   faulty.requests                                                     // what was asked for, oldest first
  */
 import { once } from 'node:events';
@@ -31,6 +32,8 @@ export interface Fault {
   readonly delayMs?: number;
   /** A Status of this code in place of the API server's answer, which is not asked. */
   readonly answer?: { readonly status: number; readonly reason?: string; readonly retryAfterSeconds?: number };
+  /** The connection is closed without an answer, as by a host that is not there. */
+  readonly reset?: boolean;
   /** No answer ever; the connection stays open. */
   readonly hang?: boolean;
   /** The API server does as asked, and its answer is cut after so many bytes of its body. */
@@ -52,6 +55,8 @@ export class FaultyApiServer {
   /** For the kubelet, after all others: the last of a name counts. */
   readonly flags: readonly string[];
   readonly requests: { readonly method: string; readonly path: string }[] = [];
+  /** When set, whoever does not show it is refused with 401. To the API server behind, everybody is the node. */
+  acceptedToken: string | null = null;
   readonly #upstream: string;
   readonly #agent: Agent;
   readonly #faults = new Map<Fault, number>();
@@ -127,12 +132,17 @@ export class FaultyApiServer {
     const fault = this.#faultOf(method, path);
     if (fault?.delayMs !== undefined) await sleep(fault.delayMs);
     if (fault?.hang) return;
+    if (fault?.reset) return void request.socket.destroy();
+    if (this.acceptedToken !== null && request.headers.authorization !== `Bearer ${this.acceptedToken}`) {
+      return answerStatus(response, { status: 401, reason: 'Unauthorized' });
+    }
     if (fault?.answer) answerStatus(response, fault.answer);
     else this.#forward(request, response, fault?.cutAfterBytes);
   }
 
   #forward(request: IncomingMessage, response: ServerResponse, cutAfterBytes: number | undefined): void {
-    const { method = '', url: path = '', headers } = request;
+    const { method = '', url: path = '' } = request;
+    const { authorization: _, ...headers } = request.headers;
     const upstream = requestOf(`${this.#upstream}${path}`, { method, headers, agent: this.#agent }, (from) => {
       const live = { method, path, from, to: response };
       this.#live.add(live);

@@ -26,6 +26,8 @@ export interface TestNodeOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Flags of the kubelet, beside those that the node needs. */
   readonly flags?: readonly string[];
+  /** Variables of the kubelet, beside this process's. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A pod manifest with one busybox container, `app`, that runs until it is stopped. */
@@ -119,7 +121,7 @@ export class TestNode {
     this.#kubelet = spawn(
       join(project, 'bin/kubelet'),
       ['--config', config, '--root-dir', this.rootDir, '--hostname-override', this.nodeName, '-v=4', ...(this.#options.flags ?? [])],
-      { stdio: ['ignore', log, log] },
+      { stdio: ['ignore', log, log], env: { ...process.env, ...this.#options.env } },
     );
     closeSync(log);
     await waitUntil(

@@ -1,0 +1,66 @@
+/** The cluster begins anew under a node that runs: the same address and certificates, no object, and then the same names with other UIDs. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { privateCluster } from '../../support/control-plane.ts';
+import { loopDelay, loopDelayEnv, resetLoopDelay } from '../../support/faulty-node.ts';
+import { containersOf, runningOf, untilOnlyThese } from '../../support/node-remains.ts';
+import { isRunning, PodWatch } from '../../support/pod-watch.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { aManifest, TestNode } from '../../support/test-node.ts';
+
+interface NodeObject {
+  readonly metadata: { readonly uid: string };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+test('etcd is emptied: the old pods end, the static one stays, the node is there again and runs what the new cluster gives it', async (t) => {
+  const nodeName = 'anew-node';
+  const cluster = await privateCluster(t);
+  const member = await cluster.member(t, nodeName);
+  const node = await TestNode.start(t, { ...member, env: loopDelayEnv(nodeName) });
+  const pods = await PodWatch.start(t, cluster, 'default');
+  const create = (name: string) => pods.create(aManifest(name, { nodeName }, { namespace: 'default' }));
+  const ownNode = () => cluster.api.find<NodeObject>(`/api/v1/nodes/${nodeName}`);
+  await node.startKubelet();
+  node.apply(aManifest('static'));
+  const staticName = `static-${nodeName}`;
+  for (const name of ['a', 'b', 'c']) await create(name);
+  await pods.untilAll('all run', (all) => all.length === 4 && all.every(isRunning));
+  const nodeBefore = (await ownNode())!.metadata.uid;
+  const mirrorBefore = pods.get(staticName)!;
+  const staticUID = mirrorBefore.metadata.annotations!['kubernetes.io/config.mirror']!;
+  const staticID = await runningOf(node, staticUID);
+  const oldUIDs = new Set(['a', 'b', 'c'].map((name) => pods.get(name)!.metadata.uid));
+  resetLoopDelay(nodeName);
+
+  await cluster.controlPlane.restartEtcdEmpty();
+  const startedAt = performance.now();
+  const nodeAfter = await waitUntil(
+    'the node is registered and Ready',
+    async () => {
+      const found = await ownNode();
+      return found?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ? found : null;
+    },
+    120_000,
+  );
+  assert.notEqual(nodeAfter.metadata.uid, nodeBefore);
+  t.diagnostic(`the node is Ready again after ${Math.round(performance.now() - startedAt)} ms`);
+  // The same name at once, as a controller of the new cluster would.
+  const again = await create('a');
+  await pods.until('a', 'runs', isRunning, 120_000);
+  const mirror = await pods.until(
+    staticName,
+    'is shown',
+    ({ metadata, status }) => metadata.uid !== mirrorBefore.metadata.uid && status?.phase === 'Running',
+    120_000,
+  );
+  assert.equal(mirror.metadata.ownerReferences?.[0]?.uid, nodeAfter.metadata.uid);
+  await untilOnlyThese(node, [staticUID, again.metadata.uid], 120_000);
+  t.diagnostic(`the old pods are gone and the new one runs after ${Math.round(performance.now() - startedAt)} ms`);
+  assert.deepEqual(await runningOf(node, staticUID), staticID);
+  // Nothing of the old pods was told to the new cluster.
+  const strangers = pods.all().filter(({ metadata }) => oldUIDs.has(metadata.uid));
+  assert.deepEqual(strangers, []);
+  assert.equal((await containersOf(node)).length, 2);
+  t.diagnostic(loopDelay(nodeName));
+});

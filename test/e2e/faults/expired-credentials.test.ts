@@ -1,0 +1,101 @@
+/** The token by which the node is known expires and is replaced, from a file and from a plugin: the node goes on, whatever the 401s. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { stringify } from 'yaml';
+import type { FaultyApiServer } from '../../support/api-server-faults.ts';
+import { sharedCluster } from '../../support/control-plane.ts';
+import { startFaultyNode } from '../../support/faulty-node.ts';
+import { runningOf, untilOnlyThese } from '../../support/node-remains.ts';
+import { isRunning } from '../../support/pod-watch.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+
+const kinds = [
+  {
+    name: 'a token file',
+    nodeName: 'token-file',
+    user: (folder: string) => ({ tokenFile: join(folder, 'token') }),
+    issue: (folder: string, token: string) => writeFileSync(join(folder, 'token'), token),
+  },
+  {
+    name: 'a credential plugin',
+    nodeName: 'token-plugin',
+    user: (folder: string) => ({
+      exec: {
+        apiVersion: 'client.authentication.k8s.io/v1',
+        command: 'sh',
+        args: ['-c', `echo asked >> ${folder}/asked; cat ${folder}/credential`],
+        interactiveMode: 'Never',
+      },
+    }),
+    issue: (folder: string, token: string) =>
+      writeFileSync(
+        join(folder, 'credential'),
+        JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token } }),
+      ),
+  },
+];
+
+for (const { name, nodeName, user, issue } of kinds) {
+  test(`a token from ${name} that has expired is replaced by the next one`, async (t) => {
+    const cluster = await sharedCluster();
+    t.after(() => cluster.close());
+    const folder = mkdtempSync(join(tmpdir(), 'credentials-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const kubeconfig = (way: FaultyApiServer) => {
+      way.acceptedToken = 'the first';
+      issue(folder, way.acceptedToken);
+      const path = join(folder, 'kubeconfig');
+      writeFileSync(
+        path,
+        stringify({
+          apiVersion: 'v1',
+          kind: 'Config',
+          clusters: [
+            {
+              name: 'c',
+              cluster: { server: way.url, 'certificate-authority-data': readFileSync(cluster.controlPlane.caFile).toString('base64') },
+            },
+          ],
+          users: [{ name: 'u', user: user(folder) }],
+          contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+          'current-context': 'x',
+        }),
+      );
+      return path;
+    };
+    const faulty = await startFaultyNode(t, cluster, nodeName, { kubeconfig });
+    const { pods, way, node } = faulty;
+    const { metadata } = await faulty.create('well');
+    await pods.until('well', 'runs', isRunning);
+    const ids = await runningOf(node, metadata.uid);
+
+    // The old one is refused at once, and watches end; the new one is not there yet.
+    const from = way.requests.length;
+    way.acceptedToken = 'the second';
+    way.cut(() => true);
+    await faulty.create('unseen');
+    await waitUntil('the kubelet is refused', () => way.requests.length >= from + 6, 60_000);
+    assert.deepEqual(await runningOf(node), ids);
+    issue(folder, 'the second');
+    const renewedAt = performance.now();
+    await pods.until('unseen', 'runs', isRunning, 120_000);
+    t.diagnostic(
+      `${Math.round(performance.now() - renewedAt)} ms after the new token; ${way.requests.length - from} requests since the old one expired`,
+    );
+    assert.deepEqual(await runningOf(node, metadata.uid), ids);
+    // The next one is there before the old one is refused: nobody notices.
+    issue(folder, 'the third');
+    way.acceptedToken = 'the third';
+    await faulty.create('later');
+    await pods.until('later', 'runs', isRunning, 120_000);
+    assert.equal(await faulty.conditionReady(), 'True');
+    for (const each of ['well', 'unseen', 'later']) await pods.delete(each);
+    await pods.untilAll('all are gone', (all) => all.length === 0, 120_000);
+    await untilOnlyThese(node, []);
+    // The token is a secret.
+    assert.doesNotMatch(node.log(), /the (first|second|third)"?/);
+  });
+}

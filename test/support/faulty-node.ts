@@ -1,0 +1,87 @@
+/**
+ * A node of a real cluster whose way to the API server leads through a proxy that can be told to fail, with all that a test of faults
+ * asks of it: its pods as a user sees them, what its runtime has, how long main's event loop let others wait.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FaultyApiServer } from './api-server-faults.ts';
+import type { TestCluster } from './control-plane.ts';
+import { PodWatch } from './pod-watch.ts';
+import { waitUntil, type Afterwards } from './simulated-runtime.ts';
+import { aManifest, TestNode, type TestNodeOptions } from './test-node.ts';
+
+export interface FaultyNodeOptions extends Pick<TestNodeOptions, 'config' | 'flags' | 'env'> {
+  /** Before the kubelet is started: to say who it is by another kubeconfig, whose path it answers with. */
+  readonly kubeconfig?: (way: FaultyApiServer) => string;
+}
+
+export interface FaultyNode {
+  readonly nodeName: string;
+  readonly namespace: string;
+  readonly node: TestNode;
+  /** What lies between the kubelet and the API server. */
+  readonly way: FaultyApiServer;
+  readonly pods: PodWatch;
+  /** A pod bound to this node, as the scheduler would have done it. */
+  create(name: string, ...rest: Tail<Parameters<typeof aManifest>>): ReturnType<PodWatch['create']>;
+  conditionReady(): Promise<string>;
+}
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer R] ? R : never;
+
+interface NodeObject {
+  readonly metadata: { readonly uid: string };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+export async function startFaultyNode(
+  t: Afterwards,
+  cluster: TestCluster,
+  nodeName: string,
+  { config, flags = [], env = {}, kubeconfig }: FaultyNodeOptions = {},
+): Promise<FaultyNode> {
+  const namespace = await cluster.namespace(t);
+  const member = await cluster.member(t, nodeName);
+  const way = await FaultyApiServer.start(t, cluster, nodeName);
+  const node = await TestNode.start(t, {
+    config: { ...member.config, ...config },
+    flags: [...member.flags, ...(kubeconfig ? ['--kubeconfig', kubeconfig(way)] : way.flags), ...flags],
+    env: { ...loopDelayEnv(nodeName), ...env },
+  });
+  const pods = await PodWatch.start(t, cluster, namespace);
+  await node.startKubelet();
+  const faulty: FaultyNode = {
+    nodeName,
+    namespace,
+    node,
+    way,
+    pods,
+    create: (name, spec = {}, metadata = {}) => pods.create(aManifest(name, { nodeName, ...spec }, { namespace, ...metadata })),
+    conditionReady: async () => {
+      const found = await cluster.api.find<NodeObject>(`/api/v1/nodes/${nodeName}`);
+      return found?.status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'none';
+    },
+  };
+  await waitUntil('the node is Ready', async () => (await faulty.conditionReady()) === 'True', 60_000);
+  resetLoopDelay(nodeName);
+  return faulty;
+}
+
+const delayFile = (nodeName: string) => join('/tmp', `loop-delay-${process.pid}-${nodeName}.json`);
+
+/** For a kubelet: it measures main's event-loop delay. */
+export function loopDelayEnv(nodeName: string): Record<string, string> {
+  const nodeOptions = `${process.env['NODE_OPTIONS'] ?? ''} --import=${join(import.meta.dirname, 'loop-delay.mjs')}`;
+  return { NODE_OPTIONS: nodeOptions.trim(), LOOP_DELAY_FILE: delayFile(nodeName) };
+}
+
+/** What was measured so far is not asked for: a start loads the whole program. */
+export function resetLoopDelay(nodeName: string): void {
+  writeFileSync(`${delayFile(nodeName)}.reset`, '');
+}
+
+/** `p99 3.2 ms, …` since the last reset, for the test's output: how fast depends on who else uses the machine, so nothing is asserted. */
+export function loopDelay(nodeName: string): string {
+  const { p50, p99, max } = JSON.parse(readFileSync(delayFile(nodeName), 'utf8')) as Record<'p50' | 'p99' | 'max', number>;
+  rmSync(delayFile(nodeName));
+  return `main's event-loop delay: p50 ${p50} ms, p99 ${p99} ms, longest ${max} ms`;
+}

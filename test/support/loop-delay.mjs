@@ -1,0 +1,25 @@
+// Loaded into a kubelet under test (NODE_OPTIONS=--import): writes twice a second how long main's event loop let others wait, in ms, to the
+// file that LOOP_DELAY_FILE names. The histogram counts the time between two looks, 5 ms apart, which is taken off.
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { isMainThread } from 'node:worker_threads';
+
+const file = process.env.LOOP_DELAY_FILE;
+const resolution = 5;
+if (isMainThread && file) {
+  const delays = monitorEventLoopDelay({ resolution });
+  delays.enable();
+  const ms = (ns) => Math.max(0, Math.round(ns / 1e5) / 10 - resolution);
+  const write = () => {
+    // From now on: what came before, the start above all, is not asked for.
+    if (existsSync(`${file}.reset`)) {
+      delays.reset();
+      rmSync(`${file}.reset`);
+    }
+    writeFileSync(
+      file,
+      JSON.stringify({ p50: ms(delays.percentile(50)), p99: ms(delays.percentile(99)), max: ms(delays.max), looks: delays.count }),
+    );
+  };
+  setInterval(write, 500).unref();
+}

@@ -1,0 +1,143 @@
+/**
+ * The pods of one namespace as a watch shows them to a user, to wait for what becomes of them: woken by what happens, not by a clock.
+ *
+ *   const pods = await PodWatch.start(t, cluster, namespace);
+ *   await pods.create(aManifest('web', { nodeName }));
+ *   await pods.until('web', 'runs', isRunning);
+ *   await pods.untilGone('web');
+ *   pods.seen('web')                              // every version of it that was shown, oldest first
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import type { TestCluster } from './control-plane.ts';
+import type { Afterwards } from './simulated-runtime.ts';
+
+interface PodList {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly items: readonly Pod[];
+}
+
+const defaultTimeoutMs = 60_000;
+
+export const isRunning = ({ status }: Pod) => status?.phase === 'Running' && (status.containerStatuses ?? []).every(({ ready }) => ready);
+
+export class PodWatch {
+  readonly #cluster: TestCluster;
+  readonly #path: string;
+  readonly #pods = new Map<string, Pod>();
+  readonly #seen: Pod[] = [];
+  readonly #stop = new AbortController();
+  readonly #looks = new Set<() => void>();
+
+  private constructor(cluster: TestCluster, namespace: string) {
+    this.#cluster = cluster;
+    this.#path = `/api/v1/namespaces/${namespace}/pods`;
+  }
+
+  static async start(t: Afterwards, cluster: TestCluster, namespace: string): Promise<PodWatch> {
+    const watch = new PodWatch(cluster, namespace);
+    let version: string | undefined = await watch.#list();
+    const running = (async () => {
+      while (!watch.#stop.signal.aborted) {
+        try {
+          version ??= await watch.#list();
+          await watch.#follow(version);
+        } catch {
+          // The API server may be stopped, or be another one: everything is read afresh.
+          await sleep(200, undefined, { signal: watch.#stop.signal }).catch(() => {});
+        }
+        version = undefined;
+      }
+    })();
+    t.after(async () => {
+      watch.#stop.abort();
+      await running;
+    });
+    return watch;
+  }
+
+  create(manifest: object): Promise<Pod> {
+    return this.#cluster.api.create<Pod>(this.#path, manifest);
+  }
+  /** As `kubectl delete --wait=false`. */
+  async delete(name: string, options?: { readonly gracePeriodSeconds: number }): Promise<void> {
+    await this.#cluster.api.delete(`${this.#path}/${name}`, options);
+  }
+
+  all(): readonly Pod[] {
+    return [...this.#pods.values()];
+  }
+  get(name: string): Pod | undefined {
+    return this.#pods.get(name);
+  }
+  seen(name: string): readonly Pod[] {
+    return this.#seen.filter(({ metadata }) => metadata.name === name);
+  }
+
+  async until(name: string, what: string, isSo: (pod: Pod) => boolean, timeoutMs = defaultTimeoutMs): Promise<Pod> {
+    const isItSo = () => {
+      const pod = this.#pods.get(name);
+      return pod && isSo(pod) ? pod : null;
+    };
+    return this.#wait(`pod ${name} ${what}`, isItSo, () => this.#pods.get(name)?.status, timeoutMs);
+  }
+  async untilAll(what: string, isSo: (pods: readonly Pod[]) => boolean, timeoutMs = defaultTimeoutMs): Promise<readonly Pod[]> {
+    const isItSo = () => (isSo(this.all()) ? this.all() : null);
+    const summary = () => this.all().map(({ metadata, status }) => `${metadata.name} ${status?.phase} ${metadata.deletionTimestamp ?? ''}`);
+    return this.#wait(what, isItSo, summary, timeoutMs);
+  }
+  async untilGone(name: string, timeoutMs = defaultTimeoutMs): Promise<void> {
+    await this.#wait(
+      `pod ${name} is gone`,
+      () => !this.#pods.has(name) || null,
+      () => this.#pods.get(name),
+      timeoutMs,
+    );
+  }
+
+  #wait<T>(what: string, look: () => T | null, was: () => unknown, timeoutMs: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const settle = (end: () => void) => {
+        this.#looks.delete(onChange);
+        clearTimeout(timer);
+        end();
+      };
+      const onChange = () => {
+        const found = look();
+        if (found !== null) settle(() => resolve(found));
+      };
+      const timer = setTimeout(
+        () => settle(() => reject(new Error(`waited ${timeoutMs} ms in vain until ${what}; it was ${JSON.stringify(was())}`))),
+        timeoutMs,
+      );
+      this.#looks.add(onChange);
+      onChange();
+    });
+  }
+
+  async #list(): Promise<string> {
+    const { items, metadata } = await this.#cluster.api.get<PodList>(this.#path);
+    this.#pods.clear();
+    for (const pod of items) this.#set(pod);
+    this.#tell();
+    return metadata.resourceVersion;
+  }
+
+  async #follow(version: string): Promise<void> {
+    for await (const { type, object } of this.#cluster.api.watch<Pod>(`${this.#path}?resourceVersion=${version}`, this.#stop.signal)) {
+      if (type === 'ERROR') return;
+      if (type === 'DELETED') this.#pods.delete(object.metadata.name);
+      else this.#set(object);
+      this.#tell();
+    }
+  }
+
+  #set(pod: Pod): void {
+    this.#pods.set(pod.metadata.name, pod);
+    this.#seen.push(pod);
+  }
+
+  #tell(): void {
+    for (const look of this.#looks) look();
+  }
+}
