@@ -16,11 +16,15 @@ export function cgroupVersion(root = '/sys/fs/cgroup'): 1 | 2 {
 
 /** Throws when the host swaps: memory limits of pods would not mean what they say. */
 export function checkSwap(table = '/proc/swaps'): void {
-  // A kernel without swap has no such file.
-  const areas = existsSync(table) ? readFileSync(table, 'utf8').trim().split('\n').slice(1) : [];
+  const areas = swapAreas(table);
   if (areas.length === 0) return;
   const names = areas.map((line) => line.split(/\s/)[0]).join(', ');
   throw new Error(`running with swap on is not supported, please disable swap or set --fail-swap-on flag to false (swap on: ${names})`);
+}
+
+/** Lines of the table, one for each area that is in use. A kernel without swap has no such file. */
+export function swapAreas(table = '/proc/swaps'): string[] {
+  return existsSync(table) ? readFileSync(table, 'utf8').trim().split('\n').slice(1) : [];
 }
 
 /** Where that is not allowed (it takes CAP_SYS_RESOURCE to go below what one has) the kubelet says so and runs on. */

@@ -7,7 +7,6 @@
 import { availableParallelism, hostname } from 'node:os';
 import type { PlegMessage } from '../shared/contracts/pleg.ts';
 import type { Logger } from '../shared/log/logger.ts';
-import { nodeReference } from '../shared/kubernetes/node-reference.ts';
 import { podUID, type PodUID } from '../shared/kubernetes/ids.ts';
 import { restartedPods } from '../shared/metrics/definitions/pods.ts';
 import { HeartbeatsReader } from '../shared/state/heartbeats.ts';
@@ -17,13 +16,12 @@ import { systemClock as clock } from '../shared/time/clock.ts';
 import { Cluster } from './cluster.ts';
 import { countCgroupVersion, countConstants } from './constant-metrics.ts';
 import { hostFacts } from './node/host-facts.ts';
-import { LocalNode, threadErrors, type NodeMembership } from './node/index.ts';
+import { declaredFeatures, LocalNode, threadErrors, type NodeMembership } from './node/index.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
-import { resolvConfProblem } from './node/resolv-conf-limits.ts';
 import { RuntimeState } from './node/runtime-state.ts';
 import type { KubeletStart } from './options.ts';
-import { AdmissionJournal, admitHandlers } from './pods/admission/index.ts';
+import { AdmissionJournal, admitHandlers, changeProblem } from './pods/admission/index.ts';
 import { DeadContainers } from './pods/dead-containers.ts';
 import { EventLog } from './pods/events.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
@@ -39,6 +37,7 @@ import { StartAdmission } from './pods/start-admission.ts';
 import { startRequest } from './pods/start-request.ts';
 import { isStaticPod } from './pods/static-pod.ts';
 import { WorkQueue } from './pods/work-queue.ts';
+import { reportHost } from './report-host.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
 import { startServer } from './start-server.ts';
 import { StopOrder, untilAborted, within } from './stop-order.ts';
@@ -239,12 +238,14 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     let ready: SourcesReady | null = null;
     const journal = await AdmissionJournal.open({ rootDir: flags.rootDirectory, clock, logger: log('admission') });
     stops.add('admission', () => journal.close());
+    const declared = declaredFeatures(options.featureGates);
     const podUpdates = new PodUpdates({
       podManager,
       podWorkers: workers,
       statuses,
       events,
-      admitHandlers: admitHandlers({ ...options, node: ownNode }),
+      admitHandlers: admitHandlers({ ...options, node: ownNode, declaredFeatures: declared }),
+      changeProblem: (before, after) => changeProblem(before, after, declared),
       journal,
       refreshNode: membership ? () => membership.fetch().catch(() => {}) : null,
       onAdmitted: (pod) => values?.registerPod(pod),
@@ -327,9 +328,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
 
     // A pod that runs since before must not be taken for one that never started.
     await untilAborted(firstList.promise, signal);
-    const resolvConfFault = await resolvConfProblem(config.resolvConf, config.clusterDomain);
-    if (resolvConfFault !== null)
-      events.record({ object: nodeReference(nodeName), type: 'Warning', reason: 'CheckLimitsForResolvConf', message: resolvConfFault });
+    await reportHost(events, { nodeName, config, cgroupVersion: host.cgroupVersion });
     await loop.run(signal);
   } catch (err) {
     // Told to stop while it was still starting.

@@ -2,6 +2,7 @@
  * The node: what it has, how it is, and its membership in a cluster. Owns the Node object at the API server and the node's lease; the
  * composition root starts it, admission and the syncs read it.
  */
+export { declaredFeatures } from './declared-features.ts';
 export { LocalNode, type LocalNodeOptions } from './local-node.ts';
 export { NodeMembership, type NodeMembershipOptions } from './membership.ts';
 export { isReady, type Node, type NodeCondition, type NodeEvent, type NodeStatus } from './node-object.ts';

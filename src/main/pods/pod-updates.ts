@@ -22,6 +22,8 @@ export interface PodUpdatesDependencies {
   readonly statuses: PodStatuses;
   readonly events: EventSink;
   readonly admitHandlers: readonly AdmitHandler[];
+  /** Why the node can't follow a change of a pod; it is only told. */
+  readonly changeProblem?: (before: Pod, after: Pod) => string | null;
   /** Pods that were admitted once are not asked again, also not after a restart. */
   readonly journal: Pick<AdmissionJournal, 'has' | 'add'>;
   /** Reads the Node afresh before a pod is refused for its labels. Null: there is no API server to ask. Must settle. */
@@ -121,12 +123,20 @@ export class PodUpdates {
 
   update(pods: readonly Pod[]): void {
     for (const pod of pods) {
+      this.#checkChange(pod);
       this.#deps.podManager.set(pod);
       // A pod that was rejected stays so, whatever else changes in it.
       if (!this.#deps.podWorkers.isKnown(podUID(pod))) continue;
       if (!this.#deps.podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) this.#deps.onAdmitted?.(pod);
       this.#deps.podWorkers.update(pod, 'update');
     }
+  }
+
+  #checkChange(pod: Pod): void {
+    const { podManager, events, changeProblem } = this.#deps;
+    const before = podManager.get(podUID(pod));
+    const problem = before && changeProblem?.(before, pod);
+    if (problem) events.record({ object: podReference(pod), type: 'Warning', reason: 'FailedNodeDeclaredFeaturesCheck', message: problem });
   }
 
   remove(pods: readonly Pod[]): void {

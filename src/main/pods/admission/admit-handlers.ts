@@ -2,18 +2,22 @@
 import { release } from 'node:os';
 import type { KubeletOptions } from '../../options.ts';
 import { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
+import { featureAdmission } from './features.ts';
 import { predicateAdmission, type PredicateOptions } from './predicates.ts';
 import { sysctlAdmission } from './sysctls.ts';
 import type { AdmitHandler } from './types.ts';
 
 export interface AdmitHandlersOptions extends Pick<KubeletOptions, 'config' | 'featureGates'> {
   readonly node: PredicateOptions['node'];
+  /** Of the Node; null: nobody asks for them. */
+  readonly declaredFeatures: readonly string[] | null;
 }
 
-export function admitHandlers({ config, featureGates, node }: AdmitHandlersOptions): AdmitHandler[] {
+export function admitHandlers({ config, featureGates, node, declaredFeatures }: AdmitHandlersOptions): AdmitHandler[] {
   return [
     sysctlAdmission(config.allowedUnsafeSysctls, release()),
     predicateAdmission({ node, tolerationComparisons: featureGates.enabled('TaintTolerationComparisonOperators') }),
     apparmorAdmission(hostHasAppArmor()),
+    featureAdmission({ podLevelResources: featureGates.enabled('PodLevelResources'), declared: declaredFeatures }),
   ];
 }

@@ -6,6 +6,7 @@ export { AdmissionJournal } from './admission-journal.ts';
 export { admitHandlers } from './admit-handlers.ts';
 export { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
 export { countRejection } from './count-rejection.ts';
+export { changeProblem } from './features.ts';
 export { predicateAdmission } from './predicates.ts';
 export { sysctlAdmission } from './sysctls.ts';
 export type { AdmissionNode, AdmitHandler, Preemption, Verdict } from './types.ts';

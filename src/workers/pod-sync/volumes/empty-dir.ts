@@ -2,13 +2,12 @@
  * emptyDir: a folder of the pod's own, on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). The volumes whose
  * files the kubelet writes are an emptyDir in memory too: their content is gone with the node.
  */
-import { access, chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { release } from 'node:os';
+import { access, chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { podPluginDir, podVolumeDir } from '../../../shared/kubernetes/paths.ts';
 import { mount } from '../../../shared/linux/native.ts';
-import { isKernelAtLeast } from '../../../shared/linux/kernel-version.ts';
+import { supportsNoswap } from '../../../shared/linux/noswap.ts';
 import { memorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
 import { mountAt, type VolumeContext } from './context.ts';
 import { pluginNames } from './volume-kind.ts';
@@ -57,7 +56,7 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
   if (medium === 'Memory') {
     await makeFolder(path);
     const sizeBytes = memorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources);
-    const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...((await hasNoswap()) ? ['noswap'] : [])].join(',');
+    const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...((await supportsNoswap()) ? ['noswap'] : [])].join(',');
     // Not the helper's: memory at a place on the node's own disk does not hang, and almost every pod has such a volume.
     if (mountAt(context, path)?.fsType !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);
     await chmod(path, mode);
@@ -101,19 +100,6 @@ export async function setGroup({ pod, helper, logger, signal }: VolumeContext, p
 
 /** A tree of a million files takes a minute. */
 const ownershipDeadlineMs = 10 * 60_000;
-
-let noswap: Promise<boolean> | undefined;
-
-/** Linux 6.4 has the option; the root of a user namespace may not use it (upstream pkg/kubelet/util/swap). */
-function hasNoswap(): Promise<boolean> {
-  noswap ??= isKernelAtLeast(release(), '6.4') ? isInitialUserNamespace() : Promise.resolve(false);
-  return noswap;
-}
-
-async function isInitialUserNamespace(): Promise<boolean> {
-  const map = await readFile('/proc/self/uid_map', 'utf8').catch(() => '');
-  return /^\s*0\s+0\s+4294967295\s*$/.test(map);
-}
 
 async function exists(path: string): Promise<boolean> {
   return access(path).then(

@@ -38,6 +38,7 @@ function aMember() {
     statuses,
     events,
     admitHandlers,
+    changeProblem: (_, { spec }) => (spec.activeDeadlineSeconds === 7 ? 'this node cannot' : null),
     journal: { has: () => false, add: () => {} },
     refreshNode: null,
     sourcesReady: () => true,
@@ -70,6 +71,7 @@ function aMember() {
         api.show();
         updates.update([pod]);
       }),
+    changed: (pod: Pod) => act(() => updates.update([pod])),
     /** The watch shows that it is gone. */
     gone: (pod: Pod) =>
       act(() => {
@@ -299,4 +301,18 @@ test('a mirror pod is not run', async () => {
   await member.add(anApiPod({ metadata: { annotations: { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.mirror': 'h' } } }));
   await member.round();
   assert.deepEqual(node.begun, []);
+});
+
+test('a change that the node cannot follow is told, and the pod goes on', async () => {
+  const member = aMember();
+  const pod = anApiPod();
+  await member.add(pod);
+  await member.see(running);
+  await member.changed({ ...pod, spec: { ...pod.spec, activeDeadlineSeconds: 7 } });
+  const told = member.node.events.filter(({ reason }) => reason === 'FailedNodeDeclaredFeaturesCheck');
+  assert.deepEqual(
+    told.map(({ message }) => message),
+    ['this node cannot'],
+  );
+  assert.ok(!member.node.workers.isTerminationRequested(uid));
 });

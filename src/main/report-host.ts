@@ -1,0 +1,24 @@
+/** Looks at the host once, when the kubelet starts, and tells as events what an operator should know of it (node/host-warnings.ts). */
+import { supportsNoswap } from '../shared/linux/noswap.ts';
+import type { KubeletConfiguration } from './config/kubelet-configuration.ts';
+import { swapAreas } from './host-settings.ts';
+import { hostWarnings } from './node/host-warnings.ts';
+import { resolvConfProblem } from './node/resolv-conf-limits.ts';
+import type { EventSink } from './pods/events.ts';
+
+export interface ReportedHost {
+  readonly nodeName: string;
+  readonly config: Pick<KubeletConfiguration, 'resolvConf' | 'clusterDomain'>;
+  readonly cgroupVersion: 1 | 2;
+}
+
+/** Never rejects. */
+export async function reportHost(events: EventSink, { nodeName, config, cgroupVersion }: ReportedHost): Promise<void> {
+  const traits = {
+    cgroupVersion,
+    isSwapOn: swapAreas().length > 0,
+    supportsNoswap: await supportsNoswap(),
+    resolvConfProblem: await resolvConfProblem(config.resolvConf, config.clusterDomain),
+  };
+  for (const warning of hostWarnings(nodeName, traits)) events.record(warning);
+}
