@@ -2,7 +2,7 @@
  * What is mounted where, from the kernel's own table (/proc/self/mountinfo; proc(5)). It is the only proof that a volume is set up, or
  * that a folder may be removed: reading it never touches the mounted filesystem, so a dead NFS server cannot hang it.
  */
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 
 export interface MountInfo {
   readonly id: number;
@@ -89,12 +89,12 @@ const maxReads = 5;
 
 /**
  * Mounts at `dir` or below it, now. The kernel hands its table out in pieces, and a mount may be missed while others come and go: two
- * reads must agree (upstream's ConsistentRead), else it rejects.
+ * reads must agree (upstream's ConsistentRead), else it rejects. The table is in the kernel's memory: reading it waits for nothing.
  */
 export async function readMountsBelow(dir: string, path: string = selfMountInfo): Promise<MountInfo[]> {
   let before: string | undefined;
   for (let reads = 0; reads < maxReads; reads += 1) {
-    const mounts = mountsBelow(await readFile(path, 'utf8'), dir);
+    const mounts = mountsBelow(readFileSync(path, 'utf8'), dir);
     const ids = mounts.map(({ id, mountPoint }) => `${id} ${mountPoint}`).join('\n');
     if (ids === before) return mounts;
     before = ids;

@@ -3,7 +3,7 @@
  * kubelet.go SyncPod, behind what main has decided, and kuberuntime_manager.go SyncPod. Run again, it does only what is
  * missing.
  */
-import { mkdir } from 'node:fs/promises';
+import { mkdir } from './local-fs.ts';
 import type { PodSyncResult, SyncPodTask } from '../../shared/contracts/pod-sync.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { podDir, podPluginsDir, podVolumesDir } from '../../shared/kubernetes/paths.ts';

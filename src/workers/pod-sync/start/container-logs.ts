@@ -2,7 +2,7 @@
  * The logs of a container, as everyone who collects them expects to find them: numbered by restart, and linked from one flat
  * folder (upstream kuberuntime_container.go calcRestartCountByLogDir, legacy.go).
  */
-import { readdir, stat, symlink } from 'node:fs/promises';
+import { readdir, stat, symlink } from '../local-fs.ts';
 
 /**
  * The restart count after the logs that are there: one more than the highest. For a runtime that forgot its containers (the node
@@ -16,8 +16,7 @@ export function restartCountAfter(logFiles: readonly string[]): number {
 /** 0 when there is no folder. Rejects when it cannot be read. */
 export async function restartCountByLogs(logDir: string): Promise<number> {
   try {
-    const entries = await readdir(logDir, { withFileTypes: true });
-    return restartCountAfter(entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name));
+    return restartCountAfter(await readdir(logDir));
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return 0;
     throw err;

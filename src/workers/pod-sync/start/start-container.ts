@@ -2,7 +2,7 @@
  * Starts one container: its image, its config, the container itself, its postStart hook (upstream kuberuntime_container.go
  * startContainer).
  */
-import { mkdir } from 'node:fs/promises';
+import { mkdir } from '../local-fs.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { PullSecret } from '../../../shared/contracts/values.ts';
 import type { ContainerConfig, ImageSpec, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';

@@ -3,7 +3,7 @@
  * the files are in a folder of their own, `..data` links to it, and what the container sees links through `..data`. The
  * layout is upstream's: programs watch `..data`.
  */
-import { chmod, chown, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from '../local-fs.ts';
 import { basename, dirname, join, normalize } from 'node:path';
 
 export interface FileProjection {

@@ -1,6 +1,6 @@
 /** One container's mounts: its volumes, /etc/hosts, and the file for its termination message (upstream makeMounts). */
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from '../local-fs.ts';
 import { join } from 'node:path';
 import { type ImageSpec, type Mount, MountPropagation } from '../../../shared/cri/generated/cri-v1.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';

@@ -2,7 +2,7 @@
  * emptyDir: a folder of the pod's own, on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). The volumes whose
  * files the kubelet writes are an emptyDir in memory too: their content is gone with the node.
  */
-import { access, chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdir, rm, stat, writeFile } from '../local-fs.ts';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { podPluginDir, podVolumeDir } from '../../../shared/kubernetes/paths.ts';

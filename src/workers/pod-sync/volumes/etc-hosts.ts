@@ -1,5 +1,5 @@
 /** A pod's /etc/hosts, managed by the kubelet (upstream pkg/kubelet/kubelet_pods.go). */
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, stat, writeFile } from '../local-fs.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { etcHostsPath } from '../../../shared/kubernetes/paths.ts';
 import type { PodHostname } from '../runtime-config/hostname.ts';
@@ -39,7 +39,16 @@ export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly
   const { hostAliases, hostNetwork } = pod.spec;
   const path = etcHostsPath(rootDir, pod.metadata.uid);
   const content = hostNetwork ? nodeHosts(await readFile(nodeHostsFile, 'utf8'), hostAliases) : managedHosts(podIPs, hostname, hostAliases);
-  if ((await readFile(path, 'utf8').catch(() => undefined)) !== content) await writeFile(path, content);
+  if (!(await holds(path, content))) await writeFile(path, content);
   await chmod(path, 0o644);
   return path;
+}
+
+/** A container may have written anything to it: what has another size is not read. */
+async function holds(path: string, content: string): Promise<boolean> {
+  try {
+    return (await stat(path)).size === Buffer.byteLength(content) && (await readFile(path, 'utf8')) === content;
+  } catch {
+    return false;
+  }
 }

@@ -1,5 +1,5 @@
 /** The room's offer: what a sync does with volumes, each a step that may be repeated. */
-import { mkdir, realpath } from 'node:fs/promises';
+import { mkdir, realpath } from '../local-fs.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import type { Mount } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';

@@ -2,7 +2,7 @@
  * Volumes whose files the kubelet writes: downwardAPI, configMap, secret, projected. Run again, it brings the files up to date, all at once;
  * what is as it should be is not touched.
  */
-import { lstat, mkdir, readFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile } from '../local-fs.ts';
 import { join } from 'node:path';
 import { podVolumeDir } from '../../../shared/kubernetes/paths.ts';
 import { dataLink, type Payload, validatePath, writeAtomically } from './atomic-writer.ts';
