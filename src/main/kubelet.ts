@@ -27,6 +27,7 @@ import { EventLog } from './pods/events.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
 import { listPodDirectories } from './pods/pod-directories.ts';
 import { PodManager } from './pods/pod-manager.ts';
+import { PodStartLatency } from './pods/pod-start-latency.ts';
 import { PodStatusCache } from './pods/pod-status-cache.ts';
 import { PodStatuses } from './pods/pod-statuses.ts';
 import { PodUpdates } from './pods/pod-updates.ts';
@@ -80,6 +81,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
   try {
     const cache = new PodStatusCache();
     const podManager = new PodManager();
+    const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
     const cluster = await Cluster.connect({ options, nodeName, log, stops, signal });
     const eventLog = new EventLog({ logger: log('events'), clock });
     const events = cluster?.recordEvents(eventLog) ?? eventLog;
@@ -194,7 +196,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       logger: log('pod-sync'),
       settings: podSyncSettings(options, host),
       handlers: {
-        ensureImage: (request) => images.ensureImage(request),
+        ensureImage: (request) => startLatency.whilePulling(request.podUID, () => images.ensureImage(request)),
         startPermit: (kind, task, over) => admission.acquire(startRequest(kind, task), over),
         event: (event) => events.record(event),
         // Only a sync asks for values.

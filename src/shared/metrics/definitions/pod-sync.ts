@@ -3,6 +3,14 @@ import { counter, histogram } from '../define.ts';
 
 export const startedPods = counter('kubelet_started_pods_total', 'Cumulative number of pods started');
 export const startedPodsErrors = counter('kubelet_started_pods_errors_total', 'Cumulative number of errors when starting pods');
+export const startedUserNamespacedPods = counter(
+  'kubelet_started_user_namespaced_pods_total',
+  'Cumulative number of pods with user namespaces started. This metric will only be collected on Linux.',
+);
+export const startedUserNamespacedPodsErrors = counter(
+  'kubelet_started_user_namespaced_pods_errors_total',
+  'Cumulative number of errors when starting pods with user namespaces. This metric will only be collected on Linux.',
+);
 export const startedContainers = counter('kubelet_started_containers_total', 'Cumulative number of containers started', ['container_type']);
 export const startedContainersErrors = counter(
   'kubelet_started_containers_errors_total',

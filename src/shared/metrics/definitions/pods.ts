@@ -19,6 +19,24 @@ export const podStartDuration = histogram(
   [],
   startBuckets,
 );
+export const podStartSliDuration = histogram(
+  'kubelet_pod_start_sli_duration_seconds',
+  'Duration in seconds to start a pod, excluding time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch',
+  [],
+  startBuckets,
+);
+export const podStartTotalDuration = histogram(
+  'kubelet_pod_start_total_duration_seconds',
+  'Duration in seconds to start a pod since creation, including time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch',
+  [],
+  startBuckets,
+);
+export const firstNetworkPodStartSliDuration = gauge(
+  'kubelet_first_network_pod_start_sli_duration_seconds',
+  'Duration in seconds to start the first network pod, excluding time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch',
+  [],
+  'INTERNAL',
+);
 export const containersPerPod = histogram('kubelet_containers_per_pod_count', 'The number of containers per pod.', [], [1, 2, 4, 8, 16]);
 export const desiredPods = gauge(
   'kubelet_desired_pods',

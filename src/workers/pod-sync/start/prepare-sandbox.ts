@@ -2,7 +2,12 @@
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { SandboxID } from '../../../shared/kubernetes/ids.ts';
-import { startedPods, startedPodsErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
+import {
+  startedPods,
+  startedPodsErrors,
+  startedUserNamespacedPods,
+  startedUserNamespacedPodsErrors,
+} from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../events.ts';
@@ -32,7 +37,9 @@ export async function prepareSandbox(
 ): Promise<Sandbox | undefined> {
   const { settings, node, cgroups, events, line, about } = context;
   const create = actions.createSandbox;
+  const ownUsers = pod.spec.hostUsers === false;
   if (create) startedPods.inc();
+  if (create && ownUsers) startedUserNamespacedPods.inc();
   try {
     const host = await context.host.read();
     const cgroupParent = cgroups.parentOf(pod);
@@ -67,6 +74,7 @@ export async function prepareSandbox(
       return undefined;
     }
     startedPodsErrors.inc();
+    if (ownUsers) startedUserNamespacedPodsErrors.inc();
     events.onPod('Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${rpcErrorOf(err)}`);
     const message = `Failed to create sandbox for pod "${formatPod(about)}": ${rpcErrorOf(err)}`;
     report.fail({ action: 'CreatePodSandbox', target: formatPod(about), reason: 'CreatePodSandboxError', message });

@@ -1,0 +1,120 @@
+/**
+ * How long pods took to start, as the scalability SLI of Kubernetes defines it: from a pod's creation until a watch shows all of its
+ * containers running; with, and without, the time that image pulls and init containers took. Upstream:
+ * pkg/kubelet/util/pod_startup_latency_tracker.go. Only pods from the API server that are new to this kubelet count: of a static pod, and
+ * of one that a kubelet before this has started, nobody knows when it began.
+ */
+import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { firstNetworkPodStartSliDuration, podStartSliDuration, podStartTotalDuration } from '../../shared/metrics/definitions/pods.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { isTerminalPhase } from './api-status/phase.ts';
+import type { PodManager } from './pod-manager.ts';
+import { isStaticPod } from './static-pod.ts';
+
+export interface PodStartLatencyDependencies {
+  readonly podManager: Pick<PodManager, 'onChange'>;
+  readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
+  readonly clock: Clock;
+}
+
+export interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** A pod whose image cannot be had is tried again for days. */
+const maxPulls = 1000;
+
+/** What a pod may mount and still be stateless by the SLI. */
+const statelessSources = ['secret', 'configMap', 'downwardAPI', 'emptyDir', 'projected'] as const;
+
+export class PodStartLatency {
+  readonly #deps: PodStartLatencyDependencies;
+  /** The pulls of each pod that has not started yet. */
+  readonly #starting = new Map<PodUID, Span[]>();
+  readonly #seen = new Set<PodUID>();
+  #hasSeenNetworkPod = false;
+
+  constructor(dependencies: PodStartLatencyDependencies) {
+    this.#deps = dependencies;
+    dependencies.podManager.onChange((pod, change) => (change === 'set' ? this.#onSet(pod) : this.#forget(podUID(pod))));
+  }
+
+  /** Runs what gets an image for a pod; its time is not the start's own. */
+  async whilePulling<T>(uid: PodUID, pull: () => Promise<T>): Promise<T> {
+    const { clock } = this.#deps;
+    const startMs = clock.monotonic();
+    try {
+      return await pull();
+    } finally {
+      const pulls = this.#starting.get(uid);
+      if (pulls && pulls.length < maxPulls) pulls.push({ startMs, endMs: clock.monotonic() });
+    }
+  }
+
+  #onSet(pod: Pod): void {
+    const uid = podUID(pod);
+    if (!this.#seen.has(uid)) {
+      this.#seen.add(uid);
+      if (pod.status?.startTime === undefined && !isStaticPod(pod)) this.#starting.set(uid, []);
+    }
+    if (isTerminalPhase(pod.status?.phase) || isUnschedulable(pod)) this.#starting.delete(uid);
+    const pulls = this.#starting.get(uid);
+    if (!pulls || !hasStarted(pod)) return;
+    this.#starting.delete(uid);
+    this.#observe(pod, pulls);
+  }
+
+  #observe(pod: Pod, pulls: readonly Span[]): void {
+    const { clock, runtimeStatus } = this.#deps;
+    const totalMs = clock.now() - Date.parse(pod.metadata.creationTimestamp ?? '');
+    // A pod from an API server has one; a clock that is behind the server's would make no sense of it.
+    if (!(totalMs >= 0)) return;
+    podStartTotalDuration.observe(totalMs / 1000);
+    if (isStateful(pod)) return;
+    const ownMs = Math.max(0, totalMs - coveredMs(pulls) - initContainersMs(pod, runtimeStatus(podUID(pod))));
+    podStartSliDuration.observe(ownMs / 1000);
+    if (pod.spec.hostNetwork || this.#hasSeenNetworkPod) return;
+    this.#hasSeenNetworkPod = true;
+    firstNetworkPodStartSliDuration.set(ownMs / 1000);
+  }
+
+  #forget(uid: PodUID): void {
+    this.#seen.delete(uid);
+    this.#starting.delete(uid);
+  }
+}
+
+/** The time within one span at least; those that overlap count once. */
+export function coveredMs(spans: readonly Span[]): number {
+  let coveredUntilMs = -Infinity;
+  let sumMs = 0;
+  for (const { startMs, endMs } of spans.toSorted((a, b) => a.startMs - b.startMs)) {
+    sumMs += Math.max(0, endMs - Math.max(startMs, coveredUntilMs));
+    coveredUntilMs = Math.max(coveredUntilMs, endMs);
+  }
+  return sumMs;
+}
+
+/** Sidecars start beside the others. */
+function initContainersMs({ spec }: Pod, status: RuntimePodStatus | null): number {
+  const names = new Set(spec.initContainers?.filter(({ restartPolicy }) => restartPolicy !== 'Always').map(({ name }) => name));
+  const ended = status?.containers.filter(({ name, state }) => names.has(name) && state === 'exited') ?? [];
+  return ended.reduce((sum, { startedAtMs, finishedAtMs }) => sum + Math.max(0, finishedAtMs - startedAtMs), 0);
+}
+
+function hasStarted({ spec, status }: Pod): boolean {
+  const statuses = status?.containerStatuses ?? [];
+  return statuses.length >= spec.containers.length && statuses.every(({ state }) => state?.running?.startedAt !== undefined);
+}
+
+function isUnschedulable({ status }: Pod): boolean {
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  return scheduled?.status === 'False' && scheduled.reason === 'Unschedulable';
+}
+
+function isStateful({ spec }: Pod): boolean {
+  return spec.volumes?.some((volume) => !statelessSources.some((source) => volume[source])) ?? false;
+}
