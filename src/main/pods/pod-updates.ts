@@ -171,7 +171,8 @@ export class PodUpdates {
   #verdict(pod: Pod): Verdict {
     const { admitHandlers } = this.#deps;
     if (admitHandlers.length === 0) return null;
-    const active = this.active().filter((other) => podUID(other) !== podUID(pod));
+    // One whose own admission is still open holds nothing yet, and can't give way.
+    const active = this.active().filter((other) => podUID(other) !== podUID(pod) && !this.#undecided.has(podUID(other)));
     for (const admit of admitHandlers) {
       const verdict = admit(pod, active);
       if (verdict) return verdict;

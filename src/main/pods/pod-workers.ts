@@ -101,11 +101,14 @@ export class PodWorkers implements PodWorkerOwner {
    */
   async kill(uid: PodUID, { evicted, gracePeriodOverrideSeconds, failed }: KillPodOptions): Promise<void> {
     const worker = this.#workers.get(uid);
-    if (!worker?.pod || worker.lifecycle.state === 'terminated') return;
-    if (failed) this.#deps.statuses.setFailed(uid, failed);
-    worker.apply({ type: 'killRequested', pod: podFacts(worker.pod), evicted, gracePeriodOverrideSeconds });
-    worker.wake();
-    const graceSeconds = gracePeriodOverrideSeconds ?? worker.pod.spec.terminationGracePeriodSeconds ?? 0;
+    if (!worker || worker.lifecycle.state === 'terminated') return;
+    // What only the runtime knows is ending already, and its own end is waited for.
+    if (worker.pod) {
+      if (failed) this.#deps.statuses.setFailed(uid, failed);
+      worker.apply({ type: 'killRequested', pod: podFacts(worker.pod), evicted, gracePeriodOverrideSeconds });
+      worker.wake();
+    }
+    const graceSeconds = gracePeriodOverrideSeconds ?? worker.pod?.spec.terminationGracePeriodSeconds ?? 0;
     await this.#terminated(uid, Math.max(minimumKillTimeoutMs, graceSeconds * 1500));
   }
 

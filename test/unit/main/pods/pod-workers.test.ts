@@ -87,6 +87,21 @@ test('a shorter grace period reaches the termination that is under way', async (
   await killed;
 });
 
+test('who kills a pod that only the runtime knows waits for its end', async () => {
+  const node = new FakeNode();
+  const status = aRuntimePodStatus({ podUID: uid('web'), observedAtMs: 0, containers: [aRuntimeContainer()] });
+  node.runtime.set(uid('web'), status);
+  node.cache.applyLook(uid('web'), status, 0);
+  node.workers.terminateRuntimePod(status);
+  await settle();
+  let isOver = false;
+  const killed = node.workers.kill(uid('web'), { evicted: true, gracePeriodOverrideSeconds: null }).then(() => (isOver = true));
+  await settle();
+  assert.equal(isOver, false);
+  await node.end(node.task('terminating'));
+  await killed;
+});
+
 test('a container that still runs after the pod was killed fails the termination, which is tried again', async () => {
   const node = new FakeNode();
   const pod = await aRunningPod(node);

@@ -101,3 +101,22 @@ test('a critical pod starts when those that give way to it have ended, which are
   );
   assert.deepEqual(node.statuses.get('uid-victim' as PodUID)?.reason, 'Preempting');
 });
+
+test('a critical pod that needs room takes it from pods that were admitted, not from one whose admission is still open', async () => {
+  const read = Promise.withResolvers<void>();
+  const asked: string[][] = [];
+  const admit: AdmitHandler = (pod, active) => {
+    const others = active.map(({ metadata }) => metadata.uid);
+    asked.push([pod.metadata.uid, ...others]);
+    if (pod.metadata.uid === 'undecided') return { refusal: { reason: 'NodeAffinity', message: 'no', isOutdatedPerhaps: true } };
+    return active[0] ? { preemption: { victims: [active[0]], resources: ['cpu'] } } : null;
+  };
+  const { node, updates } = aNodeWith([admit], () => read.promise);
+  updates.add([aPod({ metadata: { uid: 'undecided', name: 'undecided' } })]);
+  updates.add([aPod({ metadata: { uid: 'critical', name: 'critical' } })]);
+  await settle();
+  assert.deepEqual([asked, node.begun], [[['undecided'], ['critical']], ['sync critical']]);
+  read.resolve();
+  await settle();
+  assert.equal(node.phase('undecided'), 'Failed');
+});
