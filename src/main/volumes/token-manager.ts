@@ -44,6 +44,8 @@ const deadlineMs = 10_000;
 const patientDelaysMs = [50, 150, 400];
 /** With an old token still good, the next try to renew it. */
 const renewRetryMs = 60_000;
+/** On a node whose clock is ahead every new token is due at once: its pod is not woken for that again and again. */
+const minLifeMs = 10_000;
 
 export class TokenManager {
   readonly #options: TokenManagerOptions;
@@ -161,10 +163,11 @@ export class TokenManager {
 
   /** Unless its pod was forgotten while the question was under way. */
   #wakeAt(entry: Entry, atMs: number): void {
-    const { clock, onDue } = this.#options;
+    const { clock, onDue, random } = this.#options;
     entry.cancelTimer();
     const { podUID } = entry.ref;
     if (![...(this.#pods.get(podUID)?.values() ?? [])].includes(entry)) return;
-    entry.cancelTimer = clock.after(Math.max(0, atMs - clock.now()), () => onDue(podUID));
+    const waitMs = atMs - clock.now();
+    entry.cancelTimer = clock.after(waitMs < minLifeMs ? withJitter(renewRetryMs, 0.5, random) : waitMs, () => onDue(podUID));
   }
 }

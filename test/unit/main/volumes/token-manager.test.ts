@@ -87,6 +87,17 @@ test('a token that cannot be renewed serves as long as it is good, and is tried 
   });
 });
 
+test('on a node whose clock is ahead a token that is due at once is not asked for again and again', async () => {
+  const { clock, api, due, manager } = aManager();
+  const late = { spec: { expirationSeconds: 3600 }, status: { token: 't', expirationTimestamp: new Date(clock.now()).toISOString() } };
+  api.on('POST', path, late);
+  await manager.get(aRef());
+  await clock.advance(59_000);
+  assert.deepEqual(due, []);
+  await clock.advance(1000);
+  assert.deepEqual(due, ['uid-1']);
+});
+
 test('the first question is patient: the API server may not yet know that the pod is here', async () => {
   const { clock, api, manager } = aManager();
   api.once('POST', path, apiError(403, 'Forbidden')).once('POST', path, apiError(404, 'NotFound'));
