@@ -87,7 +87,9 @@ export class MirrorPods {
     const fullName = podFullName(changed);
     if (!isMirrorPod(changed) && !isStaticPod(changed)) return;
     const { podManager, onMirror } = this.#deps;
-    if (isRemoved && this.#done.get(fullName)?.made?.metadata.uid === changed.metadata.uid) this.#done.delete(fullName);
+    const done = this.#done.get(fullName);
+    // Nothing is left to be shown: what was made is gone again, or what was removed is, with nothing in its place.
+    if (isRemoved && (done?.made?.metadata.uid ?? done?.removedUID) === changed.metadata.uid) this.#done.delete(fullName);
     const pod = podManager.getByFullName(fullName);
     const mirror = podManager.getMirror(fullName);
     if (pod && mirror && isMirrorOf(mirror, pod)) onMirror(pod, mirror);

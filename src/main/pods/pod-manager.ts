@@ -89,7 +89,10 @@ class Shelf {
     this.#byUID.delete(uid);
     // A pod that was made anew has a new UID under the same name by now: that one stays.
     const fullName = podFullName(pod);
-    if (this.#uidByFullName.get(fullName) === uid) this.#uidByFullName.delete(fullName);
+    if (this.#uidByFullName.get(fullName) !== uid) return pod;
+    this.#uidByFullName.delete(fullName);
+    // Nor may one that came and went under the name of another, as a pod of the API server under a static pod's, take it along.
+    for (const other of this.#byUID.values()) if (podFullName(other) === fullName) this.#uidByFullName.set(fullName, podUID(other));
     return pod;
   }
 

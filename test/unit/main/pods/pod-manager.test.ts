@@ -45,6 +45,15 @@ test('of two pods of a name the newer one keeps it when the older one goes', () 
   assert.equal(pods.getMirror('web_default')?.metadata.uid, 'mirror-2');
 });
 
+test('a static pod has its name again when a pod of the API server that had taken it is gone', () => {
+  const pods = new PodManager();
+  const taker = aPod({ metadata: { name: 'web', uid: 'taker', annotations: { 'kubernetes.io/config.source': 'api' } } });
+  for (const pod of [aStatic('static'), taker]) pods.set(pod);
+  assert.equal(pods.getByFullName('web_default')?.metadata.uid, 'taker');
+  pods.remove(uid('taker'));
+  assert.equal(pods.getByFullName('web_default')?.metadata.uid, 'static');
+});
+
 test('who listens hears of every change after it was made', () => {
   const pods = new PodManager();
   const heard: string[] = [];
