@@ -108,10 +108,12 @@ export class PullRecords {
       this.#intents.set(image, underWay - 1);
       return;
     }
+    // Before the file goes: a pull that begins meanwhile must write it again.
+    this.#intents.delete(image);
     try {
       await this.#intentFiles.remove(image);
-      this.#intents.delete(image);
     } catch (err) {
+      if (!this.#intents.has(image)) this.#intents.set(image, 0);
       this.#options.logger.error({ image, err: messageOf(err) }, 'The record of an image pull cannot be removed');
     }
   }

@@ -92,6 +92,17 @@ test('an image whose pull was cut off by the end of the kubelet is nobody’s un
   assert.equal(await records.mustPull(image, imageRef, () => [secret]), true);
 });
 
+test('a pull that begins while the last one is being taken off the list is on it', async (t) => {
+  const { open, dir } = aNode(t);
+  const records = await open();
+  await records.recordIntent(image);
+  const ended = records.recordEnd(image);
+  await Promise.all([ended, records.recordIntent(image)]);
+  assert.equal(readdirSync(dir('pulling')).length, 1);
+  await records.recordEnd(image);
+  assert.equal(readdirSync(dir('pulling')).length, 0);
+});
+
 test('two pulls of one image have one intent, which ends with the last', async (t) => {
   const { open, dir } = aNode(t);
   const records = await open();
