@@ -76,7 +76,8 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
 
 async function writeProjection(file: string, { content, mode, user }: FileProjection): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, content);
+  // Nobody reads it before its mode is set, which the process's umask would take from.
+  await writeFile(file, content, { mode: 0o600 });
   await chmod(file, mode);
   if (user !== undefined) await chown(file, user, -1);
 }

@@ -13,7 +13,7 @@ export function nestedMountpoints({ spec }: Pod, volume: string): string[] {
 }
 
 function directlyBelow(base: string, all: readonly string[]): string[] {
-  if (base.startsWith('../')) throw new Error(`invalid container mount point ${base}`);
+  if (base === '..' || base.startsWith('../')) throw new Error(`invalid container mount point ${base}`);
   const below: string[] = [];
   for (const path of all.filter((other) => other.startsWith(`${base}/`))) {
     if (!below.some((outer) => path.startsWith(`${outer}/`))) below.push(path);

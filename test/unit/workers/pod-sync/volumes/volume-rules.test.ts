@@ -58,6 +58,17 @@ test('where volumes are mounted within one there are folders for them, but not w
   assert.deepEqual(nestedMountpoints(aPod({ spec: { containers } }), 'd'), []);
 });
 
+test('no folder is made for a mount that leads out of the volume', () => {
+  for (const outer of ['..', '../..'])
+    assert.throws(
+      () => {
+        const volumeMounts = [mount({ mountPath: outer }), mount({ name: 'a', mountPath: '../../../x' })];
+        nestedMountpoints(aPod({ spec: { containers: [aContainer({ volumeMounts })] } }), 'v');
+      },
+      { message: `invalid container mount point ${outer}` },
+    );
+});
+
 test('a volume without a source is an emptyDir; only mounted ones are used', () => {
   assert.equal(kindOf({ name: 'v' }).kind, 'emptyDir');
   assert.equal(kindOf({ name: 'v', image: { reference: 'r' } }).kind, 'image');
