@@ -17,7 +17,8 @@ export function readTarget(url: string): Target | Reply {
   const search = mark < 0 ? '' : relative.slice(mark + 1);
   if (!escaped.startsWith('/')) return badRequest;
   const clean = cleanPath(escaped);
-  if (clean !== escaped) return movedTo(search === '' ? clean : `${clean}?${search}`);
+  // A browser takes `/\host` for another host.
+  if (clean !== escaped) return movedTo(`${clean.replaceAll('\\', '%5C')}${search === '' ? '' : `?${search}`}`);
   let path: string;
   try {
     path = decodeURIComponent(escaped);

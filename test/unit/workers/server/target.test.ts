@@ -12,6 +12,7 @@ const targets: [target: string, want: string][] = [
   ['https://node:10250/pods?x', '/pods'],
   ['//pods', '307 /pods'],
   ['//evil.example/', '307 /evil.example/'],
+  [String.raw`//\evil.example`, '307 /%5Cevil.example'],
   ['/a/../pods?x=1', '307 /pods?x=1'],
   ['/a/..', '307 /'],
   ['/pods/.', '307 /pods/'],
