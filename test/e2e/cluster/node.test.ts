@@ -1,0 +1,240 @@
+/** A node of a real cluster, as kubectl shows it: what the kubelet says of it, keeps of others, and does when it is gone or bad. */
+import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
+import { after, before, describe, test } from 'node:test';
+import type { Node } from '../../../src/main/node/index.ts';
+import { milliValue, value } from '../../../src/shared/kubernetes/quantity.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
+import { sharedCluster } from '../../support/control-plane.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+
+const nodeName = 'cluster-node';
+type Lease = {
+  metadata: { uid: string; ownerReferences: { kind: string; name: string; uid: string }[] };
+  spec: { renewTime: string; holderIdentity: string };
+};
+type RealNode = Node & { metadata: { uid: string; resourceVersion: string } };
+
+describe('a node of a cluster', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start(nodeName, {
+      config: {
+        nodeStatusUpdateFrequency: '1s',
+        nodeStatusReportFrequency: '5m',
+        nodeLeaseDurationSeconds: 4,
+        systemReserved: { cpu: '200m', memory: '256Mi' },
+        kubeReserved: { cpu: '100m', memory: '128Mi' },
+        evictionHard: { 'memory.available': '100Mi' },
+        maxPods: 42,
+        registerWithTaints: [{ key: 'dedicated', value: 'tests', effect: 'PreferNoSchedule' }],
+        providerID: 'example://cluster-node',
+      },
+      flags: ['--node-labels', 'tier=test,topology.kubernetes.io/zone=z1'],
+    });
+  });
+  after(() => node?.destroy());
+
+  const get = () => node.api.get<RealNode>(node.nodePath);
+  const until = (what: string, isSo: (seen: RealNode) => boolean) =>
+    waitUntil(
+      `the node ${what}`,
+      async () => {
+        const seen = await get();
+        return isSo(seen) ? seen : null;
+      },
+      60_000,
+    );
+  const leasePath = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`;
+
+  test('has the labels, taints and addresses that it was started with', async () => {
+    const { metadata, spec, status } = await until('has its lifecycle taints off', ({ spec: now }) => now?.taints?.length === 1);
+    for (const [label, wanted] of Object.entries({
+      'kubernetes.io/hostname': nodeName,
+      'kubernetes.io/os': 'linux',
+      'beta.kubernetes.io/os': 'linux',
+      tier: 'test',
+      'topology.kubernetes.io/zone': 'z1',
+    })) {
+      assert.equal(metadata.labels?.[label], wanted, label);
+    }
+    assert.deepEqual(spec?.taints, [{ key: 'dedicated', value: 'tests', effect: 'PreferNoSchedule' }]);
+    assert.equal(spec?.providerID, 'example://cluster-node');
+    assert.equal(metadata.annotations?.['volumes.kubernetes.io/controller-managed-attach-detach'], 'true');
+    assert.ok(status?.addresses?.some(({ type }) => type === 'InternalIP'));
+    assert.ok(status?.addresses?.some(({ type, address }) => type === 'Hostname' && address === nodeName));
+    assert.match(await node.kubectl('get', 'node', nodeName, '--no-headers'), /cluster-node\s+Ready\s+<none>\s+\S+\s+v1\.36\.3/);
+  });
+
+  test('gives pods what is neither reserved nor kept for eviction', async () => {
+    const { status } = await get();
+    const { capacity, allocatable } = status ?? {};
+    assert.equal(milliValue(capacity?.cpu) - milliValue(allocatable?.cpu), 300);
+    assert.equal(value(capacity?.memory) - value(allocatable?.memory), (256 + 128 + 100) * 1024 ** 2);
+    assert.deepEqual([status?.capacity?.pods, status?.allocatable?.pods], ['42', '42']);
+  });
+
+  test('tells of its software, its images, its handlers and where it listens', async () => {
+    const { status } = await until('shows its images', ({ status: now }) => (now?.images?.length ?? 0) >= 2);
+    const { nodeInfo, daemonEndpoints, images, runtimeHandlers, features } = status as unknown as {
+      nodeInfo: Record<string, string>;
+      daemonEndpoints: { kubeletEndpoint: { Port: number } };
+      images: { names: string[]; sizeBytes: number }[];
+      runtimeHandlers?: { name: string }[];
+      features?: { supplementalGroupsPolicy?: boolean };
+    };
+    assert.match(nodeInfo.containerRuntimeVersion ?? '', /^containerd:\/\/1\.7\.24/);
+    assert.deepEqual([nodeInfo.kubeletVersion, nodeInfo.operatingSystem], ['v1.36.3', 'linux']);
+    for (const field of ['kernelVersion', 'osImage', 'architecture', 'bootID', 'machineID', 'systemUUID'])
+      assert.ok(nodeInfo[field] !== undefined, field);
+    assert.ok(daemonEndpoints.kubeletEndpoint.Port > 0);
+    assert.ok(images.some(({ names, sizeBytes }) => names.includes('local.example/busybox:1') && sizeBytes > 100_000));
+    assert.ok(images.every(({ sizeBytes }, i) => i === 0 || sizeBytes <= images[i - 1]!.sizeBytes));
+    // containerd has told of its handlers since 2.0.
+    const told = await node.node.cri.runtime.call('status', {}, { deadlineMs: 10_000 });
+    assert.deepEqual(new Set((runtimeHandlers ?? []).map(({ name }) => name)), new Set(told.runtimeHandlers.map(({ name }) => name)));
+    assert.notEqual(features?.supplementalGroupsPolicy, true);
+  });
+
+  test('has its conditions, with a heartbeat and the time at which they last changed', async () => {
+    const { status } = await get();
+    const types = (status?.conditions ?? []).map(({ type, status: state, reason }) => `${type}=${state} ${reason}`);
+    for (const wanted of [
+      'MemoryPressure=False KubeletHasSufficientMemory',
+      'DiskPressure=False KubeletHasNoDiskPressure',
+      'PIDPressure=False KubeletHasSufficientPID',
+      'Ready=True KubeletReady',
+    ]) {
+      assert.ok(types.includes(wanted), `${wanted} in ${types.join(', ')}`);
+    }
+    for (const { lastHeartbeatTime, lastTransitionTime } of status?.conditions ?? []) {
+      assert.ok(Date.parse(String(lastHeartbeatTime)) >= Date.parse(String(lastTransitionTime)));
+    }
+  });
+
+  test('holds a lease that is the node’s, renews it, and makes it anew when it was deleted', async () => {
+    const { metadata } = await get();
+    const lease = await waitUntil('it is there', () => node.api.find<Lease>(leasePath), 30_000);
+    assert.deepEqual(
+      lease.metadata.ownerReferences.map(({ kind, name, uid }) => [kind, name, uid]),
+      [['Node', nodeName, metadata.uid]],
+    );
+    assert.equal(lease.spec.holderIdentity, nodeName);
+    await waitUntil('it is renewed', async () => (await node.api.get<Lease>(leasePath)).spec.renewTime > lease.spec.renewTime, 30_000);
+    await node.api.delete(leasePath);
+    const anew = await waitUntil('it is made anew', () => node.api.find<Lease>(leasePath), 30_000);
+    assert.notEqual(anew.metadata.uid, lease.metadata.uid);
+    assert.equal(anew.metadata.ownerReferences[0]?.uid, metadata.uid);
+  });
+
+  test('writes nothing of its status while nothing changes', async () => {
+    const writes = () => node.requests(({ objectRef, verb }) => objectRef?.resource === 'nodes' && verb === 'patch').length;
+    const renewals = () => node.requests(({ objectRef, verb }) => objectRef?.resource === 'leases' && verb === 'update').length;
+    const [writesBefore, renewalsBefore] = [writes(), renewals()];
+    // The status is looked at each second, the lease renewed each second.
+    await waitUntil('some seconds have passed', () => renewals() >= renewalsBefore + 5, 60_000);
+    assert.ok(writes() - writesBefore <= 1, `${writes() - writesBefore} writes`);
+  });
+
+  test('keeps what others wrote: labels, annotations, taints, conditions and resources', async () => {
+    await node.kubectl('label', 'node', nodeName, 'foreign=1');
+    await node.kubectl('annotate', 'node', nodeName, 'foreign=2');
+    await node.kubectl('taint', 'node', nodeName, 'foreign=3:PreferNoSchedule');
+    const condition = {
+      type: 'Foreign',
+      status: 'True',
+      reason: 'R',
+      message: 'M',
+      lastHeartbeatTime: '2026-01-01T00:00:00Z',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    await node.api.patch(
+      `${node.nodePath}/status`,
+      { status: { conditions: [condition], capacity: { 'example.com/dongle': '2' } } },
+      'strategic-merge',
+    );
+    await until('offers the foreign resource', ({ status }) => status?.allocatable?.['example.com/dongle'] === '2');
+    await node.restartKubelet();
+    await node.create('after-foreign');
+    await node.untilRunning('after-foreign');
+    const { metadata, spec, status } = await get();
+    assert.deepEqual([metadata.labels?.foreign, metadata.annotations?.foreign], ['1', '2']);
+    assert.deepEqual(spec?.taints?.map(({ key }) => key).toSorted(), ['dedicated', 'foreign']);
+    assert.deepEqual(
+      status?.conditions?.find(({ type }) => type === 'Foreign'),
+      condition,
+    );
+  });
+
+  test('sets right the labels of its own that were changed, when it starts', async () => {
+    await node.kubectl('label', 'node', nodeName, '--overwrite', 'kubernetes.io/os=plan9');
+    await node.restartKubelet();
+    await until('is labelled rightly', ({ metadata }) => metadata.labels?.['kubernetes.io/os'] === 'linux');
+  });
+
+  test('is told by events when it was cordoned', async () => {
+    await node.kubectl('cordon', nodeName);
+    await node.untilEvent(nodeName, 'NodeNotSchedulable', /^Node cluster-node status is now: NodeNotSchedulable$/, 'default');
+    await node.kubectl('uncordon', nodeName);
+    await node.untilEvent(nodeName, 'NodeSchedulable', /^Node cluster-node status is now: NodeSchedulable$/, 'default');
+    await node.untilEvent(nodeName, 'Starting', /^Starting kubelet\.$/, 'default');
+    assert.match(await node.kubectl('describe', 'node', nodeName), /NodeSchedulable/);
+  });
+
+  test('is not ready while its runtime is away, and says why; its pods stay', async () => {
+    await node.create('steady');
+    const pod = await node.untilRunning('steady');
+    await node.node.containerd.stop('SIGKILL');
+    const { status } = await until('is not ready', ({ status: now }) => conditionOf(now as never, 'Ready') === 'False');
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+    assert.equal(ready?.reason, 'KubeletNotReady');
+    assert.match(ready?.message ?? '', /container runtime|PLEG|runtime/);
+    await node.node.startContainerd();
+    await until('is ready again', ({ status: now }) => conditionOf(now as never, 'Ready') === 'True');
+    await node.untilEvent(nodeName, 'NodeNotReady', /./, 'default');
+    await node.create('after-outage');
+    await node.untilRunning('after-outage');
+    const now = await node.until(
+      'steady',
+      'is ready',
+      ({ status: { conditions } = {} }) => conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') === true,
+    );
+    assert.equal(now.status?.containerStatuses?.[0]?.containerID, pod.status?.containerStatuses?.[0]?.containerID);
+  });
+
+  test('whose object was deleted registers again when the kubelet starts, and its pods are others then', async () => {
+    const { metadata } = await get();
+    await node.node.stopKubelet();
+    await node.api.delete(node.nodePath);
+    await node.node.startKubelet();
+    const anew = await waitUntil('it is there again', () => node.api.find<RealNode>(node.nodePath), 60_000);
+    assert.notEqual(anew.metadata.uid, metadata.uid);
+    await node.untilReady();
+    assert.equal((await get()).metadata.labels?.tier, 'test');
+    await node.create('of-new-node');
+    await node.untilRunning('of-new-node');
+  });
+});
+
+test('a node under an external cloud waits for it, and says which address it was given', async (t) => {
+  const ip = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  assert.ok(ip !== undefined);
+  const node = await ClusterNode.start('cluster-cloud', { flags: ['--cloud-provider', 'external', '--node-ip', ip] });
+  t.after(() => node.destroy());
+  const { metadata, spec } = await node.api.get<RealNode>(node.nodePath);
+  assert.equal(metadata.annotations?.['alpha.kubernetes.io/provided-node-ip'], ip);
+  assert.ok(spec?.taints?.some(({ key, effect }) => key === 'node.cloudprovider.kubernetes.io/uninitialized' && effect === 'NoSchedule'));
+});
+
+test('a node that is not to register joins when another has made its Node', async (t) => {
+  const starting = ClusterNode.start('cluster-unregistered', { config: { registerNode: false } });
+  const cluster = await sharedCluster();
+  t.after(() => cluster.close());
+  await cluster.api.create('/api/v1/nodes', { metadata: { name: 'cluster-unregistered' } });
+  const node = await starting;
+  t.after(() => node.destroy());
+  await node.create('web');
+  await node.untilRunning('web');
+});

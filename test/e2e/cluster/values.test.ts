@@ -1,0 +1,246 @@
+/** What pods have of the API in volumes and variables, beyond the ordinary: tokens and who takes them, sources put together, owners and modes, what comes late. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { ClusterNode } from '../../support/cluster-node.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { aBusybox } from '../../support/test-node.ts';
+
+const account = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+describe('values of the API in a pod', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start('cluster-values');
+  });
+  after(() => node?.destroy());
+
+  const mounted = (sh: string | undefined, volumes: NonNullable<PodSpec['volumes']>, container: Parameters<typeof aBusybox>[0] = {}) => ({
+    containers: [
+      aBusybox({
+        ...(sh === undefined ? {} : { sh }),
+        volumeMounts: volumes.map(({ name }) => ({ name, mountPath: `/${name}` })),
+        ...container,
+      }),
+    ],
+    volumes,
+  });
+  const untilReads = (name: string, file: string, wanted: string) =>
+    waitUntil(
+      `${file} of ${name} reads ${wanted}`,
+      async () => (await node.exec(name, `cat ${file} 2>/dev/null || true`)) === wanted,
+      60_000,
+    );
+  /** Who the API server takes its bearer for. */
+  const review = async (token: string, audiences?: readonly string[]) => {
+    const body = { spec: { token, ...(audiences && { audiences }) } };
+    const { status } = await node.api.create<{
+      status: { authenticated?: boolean; user: { username?: string; extra?: Record<string, string[]> } };
+    }>('/apis/authentication.k8s.io/v1/tokenreviews', body);
+    return status;
+  };
+
+  test('the default token is the pod’s own, outlives the kubelet’s restart and not the pod', async () => {
+    const pod = await node.create('own-token');
+    await node.untilRunning('own-token');
+    const token = await node.exec('own-token', `cat ${account}/token`);
+    const { authenticated, user } = await review(token);
+    assert.equal(authenticated, true);
+    assert.equal(user.username, `system:serviceaccount:${node.namespace}:default`);
+    assert.deepEqual(user.extra?.['authentication.kubernetes.io/pod-uid'], [pod.metadata.uid]);
+    assert.deepEqual(user.extra?.['authentication.kubernetes.io/node-name'], [node.nodeName]);
+    await node.restartKubelet();
+    await node.create('after-restart');
+    await node.untilRunning('after-restart');
+    assert.equal(await node.exec('own-token', `cat ${account}/token`), token);
+    await node.delete('own-token');
+    await node.untilGone('own-token');
+    await waitUntil('the token is worth nothing', async () => (await review(token)).authenticated !== true, 30_000);
+  });
+
+  test('a pod that wants no token has none', async () => {
+    const output = await node.outputOf('no-token', {
+      automountServiceAccountToken: false,
+      containers: [aBusybox({ sh: `ls ${account} 2>&1 || true` })],
+    });
+    assert.match(output, /No such file/);
+  });
+
+  test('a projected volume puts its sources together, each file with its mode', async () => {
+    await node.kubectl('create', 'configmap', 'settings', '--from-literal=level=debug', '--from-literal=unused=x');
+    await node.kubectl('create', 'secret', 'generic', 'login', '--from-literal=password=geheim');
+    const sources = [
+      { serviceAccountToken: { path: 'vault/token', audience: 'vault.example', expirationSeconds: 600 } },
+      { configMap: { name: 'settings', items: [{ key: 'level', path: 'settings/log-level', mode: 0o444 }] } },
+      { secret: { name: 'login' } },
+      {
+        downwardAPI: {
+          items: [
+            { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
+            { path: 'cpu', resourceFieldRef: { containerName: 'app', resource: 'limits.cpu', divisor: '1m' } },
+          ],
+        },
+      },
+    ];
+    const volumes = [{ name: 'all', projected: { defaultMode: 0o440, sources } }];
+    await node.create('projected', mounted(undefined, volumes, { resources: { limits: { cpu: '300m' } } }), {
+      labels: { app: 'projected' },
+    });
+    await node.untilRunning('projected');
+    const files = 'settings/log-level password labels cpu';
+    assert.equal(
+      await node.exec('projected', `cd /all; for f in ${files}; do stat -L -c %a $f; cat $f; echo; done`),
+      '444\ndebug\n440\ngeheim\n440\napp="projected"\n440\n300\n',
+    );
+    assert.equal(
+      await node.exec('projected', 'ls /all; readlink /all/password; ls /all/settings'),
+      'cpu\nlabels\npassword\nsettings\nvault\n..data/password\nlog-level\n',
+    );
+    const token = await node.exec('projected', 'cat /all/vault/token');
+    assert.equal((await review(token, ['vault.example'])).authenticated, true);
+    assert.notEqual((await review(token)).authenticated, true);
+    const { exp, iat } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { exp: number; iat: number };
+    assert.equal(exp - iat, 600);
+
+    await node.kubectl('label', 'pod', 'projected', 'app=renamed', '--overwrite');
+    await untilReads('projected', '/all/labels', 'app="renamed"');
+    await node.kubectl('patch', 'configmap', 'settings', '-p', '{"data":{"level":"info"}}');
+    await untilReads('projected', '/all/settings/log-level', 'info');
+    assert.equal(await node.exec('projected', 'cat /all/vault/token'), token);
+  });
+
+  test('what is optional may be missing, and is there when it comes', async () => {
+    const volumes = [
+      { name: 'secret', secret: { secretName: 'perhaps', optional: true } },
+      { name: 'map', configMap: { name: 'perhaps', optional: true, items: [{ key: 'a', path: 'b' }] } },
+    ];
+    const env = [
+      { name: 'FROM_SECRET', valueFrom: { secretKeyRef: { name: 'perhaps', key: 'a', optional: true } } },
+      { name: 'FROM_MAP', valueFrom: { configMapKeyRef: { name: 'perhaps', key: 'a', optional: true } } },
+    ];
+    const envFrom = [{ configMapRef: { name: 'perhaps', optional: true } }, { secretRef: { name: 'perhaps', optional: true } }];
+    await node.create('optional', mounted(undefined, volumes, { env, envFrom }));
+    await node.untilRunning('optional');
+    assert.equal(await node.exec('optional', 'echo "[$FROM_SECRET$FROM_MAP]"; ls /secret /map'), '[]\n/map:\n\n/secret:\n');
+    await node.kubectl('create', 'secret', 'generic', 'perhaps', '--from-literal=a=secret');
+    await node.kubectl('create', 'configmap', 'perhaps', '--from-literal=a=map');
+    await untilReads('optional', '/secret/a', 'secret');
+    await untilReads('optional', '/map/b', 'map');
+  });
+
+  test('a whole config map is taken into the environment, prefixed, what stands alone wins', async () => {
+    await node.kubectl('create', 'configmap', 'many', '--from-literal=A=1', '--from-literal=B=2', '--from-literal=dotted.name-x=3');
+    const output = await node.outputOf('env-from', {
+      containers: [
+        aBusybox({
+          command: ['env'],
+          envFrom: [{ configMapRef: { name: 'many' } }, { prefix: 'P_', configMapRef: { name: 'many' } }],
+          env: [
+            { name: 'B', value: 'own' },
+            { name: 'C', value: 'of $(A)' },
+          ],
+        }),
+      ],
+    });
+    const lines = output.split('\n');
+    for (const line of ['A=1', 'B=own', 'P_A=1', 'P_B=2', 'dotted.name-x=3', 'P_dotted.name-x=3', 'C=of 1'])
+      assert.ok(lines.includes(line), `${line} in ${output}`);
+  });
+
+  test('resources without limits are those that the node can give', async () => {
+    const { status } = await node.api.get<{ status: { allocatable: Record<string, string> } }>(node.nodePath);
+    const output = await node.outputOf('resources', {
+      containers: [
+        aBusybox({
+          sh: 'echo $CPU $MEMORY $REQUEST',
+          env: [
+            { name: 'CPU', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
+            { name: 'MEMORY', valueFrom: { resourceFieldRef: { resource: 'limits.memory', divisor: '1Ki' } } },
+            { name: 'REQUEST', valueFrom: { resourceFieldRef: { resource: 'requests.cpu', divisor: '1m' } } },
+          ],
+        }),
+      ],
+    });
+    assert.equal(output, `${status.allocatable.cpu} ${status.allocatable.memory?.replace('Ki', '')} 0`);
+  });
+
+  test('files of variables that an init container writes are read', async () => {
+    const output = await node.outputOf('env-file', {
+      initContainers: [
+        aBusybox({ name: 'writes', sh: 'echo "WRITTEN=\'by the first\'" > /env/file', volumeMounts: [{ name: 'env', mountPath: '/env' }] }),
+      ],
+      containers: [
+        aBusybox({
+          sh: 'echo "$TAKEN"',
+          env: [{ name: 'TAKEN', valueFrom: { fileKeyRef: { volumeName: 'env', path: 'file', key: 'WRITTEN' } } }],
+        }),
+      ],
+      volumes: [{ name: 'env', emptyDir: {} }],
+    });
+    assert.equal(output, 'by the first');
+  });
+
+  test('files belong to the pod’s group, the token to its only user', async () => {
+    const volumes = [
+      { name: 'secret', secret: { secretName: 'owned', defaultMode: 0o400 } },
+      { name: 'scratch', emptyDir: {} },
+    ];
+    await node.kubectl('create', 'secret', 'generic', 'owned', '--from-literal=a=b');
+    const output = await node.outputOf('owners', {
+      securityContext: { runAsUser: 1000, fsGroup: 3000 },
+      ...mounted(
+        'stat -L -c "%u:%g %a" /secret/a; stat -c "%g %a" /scratch; cat /secret/a; echo; touch /scratch/x && stat -c %g /scratch/x',
+        volumes,
+      ),
+    });
+    assert.deepEqual(output.split('\n'), ['0:3000 440', '3000 2777', 'b', '3000']);
+    const alone = await node.outputOf('owner', {
+      securityContext: { runAsUser: 1000 },
+      containers: [aBusybox({ sh: `stat -L -c "%u %a" ${account}/token; test -r ${account}/token && echo readable` })],
+    });
+    assert.equal(alone, '1000 600\nreadable');
+  });
+
+  test('memory is memory, and as large as it was said to be', async () => {
+    const volumes = [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '2Mi' } }];
+    const output = await node.outputOf(
+      'memory',
+      mounted('grep " /memory " /proc/mounts | cut -d" " -f1,3; df -k /memory | tail -1 | tr -s " " | cut -d" " -f2', volumes),
+    );
+    assert.equal(output, 'tmpfs tmpfs\n2048');
+  });
+
+  test('a subPath of a config map stays as it was at the container’s start', async () => {
+    await node.kubectl('create', 'configmap', 'parts', '--from-literal=part=one');
+    await node.create('sub-path', {
+      containers: [
+        aBusybox({
+          volumeMounts: [
+            { name: 'parts', mountPath: '/whole' },
+            { name: 'parts', mountPath: '/part', subPath: 'part' },
+          ],
+        }),
+      ],
+      volumes: [{ name: 'parts', configMap: { name: 'parts' } }],
+    });
+    await node.untilRunning('sub-path');
+    await node.kubectl('patch', 'configmap', 'parts', '-p', '{"data":{"part":"two"}}');
+    await untilReads('sub-path', '/whole/part', 'two');
+    assert.equal(await node.exec('sub-path', 'cat /part'), 'one');
+  });
+
+  test('an immutable secret is read once, and not watched any longer', async () => {
+    await node.api.create(`/api/v1/namespaces/${node.namespace}/secrets`, {
+      metadata: { name: 'fixed' },
+      immutable: true,
+      stringData: { a: 'b' },
+    });
+    await node.create('of-fixed', mounted(undefined, [{ name: 'fixed', secret: { secretName: 'fixed' } }]));
+    await node.untilRunning('of-fixed');
+    assert.equal(await node.exec('of-fixed', 'cat /fixed/a'), 'b');
+    await node.create('of-fixed-too', mounted(undefined, [{ name: 'fixed', secret: { secretName: 'fixed' } }]));
+    await node.untilRunning('of-fixed-too');
+    const asked = node.requests(({ requestURI }) => requestURI.includes('secrets') && requestURI.includes('fixed'));
+    assert.ok(asked.length >= 1 && asked.length <= 3, asked.join());
+  });
+});

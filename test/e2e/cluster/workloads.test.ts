@@ -1,0 +1,284 @@
+/** Pods through their lives in a whole cluster, with the scheduler and the controllers: what their statuses, conditions and events say. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { after, before, describe, test } from 'node:test';
+import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { aBusybox } from '../../support/test-node.ts';
+
+const nodeName = 'cluster-workloads';
+const here = { 'kubernetes.io/hostname': nodeName };
+
+describe('a workload in a cluster', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start(nodeName);
+  });
+  after(() => node?.destroy());
+
+  const conditions = ({ status }: Pod) =>
+    Object.fromEntries((status?.conditions ?? []).map(({ type, status: value, reason }) => [type, reason ? `${value} ${reason}` : value]));
+  const template = (app: string, spec: Partial<PodSpec> = {}) => ({
+    metadata: { labels: { app } },
+    spec: { nodeSelector: here, terminationGracePeriodSeconds: 1, containers: [aBusybox()], ...spec },
+  });
+
+  test('a deployment has its three replicas, is rolled over, and is scaled down', async () => {
+    await node.api.create(`/apis/apps/v1/namespaces/${node.namespace}/deployments`, {
+      metadata: { name: 'web' },
+      spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template: template('web') },
+    });
+    await node.cluster.runKubectl(['-n', node.namespace, 'rollout', 'status', 'deployment/web', '--timeout=80s'], { timeoutMs: 85_000 });
+    assert.match(await node.kubectl('get', 'deployment', 'web'), /web\s+3\/3\s+3\s+3/);
+    const pods = (await node.kubectl('get', 'pods', '-l', 'app=web', '-o', 'wide', '--no-headers')).trimEnd().split('\n');
+    assert.equal(pods.length, 3);
+    for (const line of pods) assert.match(line, /web-\S+\s+1\/1\s+Running\s+0\s+\S+\s+10\.\d+\.\d+\.\d+\s+cluster-workloads/);
+    await node.kubectl('set', 'env', 'deployment/web', 'VERSION=2');
+    const rolled = await node.cluster.runKubectl(['-n', node.namespace, 'rollout', 'status', 'deployment/web', '--timeout=80s'], {
+      timeoutMs: 85_000,
+    });
+    assert.match(rolled.stdout, /successfully rolled out/);
+    await node.kubectl('scale', 'deployment/web', '--replicas=0');
+    await waitUntil(
+      'its pods are gone',
+      async () => (await node.api.get<{ items: Pod[] }>(`${node.podsPath}?labelSelector=app%3Dweb`)).items.length === 0,
+      60_000,
+    );
+  });
+
+  test('a job completes, also after a pod of it has failed', async () => {
+    const make = (name: string, sh: string, spec: object = {}) =>
+      node.api.create(`/apis/batch/v1/namespaces/${node.namespace}/jobs`, {
+        metadata: { name },
+        spec: { template: template(name, { restartPolicy: 'Never', containers: [aBusybox({ sh })] }), ...spec },
+      });
+    await make('computes', 'echo 42', { completions: 2, parallelism: 2 });
+    await make('fails', 'exit 3', { backoffLimit: 0 });
+    await node.kubectl('wait', '--for=condition=Complete', 'job/computes', '--timeout=28s');
+    await node.kubectl('wait', '--for=condition=Failed', 'job/fails', '--timeout=28s');
+    assert.equal(await node.kubectl('logs', 'job/computes'), '42\n');
+    const { items } = await node.api.get<{ items: Pod[] }>(`${node.podsPath}?labelSelector=app%3Dcomputes`);
+    assert.deepEqual(
+      items.map(({ status }) => status?.phase),
+      ['Succeeded', 'Succeeded'],
+    );
+    assert.equal(conditions(items[0]!).Ready, 'False PodCompleted');
+  });
+
+  test('a daemon set has its pod, which tolerates what the node may be tainted with', async () => {
+    await node.api.create(`/apis/apps/v1/namespaces/${node.namespace}/daemonsets`, {
+      metadata: { name: 'agent' },
+      spec: { selector: { matchLabels: { app: 'agent' } }, template: template('agent') },
+    });
+    await node.cluster.runKubectl(['-n', node.namespace, 'rollout', 'status', 'daemonset/agent', '--timeout=60s'], { timeoutMs: 65_000 });
+    assert.match(await node.kubectl('get', 'daemonset', 'agent', '--no-headers'), /agent\s+1\s+1\s+1\s+1\s+1/);
+    await node.kubectl('delete', 'daemonset', 'agent');
+  });
+
+  test('init containers and sidecars are told in their order, one after the other', async () => {
+    await node.create('ordered', {
+      restartPolicy: 'Never',
+      initContainers: [
+        aBusybox({ name: 'first', sh: 'sleep 1; exit 0' }),
+        { ...aBusybox({ name: 'sidecar' }), restartPolicy: 'Always' },
+        aBusybox({ name: 'second', sh: 'exit 0' }),
+      ],
+      containers: [aBusybox({ sh: 'sleep 1; exit 0' })],
+    });
+    const early = await node.until(
+      'ordered',
+      'runs its first',
+      ({ status }) => status?.initContainerStatuses?.[0]?.state?.running !== undefined,
+    );
+    assert.equal(conditions(early).Initialized, 'False ContainersNotInitialized');
+    assert.equal(early.status?.phase, 'Pending');
+    assert.equal(early.status?.containerStatuses?.[0]?.state?.waiting?.reason, 'PodInitializing');
+    assert.match(await node.kubectl('get', 'pod', 'ordered', '--no-headers'), /ordered\s+0\/2\s+Init:0\/3|ordered\s+\d\/2/);
+    const { status } = await node.untilEnded('ordered');
+    assert.deepEqual(
+      status?.initContainerStatuses?.map(({ name, state }) => [name, state?.terminated?.exitCode]),
+      [
+        ['first', 0],
+        ['sidecar', 0],
+        ['second', 0],
+      ],
+    );
+    assert.equal(status?.phase, 'Succeeded');
+  });
+
+  test('an init container that fails for good fails the pod', async () => {
+    await node.create('uninitialized', { restartPolicy: 'Never', initContainers: [aBusybox({ name: 'first', sh: 'exit 4' })] });
+    const pod = await node.untilEnded('uninitialized');
+    assert.equal(pod.status?.phase, 'Failed');
+    assert.equal(pod.status?.containerStatuses?.[0]?.state?.waiting?.reason, 'PodInitializing');
+    assert.match(await node.kubectl('get', 'pod', 'uninitialized', '--no-headers'), /Init:Error/);
+  });
+
+  test('a container that crashes is restarted, and its restarts and back-off are shown', async () => {
+    await node.create('crashing', { containers: [aBusybox({ sh: 'echo dying > /dev/termination-log; exit 5' })] });
+    const { status } = await node.until('crashing', 'backs off', ({ status: { containerStatuses } = {} }) => {
+      const [app] = containerStatuses ?? [];
+      return app?.state?.waiting?.reason === 'CrashLoopBackOff' && app.restartCount >= 1;
+    });
+    const [app] = status?.containerStatuses ?? [];
+    assert.deepEqual([app?.lastState?.terminated?.exitCode, app?.lastState?.terminated?.message], [5, 'dying\n']);
+    const event = await node.untilEvent('crashing', 'BackOff', /^Back-off restarting failed container app in pod crashing_/);
+    assert.deepEqual([event.type, event.source.component, event.source.host], ['Warning', 'kubelet', nodeName]);
+    assert.match(
+      await node.kubectl('describe', 'pod', 'crashing'),
+      /Warning\s+BackOff\s+.*kubelet\s+spec\.containers\{app\}: Back-off restarting failed/,
+    );
+  });
+
+  test('on failure only what failed is started again', async () => {
+    await node.create('retries', {
+      restartPolicy: 'OnFailure',
+      containers: [
+        aBusybox({ sh: 'test -f /data/x && exit 0; touch /data/x; exit 1', volumeMounts: [{ name: 'data', mountPath: '/data' }] }),
+      ],
+      volumes: [{ name: 'data', emptyDir: {} }],
+    });
+    const { status } = await node.untilEnded('retries');
+    assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.restartCount], ['Succeeded', 1]);
+  });
+
+  test('a pod is not ready before its readiness gates are, whoever opens them', async () => {
+    await node.create('gated', { readinessGates: [{ conditionType: 'example.com/open' }] });
+    const pod = await node.until('gated', 'has its containers ready', ({ status }) => conditionOf(status, 'ContainersReady') === 'True');
+    assert.equal(conditions(pod).Ready, 'False ReadinessGatesNotReady');
+    assert.equal(
+      pod.status?.conditions?.find(({ type }) => type === 'Ready')?.message,
+      'corresponding condition of pod readiness gate "example.com/open" does not exist.',
+    );
+    const open = { type: 'example.com/open', status: 'True' };
+    await node.api.patch(`${node.podsPath}/gated/status`, { status: { conditions: [open] } }, 'strategic-merge');
+    const ready = await node.until('gated', 'is ready', ({ status }) => conditionOf(status, 'Ready') === 'True');
+    assert.equal(conditionOf(ready.status, 'example.com/open'), 'True');
+  });
+
+  test('a pod past its active deadline is failed and ended', async () => {
+    await node.create('late', { activeDeadlineSeconds: 2, terminationGracePeriodSeconds: 1 });
+    const { status } = await node.untilEnded('late');
+    assert.deepEqual(
+      [status?.phase, status?.reason, status?.message],
+      ['Failed', 'DeadlineExceeded', 'Pod was active on the node longer than the specified deadline'],
+    );
+    await node.untilEvent('late', 'DeadlineExceeded', /Pod was active on the node longer than the specified deadline/);
+    await node.until('late', 'has its container ended', (pod) => pod.status?.containerStatuses?.[0]?.state?.terminated !== undefined);
+  });
+
+  test('a pod that is given a deadline while it runs is ended by it', async () => {
+    await node.create('later', { terminationGracePeriodSeconds: 1 });
+    await node.untilRunning('later');
+    await node.api.patch(`${node.podsPath}/later`, { spec: { activeDeadlineSeconds: 1 } });
+    const { status, metadata } = await node.untilEnded('later');
+    assert.equal(status?.reason, 'DeadlineExceeded');
+    assert.equal(status?.observedGeneration, metadata.generation);
+  });
+
+  test('the generation that was acted upon is shown', async () => {
+    await node.create('generations', { containers: [aBusybox()] });
+    const first = await node.untilRunning('generations');
+    assert.equal(first.status?.observedGeneration, first.metadata.generation);
+    // Of what may be changed of a running pod: another image, of the same content.
+    await node.api.patch(
+      `${node.podsPath}/generations`,
+      {
+        spec: {
+          containers: [{ name: 'app', image: 'local.example/busybox:1', command: undefined }],
+          tolerations: [...(first.spec.tolerations ?? []), { key: 'x', operator: 'Exists' }],
+        },
+      },
+      'strategic-merge',
+    );
+    const second = await node.until(
+      'generations',
+      'is observed in its new generation',
+      ({ metadata, status }) => metadata.generation === 2 && status?.observedGeneration === 2,
+    );
+    assert.equal(second.status?.containerStatuses?.[0]?.containerID, first.status?.containerStatuses?.[0]?.containerID);
+    for (const type of ['Ready', 'ContainersReady']) {
+      assert.equal(second.status?.conditions?.find((condition) => condition.type === type)?.observedGeneration, 2, type);
+    }
+  });
+
+  test('an image that cannot be pulled is told as upstream tells it', async () => {
+    await node.create('unpullable', { containers: [aBusybox({ image: 'local.example/none-such:1' })] });
+    await node.until('unpullable', 'says why', ({ status }) =>
+      /^(ErrImagePull|ImagePullBackOff)$/.test(status?.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
+    );
+    await node.untilEvent('unpullable', 'Pulling', /^Pulling image "local.example\/none-such:1"$/);
+    await node.untilEvent('unpullable', 'Failed', /^Failed to pull image "local.example\/none-such:1": /);
+    await node.untilEvent('unpullable', 'Failed', /^Error: ErrImagePull$/);
+    await node.delete('unpullable');
+  });
+
+  test('the events of a start are those that kubectl describe is known for', async () => {
+    await node.create('described');
+    await node.untilRunning('described');
+    await node.untilEvent('described', 'Started', /^Container started$/);
+    const events = await node.events('described');
+    assert.deepEqual(
+      events.map(({ type, reason, message }) => `${type} ${reason} ${message}`),
+      [
+        'Normal Pulled Container image "local.example/busybox:1" already present on machine and can be accessed by the pod',
+        'Normal Created Container created',
+        'Normal Started Container started',
+      ],
+    );
+    assert.ok(events.every(({ involvedObject }) => involvedObject.fieldPath === 'spec.containers{app}'));
+  });
+
+  test('a pod runs after at most two writes of its status and no look; a kubelet that starts anew writes none', async () => {
+    const isOfPods = ({ objectRef }: { objectRef?: { resource: string; namespace?: string } }) =>
+      objectRef?.resource === 'pods' && objectRef.namespace === node.namespace;
+    const named = (name: string) => node.requests((event) => isOfPods(event) && event.objectRef?.name === name);
+    await node.create('counted');
+    const counted = await node.untilRunning('counted');
+    await waitUntil('the writes are in the log', () => named('counted').length >= 1);
+    assert.ok(named('counted').length <= 2, named('counted').join());
+    assert.ok(
+      named('counted').every((request) => request === 'patch pods/status'),
+      named('counted').join(),
+    );
+    await node.kubectl('delete', 'pods', '-l', 'app', '--wait=false');
+    await waitUntil(
+      'only those are left that stay as they are',
+      async () => {
+        const { items } = await node.api.get<{ items: Pod[] }>(node.podsPath);
+        return items.every(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase !== 'Pending');
+      },
+      60_000,
+    );
+    // Its next restart would be news.
+    await node.delete('crashing');
+    await node.untilGone('crashing');
+    const versions = async () =>
+      Object.fromEntries(
+        (await node.api.get<{ items: Pod[] }>(node.podsPath)).items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]),
+      );
+    const before = await versions();
+    await node.restartKubelet();
+    await node.create('newcomer');
+    await node.untilRunning('newcomer');
+    // The first sweep against the API's view is 10 s after the start.
+    await sleep(11_000);
+    const { newcomer: _, ...unchanged } = await versions();
+    assert.deepEqual(unchanged, before);
+    assert.equal((await node.get('counted')).metadata.uid, counted.metadata.uid);
+    assert.ok(named('counted').length <= 2, named('counted').join());
+  });
+
+  test('nothing that the kubelet asked for was forbidden to it', () => {
+    // The Node authorizer learns by a watch of its own which pods a node has: what is of a pod may be refused once, a moment too early.
+    const isOfPod = /\/(secrets|configmaps|serviceaccounts)\//;
+    const refused = node.cluster.controlPlane
+      .auditEvents(nodeName)
+      .filter(({ responseStatus, requestURI }) => responseStatus?.code === 403 && !isOfPod.test(requestURI));
+    assert.deepEqual(
+      refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`),
+      [],
+    );
+  });
+});
