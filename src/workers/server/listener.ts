@@ -106,7 +106,11 @@ export class Listener {
       use();
       this.#server.closeIdleConnections();
     };
-    this.#server.on('secureConnection', (socket: TLSSocket) => this.#generations.set(socket, contexts.current.clientCAGeneration));
+    this.#server.on('secureConnection', (socket: TLSSocket) => {
+      // What the handshake began with: the authorities may have changed before it ended.
+      const { _tlsOptions: begunWith } = socket as { readonly _tlsOptions?: { readonly secureContext?: object } };
+      this.#generations.set(socket, contexts.clientCAGenerationOf(begunWith?.secureContext));
+    });
     this.#server.on('tlsClientError', (err: Error, socket: TLSSocket) => {
       this.#options.logger.debug({ server: this.#options.name, peer: socket.remoteAddress, err }, 'TLS handshake failed');
     });

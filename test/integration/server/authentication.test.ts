@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
+import { connect as connectTcp } from 'node:net';
 import { after, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
 import { TestAuthority } from '../../support/certificates.ts';
 import { aSecureServer } from '../../support/secure-server.ts';
 
@@ -83,6 +86,20 @@ test('new authorities are taken without a restart, and old ones open no door any
   writeFileSync(clientCAFile, 'no certificate at all');
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.equal((await ask('/pods', client)).status, 200);
+});
+
+test('a handshake that began with the old authorities opens no door by the new ones', async () => {
+  const { ask, clientCAFile, port } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: nobody } });
+  const early = connectTcp(port, '127.0.0.1');
+  await once(early, 'connect');
+  // It is taken before the next.
+  assert.equal((await ask('/pods', admin)).status, 200);
+  const next = new TestAuthority('next-ca');
+  writeFileSync(clientCAFile, next.cert);
+  const client = next.issue({ commonName: 'admin' });
+  while ((await ask('/pods', client)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+  const createConnection = () => connectTls({ socket: early, rejectUnauthorized: false, ...admin });
+  assert.equal((await ask('/pods', { createConnection, agent: undefined })).status, 401);
 });
 
 test('a client CA file that is not there lets nobody in, until it is', async () => {

@@ -31,6 +31,7 @@ export class TlsContexts {
   onChange: (context: TlsContext) => void = () => {};
   readonly #options: TlsContextsOptions;
   readonly #base: SecureContextOptions;
+  readonly #generations = new WeakMap<object, number>();
   #serving: ServingCertificate | null;
   #clientCA: string | null = null;
   #clientCAGeneration = 0;
@@ -55,6 +56,11 @@ export class TlsContexts {
 
   get current(): TlsContext {
     return this.#current;
+  }
+
+  /** Of the authorities by which a handshake with this context knew its client; 0: there were none. */
+  clientCAGenerationOf(context: object | undefined): number {
+    return (context && this.#generations.get(context)) ?? 0;
   }
 
   /** Throws when the two do not belong together, and keeps what it had. */
@@ -125,6 +131,7 @@ export class TlsContexts {
       // As Go: what is in the bundle is trusted, and need not be a root.
       allowPartialTrustChain: true,
     });
+    this.#generations.set(context, this.#clientCAGeneration);
     return { context, clientCAGeneration: this.#clientCAGeneration };
   }
 }
