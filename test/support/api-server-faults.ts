@@ -61,6 +61,7 @@ export class FaultyApiServer {
   readonly #agent: Agent;
   readonly #faults = new Map<Fault, number>();
   readonly #live = new Set<LiveAnswer>();
+  readonly #hanging = new Set<ServerResponse>();
 
   private constructor(controlPlane: ControlPlaneAccess, server: Server, nodeName: string) {
     const credentials = controlPlane.clientCertificate(`system:node:${nodeName}`, ['system:nodes']);
@@ -116,6 +117,12 @@ export class FaultyApiServer {
     for (const { method, path, to } of this.#live) if (matches(method, path)) to.destroy();
   }
 
+  /** Those that wait for an answer that never comes lose their connection. */
+  cutHanging(): void {
+    for (const response of this.#hanging) response.destroy();
+    this.#hanging.clear();
+  }
+
   #faultOf(method: string, path: string): Fault | undefined {
     for (const [fault, left] of this.#faults) {
       if (!fault.matches(method, path)) continue;
@@ -131,7 +138,7 @@ export class FaultyApiServer {
     this.requests.push({ method, path });
     const fault = this.#faultOf(method, path);
     if (fault?.delayMs !== undefined) await sleep(fault.delayMs);
-    if (fault?.hang) return;
+    if (fault?.hang) return void this.#hanging.add(response);
     if (fault?.reset) return void request.socket.destroy();
     if (this.acceptedToken !== null && request.headers.authorization !== `Bearer ${this.acceptedToken}`) {
       return answerStatus(response, { status: 401, reason: 'Unauthorized' });

@@ -149,7 +149,8 @@ describe('a node whose API server answers badly', () => {
     }
     assert.equal(await faulty.conditionReady(), 'True');
     stop();
-    // What hangs has its deadline, 60 s.
+    // It would have its deadline, 60 s.
+    faulty.way.cutHanging();
     await faulty.pods.until('held', 'runs', isRunning, 120_000);
     await faulty.pods.delete('held');
     await faulty.pods.untilGone('held', 120_000);
