@@ -57,6 +57,6 @@ export async function stat(path: string): Promise<fs.Stats> {
 export async function symlink(target: string, path: string): Promise<void> {
   fs.symlinkSync(target, path);
 }
-export async function writeFile(path: string, content: string | Uint8Array): Promise<void> {
-  fs.writeFileSync(path, content);
+export async function writeFile(path: string, content: string | Uint8Array, options?: { readonly mode: number }): Promise<void> {
+  fs.writeFileSync(path, content, options);
 }
