@@ -110,7 +110,7 @@ async function kubeletBurst(context: BenchContext, cluster: BenchCluster, round:
     const goneMs = Math.max(...(await cluster.pods.until('gone', names, timeoutMs))) - deleted;
     return { running, started, goneMs, madeMs, patches, gets, delays };
   } catch (err) {
-    throw new Error(`the kubelet's log ends:\n${kubelet.logTail()}`, { cause: err });
+    throw kubelet.withLog(err);
   } finally {
     await kubelet.stop(() => cluster.driver.removeAll());
   }

@@ -42,7 +42,7 @@ export const benchmark: Benchmark = {
       const began = monotonicMs();
       await cluster.deletePod(name);
       const [gone = NaN] = await pods.until('gone', [name], timeoutMs).catch((err: unknown) => {
-        throw new Error(`${name} did not go; the kubelet's log ends:\n${kubelet.logTail()}`, { cause: err });
+        throw kubelet.withLog(err);
       });
       const calls = proxy.takeCalls().filter(({ call, endMs }) => stopCalls.has(call) && endMs <= gone);
       await sleep(settleMs);

@@ -103,7 +103,7 @@ async function startOne(cluster: BenchCluster, kubelet: KubeletProcess, proxy: R
   await cluster.createPod(name);
   const answered = monotonicMs();
   const [running = NaN] = await pods.until('running', [name], timeoutMs).catch((err: unknown) => {
-    throw new Error(`${name} did not run; the kubelet's log ends:\n${kubelet.logTail()}`, { cause: err });
+    throw kubelet.withLog(err);
   });
   // It has answered the kubelet by the time that the kubelet's word is out.
   const calls = proxy.takeCalls().filter(({ call }) => startCalls.has(call));

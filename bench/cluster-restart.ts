@@ -84,7 +84,7 @@ async function restart(context: BenchContext, cluster: BenchCluster, kubelet: Ku
     const writes = cluster.podRequests(beganAt).filter(({ verb, pod }) => ['patch', 'update'].includes(verb) && pod !== late);
     return { readyMs, waitingMs, statusWrites: writes.length, delays };
   } catch (err) {
-    throw new Error(`restart ${round}; the kubelet's log ends:\n${kubelet.logTail()}`, { cause: err });
+    throw kubelet.withLog(err);
   } finally {
     await ready.close();
   }

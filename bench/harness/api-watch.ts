@@ -3,13 +3,17 @@ import type { ApiClient, WatchEvent } from '../../scripts/host/control-plane-api
 import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
 
+interface Versioned {
+  readonly metadata: { readonly resourceVersion?: string };
+}
+
 interface Waiter {
   readonly check: () => boolean;
   readonly resolve: () => void;
   readonly reject: (err: Error) => void;
 }
 
-export class ApiWatch<T> {
+export class ApiWatch<T extends Versioned> {
   readonly #aborter = new AbortController();
   readonly #waiters = new Set<Waiter>();
   readonly #onEvent: (event: WatchEvent<T>, atMs: number) => void;
@@ -21,10 +25,14 @@ export class ApiWatch<T> {
   }
 
   /** From now on. `path` is a collection, with a selector or without; `atMs` is monotonic. */
-  static async start<T>(api: ApiClient, path: string, onEvent: (event: WatchEvent<T>, atMs: number) => void): Promise<ApiWatch<T>> {
+  static async start<T extends Versioned>(
+    api: ApiClient,
+    path: string,
+    onEvent: (event: WatchEvent<T>, atMs: number) => void,
+  ): Promise<ApiWatch<T>> {
     const watch = new ApiWatch<T>(onEvent);
     const { metadata } = await api.get<{ metadata: { resourceVersion: string } }>(path);
-    watch.#ended = watch.#run(api, `${path}${path.includes('?') ? '&' : '?'}resourceVersion=${metadata.resourceVersion}`);
+    watch.#ended = watch.#run(api, path, metadata.resourceVersion);
     return watch;
   }
 
@@ -49,15 +57,19 @@ export class ApiWatch<T> {
     await this.#ended;
   }
 
-  async #run(api: ApiClient, path: string): Promise<void> {
+  async #run(api: ApiClient, path: string, from: string): Promise<void> {
     const { signal } = this.#aborter;
+    let resourceVersion = from;
     try {
-      for await (const event of api.watch<T>(path, signal)) {
-        if (event.type === 'ERROR') throw new Error(`the watch of ${path} failed: ${JSON.stringify(event.object)}`);
-        this.#onEvent(event, monotonicMs());
-        for (const { check, resolve } of this.#waiters) if (check()) resolve();
+      // A server in distress closes the watches of those who are slow to take their events; nothing is lost to one who goes on from there.
+      while (!signal.aborted) {
+        for await (const event of api.watch<T>(`${path}${path.includes('?') ? '&' : '?'}resourceVersion=${resourceVersion}`, signal)) {
+          if (event.type === 'ERROR') throw new Error(`the watch of ${path} failed: ${JSON.stringify(event.object)}`);
+          resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
+          this.#onEvent(event, monotonicMs());
+          for (const { check, resolve } of this.#waiters) if (check()) resolve();
+        }
       }
-      if (!signal.aborted) throw new Error(`the watch of ${path} has ended`);
     } catch (err) {
       if (signal.aborted) return;
       this.#failure = err instanceof Error ? err : new Error(messageOf(err));

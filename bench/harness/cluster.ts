@@ -11,7 +11,6 @@ import { clusterMember } from '../../scripts/host/control-plane-member.ts';
 import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
 import { ControlPlane } from '../../scripts/host/control-plane.ts';
 import { removeFolder, type PrivateContainerd } from '../../scripts/host/private-containerd.ts';
-import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { CriDriver } from '../driver/cri-driver.ts';
 import { ApiWatch } from './api-watch.ts';
@@ -27,6 +26,7 @@ const podsPath = `/api/v1/namespaces/${namespace}/pods`;
 const readyTimeoutMs = 60_000;
 
 interface Node {
+  readonly metadata: { readonly resourceVersion?: string };
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
@@ -78,9 +78,9 @@ export class BenchCluster {
     try {
       const kubelet = await KubeletProcess.start({ runtimeEndpoint, maxPods, config, member: { nodeName, kubeconfig } });
       await ready.seen.catch(async (err: unknown) => {
-        const message = `${messageOf(err)}; the kubelet's log ends:\n${kubelet.logTail()}`;
+        const failure = kubelet.withLog(err);
         await kubelet.stop();
-        throw new Error(message);
+        throw failure;
       });
       return kubelet;
     } finally {

@@ -14,6 +14,7 @@ import { build, isBuilt } from '../../scripts/build.ts';
 import { removeCgroup } from '../../scripts/host/cgroups.ts';
 import { removeLogLinks } from '../../scripts/host/log-links.ts';
 import { removeFolder } from '../../scripts/host/private-containerd.ts';
+import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 
 export interface KubeletProcessOptions {
@@ -125,6 +126,11 @@ export class KubeletProcess {
   }
   logTail(lines = 20): string {
     return this.log().trimEnd().split('\n').slice(-lines).join('\n');
+  }
+
+  /** The error of one who has waited for this kubelet, with the end of its log. */
+  withLog(err: unknown): Error {
+    return new Error(`${messageOf(err)}; the kubelet's log ends:\n${this.logTail()}`, { cause: err });
   }
 
   /**
