@@ -16,9 +16,14 @@ export function aManifest({ metadata = {}, spec = {}, container = {} }: { metada
 }
 
 /** As the file source would have it decoded on node `node-1`. */
-export function decode(manifest: unknown, source: 'file' | 'http' = 'file', origin = '/manifests/web.yaml'): DecodeManifestResult {
+export function decode(
+  manifest: unknown,
+  source: 'file' | 'http' = 'file',
+  origin = '/manifests/web.yaml',
+  gates: Readonly<Record<string, boolean>> = {},
+): DecodeManifestResult {
   const content = new TextEncoder().encode(typeof manifest === 'string' ? manifest : JSON.stringify(manifest));
-  return decodeManifest({ source, origin, nodeName: 'node-1', content });
+  return decodeManifest({ source, origin, nodeName: 'node-1', content }, gates);
 }
 
 /** The pod of a manifest that must be valid. */
@@ -29,6 +34,8 @@ export function decodedPod(manifest: unknown): Pod {
 }
 
 /** What is wrong with a manifest, without the origin before it. */
-export function errorsOf(manifest: unknown): string[] {
-  return decode(manifest).errors.map((each) => each.replace('/manifests/web.yaml: invalid pod: ', ''));
+export function errorsOf(manifest: unknown, gates: Readonly<Record<string, boolean>> = {}): string[] {
+  return decode(manifest, 'file', '/manifests/web.yaml', gates).errors.map((each) =>
+    each.replace('/manifests/web.yaml: invalid pod: ', ''),
+  );
 }

@@ -28,5 +28,5 @@ const loadDecoder = () => import('./manifest/decode-manifest.ts');
 if (birth.settings.hasManifests) void dependencies.then(loadDecoder, () => {});
 
 export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {
-  return (await loadDecoder()).decodeManifest(task);
+  return (await loadDecoder()).decodeManifest(task, birth.settings.featureGates);
 }

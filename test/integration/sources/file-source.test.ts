@@ -41,7 +41,7 @@ function aSource(t: TestContext, folder: string, { path = (each) => each, checkF
     decode: async (task) => {
       decoded.push(task.origin.slice(folder.length + 1));
       if (decoded.length <= poolFailures) throw new Error('the thread ended');
-      return decodeManifest(task);
+      return decodeManifest(task, {});
     },
     onPods: (pods) => {
       reports.push(pods);

@@ -1,12 +1,27 @@
 /**
- * What of a pod only the API server could give: a static pod may refer to none of it (upstream HasAPIObjectReference; the
- * PreventStaticPodAPIReferences feature is on).
+ * What of a pod only the API server could give: a static pod may refer to none of it (upstream HasAPIObjectReference), unless
+ * the gate PreventStaticPodAPIReferences is off: it is then looked for like another pod's.
  */
 import type { Container, Pod, Volume } from '../../../shared/kubernetes/api.ts';
+import { isOn, type ManifestGates } from './gates.ts';
 import { eachContainer } from './validation/each-container.ts';
 
+/** What is wrong with a static pod that refers to such an object, in upstream's words; null: it refers to none that it may not. */
+export function apiObjectReference(pod: Pod, gates: ManifestGates): string | null {
+  if (!isOn(gates, 'PreventStaticPodAPIReferences')) return neverAllowed(pod);
+  const reference = firstReference(pod);
+  return reference === null ? null : `static pods may not reference ${reference}`;
+}
+
+/** What was refused before the gate. */
+function neverAllowed({ spec }: Pod): string | null {
+  const projectsBundle = spec.volumes?.some(({ projected }) => projected?.sources?.some((source) => source.clusterTrustBundle));
+  if (projectsBundle) return 'static pods may not use ClusterTrustBundle projected volume sources';
+  return spec.resourceClaims?.length ? 'static pods may not use ResourceClaims' : null;
+}
+
 /** The first kind of object that the pod refers to, in the API's words; null when it refers to none. */
-export function apiObjectReference({ spec }: Pod): string | null {
+function firstReference({ spec }: Pod): string | null {
   const containers = eachContainer(spec, '').map(({ container }) => container);
   const volumes = spec.volumes ?? [];
   if (spec.serviceAccountName) return 'serviceaccounts';

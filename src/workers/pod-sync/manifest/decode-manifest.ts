@@ -7,6 +7,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Draft, Pod } from '../../../shared/kubernetes/api.ts';
 import { apiObjectReference } from './api-references.ts';
 import { defaultPod } from './defaults/default-pod.ts';
+import type { ManifestGates } from './gates.ts';
 import { parseDocument } from './parse-document.ts';
 import { decodeValue } from './schema/decode-value.ts';
 import { objectMeta } from './schema/metadata.ts';
@@ -26,7 +27,7 @@ const maxErrors = 100;
 const maxListedPods = 10_000;
 
 /** A file holds one Pod; a URL gives a Pod or a PodList. */
-export function decodeManifest(task: DecodeManifestTask): DecodeManifestResult {
+export function decodeManifest(task: DecodeManifestTask, gates: ManifestGates): DecodeManifestResult {
   const unreadable = (why: string) => ({ pods: [], errors: [`${shownOrigin(task)}: couldn't parse as pod: ${why}`], readable: false });
   try {
     const document = parseDocument(task.content);
@@ -34,26 +35,31 @@ export function decodeManifest(task: DecodeManifestTask): DecodeManifestResult {
     const { apiVersion, kind, items } = document;
     if (typeof kind !== 'string' || kind === '') return unreadable("Object 'Kind' is missing");
     if (typeof apiVersion !== 'string' || apiVersion === '') return unreadable("Object 'apiVersion' is missing");
-    if (apiVersion === 'v1' && kind === 'Pod') return decodePods(task, [document], () => '');
+    if (apiVersion === 'v1' && kind === 'Pod') return decodePods(task, gates, [document], () => '');
     if (apiVersion !== 'v1' || kind !== 'PodList')
       return unreadable(`a Pod of v1 is needed, not a ${shorten(kind)} of ${shorten(apiVersion)}`);
     if (task.source === 'file') return unreadable('a file must hold a Pod, not a PodList');
     if (items !== undefined && items !== null && !Array.isArray(items)) return unreadable('items: must be a list');
     if (items && items.length > maxListedPods)
       return unreadable(`items: Too many: ${items.length}: must have at most ${maxListedPods} items`);
-    return decodePods(task, items ?? [], (index) => `items[${index}].`);
+    return decodePods(task, gates, items ?? [], (index) => `items[${index}].`);
   } catch (err) {
     return unreadable(messageOf(err));
   }
 }
 
-function decodePods(task: DecodeManifestTask, documents: readonly unknown[], prefix: (index: number) => string): DecodeManifestResult {
+function decodePods(
+  task: DecodeManifestTask,
+  gates: ManifestGates,
+  documents: readonly unknown[],
+  prefix: (index: number) => string,
+): DecodeManifestResult {
   const pods: Pod[] = [];
   const errors: string[] = [];
   const budget = dumpBudget();
   let unshown = 0;
   for (const [index, document] of documents.entries()) {
-    const result = decodePod(task, document, budget);
+    const result = decodePod(task, gates, document, budget);
     if (result.pod) pods.push(result.pod);
     const shown = result.errors.slice(0, maxErrors - errors.length);
     for (const each of shown) errors.push(`${shownOrigin(task)}: invalid pod: ${prefix(index)}${each}`);
@@ -68,7 +74,7 @@ interface DecodedPod {
   readonly errors: readonly string[];
 }
 
-function decodePod(task: DecodeManifestTask, document: unknown, budget: DumpBudget): DecodedPod {
+function decodePod(task: DecodeManifestTask, gates: ManifestGates, document: unknown, budget: DumpBudget): DecodedPod {
   if (!isObject(document)) return { pod: null, errors: ['not an object'] };
   const excess = tooLarge(document);
   if (excess !== null) return { pod: null, errors: [excess] };
@@ -77,12 +83,12 @@ function decodePod(task: DecodeManifestTask, document: unknown, budget: DumpBudg
   if (decoding.errors.length > 0) return { pod: null, errors: decoding.errors };
   const pod: Draft<Pod> = { apiVersion: 'v1', kind: 'Pod', ...decoded };
   if (!pod.metadata.name) return { pod: null, errors: ['name is needed for the pod'] };
-  defaultPod(pod);
+  defaultPod(pod, gates);
   makeStatic(pod, document, task, budget);
-  const found = validatePod(pod);
+  const found = validatePod(pod, gates);
   if (found.length > 0) return { pod: null, errors: found };
-  const reference = apiObjectReference(pod);
-  if (reference !== null) return { pod: null, errors: [`static pods may not reference ${reference}`] };
+  const reference = apiObjectReference(pod, gates);
+  if (reference !== null) return { pod: null, errors: [reference] };
   return { pod, errors: [] };
 }
 

@@ -78,7 +78,7 @@ const cases: readonly [name: string, first: PodStatus, spec: Partial<PodSpec>, w
   ['that a kubelet before this one has begun', { phase: 'Pending', startTime: '2026-01-01T00:00:00Z' }, {}, ''],
   [
     'that could not be scheduled at first',
-    { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] } as never,
+    { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
     {},
     '',
   ],

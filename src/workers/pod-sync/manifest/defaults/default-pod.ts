@@ -3,6 +3,7 @@
  * it, so the kubelet does the same. Runs on a pod that was just decoded and that nobody else holds: it is changed in place.
  */
 import type { Draft, Pod } from '../../../../shared/kubernetes/api.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
 import { defaultContainer, defaultRequests, type DraftContainer } from './default-container.ts';
 import { defaultPodResources } from './default-pod-resources.ts';
 import { defaultVolume } from './default-volume.ts';
@@ -13,11 +14,11 @@ export type DraftPod = Draft<Pod>;
 /** 30 s, as every pod has that says nothing. */
 const defaultTerminationGracePeriodSeconds = 30;
 
-export function defaultPod(pod: DraftPod): void {
+export function defaultPod(pod: DraftPod, gates: ManifestGates = {}): void {
   const { spec } = pod;
   const containers: DraftContainer[] = [...(spec.initContainers ?? []), ...spec.containers];
   for (const container of containers) defaultRequests(container);
-  defaultPodResources(spec);
+  if (isOn(gates, 'PodLevelResources')) defaultPodResources(spec);
   spec.enableServiceLinks ??= true;
   if (spec.hostNetwork) for (const container of containers) defaultHostPorts(container);
 

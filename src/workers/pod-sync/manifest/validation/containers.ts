@@ -1,6 +1,7 @@
 /** A pod's containers: what all have in common, and what only init containers or only main containers may have. */
 import type { Container, Pod, PodSpec, Volume } from '../../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../../../shared/kubernetes/restart-policy.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
 import { checkDNSLabel, checkRequired, checkRequiredWord, checkSupported } from './checks.ts';
 import { validateEnv, validateEnvFrom } from './environment.ts';
 import { duplicate, forbidden, invalid, notFound, notSupported, required, tooMany } from './field-error.ts';
@@ -13,6 +14,7 @@ import { validateVolumeDevices, validateVolumeMounts } from './volume-mounts.ts'
 /** What of its pod a container is checked against. */
 export interface PodContext {
   readonly pod: Pod;
+  readonly gates: ManifestGates;
   /** The good ones, by name. */
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly claimNames: ReadonlySet<string>;
@@ -29,7 +31,10 @@ export function validateContainers(context: PodContext, path: string, errors: st
     names.add(container.name);
     if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${at}.lifecycle`, errors);
     validateProbes(container, at, errors);
-    validateRestartPolicy(container, at, errors);
+    if (isOn(context.gates, 'ContainerRestartRules')) validateRestartPolicy(container, context.gates, at, errors);
+    else if (container.restartPolicy !== undefined) {
+      errors.push(forbidden(`${at}.restartPolicy`, 'may not be set for non-init containers'));
+    }
   }
   validateHostPortConflicts(spec.containers, path, errors);
 }
@@ -40,7 +45,7 @@ export function validateInitContainers(context: PodContext, path: string, errors
   for (const [index, container] of (spec.initContainers ?? []).entries()) {
     const at = `${path}[${index}]`;
     validateCommon(container, context, at, errors);
-    validateRestartPolicy(container, at, errors);
+    validateInitRestartPolicy(container, context.gates, at, errors);
     if (names.has(container.name)) errors.push(duplicate(`${at}.name`, container.name));
     names.add(container.name);
     // They run one after another: only within one may ports conflict.
@@ -64,7 +69,7 @@ function forbidOfSidecars(container: Container, path: string, errors: string[]):
   }
 }
 
-function validateCommon(container: Container, { pod, volumes, claimNames }: PodContext, path: string, errors: string[]): void {
+function validateCommon(container: Container, { pod, gates, volumes, claimNames }: PodContext, path: string, errors: string[]): void {
   if (!container.name) errors.push(required(`${path}.name`));
   else checkDNSLabel(container.name, `${path}.name`, errors);
   checkRequired(container.image, `${path}.image`, errors);
@@ -73,7 +78,7 @@ function validateCommon(container: Container, { pod, volumes, claimNames }: PodC
   }
   checkRequiredWord(container.terminationMessagePolicy, `${path}.terminationMessagePolicy`, ['File', 'FallbackToLogsOnError'], errors);
   validatePorts(container.ports ?? [], `${path}.ports`, errors);
-  validateEnv(container.env ?? [], `${path}.env`, errors);
+  validateEnv(container.env ?? [], gates, `${path}.env`, errors);
   validateFileKeyVolumes(container, volumes, `${path}.env`, errors);
   validateEnvFrom(container.envFrom ?? [], `${path}.envFrom`, errors);
   validateVolumeMounts(container, volumes, `${path}.volumeMounts`, errors);
@@ -117,15 +122,32 @@ function validateResizePolicy(
 const maxRestartRules = 20;
 const maxExitCodes = 255;
 
-function validateRestartPolicy({ restartPolicy, restartPolicyRules: rules = [] }: Container, path: string, errors: string[]): void {
+function validateInitRestartPolicy(container: Container, gates: ManifestGates, path: string, errors: string[]): void {
+  const { restartPolicy, restartPolicyRules: rules = [] } = container;
+  const isSidecar = restartPolicy === 'Always';
+  if (restartPolicy !== undefined && !isOn(gates, 'ContainerRestartRules')) {
+    if (!isSidecar) errors.push(notSupported(`${path}.restartPolicy`, restartPolicy, ['Always']));
+  } else if (isSidecar && !isOn(gates, 'RestartAllContainersOnContainerExits')) {
+    const detail = 'restartPolicyRules are not allowed for init containers with restart policy Always';
+    if (rules.length > 0) errors.push(forbidden(`${path}.restartPolicyRules`, detail));
+  } else if (restartPolicy !== undefined) {
+    validateRestartPolicy(container, gates, path, errors);
+  } else if (rules.length > 0) {
+    errors.push(required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'));
+  }
+}
+
+function validateRestartPolicy(container: Container, gates: ManifestGates, path: string, errors: string[]): void {
+  const { restartPolicy, restartPolicyRules: rules = [] } = container;
   checkSupported(restartPolicy, `${path}.restartPolicy`, ['Always', 'Never', 'OnFailure'], errors);
   if (restartPolicy === undefined && rules.length > 0) {
     errors.push(required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'));
   }
   if (rules.length > maxRestartRules) errors.push(tooMany(`${path}.restartPolicyRules`, rules.length, maxRestartRules));
+  const actions = isOn(gates, 'RestartAllContainersOnContainerExits') ? ['Restart', 'RestartAllContainers'] : ['Restart'];
   for (const [index, { action, exitCodes }] of rules.entries()) {
     const at = `${path}.restartPolicyRules[${index}]`;
-    checkSupported(action, `${at}.action`, ['Restart', 'RestartAllContainers'], errors);
+    checkSupported(action, `${at}.action`, actions, errors);
     if (!exitCodes) {
       errors.push(required(`${at}.exitCodes`, 'must be specified'));
       continue;

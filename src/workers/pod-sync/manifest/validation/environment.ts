@@ -1,22 +1,23 @@
 /** A container's environment. */
 import type { Container, EnvVar } from '../../../../shared/kubernetes/api.ts';
 import { configMapKeyErrors, dns1123SubdomainErrors, envVarNameErrors } from '../../../../shared/kubernetes/names.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
 import { checkDNSLabel, checkName, checkNoBacksteps } from './checks.ts';
 import { invalid, required } from './field-error.ts';
 import { envFieldPaths, validateFieldRef, validateResourceFieldRef } from './field-references.ts';
 
 type ValueFrom = NonNullable<EnvVar['valueFrom']>;
 
-export function validateEnv(vars: readonly EnvVar[], path: string, errors: string[]): void {
+export function validateEnv(vars: readonly EnvVar[], gates: ManifestGates, path: string, errors: string[]): void {
   for (const [index, { name, value, valueFrom }] of vars.entries()) {
     const at = `${path}[${index}]`;
     if (!name) errors.push(required(`${at}.name`));
     else checkName(name, `${at}.name`, envVarNameErrors, errors);
-    if (valueFrom) validateValueFrom(valueFrom, value ?? '', `${at}.valueFrom`, errors);
+    if (valueFrom) validateValueFrom(valueFrom, value ?? '', gates, `${at}.valueFrom`, errors);
   }
 }
 
-function validateValueFrom(from: ValueFrom, value: string, path: string, errors: string[]): void {
+function validateValueFrom(from: ValueFrom, value: string, gates: ManifestGates, path: string, errors: string[]): void {
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = from;
   if (fieldRef) validateFieldRef(fieldRef, envFieldPaths, `${path}.fieldRef`, errors);
   if (resourceFieldRef) validateResourceFieldRef(resourceFieldRef, false, `${path}.resourceFieldRef`, errors);
@@ -25,8 +26,8 @@ function validateValueFrom(from: ValueFrom, value: string, path: string, errors:
   if (fileKeyRef) validateFileKeyRef(fileKeyRef, `${path}.fileKeyRef`, errors);
   const sources = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef].filter(Boolean).length;
   if (sources === 0) {
-    const detail = 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`';
-    errors.push(invalid(path, '', detail));
+    const last = isOn(gates, 'EnvFiles') ? '`configMapKeyRef`, `secretKeyRef` or `fileKeyRef`' : '`configMapKeyRef` or `secretKeyRef`';
+    errors.push(invalid(path, '', `must specify one of: \`fieldRef\`, \`resourceFieldRef\`, ${last}`));
   } else if (value !== '') errors.push(invalid(path, '', 'may not be specified when `value` is not empty'));
   else if (sources > 1) errors.push(invalid(path, '', 'may not have more than one field specified at a time'));
 }

@@ -1,6 +1,7 @@
 /** The spec of a pod (upstream ValidatePodSpec): each part in its own file, and here what is the pod's alone. */
 import type { Pod, PodSpec } from '../../../../shared/kubernetes/api.ts';
 import { dns1123SubdomainErrors, labelKeyErrors, rangeErrors } from '../../../../shared/kubernetes/names.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
 import { checkDNSLabel, checkLabelKey, checkName, checkRequiredWord } from './checks.ts';
 import { validateContainers, validateInitContainers } from './containers.ts';
 import { validateDNSConfig, validateHostAliases, validateHostnameOverride } from './dns.ts';
@@ -13,14 +14,14 @@ import { validateTopologySpread } from './topology-spread.ts';
 import { validateVolumes } from './volumes.ts';
 import { validateHostProcess, validateOSFields } from './windows-options.ts';
 
-export function validatePodSpec(pod: Pod, path: string, errors: string[]): void {
+export function validatePodSpec(pod: Pod, gates: ManifestGates, path: string, errors: string[]): void {
   const { spec } = pod;
   const volumes = validateVolumes(pod, `${path}.volumes`, errors);
   const claimNames = new Set((spec.resourceClaims ?? []).map(({ name }) => name).filter(Boolean));
   validateResourceClaims(spec, `${path}.resourceClaims`, errors);
-  validateContainers({ pod, volumes, claimNames }, `${path}.containers`, errors);
-  validateInitContainers({ pod, volumes, claimNames }, `${path}.initContainers`, errors);
-  validatePodResources(spec, `${path}.resources`, errors);
+  validateContainers({ pod, gates, volumes, claimNames }, `${path}.containers`, errors);
+  validateInitContainers({ pod, gates, volumes, claimNames }, `${path}.initContainers`, errors);
+  if (isOn(gates, 'PodLevelResources')) validatePodResources(spec, `${path}.resources`, errors);
   validateHostPorts(spec, `${path}.containers`, errors);
   validateWords(spec, path, errors);
   validateLabels(spec.nodeSelector, `${path}.nodeSelector`, errors);
@@ -30,10 +31,10 @@ export function validatePodSpec(pod: Pod, path: string, errors: string[]): void 
   validateGates(spec, path, errors);
   validateTopologySpread(spec.topologySpreadConstraints ?? [], `${path}.topologySpreadConstraints`, errors);
   validateHostProcess(spec, path, errors);
-  validateHostUsers(spec, path, errors);
+  validateHostUsers(spec, gates, path, errors);
   validateHostnameOverride(spec, `${path}.hostnameOverride`, errors);
   validateNames(spec, path, errors);
-  validateTolerations(spec.tolerations ?? [], `${path}.tolerations`, errors);
+  validateTolerations(spec.tolerations ?? [], gates, `${path}.tolerations`, errors);
   validateHostAliases(spec.hostAliases ?? [], `${path}.hostAliases`, errors);
   if (spec.overhead) validateContainerResources({ limits: spec.overhead }, new Set(), `${path}.overhead`, errors);
   validateOS(spec, path, errors);

@@ -2,6 +2,8 @@
 import type { PodSpec } from '../../../../shared/kubernetes/api.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors, labelKeyErrors, labelValueErrors } from '../../../../shared/kubernetes/names.ts';
 import { checkLabelKey, checkName, checkSupported } from './checks.ts';
+import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
 import { invalid, notSupported, required } from './field-error.ts';
 import { validateLabelSelector, validateOperator } from './labels.ts';
 import { validateMatchLabelKeys } from './topology-spread.ts';
@@ -94,7 +96,7 @@ function validatePodTerm(term: PodTerm, path: string, errors: string[]): void {
 
 type Toleration = NonNullable<PodSpec['tolerations']>[number];
 
-export function validateTolerations(tolerations: readonly Toleration[], path: string, errors: string[]): void {
+export function validateTolerations(tolerations: readonly Toleration[], gates: ManifestGates, path: string, errors: string[]): void {
   for (const [index, toleration] of tolerations.entries()) {
     const { key, operator = '', value = '', effect, tolerationSeconds } = toleration;
     const at = `${path}[${index}]`;
@@ -106,18 +108,29 @@ export function validateTolerations(tolerations: readonly Toleration[], path: st
     if (tolerationSeconds !== undefined && effect !== 'NoExecute') {
       errors.push(invalid(`${at}.effect`, effect ?? '', "effect must be 'NoExecute' when `tolerationSeconds` is set"));
     }
-    validateTolerationValue(operator, value, at, errors);
+    validateTolerationValue(operator, value, isOn(gates, 'TaintTolerationComparisonOperators'), at, errors);
     checkSupported(effect, `${at}.effect`, ['NoSchedule', 'PreferNoSchedule', 'NoExecute'], errors);
   }
 }
 
-/** Lt and Gt need a feature that is off. */
-function validateTolerationValue(operator: string, value: string, path: string, errors: string[]): void {
+function validateTolerationValue(operator: string, value: string, mayCompare: boolean, path: string, errors: string[]): void {
   const at = `${path}.operator`;
   if (operator === 'Equal' || operator === '') {
     const found = labelValueErrors(value);
     if (found.length > 0) errors.push(invalid(at, value, found.join(';')));
   } else if (operator === 'Exists') {
     if (value !== '') errors.push(invalid(at, value, "value must be empty when `operator` is 'Exists'"));
-  } else errors.push(notSupported(at, operator, ['Equal', 'Exists']));
+  } else if (operator !== 'Lt' && operator !== 'Gt') {
+    errors.push(notSupported(at, operator, ['Equal', 'Exists']));
+  } else if (!mayCompare) {
+    errors.push(notSupported(at, operator, ['Equal', 'Exists', 'Lt', 'Gt']));
+  } else if (!decimalInteger.test(value)) {
+    const rule = value === '' ? 'must be non-empty' : 'must be a valid decimal integer in canonical form';
+    errors.push(invalid(`${path}.value`, value, rule));
+  } else if (BigInt.asIntN(64, BigInt(value)) !== BigInt(value)) {
+    errors.push(invalid(`${path}.value`, value, `strconv.ParseInt: parsing ${goQuote(value)}: value out of range`));
+  }
 }
+
+/** No plus sign, no leading zeros. */
+const decimalInteger = /^(?:0|-?[1-9][0-9]*)$/;

@@ -1,6 +1,7 @@
 /** Who a pod and its containers run as, and what they may do. */
 import type { PodSpec, SecurityContext } from '../../../../shared/kubernetes/api.ts';
 import { normalizeSysctl } from '../../../../shared/kubernetes/sysctls.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
 import { checkID, checkSupported } from './checks.ts';
 import { duplicate, forbidden, invalid, required } from './field-error.ts';
 import { validateAppArmor, validateSeccomp } from './profiles.ts';
@@ -80,10 +81,13 @@ function namespaceOf(sysctl: string): 'net' | 'ipc' | null {
 }
 
 /** A pod in a user namespace of its own cannot have the host's others. */
-export function validateHostUsers(spec: PodSpec, path: string, errors: string[]): void {
+export function validateHostUsers(spec: PodSpec, gates: ManifestGates, path: string, errors: string[]): void {
   if (spec.hostUsers !== false) return;
   const detail = 'when `hostUsers` is false';
-  for (const field of ['hostNetwork', 'hostPID', 'hostIPC'] as const) if (spec[field]) errors.push(forbidden(`${path}.${field}`, detail));
+  const mayHaveNetwork = isOn(gates, 'UserNamespacesHostNetworkSupport');
+  for (const field of ['hostNetwork', 'hostPID', 'hostIPC'] as const) {
+    if (spec[field] && !(field === 'hostNetwork' && mayHaveNetwork)) errors.push(forbidden(`${path}.${field}`, detail));
+  }
   for (const { container, at } of eachContainer(spec, path)) {
     if (container.volumeDevices) errors.push(forbidden(`${at}.volumeDevices`, detail));
   }

@@ -1,9 +1,9 @@
 /**
- * Validates a pod as the API server does when one is created (upstream ValidatePodCreate), with the feature gates of v1.36 at their
- * defaults. The pod has its defaults and, if it is static, its name, namespace and node.
+ * Validates a pod as the API server does when one is created (upstream ValidatePodCreate). The pod has its defaults and, if it is static, its name, namespace and node.
  */
 import type { Pod } from '../../../../shared/kubernetes/api.ts';
 import { configMirrorAnnotation } from '../../../../shared/kubernetes/annotations.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
 import { forbidden, invalid, keyPath } from './field-error.ts';
 import { validateMetadata } from './metadata.ts';
 import { validatePodSpec } from './pod-spec.ts';
@@ -12,12 +12,12 @@ import { validateProfileAnnotations, validateProfilesMatch } from './profiles.ts
 const deletionCostAnnotation = 'controller.kubernetes.io/pod-deletion-cost';
 
 /** All that is wrong, each with its field's path; nothing when the pod is valid. Never throws. */
-export function validatePod(pod: Pod): string[] {
+export function validatePod(pod: Pod, gates: ManifestGates): string[] {
   const errors: string[] = [];
   const { metadata, spec } = pod;
   validateMetadata(metadata, 'metadata', errors);
-  validatePodAnnotations(pod, 'metadata.annotations', errors);
-  validatePodSpec(pod, 'spec', errors);
+  validatePodAnnotations(pod, gates, 'metadata.annotations', errors);
+  validatePodSpec(pod, gates, 'spec', errors);
   if (!spec.serviceAccountName) {
     for (const [index, { projected }] of (spec.volumes ?? []).entries()) {
       for (const [at, { serviceAccountToken }] of (projected?.sources ?? []).entries()) {
@@ -35,7 +35,7 @@ export function validatePod(pod: Pod): string[] {
   return errors;
 }
 
-function validatePodAnnotations(pod: Pod, path: string, errors: string[]): void {
+function validatePodAnnotations(pod: Pod, gates: ManifestGates, path: string, errors: string[]): void {
   const annotations = pod.metadata.annotations ?? {};
   const mirror = annotations[configMirrorAnnotation];
   if (mirror !== undefined && !pod.spec.nodeName) {
@@ -43,7 +43,9 @@ function validatePodAnnotations(pod: Pod, path: string, errors: string[]): void 
   }
   if (mirror !== undefined && pod.spec.resourceClaims) errors.push(forbidden('', 'static pods do not support resource claims'));
   const cost = annotations[deletionCostAnnotation];
-  if (cost !== undefined && !isInt32(cost)) errors.push(invalid(keyPath(path, deletionCostAnnotation), cost, 'must be a 32bit integer'));
+  const checksCost = isOn(gates, 'PodDeletionCost');
+  if (checksCost && cost !== undefined && !isInt32(cost))
+    errors.push(invalid(keyPath(path, deletionCostAnnotation), cost, 'must be a 32bit integer'));
   validateProfileAnnotations(pod, path, errors);
 }
 

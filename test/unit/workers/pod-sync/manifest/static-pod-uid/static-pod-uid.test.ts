@@ -67,7 +67,7 @@ for (const vector of vectors) {
 for (const vector of vectors.filter(({ manifest }) => !manifest.startsWith('refused'))) {
   test(`a static pod from ${vector.manifest} has the UID that a Go kubelet gives it`, () => {
     const { source, origin, nodeName } = vector;
-    const { pods, errors } = decodeManifest({ source, origin, nodeName, content: contentOf(vector) });
+    const { pods, errors } = decodeManifest({ source, origin, nodeName, content: contentOf(vector) }, {});
     assert.deepEqual(errors, []);
     assert.deepEqual(
       pods.map(({ metadata }) => metadata.uid),

@@ -196,7 +196,7 @@ const scheduling: readonly [manifest: Json, ...errors: string[]][] = [
   ],
   [
     spec({ tolerations: [{ key: 'a', operator: 'Gt', value: '1' }] }),
-    'spec.tolerations[0].operator: Unsupported value: "Gt": supported values: "Equal", "Exists"',
+    'spec.tolerations[0].operator: Unsupported value: "Gt": supported values: "Equal", "Exists", "Gt", "Lt"',
   ],
   [
     spec({ tolerations: [{ key: 'a', tolerationSeconds: 5, effect: 'NoSchedule' }] }),
