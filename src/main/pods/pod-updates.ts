@@ -7,7 +7,14 @@ import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { preemptions } from '../../shared/metrics/definitions/pods.ts';
 import type { PodUpdate } from '../sources/index.ts';
-import { countRejection, type AdmissionJournal, type AdmitHandler, type Preemption, type Verdict } from './admission/index.ts';
+import {
+  countRejection,
+  isCriticalPod,
+  type AdmissionJournal,
+  type AdmitHandler,
+  type Preemption,
+  type Verdict,
+} from './admission/index.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference, type EventSink } from './events.ts';
 import { isDeleted } from './is-deleted.ts';
@@ -36,8 +43,8 @@ export interface PodUpdatesDependencies {
 
 export class PodUpdates {
   readonly #deps: PodUpdatesDependencies;
-  /** Pods whose admission waits for others to end, or for the newest Node. */
-  readonly #undecided = new Set<PodUID>();
+  /** Pods whose admission waits for the newest Node, or for others to end: the room that those leave is theirs. */
+  readonly #undecided = new Map<PodUID, 'looksAgain' | 'makesRoom'>();
 
   constructor(dependencies: PodUpdatesDependencies) {
     this.#deps = dependencies;
@@ -81,8 +88,10 @@ export class PodUpdates {
     const isEnding = podWorkers.isTerminationRequested(uid) || isDeleted(pod) || isTerminalPhase(pod.status?.phase);
     if (!isEnding && !journal.has(uid)) {
       const verdict = this.#verdict(pod);
-      if (verdict && 'preemption' in verdict) return this.#decideAfter(uid, this.#preempt(pod, verdict.preemption));
-      if (verdict && refreshNode && mayRefreshNode && verdict.refusal.isOutdatedPerhaps) return this.#decideAfter(uid, refreshNode());
+      if (verdict && 'preemption' in verdict) return this.#decideAfter(uid, 'makesRoom', this.#preempt(pod, verdict.preemption));
+      if (verdict && refreshNode && mayRefreshNode && verdict.refusal.isOutdatedPerhaps) {
+        return this.#decideAfter(uid, 'looksAgain', refreshNode());
+      }
       if (verdict) return this.#reject(pod, verdict.refusal);
       journal.add(uid);
     }
@@ -91,8 +100,8 @@ export class PodUpdates {
   }
 
   /** Asks again when what may change the answer is over, of the pod as it is wanted then. */
-  #decideAfter(uid: PodUID, over: Promise<unknown>): void {
-    this.#undecided.add(uid);
+  #decideAfter(uid: PodUID, why: 'looksAgain' | 'makesRoom', over: Promise<unknown>): void {
+    this.#undecided.set(uid, why);
     void over.finally(() => {
       this.#undecided.delete(uid);
       const pod = this.#deps.podManager.get(uid);
@@ -125,8 +134,10 @@ export class PodUpdates {
     for (const pod of pods) {
       this.#checkChange(pod);
       this.#deps.podManager.set(pod);
-      // A pod that was rejected stays so, whatever else changes in it.
-      if (!this.#deps.podWorkers.isKnown(podUID(pod))) continue;
+      if (!this.#deps.podWorkers.isKnown(podUID(pod))) {
+        this.#updateUnstarted(pod);
+        continue;
+      }
       if (!this.#deps.podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) this.#deps.onAdmitted?.(pod);
       this.#deps.podWorkers.update(pod, 'update');
     }
@@ -137,6 +148,12 @@ export class PodUpdates {
     const before = podManager.get(podUID(pod));
     const problem = before && changeProblem?.(before, pod);
     if (problem) events.record({ object: podReference(pod), type: 'Warning', reason: 'FailedNodeDeclaredFeaturesCheck', message: problem });
+  }
+
+  /** A pod that was rejected stays so, whatever else changes in it; when it is deleted, nothing is left but to say that it is gone. */
+  #updateUnstarted(pod: Pod): void {
+    const { podWorkers, statuses } = this.#deps;
+    if (isDeleted(pod) && !isMirrorPod(pod) && isTerminalPhase(statuses.get(podUID(pod))?.phase)) podWorkers.finish(pod);
   }
 
   remove(pods: readonly Pod[]): void {
@@ -171,8 +188,9 @@ export class PodUpdates {
   #verdict(pod: Pod): Verdict {
     const { admitHandlers } = this.#deps;
     if (admitHandlers.length === 0) return null;
-    // One whose own admission is still open holds nothing yet, and can't give way.
-    const active = this.active().filter((other) => podUID(other) !== podUID(pod) && !this.#undecided.has(podUID(other)));
+    // One whose own admission is open holds at most the room that is being made for it, and has nothing to give way with.
+    const counts = (uid: PodUID) => !this.#undecided.has(uid) || (this.#undecided.get(uid) === 'makesRoom' && !isCriticalPod(pod));
+    const active = this.active().filter((other) => podUID(other) !== podUID(pod) && counts(podUID(other)));
     for (const admit of admitHandlers) {
       const verdict = admit(pod, active);
       if (verdict) return verdict;

@@ -8,5 +8,6 @@ export { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
 export { countRejection } from './count-rejection.ts';
 export { changeProblem } from './features.ts';
 export { predicateAdmission } from './predicates.ts';
+export { isCriticalPod } from './preemption.ts';
 export { sysctlAdmission } from './sysctls.ts';
 export type { AdmissionNode, AdmitHandler, Preemption, Verdict } from './types.ts';

@@ -234,7 +234,6 @@ test('a pod that was rejected and then deleted goes', async () => {
   await member.add(anApiPod());
   assert.deepEqual(api.calls, ['PATCH web Failed']);
   await member.delete();
-  await member.round();
   await node.endAll();
   assert.deepEqual(api.calls, ['PATCH web Failed', 'DELETE web']);
 });

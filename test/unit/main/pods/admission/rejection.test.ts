@@ -120,3 +120,35 @@ test('a critical pod that needs room takes it from pods that were admitted, not 
   await settle();
   assert.equal(node.phase('undecided'), 'Failed');
 });
+
+test('the room that a critical pod is made is not given to another meanwhile', async () => {
+  const seen = new Map<string, string[]>();
+  const admit: AdmitHandler = (pod, active) => {
+    const uids = active.map(({ metadata }) => metadata.uid);
+    seen.set(pod.metadata.uid, uids);
+    const victim = active.find(({ metadata }) => metadata.uid === 'victim');
+    return pod.metadata.uid.startsWith('critical') && victim ? { preemption: { victims: [victim], resources: ['cpu'] } } : null;
+  };
+  const { node, updates } = aNodeWith([admit]);
+  const priority = 2_000_000_000;
+  updates.add([aPod({ metadata: { uid: 'victim', name: 'victim' } })]);
+  await settle();
+  updates.add([aPod({ metadata: { uid: 'critical', name: 'critical' }, spec: { priority } })]);
+  updates.add([aPod({ metadata: { uid: 'other', name: 'other', annotations: { 'kubernetes.io/config.source': 'api' } } })]);
+  updates.add([
+    aPod({
+      metadata: { uid: 'critical-2', name: 'critical-2', annotations: { 'kubernetes.io/config.source': 'api' } },
+      spec: { priority },
+    }),
+  ]);
+  await settle();
+  assert.deepEqual(seen.get('other'), ['victim', 'critical']);
+  assert.deepEqual(seen.get('critical-2'), ['victim', 'other']);
+  await node.endAll();
+  assert.deepEqual(node.begun.filter((task) => task.startsWith('sync')).toSorted(), [
+    'sync critical',
+    'sync critical-2',
+    'sync other',
+    'sync victim',
+  ]);
+});
