@@ -40,9 +40,12 @@ export async function mountVolumes(context: TaskContext, { pod, backoffs }: Sync
   const unknown = missing.filter(({ state }) => state === 'unknown');
   const why = (unknown.length > 0 ? unknown : missing).map(({ message }) => message).join('; ');
   const names = (list: typeof missing) => list.map(({ volume }) => volume).join(' ');
-  const message = `unmounted volumes=[${names(missing)}], unattached volumes=[], failed to process volumes=[${names(unknown)}]: ${why}`;
-  if (unknown.length > 0) events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${message}`);
-  throw new KubeletError('FailedMount', message);
+  const awaited = `unmounted volumes=[${names(missing)}], unattached volumes=[], failed to process volumes=[${names(unknown)}]`;
+  // The delays before the longest come to 2 min: upstream's podAttachAndMountTimeout, after which it says what the pod still waits for.
+  const isLong = backoff.backoffMs >= limits.maxMs;
+  const cause = unknown.length > 0 ? why : 'timed out waiting for the condition';
+  if (unknown.length > 0 || isLong) events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${awaited}: ${cause}`);
+  throw new KubeletError('FailedMount', `${awaited}: ${why}`);
 }
 
 function nextBackoff(before: ContainerBackoff | undefined, nowMs: number): ContainerBackoff {

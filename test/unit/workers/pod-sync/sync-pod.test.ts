@@ -105,6 +105,24 @@ test('a volume that cannot be had is tried again soon, later each time, and the 
   assert.ok(result.retryAtMs! - bench.clock.now() <= 550);
 });
 
+test('a pod that has waited for a volume for two minutes says so, and for which', async () => {
+  using bench = new SyncBench();
+  const failure = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
+  bench.failing.set('mount volumes', new Error(failure));
+  const startedAtMs = bench.clock.now();
+  for (let times = 0; times < 20; times += 1) {
+    const { line, result } = await bench.synced(aPod());
+    if (line.events.length > 1) {
+      const why = 'unmounted volumes=[data], unattached volumes=[], failed to process volumes=[]: timed out waiting for the condition';
+      assert.deepEqual(line.events, [`FailedMount pod: ${failure}`, `FailedMount pod: Unable to attach or mount volumes: ${why}`]);
+      break;
+    }
+    await bench.clock.advance(result.retryAtMs! - bench.clock.now());
+  }
+  const waitedSeconds = (bench.clock.now() - startedAtMs) / 1000;
+  assert.ok(waitedSeconds > 120 && waitedSeconds < 150, String(waitedSeconds));
+});
+
 test('a volume that is only outdated lets the pod go on, and is tried again', async () => {
   using bench = new SyncBench();
   bench.outdated = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
