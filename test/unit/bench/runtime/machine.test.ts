@@ -1,109 +1,112 @@
 /** The simulated runtime's states, as containerd has them. */
 import assert from 'node:assert/strict';
-import { beforeEach, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { Machine, type Container } from '../../../../bench/runtime/machine.ts';
 import { ContainerConfig, PodSandboxConfig } from '../../../../src/shared/cri/generated/cri-v1.ts';
 
 let machine: Machine;
-beforeEach(() => (machine = new Machine()));
+// A hook outside would run around the tests of every file: they share one process.
+describe('the simulated machine', () => {
+  beforeEach(() => (machine = new Machine()));
 
-function aSandbox({ name = 'web', attempt = 0, network = 0 }: { name?: string; attempt?: number; network?: 0 | 2 } = {}) {
-  const config = PodSandboxConfig.fromPartial({
-    metadata: { name, namespace: 'default', uid: `uid-${name}`, attempt },
-    logDirectory: '/var/log/pods/web',
-    linux: { securityContext: { namespaceOptions: { network } } },
+  function aSandbox({ name = 'web', attempt = 0, network = 0 }: { name?: string; attempt?: number; network?: 0 | 2 } = {}) {
+    const config = PodSandboxConfig.fromPartial({
+      metadata: { name, namespace: 'default', uid: `uid-${name}`, attempt },
+      logDirectory: '/var/log/pods/web',
+      linux: { securityContext: { namespaceOptions: { network } } },
+    });
+    const sandbox = machine.reserveSandbox(config, '');
+    machine.commitSandbox(sandbox, 1n);
+    return sandbox;
+  }
+
+  function aContainer(state: Container['state'] = 'created', sandbox = aSandbox()): Container {
+    const config = ContainerConfig.fromPartial({ metadata: { name: 'app' }, image: { image: 'nginx' }, logPath: 'app/0.log' });
+    const container = machine.reserveContainer(sandbox.id, config, () => 'sha256:1');
+    machine.commitContainer(container, 2n);
+    if (state === 'created') return container;
+    machine.beginStart(container.id);
+    machine.started(container, 3n);
+    if (state === 'exited') machine.exited(container, 4n, 1, '');
+    if (state === 'unknown') container.state = 'unknown';
+    return container;
+  }
+
+  test('a sandbox name is taken from the first moment, and free after a failure or a removal', () => {
+    const config = PodSandboxConfig.fromPartial({ metadata: { name: 'web', namespace: 'default', uid: 'u' } });
+    const first = machine.reserveSandbox(config, '');
+    assert.equal(machine.sandboxes.size, 0);
+    assert.throws(() => machine.reserveSandbox(config, ''), /failed to reserve sandbox name "web_default_u_0": .* is reserved for/);
+    machine.abandonSandbox(first);
+    const second = machine.reserveSandbox(config, '');
+    machine.commitSandbox(second, 1n);
+    machine.sandboxRemoved(second);
+    machine.reserveSandbox(config, '');
   });
-  const sandbox = machine.reserveSandbox(config, '');
-  machine.commitSandbox(sandbox, 1n);
-  return sandbox;
-}
 
-function aContainer(state: Container['state'] = 'created', sandbox = aSandbox()): Container {
-  const config = ContainerConfig.fromPartial({ metadata: { name: 'app' }, image: { image: 'nginx' }, logPath: 'app/0.log' });
-  const container = machine.reserveContainer(sandbox.id, config, () => 'sha256:1');
-  machine.commitContainer(container, 2n);
-  if (state === 'created') return container;
-  machine.beginStart(container.id);
-  machine.started(container, 3n);
-  if (state === 'exited') machine.exited(container, 4n, 1, '');
-  if (state === 'unknown') container.state = 'unknown';
-  return container;
-}
-
-test('a sandbox name is taken from the first moment, and free after a failure or a removal', () => {
-  const config = PodSandboxConfig.fromPartial({ metadata: { name: 'web', namespace: 'default', uid: 'u' } });
-  const first = machine.reserveSandbox(config, '');
-  assert.equal(machine.sandboxes.size, 0);
-  assert.throws(() => machine.reserveSandbox(config, ''), /failed to reserve sandbox name "web_default_u_0": .* is reserved for/);
-  machine.abandonSandbox(first);
-  const second = machine.reserveSandbox(config, '');
-  machine.commitSandbox(second, 1n);
-  machine.sandboxRemoved(second);
-  machine.reserveSandbox(config, '');
-});
-
-test('a pod has an address of its own while its sandbox runs, and none on the node network', () => {
-  const [one, two, host] = [aSandbox({ name: 'one' }), aSandbox({ name: 'two' }), aSandbox({ name: 'host', network: 2 })];
-  assert.match(one.ip, /^10\./);
-  assert.notEqual(one.ip, two.ip);
-  assert.equal(host.ip, '');
-  assert.equal(machine.sandboxStopped(one), true);
-  assert.equal(machine.sandboxStopped(one), false);
-  assert.equal(one.ip, '');
-});
-
-test('a container of an absent image takes no name', () => {
-  const sandbox = aSandbox();
-  const config = ContainerConfig.fromPartial({ metadata: { name: 'app' }, image: { image: 'absent' } });
-  assert.throws(() => machine.reserveContainer(sandbox.id, config, () => undefined), /failed to resolve image "absent": not found/);
-  machine.reserveContainer(sandbox.id, config, () => 'sha256:1');
-});
-
-test('a container whose sandbox died while it was starting has failed to start', () => {
-  const container = aContainer();
-  machine.beginStart(container.id);
-  machine.sandboxStopped(container.sandbox);
-  assert.throws(() => machine.started(container, 9n), /is not running/);
-  assert.deepEqual([container.state, container.exitCode, container.reason], ['exited', 128, 'StartError']);
-});
-
-const starts: { name: string; state: Container['state']; error: RegExp | null }[] = [
-  { name: 'a created container starts', state: 'created', error: null },
-  { name: 'a running container does not start again', state: 'running', error: /container is in CONTAINER_RUNNING state/ },
-  { name: 'an exited container does not start again', state: 'exited', error: /container is in CONTAINER_EXITED state/ },
-];
-for (const { name, state, error } of starts) {
-  test(name, () => {
-    const container = aContainer(state);
-    if (error) assert.throws(() => machine.beginStart(container.id), error);
-    else assert.equal(machine.beginStart(container.id), container);
+  test('a pod has an address of its own while its sandbox runs, and none on the node network', () => {
+    const [one, two, host] = [aSandbox({ name: 'one' }), aSandbox({ name: 'two' }), aSandbox({ name: 'host', network: 2 })];
+    assert.match(one.ip, /^10\./);
+    assert.notEqual(one.ip, two.ip);
+    assert.equal(host.ip, '');
+    assert.equal(machine.sandboxStopped(one), true);
+    assert.equal(machine.sandboxStopped(one), false);
+    assert.equal(one.ip, '');
   });
-}
 
-const removals: { name: string; state: Container['state']; error: RegExp | null }[] = [
-  { name: 'a created container can be removed', state: 'created', error: null },
-  { name: 'an exited container can be removed', state: 'exited', error: null },
-  { name: 'a running container is not removed', state: 'running', error: /container is still running, to stop first/ },
-  { name: 'a container in an unknown state is not removed', state: 'unknown', error: /container state is unknown/ },
-];
-for (const { name, state, error } of removals) {
-  test(name, () => {
-    const container = aContainer(state);
-    if (error) assert.throws(() => machine.beginRemove(container), error);
-    else machine.beginRemove(container);
+  test('a container of an absent image takes no name', () => {
+    const sandbox = aSandbox();
+    const config = ContainerConfig.fromPartial({ metadata: { name: 'app' }, image: { image: 'absent' } });
+    assert.throws(() => machine.reserveContainer(sandbox.id, config, () => undefined), /failed to resolve image "absent": not found/);
+    machine.reserveContainer(sandbox.id, config, () => 'sha256:1');
   });
-}
 
-test('a container that is starting is neither started nor removed by another', () => {
-  const container = aContainer();
-  machine.beginStart(container.id);
-  assert.throws(() => machine.beginStart(container.id), /already in starting state/);
-  assert.throws(() => machine.beginRemove(container), /in starting state, can't be removed/);
-});
+  test('a container whose sandbox died while it was starting has failed to start', () => {
+    const container = aContainer();
+    machine.beginStart(container.id);
+    machine.sandboxStopped(container.sandbox);
+    assert.throws(() => machine.started(container, 9n), /is not running/);
+    assert.deepEqual([container.state, container.exitCode, container.reason], ['exited', 128, 'StartError']);
+  });
 
-test('a container exits once', () => {
-  const container = aContainer('running');
-  assert.equal(machine.exited(container, 5n, 7, ''), true);
-  assert.equal(machine.exited(container, 6n, 8, ''), false);
-  assert.deepEqual([container.exitCode, container.finishedAtNs], [7, 5n]);
+  const starts: { name: string; state: Container['state']; error: RegExp | null }[] = [
+    { name: 'a created container starts', state: 'created', error: null },
+    { name: 'a running container does not start again', state: 'running', error: /container is in CONTAINER_RUNNING state/ },
+    { name: 'an exited container does not start again', state: 'exited', error: /container is in CONTAINER_EXITED state/ },
+  ];
+  for (const { name, state, error } of starts) {
+    test(name, () => {
+      const container = aContainer(state);
+      if (error) assert.throws(() => machine.beginStart(container.id), error);
+      else assert.equal(machine.beginStart(container.id), container);
+    });
+  }
+
+  const removals: { name: string; state: Container['state']; error: RegExp | null }[] = [
+    { name: 'a created container can be removed', state: 'created', error: null },
+    { name: 'an exited container can be removed', state: 'exited', error: null },
+    { name: 'a running container is not removed', state: 'running', error: /container is still running, to stop first/ },
+    { name: 'a container in an unknown state is not removed', state: 'unknown', error: /container state is unknown/ },
+  ];
+  for (const { name, state, error } of removals) {
+    test(name, () => {
+      const container = aContainer(state);
+      if (error) assert.throws(() => machine.beginRemove(container), error);
+      else machine.beginRemove(container);
+    });
+  }
+
+  test('a container that is starting is neither started nor removed by another', () => {
+    const container = aContainer();
+    machine.beginStart(container.id);
+    assert.throws(() => machine.beginStart(container.id), /already in starting state/);
+    assert.throws(() => machine.beginRemove(container), /in starting state, can't be removed/);
+  });
+
+  test('a container exits once', () => {
+    const container = aContainer('running');
+    assert.equal(machine.exited(container, 5n, 7, ''), true);
+    assert.equal(machine.exited(container, 6n, 8, ''), false);
+    assert.deepEqual([container.exitCode, container.finishedAtNs], [7, 5n]);
+  });
 });

@@ -1,135 +1,138 @@
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import { StartAdmission, type StartPermit, type StartRequest } from '../../../../src/main/pods/start-admission.ts';
 import { startPermitsWaiting } from '../../../../src/shared/metrics/definitions/pods.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../src/shared/metrics/index.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
-afterEach(() => bindMetrics(null));
+// A hook outside would run around the tests of every file: they share one process.
+describe('the admission of starts', () => {
+  afterEach(() => bindMetrics(null));
 
-function anAdmission(limit: number) {
-  const admission = new StartAdmission({ clock: new FakeClock(), cores: 1, bounds: { min: limit, max: limit } });
-  const granted: string[] = [];
-  const permits = new Map<string, StartPermit>();
-  const ask = (name: string, request: Partial<StartRequest> = {}, signal = never) => {
-    const whole: StartRequest = { kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: 0, ...request };
-    const take = (permit: StartPermit) => {
-      permits.set(name, permit);
-      return granted.push(name);
+  function anAdmission(limit: number) {
+    const admission = new StartAdmission({ clock: new FakeClock(), cores: 1, bounds: { min: limit, max: limit } });
+    const granted: string[] = [];
+    const permits = new Map<string, StartPermit>();
+    const ask = (name: string, request: Partial<StartRequest> = {}, signal = never) => {
+      const whole: StartRequest = { kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: 0, ...request };
+      const take = (permit: StartPermit) => {
+        permits.set(name, permit);
+        return granted.push(name);
+      };
+      admission.acquire(whole, signal).then(take, () => granted.push(`${name} gave up`));
     };
-    admission.acquire(whole, signal).then(take, () => granted.push(`${name} gave up`));
-  };
-  const end = async (name: string, succeeded = true) => {
-    permits.get(name)!.release(succeeded);
-    await settle();
-  };
-  return { admission, granted, ask, end };
-}
-
-test('no more starts are let in than the limit, and each end lets the next one in', async () => {
-  const { granted, ask, end } = anAdmission(2);
-  for (const name of ['a', 'b', 'c']) ask(name);
-  await settle();
-  assert.deepEqual(granted, ['a', 'b']);
-  await end('a');
-  assert.deepEqual(granted, ['a', 'b', 'c']);
-});
-
-test('a burst begins with as many as there are cores; each start that ends lets in one more, up to the limit', async () => {
-  const admission = new StartAdmission({ clock: new FakeClock(), cores: 2, bounds: { min: 2, max: 64 } });
-  const permits: StartPermit[] = [];
-  const request = { kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: 0 } as const;
-  for (let n = 0; n < 40; n += 1) void admission.acquire(request, never).then((permit) => permits.push(permit));
-  const inFlight: number[] = [];
-  for (let n = 0; n < 9; n += 1) {
-    await settle();
-    inFlight.push(admission.inFlight);
-    permits.shift()!.release(true);
+    const end = async (name: string, succeeded = true) => {
+      permits.get(name)!.release(succeeded);
+      await settle();
+    };
+    return { admission, granted, ask, end };
   }
-  assert.deepEqual(inFlight, [2, 3, 4, 5, 6, 7, 8, 8, 8]);
-});
 
-test('the more important pod goes first, then the older one', async () => {
-  const { granted, ask, end } = anAdmission(1);
-  ask('running');
-  ask('young', { podSeenAtMs: 2 });
-  ask('old', { podSeenAtMs: 1 });
-  ask('critical', { podSeenAtMs: 3, priority: 2_000_000_000 });
-  await settle();
-  for (const name of ['running', 'critical', 'old']) await end(name);
-  assert.deepEqual(granted, ['running', 'critical', 'old', 'young']);
-});
-
-test('the container of a pod that has its sandbox goes before the sandboxes of pods that came at the same time', async () => {
-  const { granted, ask, end } = anAdmission(1);
-  ask('first sandbox', { podSeenAtMs: 1 });
-  ask('second sandbox', { podSeenAtMs: 1 });
-  await settle();
-  ask('first container', { kind: 'container', podSeenAtMs: 1 });
-  await end('first sandbox');
-  assert.deepEqual(granted, ['first sandbox', 'first container']);
-});
-
-test('a restart does not wait behind a burst', async () => {
-  const { granted, ask, end } = anAdmission(1);
-  for (const name of ['a', 'b', 'c']) ask(name);
-  for (const name of ['r1', 'r2', 'r3']) ask(name, { kind: 'container', restart: true });
-  await settle();
-  assert.deepEqual(granted, ['a', 'r1', 'r2']);
-  await end('r1');
-  assert.deepEqual(granted, ['a', 'r1', 'r2', 'r3']);
-});
-
-test('a permit that is given back twice counts once', async () => {
-  const { admission, granted, ask, end } = anAdmission(1);
-  for (const name of ['a', 'b', 'c']) ask(name);
-  await settle();
-  await end('a');
-  await end('a');
-  assert.deepEqual(granted, ['a', 'b']);
-  assert.equal(admission.inFlight, 1);
-});
-
-test('a sync that is stopped gives up its place in the queue', async () => {
-  const { admission, granted, ask, end } = anAdmission(1);
-  const stop = new AbortController();
-  ask('a');
-  ask('b', {}, stop.signal);
-  ask('c');
-  await settle();
-  stop.abort(new Error('stopped'));
-  await end('a');
-  assert.deepEqual(granted, ['a', 'b gave up', 'c']);
-  assert.equal(admission.waiting, 0);
-});
-
-test('a burst finds the parallelism at which the runtime is fastest', async () => {
-  const clock = new FakeClock();
-  const admission = new StartAdmission({ clock, cores: 1, bounds: { min: 2, max: 64 } });
-  const starts = Array.from({ length: 600 }, async (_, pod) => {
-    const permit = await admission.acquire({ kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: pod }, never);
-    const inFlight = admission.inFlight;
-    // 100 ms alone; up to 8 at a time cost half as much more each, beyond that each costs more than it brings.
-    await clock.sleep(100 * (1 + 0.55 * (Math.min(inFlight, 8) - 1)) + Math.max(0, inFlight - 8) * 80);
-    permit.release(true);
+  test('no more starts are let in than the limit, and each end lets the next one in', async () => {
+    const { granted, ask, end } = anAdmission(2);
+    for (const name of ['a', 'b', 'c']) ask(name);
+    await settle();
+    assert.deepEqual(granted, ['a', 'b']);
+    await end('a');
+    assert.deepEqual(granted, ['a', 'b', 'c']);
   });
-  const state = { done: false };
-  const all = Promise.all(starts).then(() => (state.done = true));
-  while (!state.done) await clock.advance(1000);
-  await all;
-  assert.ok(admission.limit >= 4 && admission.limit <= 16, `stayed at ${admission.limit}`);
-  assert.ok(clock.monotonic() < 46_000, `took ${clock.monotonic()} ms; at the best parallelism it is 38,000`);
-});
 
-test('who gave up is not counted among those that wait', async () => {
-  const segment = createMetricsSegment();
-  bindMetrics(segment);
-  const { ask } = anAdmission(1);
-  const stop = new AbortController();
-  ask('running');
-  ask('waiting', {}, stop.signal);
-  stop.abort();
-  await settle();
-  assert.match(renderMetrics([segment], [startPermitsWaiting]), /^kubelet_start_permits_waiting 0$/m);
+  test('a burst begins with as many as there are cores; each start that ends lets in one more, up to the limit', async () => {
+    const admission = new StartAdmission({ clock: new FakeClock(), cores: 2, bounds: { min: 2, max: 64 } });
+    const permits: StartPermit[] = [];
+    const request = { kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: 0 } as const;
+    for (let n = 0; n < 40; n += 1) void admission.acquire(request, never).then((permit) => permits.push(permit));
+    const inFlight: number[] = [];
+    for (let n = 0; n < 9; n += 1) {
+      await settle();
+      inFlight.push(admission.inFlight);
+      permits.shift()!.release(true);
+    }
+    assert.deepEqual(inFlight, [2, 3, 4, 5, 6, 7, 8, 8, 8]);
+  });
+
+  test('the more important pod goes first, then the older one', async () => {
+    const { granted, ask, end } = anAdmission(1);
+    ask('running');
+    ask('young', { podSeenAtMs: 2 });
+    ask('old', { podSeenAtMs: 1 });
+    ask('critical', { podSeenAtMs: 3, priority: 2_000_000_000 });
+    await settle();
+    for (const name of ['running', 'critical', 'old']) await end(name);
+    assert.deepEqual(granted, ['running', 'critical', 'old', 'young']);
+  });
+
+  test('the container of a pod that has its sandbox goes before the sandboxes of pods that came at the same time', async () => {
+    const { granted, ask, end } = anAdmission(1);
+    ask('first sandbox', { podSeenAtMs: 1 });
+    ask('second sandbox', { podSeenAtMs: 1 });
+    await settle();
+    ask('first container', { kind: 'container', podSeenAtMs: 1 });
+    await end('first sandbox');
+    assert.deepEqual(granted, ['first sandbox', 'first container']);
+  });
+
+  test('a restart does not wait behind a burst', async () => {
+    const { granted, ask, end } = anAdmission(1);
+    for (const name of ['a', 'b', 'c']) ask(name);
+    for (const name of ['r1', 'r2', 'r3']) ask(name, { kind: 'container', restart: true });
+    await settle();
+    assert.deepEqual(granted, ['a', 'r1', 'r2']);
+    await end('r1');
+    assert.deepEqual(granted, ['a', 'r1', 'r2', 'r3']);
+  });
+
+  test('a permit that is given back twice counts once', async () => {
+    const { admission, granted, ask, end } = anAdmission(1);
+    for (const name of ['a', 'b', 'c']) ask(name);
+    await settle();
+    await end('a');
+    await end('a');
+    assert.deepEqual(granted, ['a', 'b']);
+    assert.equal(admission.inFlight, 1);
+  });
+
+  test('a sync that is stopped gives up its place in the queue', async () => {
+    const { admission, granted, ask, end } = anAdmission(1);
+    const stop = new AbortController();
+    ask('a');
+    ask('b', {}, stop.signal);
+    ask('c');
+    await settle();
+    stop.abort(new Error('stopped'));
+    await end('a');
+    assert.deepEqual(granted, ['a', 'b gave up', 'c']);
+    assert.equal(admission.waiting, 0);
+  });
+
+  test('a burst finds the parallelism at which the runtime is fastest', async () => {
+    const clock = new FakeClock();
+    const admission = new StartAdmission({ clock, cores: 1, bounds: { min: 2, max: 64 } });
+    const starts = Array.from({ length: 600 }, async (_, pod) => {
+      const permit = await admission.acquire({ kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: pod }, never);
+      const inFlight = admission.inFlight;
+      // 100 ms alone; up to 8 at a time cost half as much more each, beyond that each costs more than it brings.
+      await clock.sleep(100 * (1 + 0.55 * (Math.min(inFlight, 8) - 1)) + Math.max(0, inFlight - 8) * 80);
+      permit.release(true);
+    });
+    const state = { done: false };
+    const all = Promise.all(starts).then(() => (state.done = true));
+    while (!state.done) await clock.advance(1000);
+    await all;
+    assert.ok(admission.limit >= 4 && admission.limit <= 16, `stayed at ${admission.limit}`);
+    assert.ok(clock.monotonic() < 46_000, `took ${clock.monotonic()} ms; at the best parallelism it is 38,000`);
+  });
+
+  test('who gave up is not counted among those that wait', async () => {
+    const segment = createMetricsSegment();
+    bindMetrics(segment);
+    const { ask } = anAdmission(1);
+    const stop = new AbortController();
+    ask('running');
+    ask('waiting', {}, stop.signal);
+    stop.abort();
+    await settle();
+    assert.match(renderMetrics([segment], [startPermitsWaiting]), /^kubelet_start_permits_waiting 0$/m);
+  });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import {
   bindMetrics,
   counter,
@@ -13,167 +13,170 @@ import {
 import { definitions } from '../../../../src/shared/metrics/definitions/index.ts';
 import { formatNumber } from '../../../../src/shared/metrics/render.ts';
 
-afterEach(() => bindMetrics(null));
+// A hook outside would run around the tests of every file: they share one process.
+describe('metrics', () => {
+  afterEach(() => bindMetrics(null));
 
-const lines = (text: string) => text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const lines = (text: string) => text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
-test('a metric counts nothing before its thread is bound', () => {
-  const pods = counter('pods_total', 'Pods.');
-  pods.inc();
-  const segment = createMetricsSegment();
-  bindMetrics(segment);
-  pods.inc();
-  pods.inc({}, 2.5);
-  assert.equal(renderMetrics([segment], [pods]), '# HELP pods_total [ALPHA] Pods.\n# TYPE pods_total counter\npods_total 3.5\n');
-});
-
-test('a metric without labels is shown from the start, one with labels once it has a series', () => {
-  const plain = gauge('plain', 'Plain.', [], 'none');
-  const latency = histogram('latency_seconds', 'Latency.', [], [1], 'BETA');
-  const labelled = counter('labelled_total', 'Labelled.', ['a']);
-  assert.deepEqual(renderMetrics([createMetricsSegment()], [plain, labelled, latency]).split('\n'), [
-    '# HELP latency_seconds [BETA] Latency.',
-    '# TYPE latency_seconds histogram',
-    'latency_seconds_bucket{le="1"} 0',
-    'latency_seconds_bucket{le="+Inf"} 0',
-    'latency_seconds_sum 0',
-    'latency_seconds_count 0',
-    '# HELP plain Plain.',
-    '# TYPE plain gauge',
-    'plain 0',
-    '',
-  ]);
-});
-
-test('counters and histograms are sums over the threads, in the order of names and labels', () => {
-  const operations = counter('operations_total', 'Operations.', ['type', 'code']);
-  const seconds = histogram('seconds', 'Seconds.', ['type'], [0.5, 1]);
-  const segments = [createMetricsSegment(), createMetricsSegment()];
-  for (const segment of segments) {
-    bindMetrics(segment);
-    operations.inc({ type: 'start', code: 'b' });
-    operations.inc({ type: 'list', code: 'b' });
-    operations.inc({ type: 'start', code: 'a' });
-    for (const value of [0.5, 0.7, 2]) seconds.observe(value, { type: 'start' });
-  }
-  assert.deepEqual(lines(renderMetrics(segments, [seconds, operations])), [
-    'operations_total{code="a",type="start"} 2',
-    'operations_total{code="b",type="list"} 2',
-    'operations_total{code="b",type="start"} 2',
-    'seconds_bucket{type="start",le="0.5"} 2',
-    'seconds_bucket{type="start",le="1"} 4',
-    'seconds_bucket{type="start",le="+Inf"} 6',
-    'seconds_sum{type="start"} 6.4',
-    'seconds_count{type="start"} 6',
-  ]);
-});
-
-test('a gauge is the sum of the threads, or the largest where it says so', () => {
-  const inFlight = gauge('in_flight', 'In flight.');
-  const lastSeen = gauge('last_seen', 'Last seen.', [], 'ALPHA', 'max');
-  const segments = [3, 5].map((value) => {
+  test('a metric counts nothing before its thread is bound', () => {
+    const pods = counter('pods_total', 'Pods.');
+    pods.inc();
     const segment = createMetricsSegment();
     bindMetrics(segment);
-    inFlight.set(value);
-    inFlight.add(1);
-    lastSeen.set(value);
-    return segment;
+    pods.inc();
+    pods.inc({}, 2.5);
+    assert.equal(renderMetrics([segment], [pods]), '# HELP pods_total [ALPHA] Pods.\n# TYPE pods_total counter\npods_total 3.5\n');
   });
-  assert.deepEqual(lines(renderMetrics(segments, [inFlight, lastSeen])), ['in_flight 10', 'last_seen 5']);
-});
 
-test("a thread's successor counts on; its gauges begin anew", () => {
-  const syncs = counter('syncs_total', 'Syncs.', ['result']);
-  const seconds = histogram('seconds', 'Seconds.', [], [1]);
-  const running = gauge('running', 'Running.', ['kind']);
-  const segment = createMetricsSegment();
-  bindMetrics(segment);
-  syncs.inc({ result: 'ok' });
-  seconds.observe(2);
-  running.set(7, { kind: 'a' });
-  running.set(8, { kind: 'b' });
-  bindMetrics(segment);
-  syncs.inc({ result: 'ok' });
-  running.add(1, { kind: 'a' });
-  assert.deepEqual(lines(renderMetrics([segment], [syncs, running, seconds])), [
-    'running{kind="a"} 1',
-    'seconds_bucket{le="1"} 0',
-    'seconds_bucket{le="+Inf"} 1',
-    'seconds_sum 2',
-    'seconds_count 1',
-    'syncs_total{result="ok"} 2',
-  ]);
-});
+  test('a metric without labels is shown from the start, one with labels once it has a series', () => {
+    const plain = gauge('plain', 'Plain.', [], 'none');
+    const latency = histogram('latency_seconds', 'Latency.', [], [1], 'BETA');
+    const labelled = counter('labelled_total', 'Labelled.', ['a']);
+    assert.deepEqual(renderMetrics([createMetricsSegment()], [plain, labelled, latency]).split('\n'), [
+      '# HELP latency_seconds [BETA] Latency.',
+      '# TYPE latency_seconds histogram',
+      'latency_seconds_bucket{le="1"} 0',
+      'latency_seconds_bucket{le="+Inf"} 0',
+      'latency_seconds_sum 0',
+      'latency_seconds_count 0',
+      '# HELP plain Plain.',
+      '# TYPE plain gauge',
+      'plain 0',
+      '',
+    ]);
+  });
 
-test('a removed gauge is not shown until it is set again', () => {
-  const volume = gauge('volume_bytes', 'Volume.', ['name']);
-  const segment = createMetricsSegment();
-  bindMetrics(segment);
-  volume.set(1, { name: 'a' });
-  volume.remove({ name: 'a' });
-  assert.equal(renderMetrics([segment], [volume]), '');
-  volume.set(2, { name: 'a' });
-  assert.deepEqual(lines(renderMetrics([segment], [volume])), ['volume_bytes{name="a"} 2']);
-});
+  test('counters and histograms are sums over the threads, in the order of names and labels', () => {
+    const operations = counter('operations_total', 'Operations.', ['type', 'code']);
+    const seconds = histogram('seconds', 'Seconds.', ['type'], [0.5, 1]);
+    const segments = [createMetricsSegment(), createMetricsSegment()];
+    for (const segment of segments) {
+      bindMetrics(segment);
+      operations.inc({ type: 'start', code: 'b' });
+      operations.inc({ type: 'list', code: 'b' });
+      operations.inc({ type: 'start', code: 'a' });
+      for (const value of [0.5, 0.7, 2]) seconds.observe(value, { type: 'start' });
+    }
+    assert.deepEqual(lines(renderMetrics(segments, [seconds, operations])), [
+      'operations_total{code="a",type="start"} 2',
+      'operations_total{code="b",type="list"} 2',
+      'operations_total{code="b",type="start"} 2',
+      'seconds_bucket{type="start",le="0.5"} 2',
+      'seconds_bucket{type="start",le="1"} 4',
+      'seconds_bucket{type="start",le="+Inf"} 6',
+      'seconds_sum{type="start"} 6.4',
+      'seconds_count{type="start"} 6',
+    ]);
+  });
 
-test('hostile label values are escaped, cut, and never break a line', () => {
-  const named = counter('named_total', 'Back\\slash\nand line.', ['name']);
-  const segment = createMetricsSegment();
-  bindMetrics(segment);
-  named.inc({ name: 'quote " back \\ line \n \\n end' });
-  named.inc({ name: 'x'.repeat(5000) });
-  const [first, second, third] = renderMetrics([segment], [named])
-    .split('\n')
-    .filter((line) => !line.startsWith('# T'));
-  assert.equal(first, '# HELP named_total [ALPHA] Back\\\\slash\\nand line.');
-  assert.equal(second, 'named_total{name="quote \\" back \\\\ line \\n \\\\n end"} 1');
-  assert.equal(third, `named_total{name="${'x'.repeat(256)}"} 1`);
-});
+  test('a gauge is the sum of the threads, or the largest where it says so', () => {
+    const inFlight = gauge('in_flight', 'In flight.');
+    const lastSeen = gauge('last_seen', 'Last seen.', [], 'ALPHA', 'max');
+    const segments = [3, 5].map((value) => {
+      const segment = createMetricsSegment();
+      bindMetrics(segment);
+      inFlight.set(value);
+      inFlight.add(1);
+      lastSeen.set(value);
+      return segment;
+    });
+    assert.deepEqual(lines(renderMetrics(segments, [inFlight, lastSeen])), ['in_flight 10', 'last_seen 5']);
+  });
 
-test('series beyond the room of a segment are dropped and counted', () => {
-  const many = counter('many_total', 'Many.', ['name']);
-  const segment = createMetricsSegment();
-  bindMetrics(segment);
-  for (let i = 0; i < 1000; i += 1) many.inc({ name: `${i}`.padEnd(256, 'x') });
-  assert.ok(droppedSeries([segment]) > 300);
-  const dropped = droppedSeries([segment]);
-  assert.equal(lines(renderMetrics([segment], [many])).length, 1000 - dropped);
-});
+  test("a thread's successor counts on; its gauges begin anew", () => {
+    const syncs = counter('syncs_total', 'Syncs.', ['result']);
+    const seconds = histogram('seconds', 'Seconds.', [], [1]);
+    const running = gauge('running', 'Running.', ['kind']);
+    const segment = createMetricsSegment();
+    bindMetrics(segment);
+    syncs.inc({ result: 'ok' });
+    seconds.observe(2);
+    running.set(7, { kind: 'a' });
+    running.set(8, { kind: 'b' });
+    bindMetrics(segment);
+    syncs.inc({ result: 'ok' });
+    running.add(1, { kind: 'a' });
+    assert.deepEqual(lines(renderMetrics([segment], [syncs, running, seconds])), [
+      'running{kind="a"} 1',
+      'seconds_bucket{le="1"} 0',
+      'seconds_bucket{le="+Inf"} 1',
+      'seconds_sum 2',
+      'seconds_count 1',
+      'syncs_total{result="ok"} 2',
+    ]);
+  });
 
-test('a series whose shape changed is left alone', () => {
-  const segment = createMetricsSegment();
-  bindMetrics(segment);
-  histogram('changed', 'Old.', [], [1, 2]).observe(1);
-  const now = histogram('changed', 'New.', [], [1]);
-  now.observe(1);
-  assert.match(renderMetrics([segment], [now]), /changed_count 0/);
-});
+  test('a removed gauge is not shown until it is set again', () => {
+    const volume = gauge('volume_bytes', 'Volume.', ['name']);
+    const segment = createMetricsSegment();
+    bindMetrics(segment);
+    volume.set(1, { name: 'a' });
+    volume.remove({ name: 'a' });
+    assert.equal(renderMetrics([segment], [volume]), '');
+    volume.set(2, { name: 'a' });
+    assert.deepEqual(lines(renderMetrics([segment], [volume])), ['volume_bytes{name="a"} 2']);
+  });
 
-test('a total that is kept elsewhere is shown as a counter', () => {
-  const cpu = total('cpu_seconds_total', 'CPU.', [], 'none');
-  const segment = createMetricsSegment();
-  bindMetrics(segment);
-  cpu.set(4);
-  cpu.set(12);
-  assert.match(renderMetrics([segment], [cpu]), /# TYPE cpu_seconds_total counter\ncpu_seconds_total 12\n/);
-});
+  test('hostile label values are escaped, cut, and never break a line', () => {
+    const named = counter('named_total', 'Back\\slash\nand line.', ['name']);
+    const segment = createMetricsSegment();
+    bindMetrics(segment);
+    named.inc({ name: 'quote " back \\ line \n \\n end' });
+    named.inc({ name: 'x'.repeat(5000) });
+    const [first, second, third] = renderMetrics([segment], [named])
+      .split('\n')
+      .filter((line) => !line.startsWith('# T'));
+    assert.equal(first, '# HELP named_total [ALPHA] Back\\\\slash\\nand line.');
+    assert.equal(second, 'named_total{name="quote \\" back \\\\ line \\n \\\\n end"} 1');
+    assert.equal(third, `named_total{name="${'x'.repeat(256)}"} 1`);
+  });
 
-const numbers: [number, string][] = [
-  [0, '0'],
-  [0.005, '0.005'],
-  [0.0001, '0.0001'],
-  [0.00001, '1e-05'],
-  [123456, '123456'],
-  [1e6, '1e+06'],
-  [1763724682.25, '1.76372468225e+09'],
-  [-2.5, '-2.5'],
-  [Infinity, '+Inf'],
-  [-Infinity, '-Inf'],
-  [NaN, 'NaN'],
-];
-for (const [value, want] of numbers) test(`${value} is written ${want}`, () => assert.equal(formatNumber(value), want));
+  test('series beyond the room of a segment are dropped and counted', () => {
+    const many = counter('many_total', 'Many.', ['name']);
+    const segment = createMetricsSegment();
+    bindMetrics(segment);
+    for (let i = 0; i < 1000; i += 1) many.inc({ name: `${i}`.padEnd(256, 'x') });
+    assert.ok(droppedSeries([segment]) > 300);
+    const dropped = droppedSeries([segment]);
+    assert.equal(lines(renderMetrics([segment], [many])).length, 1000 - dropped);
+  });
 
-test('every metric of the kubelet has a name of its own', () => {
-  const names = definitions.map(({ name }) => name);
-  assert.deepEqual(names, [...new Set(names)]);
+  test('a series whose shape changed is left alone', () => {
+    const segment = createMetricsSegment();
+    bindMetrics(segment);
+    histogram('changed', 'Old.', [], [1, 2]).observe(1);
+    const now = histogram('changed', 'New.', [], [1]);
+    now.observe(1);
+    assert.match(renderMetrics([segment], [now]), /changed_count 0/);
+  });
+
+  test('a total that is kept elsewhere is shown as a counter', () => {
+    const cpu = total('cpu_seconds_total', 'CPU.', [], 'none');
+    const segment = createMetricsSegment();
+    bindMetrics(segment);
+    cpu.set(4);
+    cpu.set(12);
+    assert.match(renderMetrics([segment], [cpu]), /# TYPE cpu_seconds_total counter\ncpu_seconds_total 12\n/);
+  });
+
+  const numbers: [number, string][] = [
+    [0, '0'],
+    [0.005, '0.005'],
+    [0.0001, '0.0001'],
+    [0.00001, '1e-05'],
+    [123456, '123456'],
+    [1e6, '1e+06'],
+    [1763724682.25, '1.76372468225e+09'],
+    [-2.5, '-2.5'],
+    [Infinity, '+Inf'],
+    [-Infinity, '-Inf'],
+    [NaN, 'NaN'],
+  ];
+  for (const [value, want] of numbers) test(`${value} is written ${want}`, () => assert.equal(formatNumber(value), want));
+
+  test('every metric of the kubelet has a name of its own', () => {
+    const names = definitions.map(({ name }) => name);
+    assert.deepEqual(names, [...new Set(names)]);
+  });
 });
