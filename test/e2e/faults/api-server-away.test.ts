@@ -1,0 +1,217 @@
+/** The API server is stopped while pods run, crash, end and are deleted: the node goes on by itself, and catches up when it returns. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import { isWatch } from '../../support/api-server-faults.ts';
+import { privateCluster, sharedCluster } from '../../support/control-plane.ts';
+import { loopDelay, loopDelayEnv, resetLoopDelay, startFaultyNode } from '../../support/faulty-node.ts';
+import { containersOf, runningOf, untilOnlyThese } from '../../support/node-remains.ts';
+import { isRunning, PodWatch } from '../../support/pod-watch.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../../support/test-node.ts';
+
+const awayMs = 60_000;
+const restarts = (pod: Pod | undefined) => pod?.status?.containerStatuses?.[0]?.restartCount ?? 0;
+/** Ends when it is told by a file, so that the test says when. */
+const untilTold = (code: number) => `while [ ! -e /told/now ]; do sleep 0.2; done; rm /told/now; exit ${code}`;
+
+test('the API server is stopped for a minute: nothing that was well is touched, all that happened is told when it returns', async (t) => {
+  const nodeName = 'away-node';
+  const cluster = await privateCluster(t);
+  const { controlPlane } = cluster;
+  const namespace = 'default';
+  const member = await cluster.member(t, nodeName);
+  const node = await TestNode.start(t, { ...member, env: loopDelayEnv(nodeName) });
+  const pods = await PodWatch.start(t, cluster, namespace);
+  const createPod = (name: string, spec: Partial<Pod['spec']> = {}) => pods.create(aManifest(name, { nodeName, ...spec }, { namespace }));
+  const told = (name: string) => ({
+    volumes: [{ name: 'told', hostPath: { path: `${node.folder}/told-${name}`, type: 'DirectoryOrCreate' } }],
+  });
+  const tell = (name: string) => execute(node, name);
+  const toldContainer = (code: number) => aBusybox({ sh: untilTold(code), volumeMounts: [{ name: 'told', mountPath: '/told' }] });
+  await node.startKubelet();
+  node.apply(aManifest('static'));
+  const staticName = `static-${nodeName}`;
+
+  const well = ['well-0', 'well-1', 'well-2', 'well-3', 'well-4', 'well-5'];
+  for (const name of well) await createPod(name);
+  await createPod('crashes', { ...told('crashes'), containers: [toldContainer(1)] });
+  await createPod('ends', { ...told('ends'), containers: [toldContainer(0)], restartPolicy: 'Never' });
+  // It takes its 20 s to end, through the time in which nobody can be told.
+  await createPod('deleted', {
+    terminationGracePeriodSeconds: 8,
+    containers: [aBusybox({ sh: 'trap "" TERM; while :; do sleep 1; done' })],
+  });
+  await pods.untilAll('all run', (all) => all.length === well.length + 4 && all.every(isRunning));
+  const idsBefore = new Map<string, readonly string[]>();
+  for (const { metadata } of pods.all()) idsBefore.set(metadata.name, await runningOf(node, uidOnNode(metadata)));
+  resetLoopDelay(nodeName);
+
+  await pods.delete('deleted');
+  await waitUntil('the kubelet ends it', () => /deleted.*(terminat|kill)/i.test(node.log()), 20_000);
+  const stoppedAt = performance.now();
+  await controlPlane.stopApiServer(0);
+  tell('crashes');
+  tell('ends');
+  node.apply(aManifest('static-later'));
+  const crashesUID = uidOnNode(pods.get('crashes')!.metadata);
+  await waitUntil(
+    'what crashed runs again',
+    async () => {
+      const now = await runningOf(node, crashesUID);
+      return now.length === 1 && now[0] !== idsBefore.get('crashes')?.[0];
+    },
+    40_000,
+  );
+  await waitUntil(
+    'the static pod that came meanwhile runs',
+    async () => {
+      const all = await containersOf(node);
+      return all.some(({ labels }) => labels['io.kubernetes.pod.name'] === `static-later-${nodeName}`);
+    },
+    40_000,
+  );
+  await waitUntil(
+    'the deleted pod has ended',
+    async () => (await runningOf(node, uidOnNode(pods.get('deleted')!.metadata))).length === 0,
+    40_000,
+  );
+  assert.equal((await node.healthz()).status, 200);
+  // The minute is what is tested.
+  await sleep(Math.max(0, awayMs - (performance.now() - stoppedAt)));
+  const returnedAt = performance.now();
+  await controlPlane.startApiServer();
+
+  await pods.untilGone('deleted');
+  await pods.until('ends', 'has succeeded', ({ status }) => status?.phase === 'Succeeded');
+  await pods.until('crashes', 'was restarted', (pod) => restarts(pod) === 1 && isRunning(pod));
+  await pods.until(`static-later-${nodeName}`, 'is shown', isRunning);
+  t.diagnostic(`statuses caught up ${Math.round(performance.now() - returnedAt)} ms after the API server was started again`);
+  await waitUntil(
+    'the node is Ready',
+    async () => {
+      const path = `/api/v1/nodes/${nodeName}`;
+      const found = await cluster.api.find<{ status?: { conditions?: { type: string; status: string }[] } }>(path);
+      return found?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+    },
+    60_000,
+  );
+  for (const name of [...well, staticName]) {
+    const pod = await pods.until(name, 'runs', isRunning);
+    assert.equal(restarts(pod), 0);
+    assert.deepEqual(await runningOf(node, uidOnNode(pod.metadata)), idsBefore.get(name), `${name} was restarted`);
+  }
+  assert.deepEqual(
+    pods
+      .seen('ends')
+      .map(({ status }) => status?.phase)
+      .filter((phase, i, all) => phase !== all[i - 1]),
+    ['Pending', 'Running', 'Succeeded'],
+  );
+  t.diagnostic(loopDelay(nodeName));
+});
+
+function uidOnNode(metadata: Pod['metadata']): string {
+  return metadata.annotations?.['kubernetes.io/config.mirror'] ?? metadata.uid;
+}
+
+function execute(node: TestNode, name: string): void {
+  writeFileSync(join(node.folder, `told-${name}`, 'now'), '');
+}
+
+test('a node is cut off while its pods are deleted, made and made anew: it does all of it when it is back', async (t) => {
+  const cluster = await sharedCluster();
+  t.after(() => cluster.close());
+  const faulty = await startFaultyNode(t, cluster, 'cut-off');
+  const { node, pods, way } = faulty;
+  for (const name of ['stays', 'goes', 'anew', 'forced']) await faulty.create(name);
+  await pods.untilAll('all run', (all) => all.length === 4 && all.every(isRunning));
+  const stays = uidOnNode(pods.get('stays')!.metadata);
+  const staysID = await runningOf(node, stays);
+
+  const heal = way.fault({ matches: () => true, reset: true });
+  way.cut(() => true);
+  await pods.delete('goes');
+  await pods.delete('anew', { gracePeriodSeconds: 0 });
+  await pods.delete('forced', { gracePeriodSeconds: 0 });
+  await pods.untilGone('anew');
+  const anew = await faulty.create('anew');
+  const later = await faulty.create('later');
+  const from = way.requests.length;
+  await waitUntil('the kubelet has tried in vain for a while', () => way.requests.length > from + 10, 60_000);
+  assert.equal((await runningOf(node)).length, 4);
+  heal();
+  await pods.untilGone('goes');
+  await pods.untilAll('the new ones run', (all) => all.length === 3 && all.every(isRunning));
+  await untilOnlyThese(node, [stays, anew.metadata.uid, later.metadata.uid]);
+  assert.deepEqual(await runningOf(node, stays), staysID);
+  for (const name of ['stays', 'anew', 'later']) await pods.delete(name);
+  await pods.untilAll('all are gone', (all) => all.length === 0);
+  await untilOnlyThese(node, []);
+});
+
+test('connections over which nothing comes any more, neither answers nor events, are given up', async (t) => {
+  const cluster = await sharedCluster();
+  t.after(() => cluster.close());
+  const faulty = await startFaultyNode(t, cluster, 'gone-silent', {
+    config: { nodeLeaseDurationSeconds: 8, nodeStatusUpdateFrequency: '4s' },
+  });
+  const { pods, way } = faulty;
+  await faulty.create('before');
+  await pods.until('before', 'runs', isRunning);
+  // As behind a router that forgot the connections: they stay open, and a new one works.
+  way.silence(isWatch);
+  const heal = way.fault({ matches: (method, path) => !isWatch(method, path), hang: true });
+  await pods.delete('before');
+  const startedAt = performance.now();
+  const from = way.requests.length;
+  await waitUntil('heartbeats fail', () => way.requests.slice(from).filter(({ path }) => path.includes('/leases/')).length >= 2, 60_000);
+  heal();
+  await pods.untilGone('before');
+  t.diagnostic(`heard of it after ${Math.round(performance.now() - startedAt)} ms`);
+});
+
+test('a kubelet that is killed and started again while there is no API server leaves its pods alone, and starts static ones', async (t) => {
+  const cluster = await sharedCluster();
+  t.after(() => cluster.close());
+  const faulty = await startFaultyNode(t, cluster, 'alone');
+  const { node, pods, way } = faulty;
+  const staticName = `static-${faulty.nodeName}`;
+  node.apply(aManifest('static', {}, { namespace: faulty.namespace }));
+  for (const name of ['stays', 'goes']) await faulty.create(name);
+  await pods.untilAll('all run', (all) => all.length === 3 && all.every(isRunning));
+  const ids = (await runningOf(node)).toSorted();
+
+  const heal = way.fault({ matches: () => true, reset: true });
+  way.cut(() => true);
+  await node.stopKubelet('SIGKILL');
+  await pods.delete('goes');
+  await node.startKubelet();
+  node.apply(aManifest('static-later', {}, { namespace: faulty.namespace }));
+  await waitUntil('the static pod that came meanwhile runs', async () => (await runningOf(node)).length === ids.length + 1, 60_000);
+  // It has looked at everything that it knows of, and no source says that a pod of the API server is gone.
+  const from = way.requests.length;
+  await waitUntil('it has tried in vain for a while', () => way.requests.length > from + 10, 60_000);
+  const now = new Set(await runningOf(node));
+  assert.deepEqual(
+    ids.filter((id) => !now.has(id)),
+    [],
+  );
+  heal();
+  await pods.untilGone('goes', 120_000);
+  await pods.until(`static-later-${faulty.nodeName}`, 'is shown', isRunning);
+  for (const name of ['stays', staticName]) {
+    const pod = await pods.until(name, 'runs', isRunning);
+    assert.equal(restarts(pod), 0);
+    const [id = ''] = await runningOf(node, uidOnNode(pod.metadata));
+    assert.ok(ids.includes(id), `${name} was restarted`);
+  }
+  node.delete('static');
+  node.delete('static-later');
+  await pods.delete('stays');
+  await pods.untilAll('all are gone', (all) => all.length === 0);
+  await untilOnlyThese(node, []);
+});
