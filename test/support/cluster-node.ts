@@ -8,7 +8,7 @@
  *   const pod = await node.until('web', 'has ended', ({ status }) => status?.phase === 'Succeeded');   // woken by a watch
  */
 import type { Pod, PodSpec, PodStatus } from '../../src/shared/kubernetes/api.ts';
-import type { AuditEvent } from '../../scripts/host/control-plane-access.ts';
+import type { AuditEvent, ControlPlaneAccess } from '../../scripts/host/control-plane-access.ts';
 import { sharedCluster, type TestCluster } from './control-plane.ts';
 import { waitUntil } from './simulated-runtime.ts';
 import { aManifest, TestNode, type TestNodeOptions } from './test-node.ts';
@@ -44,13 +44,16 @@ export class ClusterNode {
     this.#cleanups = cleanups;
   }
 
-  /** Ready for pods. `config` and `flags` are beside those that a member needs. */
-  static async start(nodeName: string, options: TestNodeOptions = {}): Promise<ClusterNode> {
+  /** Ready for pods. `config` and `flags` are beside those that a member needs; `of` is another cluster than the run's, and the test's to close. */
+  static async start<C extends ControlPlaneAccess>(
+    nodeName: string,
+    { of, ...options }: TestNodeOptions & { readonly of?: TestCluster<C> } = {},
+  ): Promise<ClusterNode> {
     const cleanups: (() => Promise<unknown> | void)[] = [];
     const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
     try {
-      const cluster = await sharedCluster();
-      later.after(() => cluster.close());
+      const cluster = of ?? (await sharedCluster());
+      if (of === undefined) later.after(() => cluster.close());
       const member = await cluster.member(later, nodeName);
       const namespace = await cluster.namespace(later);
       const node = await TestNode.start(later, {

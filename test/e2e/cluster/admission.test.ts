@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster-node.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aBusybox } from '../../support/test-node.ts';
 
@@ -182,7 +182,7 @@ describe('a pod that was bound to the node by hand', () => {
 });
 
 describe('a node with room for three pods', () => {
-  test('refuses the fourth, and takes another when one has ended', async () => {
+  test('refuses the fourth, takes another when one has ended, and makes room for a critical one', async () => {
     const node = await ClusterNode.start('cluster-full', { config: { maxPods: 3 } });
     try {
       for (const name of ['a', 'b', 'c']) await node.create(name);
@@ -197,7 +197,19 @@ describe('a node with room for three pods', () => {
       await node.untilGone('a');
       await node.create('e');
       await node.untilRunning('e');
-      await waitUntil('the refused one is as it was', async () => (await node.get('d')).status?.phase === 'Failed');
+      assert.equal((await node.get('d')).status?.phase, 'Failed');
+
+      // For one that is critical another gives way.
+      await node.create('critical', { priorityClassName: 'system-node-critical' });
+      await node.untilRunning('critical');
+      const pods = await Promise.all(['b', 'c', 'e'].map((name) => node.get(name)));
+      const [victim, ...more] = pods.filter(({ status: now }) => now?.phase === 'Failed');
+      assert.deepEqual(
+        [victim?.status?.reason, victim?.status?.message, more],
+        ['Preempting', 'Preempted in order to admit critical pod', []],
+      );
+      assert.equal(conditionOf(victim?.status, 'DisruptionTarget'), 'True');
+      await node.untilEvent(victim?.metadata.name ?? '', 'Preempting', /^Preempted in order to admit critical pod$/);
     } finally {
       await node.destroy();
     }

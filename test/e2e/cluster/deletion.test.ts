@@ -184,6 +184,16 @@ describe('a pod that is deleted', () => {
     await node.untilGone('ended', 30_000);
   });
 
+  test('by eviction goes as by deletion, and its status keeps who wanted it', async () => {
+    const pod = await run('evicted', { ...withVolume(stubborn), terminationGracePeriodSeconds: 2 });
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'evicted', namespace: node.namespace } };
+    await node.api.create(`${node.podsPath}/evicted/eviction`, eviction);
+    const { status } = await node.until('evicted', 'was killed', ({ status: now }) => now?.phase === 'Failed');
+    assert.equal(status?.conditions?.find(({ type }) => type === 'DisruptionTarget')?.reason, 'EvictionByEvictionAPI');
+    await node.untilGone('evicted');
+    assert.deepEqual(await leftOvers(pod), []);
+  });
+
   test('with its namespace goes with all the others', async (t) => {
     const namespace = await node.cluster.namespace(t);
     const path = `/api/v1/namespaces/${namespace}/pods`;

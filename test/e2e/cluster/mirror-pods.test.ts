@@ -1,8 +1,10 @@
 /** Static pods as the cluster sees them: mirrors that follow the manifests, whatever anybody does to them, and never hurt the pods. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
+import { privateCluster } from '../../support/control-plane.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aBusybox, aManifest } from '../../support/test-node.ts';
 
@@ -123,4 +125,37 @@ describe('a static pod in a cluster', () => {
     assert.equal(await node.api.find(`${node.podsPath}/${mirrorName('greedy')}`), undefined);
     node.node.delete('greedy');
   });
+});
+
+test('static pods start, and go on, while there is no API server, and are shown when it is back', async (t) => {
+  const cluster = await privateCluster(t, { scheduler: false });
+  const node = await ClusterNode.start('cluster-alone', { of: cluster });
+  t.after(() => node.destroy());
+  const apply = (name: string) => node.node.apply(aManifest(name, {}, { namespace: node.namespace }));
+  const runningContainers = async () => {
+    const filter = { state: { state: ContainerState.CONTAINER_RUNNING } };
+    const { containers } = await node.node.cri.runtime.call('listContainers', { filter }, { deadlineMs: 10_000 });
+    return new Map(containers.map(({ labels, id }) => [labels['io.kubernetes.pod.name'], id]));
+  };
+  const untilItRuns = (name: string) =>
+    waitUntil(`${name} runs`, async () => (await runningContainers()).get(`${name}-cluster-alone`), 90_000);
+
+  apply('first');
+  await node.untilRunning('first-cluster-alone');
+  await node.create('bound');
+  await node.untilRunning('bound');
+  const before = await runningContainers();
+  await cluster.controlPlane.stopApiServer(0);
+  apply('while-away');
+  await untilItRuns('while-away');
+  // Without the API server a new kubelet does not know of bound pods: it ends none of them, and starts static ones.
+  await node.restartKubelet('SIGKILL');
+  apply('after-restart');
+  await untilItRuns('after-restart');
+  await cluster.controlPlane.startApiServer();
+  for (const name of ['first', 'while-away', 'after-restart']) await node.untilRunning(`${name}-cluster-alone`);
+  await node.create('bound-later');
+  await node.untilRunning('bound-later');
+  const after = await runningContainers();
+  for (const name of ['first-cluster-alone', 'bound']) assert.equal(after.get(name), before.get(name), name);
 });

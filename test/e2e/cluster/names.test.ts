@@ -89,10 +89,7 @@ describe('a pod in a cluster', () => {
       output,
     );
     assert.equal(await printed('full', 'hostname', { hostname: 'own', subdomain: 'sub', setHostnameAsFQDN: true }), full);
-    assert.equal(
-      await printed('overridden', 'hostname', { hostnameOverride: 'quite.another.name' } as Partial<PodSpec>),
-      'quite.another.name',
-    );
+    assert.equal(await printed('overridden', 'hostname', { hostnameOverride: 'quite.another.name' }), 'quite.another.name');
   });
 
   test('whose full name is too long waits, and is told why', async () => {

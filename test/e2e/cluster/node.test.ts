@@ -185,12 +185,12 @@ describe('a node of a cluster', () => {
     await node.create('steady');
     const pod = await node.untilRunning('steady');
     await node.node.containerd.stop('SIGKILL');
-    const { status } = await until('is not ready', ({ status: now }) => conditionOf(now as never, 'Ready') === 'False');
+    const { status } = await until('is not ready', ({ status: now }) => conditionOf(now, 'Ready') === 'False');
     const ready = status?.conditions?.find(({ type }) => type === 'Ready');
     assert.equal(ready?.reason, 'KubeletNotReady');
     assert.match(ready?.message ?? '', /container runtime|PLEG|runtime/);
     await node.node.startContainerd();
-    await until('is ready again', ({ status: now }) => conditionOf(now as never, 'Ready') === 'True');
+    await until('is ready again', ({ status: now }) => conditionOf(now, 'Ready') === 'True');
     await node.untilEvent(nodeName, 'NodeNotReady', /./, 'default');
     await node.create('after-outage');
     await node.untilRunning('after-outage');

@@ -125,6 +125,9 @@ describe('a workload in a cluster', () => {
     assert.deepEqual([app?.lastState?.terminated?.exitCode, app?.lastState?.terminated?.message], [5, 'dying\n']);
     const event = await node.untilEvent('crashing', 'BackOff', /^Back-off restarting failed container app in pod crashing_/);
     assert.deepEqual([event.type, event.source.component, event.source.host], ['Warning', 'kubelet', nodeName]);
+    // The same again is counted, not told again.
+    const pulled = (await node.events('crashing')).filter(({ reason }) => reason === 'Pulled');
+    assert.ok(pulled.length === 1 && (pulled[0]?.count ?? 0) >= 2, JSON.stringify(pulled));
     assert.match(
       await node.kubectl('describe', 'pod', 'crashing'),
       /Warning\s+BackOff\s+.*kubelet\s+spec\.containers\{app\}: Back-off restarting failed/,
