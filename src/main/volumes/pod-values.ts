@@ -115,7 +115,8 @@ export class PodValues {
   #refer({ metadata: { namespace, uid } }: Pod, before: Omit<Registration, 'pod'>, now: Omit<Registration, 'pod'>): void {
     for (const kind of ['secrets', 'configMaps'] as const) {
       const source = kind === 'secrets' ? this.#secrets : this.#configMaps;
-      for (const name of now[kind]) if (!before[kind].has(name)) source.reference(namespace, name, uid);
+      // Those that it had too: a pod that has changed wants its objects as they are now.
+      for (const name of now[kind]) source.reference(namespace, name, uid);
       for (const name of before[kind]) if (!now[kind].has(name)) source.release(namespace, name, uid);
     }
   }

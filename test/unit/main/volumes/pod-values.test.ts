@@ -248,3 +248,17 @@ test('trust bundles behind a gate that is shut are refused', async () => {
   assert.equal(result.failure.message, 'ClusterTrustBundle projection is not supported in static kubelet mode');
   await podValues.close();
 });
+
+test('under the strategy Cache a pod that has changed gets its objects as they are now', async () => {
+  const { api, podValues } = values({ strategy: 'Cache' });
+  const reads = () => api.calls.filter(({ method }) => method === 'GET').length;
+  const ref: ValueRef = { kind: 'ConfigMap', namespace: 'default', name: 'ca' };
+  podValues.registerPod(pod);
+  for (let times = 0; times < 2; times += 1) await podValues.values([ref], pod);
+  assert.equal(reads(), 1);
+  const changed = { ...pod, metadata: { ...pod.metadata, labels: { app: 'new' } } };
+  podValues.registerPod(changed);
+  for (let times = 0; times < 2; times += 1) await podValues.values([ref], changed);
+  assert.equal(reads(), 2);
+  await podValues.close();
+});
