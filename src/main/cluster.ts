@@ -18,6 +18,13 @@ import { StatusManager, type StatusManagerDependencies } from './status/index.ts
 import type { StopOrder } from './stop-order.ts';
 import { PodValues, type PodValuesOptions } from './volumes/index.ts';
 
+/**
+ * A pod's start is some hundred milliseconds of work for the runtime and the API server: its three events, and the config map that every pod
+ * of a namespace needs, must not come in its way.
+ */
+const eventSettleMs = 500;
+const configMapLingerMs = 60_000;
+
 export interface ClusterOptions {
   readonly options: KubeletOptions;
   readonly nodeName: string;
@@ -63,7 +70,14 @@ export class Cluster {
   /** Events go to the API server, and to the log as well. */
   recordEvents(eventLog: EventSink): EventSink {
     const { nodeName, log, stops } = this.#options;
-    const recorder = new EventRecorder({ client: this.client, nodeName, log: eventLog, clock, logger: log('events') });
+    const recorder = new EventRecorder({
+      client: this.client,
+      nodeName,
+      log: eventLog,
+      settleMs: eventSettleMs,
+      clock,
+      logger: log('events'),
+    });
     stops.add('events', () => recorder.close());
     return recorder;
   }
@@ -72,7 +86,15 @@ export class Cluster {
   writeStatuses(podManager: PodManager, apiPod: StatusManagerDependencies['apiPod']): StatusManager {
     const { log, stops, signal } = this.#options;
     const logger = log('status-manager');
-    const manager = new StatusManager({ client: this.client, apiPod, podManager, clock, logger, random: Math.random });
+    const manager = new StatusManager({
+      client: this.client,
+      apiPod,
+      podManager,
+      firstWordMayWait: true,
+      clock,
+      logger,
+      random: Math.random,
+    });
     stops.add('status-manager', () => manager.close());
     void manager.watch(signal);
     return manager;
@@ -104,6 +126,7 @@ export class Cluster {
       ...deps,
       client: this.client,
       strategy: options.config.configMapAndSecretChangeDetectionStrategy,
+      configMapLingerMs,
       syncFrequencyMs: options.config.syncFrequency,
       objectTTLSeconds: () => secondsOf(this.#membership?.node().metadata.annotations?.['node.alpha.kubernetes.io/ttl']),
       projectsTrustBundles: options.featureGates.enabled('ClusterTrustBundleProjection'),

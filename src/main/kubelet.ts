@@ -215,6 +215,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       workQueue,
       events,
       node: () => node.current(),
+      ...(values && { valuesAtHand: (pod) => values.isAtHand(pod) }),
       runtimeHandler: (pod) => runtimeClasses?.handlerOf(pod) ?? standaloneRuntimeHandler(pod),
       policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
       clock,

@@ -154,17 +154,41 @@ export class SyncBench {
   }
 
   /** Syncs with what the runtime has now, unless a status is given. */
-  sync(pod: Pod, more: { readonly status?: null; readonly withoutContainers?: boolean; readonly apiStatus?: PodStatus } = {}): Run {
+  sync(
+    pod: Pod,
+    more: {
+      readonly status?: null;
+      readonly withoutContainers?: boolean;
+      readonly apiStatus?: PodStatus;
+      readonly valuesAtHand?: boolean;
+    } = {},
+  ): Run {
     const seen = more.status === null ? null : this.runtime.status(podUID(pod));
     const status = seen && more.withoutContainers ? { ...seen, containers: [] } : seen;
     const handler = this.runtimeHandler && { runtimeHandler: this.runtimeHandler };
-    return this.#run({ kind: 'sync', pod, status, apiStatus: more.apiStatus ?? {}, backoffs: this.backoffs, ...handler }, podUID(pod));
+    return this.#run(
+      {
+        kind: 'sync',
+        pod,
+        status,
+        apiStatus: more.apiStatus ?? {},
+        backoffs: this.backoffs,
+        valuesAtHand: more.valuesAtHand ?? false,
+        ...handler,
+      },
+      podUID(pod),
+    );
   }
 
   /** The same, until it is over; back-offs are kept for the next. */
   async synced(
     pod: Pod,
-    more: { readonly status?: null; readonly withoutContainers?: boolean; readonly apiStatus?: PodStatus } = {},
+    more: {
+      readonly status?: null;
+      readonly withoutContainers?: boolean;
+      readonly apiStatus?: PodStatus;
+      readonly valuesAtHand?: boolean;
+    } = {},
   ): Promise<{ line: FakeLine; result: PodSyncResult }> {
     const { line, result } = this.sync(pod, more);
     const settled = await result;

@@ -24,6 +24,8 @@ export interface PodWorkerDependencies {
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
   readonly node: () => NodeFacts;
+  /** Whether all secrets and config maps that the pod's volumes need are known; absent: there is no API server that has any. */
+  readonly valuesAtHand?: (pod: Pod) => boolean;
   /** Asked for pods with a RuntimeClass. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly policy: RequeuePolicy;

@@ -174,6 +174,7 @@ export class PodWorker {
       node: this.#deps.node(),
       pod,
       status,
+      valuesAtHand: this.#deps.valuesAtHand?.(pod) ?? true,
       apiStatus,
       backoffs: this.#backoffs,
       ...(runtimeHandler && { runtimeHandler }),

@@ -2,7 +2,7 @@
  * When a status is sent: pure. Each change goes out at once, but for three kinds that the next one overtakes within moments, which wait a
  * little for it, so that a pod's start and its end cost one request each and not one for every step:
  *
- *  - the steps of a pod's start: its sandbox is there, this container runs and that one is still being created, an init container is done.
+ *  - the steps of a pod's start: the kubelet has taken it, its sandbox is there, this container runs and that one is still being created, an init container is done.
  *    As soon as one of them fails, or the phase changes, or somebody deletes the pod, nothing waits;
  *  - the end of the last container of a pod whose phase may not be told yet, since its remains are still being taken away;
  *  - that a new generation of the pod was seen, and nothing else: what follows from it is not far, the end of a deleted pod above all.
@@ -18,13 +18,17 @@ import { statusPatch } from './status-patch.ts';
  */
 export const stepHoldMs = 1000;
 
-/** `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows. */
-export function mayWait(base: Pod, next: PodStatus, own: PodStatus): boolean {
+/**
+ * `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows. `firstWordMayWait`: also the first word on a
+ * pod, which most often is overtaken by the last word on its start.
+ */
+export function mayWait(base: Pod, next: PodStatus, own: PodStatus, firstWordMayWait = false): boolean {
   if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return true;
   if (isNewGenerationOnly(base, next)) return true;
   const before = base.status ?? {};
   // The first word on a pod says that the kubelet has taken it.
-  if (before.startTime === undefined || before.phase !== 'Pending' || next.phase !== 'Pending') return false;
+  if (before.startTime === undefined && !firstWordMayWait) return false;
+  if ((before.phase ?? 'Pending') !== 'Pending' || next.phase !== 'Pending') return false;
   if (next.reason || next.message || isDeleted(base)) return false;
   const lists = ['initContainerStatuses', 'containerStatuses'] as const;
   return lists.every((list) => (next[list] ?? []).every((status) => isStartingWell(status, before[list])));

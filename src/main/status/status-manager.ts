@@ -29,6 +29,8 @@ export interface StatusManagerDependencies {
   /** The pod as the API source last saw it, with its resource version; undefined: it is not there. */
   readonly apiPod: (uid: PodUID) => Pod | undefined;
   readonly podManager: PodManager;
+  /** The first word on a pod that starts well waits for its next, as the other steps of a start do. Default: it goes at once. */
+  readonly firstWordMayWait?: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   /** 0 to 1, for jitter. */
@@ -145,7 +147,7 @@ export class StatusManager implements PodStatusSink {
     const { patch, next } = this.#compute(entry, base);
     const remove = this.#mayBeRemoved(entry, base);
     if (!patch && !remove) return this.#settled(entry);
-    if (patch && !remove && mayWait(base, next, entry.update.status)) return this.#hold(uid, entry);
+    if (patch && !remove && mayWait(base, next, entry.update.status, this.#deps.firstWordMayWait)) return this.#hold(uid, entry);
     entry.cancelHold?.();
     this.#work.enqueue(uid, isUrgent(base, next));
   }

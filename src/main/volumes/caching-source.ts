@@ -48,6 +48,10 @@ export class CachingSource implements ObjectSource {
     if (item?.podUIDs.delete(podUID) && item.podUIDs.size === 0) this.#items.delete(`${namespace}/${name}`);
   }
 
+  has(namespace: string, name: string): boolean {
+    return Boolean(this.#items.get(`${namespace}/${name}`)?.known?.object);
+  }
+
   async get(namespace: string, name: string): Promise<KeyedObject> {
     const item = this.#items.get(`${namespace}/${name}`);
     if (!item) throw notRegistered(namespace, name);

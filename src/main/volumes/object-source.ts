@@ -27,6 +27,8 @@ export interface ObjectSource {
   reference(namespace: string, name: string, podUID: string): void;
   /** It does not any more. */
   release(namespace: string, name: string, podUID: string): void;
+  /** It is known to be there; who asks would not have to wait for it. */
+  has(namespace: string, name: string): boolean;
   /** Rejects with KubeletError: `NotFound`, or why the object is not known. */
   get(namespace: string, name: string): Promise<KeyedObject>;
   close(): Promise<void>;

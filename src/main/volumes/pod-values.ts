@@ -20,6 +20,8 @@ export interface PodValuesOptions {
   /** configMapAndSecretChangeDetectionStrategy: `Watch`, `Cache` or `Get`. */
   readonly strategy: string;
   readonly syncFrequencyMs: number;
+  /** How long a config map is kept for the next pod that needs it, once the last one has gone. Default: not at all. */
+  readonly configMapLingerMs?: number;
   /** How long objects are good under `Cache`: the annotation `node.alpha.kubernetes.io/ttl` of the Node; undefined: not said. */
   readonly objectTTLSeconds: () => number | undefined;
   /** Gate ClusterTrustBundleProjection. */
@@ -93,6 +95,14 @@ export class PodValues {
     this.#trustBundles.forget(podUID);
   }
 
+  /** Every secret and config map that it refers to is known, and there. */
+  isAtHand({ metadata: { namespace, uid } }: Pod): boolean {
+    const registration = this.#pods.get(uid);
+    if (!registration) return false;
+    const areKnown = (source: ObjectSource, names: ReadonlySet<string>) => [...names].every((name) => source.has(namespace, name));
+    return areKnown(this.#secrets, registration.secrets) && areKnown(this.#configMaps, registration.configMaps);
+  }
+
   /** What a sync of this pod asks for: a result for each ref, in order. Never rejects. */
   values(refs: readonly ValueRef[], pod: Pod): Promise<ValueResult[]> {
     this.registerPod(pod);
@@ -150,7 +160,7 @@ function configMapValue({ data, binaryData }: KeyedObject): Value {
 
 function objectSource(
   kind: ObjectKind,
-  { strategy, client, syncFrequencyMs, objectTTLSeconds, clock, logger }: PodValuesOptions,
+  { strategy, client, syncFrequencyMs, configMapLingerMs, objectTTLSeconds, clock, logger }: PodValuesOptions,
   onChanged: (uids: ReadonlySet<string>) => void,
 ): ObjectSource {
   if (strategy === 'Get') return new CachingSource({ client, kind, ttlMs: () => 0, clock, logger });
@@ -162,5 +172,7 @@ function objectSource(
     return new CachingSource({ client, kind, ttlMs, clock, logger });
   }
   const maxIdleMs = Math.max(idleSyncs * syncFrequencyMs, minIdleMs);
-  return new WatchingSource({ client, kind, maxIdleMs, onChanged, clock, logger });
+  // A secret is kept no longer than a pod needs it.
+  const lingerMs = kind === configMapKind ? (configMapLingerMs ?? 0) : 0;
+  return new WatchingSource({ client, kind, maxIdleMs, lingerMs, onChanged, clock, logger });
 }

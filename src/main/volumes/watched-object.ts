@@ -47,6 +47,11 @@ export class WatchedObject {
     this.#start();
   }
 
+  /** As far as is known. */
+  get isThere(): boolean {
+    return Boolean(this.#known?.object);
+  }
+
   get isImmutable(): boolean {
     return this.#known?.object?.immutable === true;
   }

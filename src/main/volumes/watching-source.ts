@@ -13,6 +13,8 @@ export interface WatchingSourceOptions {
   readonly kind: ObjectKind;
   /** Upstream: five times syncFrequency. */
   readonly maxIdleMs: number;
+  /** The last pod has gone: how long the object is kept for the next one, which in most namespaces is not far (`kube-root-ca.crt`). 0: not at all. */
+  readonly lingerMs: number;
   readonly onChanged: (podUIDs: ReadonlySet<string>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,9 +23,13 @@ export interface WatchingSourceOptions {
 interface Item {
   readonly object: WatchedObject;
   readonly podUIDs: Set<string>;
+  /** Monotonic ms since which no pod refers to it. */
+  unusedSinceMs: number;
 }
 
 const sweepPeriodMs = 60_000;
+/** Objects that no pod refers to, kept for the next one. */
+const maxUnused = 64;
 
 export class WatchingSource implements ObjectSource {
   readonly #options: WatchingSourceOptions;
@@ -43,7 +49,7 @@ export class WatchingSource implements ObjectSource {
       const { client, kind, clock, logger, onChanged } = this.#options;
       const podUIDs = new Set<string>();
       const object = new WatchedObject({ client, kind, namespace, name, clock, logger, onChanged: () => onChanged(podUIDs) });
-      item = { object, podUIDs };
+      item = { object, podUIDs, unusedSinceMs: 0 };
       if (this.#items.size === 0) this.#sweepLater();
       this.#items.set(key, item);
     }
@@ -54,9 +60,22 @@ export class WatchingSource implements ObjectSource {
     const key = `${namespace}/${name}`;
     const item = this.#items.get(key);
     if (!item?.podUIDs.delete(podUID) || item.podUIDs.size > 0) return;
+    item.unusedSinceMs = this.#options.clock.monotonic();
+    if (this.#options.lingerMs === 0 || this.#unused().length > maxUnused) this.#remove(key, item);
+  }
+
+  #unused(): [string, Item][] {
+    return [...this.#items].filter(([, { podUIDs }]) => podUIDs.size === 0);
+  }
+
+  #remove(key: string, { object }: Item): void {
     this.#items.delete(key);
-    void item.object.close();
+    void object.close();
     if (this.#items.size === 0) this.#cancelSweep();
+  }
+
+  has(namespace: string, name: string): boolean {
+    return this.#items.get(`${namespace}/${name}`)?.object.isThere ?? false;
   }
 
   async get(namespace: string, name: string): Promise<KeyedObject> {
@@ -74,9 +93,11 @@ export class WatchingSource implements ObjectSource {
   }
 
   #sweepLater(): void {
-    this.#cancelSweep = this.#options.clock.after(sweepPeriodMs, () => {
-      for (const { object } of this.#items.values()) object.stopIfIdle(this.#options.maxIdleMs);
+    const { clock, maxIdleMs, lingerMs } = this.#options;
+    this.#cancelSweep = clock.after(sweepPeriodMs, () => {
+      for (const { object } of this.#items.values()) object.stopIfIdle(maxIdleMs);
       this.#sweepLater();
+      for (const [key, item] of this.#unused()) if (clock.monotonic() - item.unusedSinceMs >= lingerMs) this.#remove(key, item);
     });
   }
 }

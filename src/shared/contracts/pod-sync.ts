@@ -67,6 +67,8 @@ export interface SyncPodTask extends TaskBase {
   readonly kind: 'sync';
   readonly pod: Pod;
   readonly status: RuntimePodStatus | null;
+  /** True: every secret and config map that it refers to is known to be there, so that its volumes are not what it will wait for. */
+  readonly valuesAtHand?: boolean;
   /** What main made of `status`: its pod IPs are what the downward API shows. */
   readonly apiStatus: PodStatus;
   readonly backoffs: readonly ContainerBackoff[];

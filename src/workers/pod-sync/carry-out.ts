@@ -10,12 +10,22 @@ import { killContainer } from './kill/kill-container.ts';
 import { killPod } from './kill/kill-pod.ts';
 import { rpcErrorOf } from './runtime/pod-runtime.ts';
 import { removeContainer } from './start/link-log.ts';
+import { prepareFirst } from './start/prepare-first.ts';
 import { prepareSandbox } from './start/prepare-sandbox.ts';
 import { startContainers } from './start/start-containers.ts';
 import type { SyncReport } from './sync-report.ts';
 
-/** Rejects with Stopped; all other failures are in the report. */
-export async function carryOut(context: TaskContext, task: SyncPodTask, actions: PodActions, report: SyncReport): Promise<void> {
+/**
+ * @param volumes settles when the pod's volumes are there: containers wait for them
+ * Rejects with Stopped, or as `volumes`; all other failures are in the report.
+ */
+export async function carryOut(
+  context: TaskContext,
+  task: SyncPodTask,
+  actions: PodActions,
+  volumes: Promise<void>,
+  report: SyncReport,
+): Promise<void> {
   const { line, events } = context;
   if (actions.createSandbox && actions.sandboxID !== undefined) {
     events.onPod('Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
@@ -28,8 +38,11 @@ export async function carryOut(context: TaskContext, task: SyncPodTask, actions:
   const starts = [...actions.ephemeralContainersToStart, ...actions.initContainersToStart, ...actions.containersToStart];
   report.startOver();
   if (!actions.createSandbox && starts.length === 0) return;
+  const ahead = actions.createSandbox && task.status === null ? prepareFirst(context, task.pod, actions) : undefined;
   const sandbox = await prepareSandbox(context, task, actions, report);
-  if (sandbox) await startContainers(context, task, actions, sandbox, report);
+  await volumes;
+  line.signal.throwIfAborted();
+  if (sandbox) await startContainers(context, task, actions, { sandbox, ahead }, report);
 }
 
 /** Answers whether to go on. */

@@ -21,15 +21,24 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
     checkNetwork(context, task);
     if (await killOutsideCgroup(context, task, report)) return report.result();
     await makeFolders(context);
-    await mountVolumes(context, task, report);
-    context.line.signal.throwIfAborted();
     const actions = computePodActions({
       pod: task.pod,
       status: task.status,
       restartAllContainers: isRestartingAll(context, task),
       containerRestartRules: isEnabled(context, 'ContainerRestartRules'),
     });
-    await carryOut(context, task, actions, report);
+    const volumes = mountVolumes(context, task, report);
+    // Whatever ends the sync sooner: nothing is mounted any more when it has ended.
+    volumes.catch(() => {});
+    try {
+      // Only containers need them. But a pod that may wait for them for long shall not have a sandbox meanwhile.
+      if (!actions.createSandbox || !task.valuesAtHand) await volumes;
+      context.line.signal.throwIfAborted();
+      await carryOut(context, task, actions, volumes, report);
+    } finally {
+      await Promise.allSettled([volumes]);
+    }
+    await volumes;
     return report.result();
   } catch (err) {
     return report.result(context.line.signal.aborted ? context.line.signal.reason : err);

@@ -17,6 +17,8 @@ export interface EventRecorderOptions {
   /** Its class `events` has the rate of `eventRecordQPS`. */
   readonly client: ApiClient;
   readonly nodeName: string;
+  /** How long the first of some events waits: what they tell of comes before the telling. Default: not at all. */
+  readonly settleMs?: number;
   /** Gets every event too. */
   readonly log: EventSink;
   readonly clock: Clock;
@@ -72,7 +74,7 @@ export class EventRecorder implements EventSink {
     this.#queue.push(toCoreEvent(event, this.#source, clock.now(), this.#nextNanos()));
     if (this.#isWriting) return;
     this.#isWriting = true;
-    this.#running = this.#writeAll();
+    this.#running = this.#writeSoon();
   }
 
   /** Tries to write each event that waits once, for at most a second. */
@@ -88,6 +90,12 @@ export class EventRecorder implements EventSink {
     const now = BigInt(Math.trunc(this.#options.clock.now())) * 1_000_000n;
     this.#lastNanos = now > this.#lastNanos ? now : this.#lastNanos + 1n;
     return this.#lastNanos;
+  }
+
+  async #writeSoon(): Promise<void> {
+    const { settleMs = 0, clock } = this.#options;
+    if (settleMs > 0) await clock.sleep(settleMs, this.#closing.signal).catch(() => {});
+    await this.#writeAll();
   }
 
   async #writeAll(): Promise<void> {

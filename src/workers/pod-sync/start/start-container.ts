@@ -21,6 +21,7 @@ import { createContainer } from './create-container.ts';
 import { restartCountByLogs } from './container-logs.ts';
 import { countImageVolumes, ensureImage, ensureImageVolumes } from './ensure-image.ts';
 import { linkContainerLog } from './link-log.ts';
+import type { Prepared } from './prepare-first.ts';
 import { runtimeHandlerOf } from './runtime-handler.ts';
 import { StaleStatus } from './stale-status.ts';
 
@@ -34,6 +35,8 @@ export interface StartRequest {
   readonly host: HostFacts;
   /** From `readPullSecrets`. */
   readonly pullSecrets: readonly PullSecret[];
+  /** Of the pod's first container, which may be another. */
+  readonly ahead: Prepared | undefined;
 }
 
 /**
@@ -42,7 +45,8 @@ export interface StartRequest {
  */
 export async function startContainer(context: TaskContext, request: StartRequest, onMade: (id: ContainerID) => void): Promise<void> {
   const { container, sandboxID, sandboxConfig } = request;
-  const imageRef = await ensureImage(context, request, { image: container.image ?? '', pullPolicy: container.imagePullPolicy });
+  const wanted = { image: container.image ?? '', pullPolicy: container.imagePullPolicy };
+  const imageRef = await (preparedOf(request)?.imageRef ?? ensureImage(context, request, wanted));
   const imageVolumes = await ensureImageVolumes(context, request);
   const config = await makeConfig(context, request, imageRef, imageVolumes).catch((err: unknown) => {
     throw failure(context, container.name, 'CreateContainerConfigError', err);
@@ -54,6 +58,10 @@ export async function startContainer(context: TaskContext, request: StartRequest
   if (!started) return;
   await linkContainerLog(context, request, config, id);
   await runPostStart(context, request, id);
+}
+
+function preparedOf({ ahead, container }: StartRequest): Prepared | undefined {
+  return ahead?.container === container.name ? ahead : undefined;
 }
 
 async function makeConfig(
@@ -70,7 +78,7 @@ async function makeConfig(
   const { signal } = line;
   const [envFiles, values] = await Promise.all([
     volumes.readEnvFiles(pod, container, signal),
-    readEnvironmentValues((refs) => line.values(refs), pod, container),
+    preparedOf(request)?.environment ?? readEnvironmentValues((refs) => line.values(refs), pod, container),
   ]);
   const env = makeEnvironment({ pod, container, node, settings, podIPs, envFiles, values });
   const supportsRRO = supportsRecursiveReadOnly(node.runtimeHandlers, runtimeHandlerOf(context));

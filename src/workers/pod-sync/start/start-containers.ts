@@ -3,7 +3,6 @@
  * stops only those that need it.
  */
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
-import type { PullSecret } from '../../../shared/contracts/values.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer } from '../../../shared/kubernetes/api.ts';
 import { goDuration } from '../../../shared/kubernetes/go-text.ts';
@@ -14,10 +13,11 @@ import { backoffKey, decideBackoff } from '../crash-loop-backoff.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../events.ts';
 import type { SyncReport } from '../sync-report.ts';
+import type { Prepared } from './prepare-first.ts';
 import type { Sandbox } from './prepare-sandbox.ts';
 import { readPullSecrets } from './pull-secrets.ts';
 import { endsEarly } from './stale-status.ts';
-import { startContainer } from './start-container.ts';
+import { startContainer, type StartRequest } from './start-container.ts';
 
 type Kind = 'ephemeral_container' | 'init_container' | 'container';
 
@@ -26,13 +26,13 @@ export async function startContainers(
   context: TaskContext,
   task: SyncPodTask,
   actions: PodActions,
-  sandbox: Sandbox,
+  { sandbox, ahead }: { readonly sandbox: Sandbox; readonly ahead: Prepared | undefined },
   report: SyncReport,
 ): Promise<void> {
   const { spec } = task.pod;
-  const pullSecrets = await readPullSecrets(context, task.pod);
+  const pullSecrets = await (ahead?.pullSecrets ?? readPullSecrets(context, task.pod));
   const start = (kind: Kind, container: Container | EphemeralContainer) =>
-    startOne(context, task, kind, container, { ...sandbox, pullSecrets }, report);
+    startOne(context, task, kind, container, { ...sandbox, pullSecrets, ahead }, report);
   for (const container of named(spec.ephemeralContainers, actions.ephemeralContainersToStart))
     await start('ephemeral_container', container);
   for (const container of named(spec.initContainers, actions.initContainersToStart)) {
@@ -51,7 +51,7 @@ async function startOne(
   { pod, status, backoffs }: SyncPodTask,
   kind: Kind,
   container: Container | EphemeralContainer,
-  { id: sandboxID, config: sandboxConfig, podIPs, host, pullSecrets }: Sandbox & { readonly pullSecrets: readonly PullSecret[] },
+  { id: sandboxID, config: sandboxConfig, podIPs, host, pullSecrets, ahead }: Sandbox & Pick<StartRequest, 'pullSecrets' | 'ahead'>,
   report: SyncReport,
 ): Promise<boolean> {
   const { clock, settings, events, line, about, logger } = context;
@@ -74,7 +74,7 @@ async function startOne(
   if (decision.backoff) report.backoff(decision.backoff);
   startedContainers.inc({ container_type: kind });
   try {
-    const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, host, pullSecrets };
+    const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, host, pullSecrets, ahead };
     await startContainer(context, request, (id) => report.madeContainer(id, sandboxID));
     return true;
   } catch (err) {

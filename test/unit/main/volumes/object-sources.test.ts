@@ -22,7 +22,7 @@ const initialEnd = {
   metadata: { resourceVersion: '20', annotations: { 'k8s.io/initial-events-end': 'true' } },
 };
 
-function aWatching() {
+function aWatching(lingerMs = 0) {
   const clock = new FakeClock();
   const api = new FakeApi().on('GET', path, aSecret('10'));
   const changed: string[][] = [];
@@ -30,12 +30,30 @@ function aWatching() {
     client: api,
     kind: secretKind,
     maxIdleMs: 300_000,
+    lingerMs,
     onChanged: (uids) => changed.push([...uids]),
     clock,
     logger: aLogger().logger,
   });
   return { clock, api, changed, source };
 }
+
+test('an object may be kept a while for the next pod, and is then forgotten', async () => {
+  const { api, clock, source } = aWatching(60_000);
+  source.reference('ns', 's', 'a');
+  assert.equal(source.has('ns', 's'), false);
+  await source.get('ns', 's');
+  assert.equal(source.has('ns', 's'), true);
+  source.release('ns', 's', 'a');
+  assert.equal(source.has('ns', 's'), true);
+  source.reference('ns', 's', 'b');
+  await source.get('ns', 's');
+  assert.equal(api.callsTo('GET', path).length, 1);
+  source.release('ns', 's', 'b');
+  await clock.advance(120_000);
+  assert.equal(source.has('ns', 's'), false);
+  await source.close();
+});
 
 test('an object that no pod refers to is not to be had', async () => {
   const { source } = aWatching();

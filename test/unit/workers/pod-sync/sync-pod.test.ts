@@ -31,7 +31,19 @@ test('every start has a permit, which is given back', async () => {
     if (request.type === 'startPermit') return [`${request.kind} ${request.id}`];
     return request.type === 'returnPermit' ? [`return ${request.id} ${request.succeeded}`] : [];
   });
-  assert.deepEqual(permits, ['sandbox 1', 'return 1 true', 'container 4', 'return 4 true']);
+  const [sandbox, container] = new Set(permits.map((permit) => /\d+/.exec(permit)![0]));
+  assert.deepEqual(permits, [`sandbox ${sandbox}`, `return ${sandbox} true`, `container ${container}`, `return ${container} true`]);
+});
+
+test('a sandbox is made beside volumes that need not be waited for, and containers wait for both', async () => {
+  using bench = new SyncBench();
+  bench.failing.set('mount volumes', new Error('no luck'));
+  const { result } = await bench.synced(aPod(), { valuesAtHand: true });
+  assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0', 'podSandboxIPs']);
+  assert.equal(result.outcome === 'failed' && result.failure.reason, 'FailedMount');
+  bench.failing.clear();
+  await bench.synced(aPod(), { valuesAtHand: true });
+  assert.deepEqual(bench.runtime.calls.slice(2), ['createContainer app 0', 'startContainer app']);
 });
 
 test('a pod that runs as it should is not touched', async () => {
@@ -410,7 +422,8 @@ test('a stop ends a sync that waits for a permit, and the permit is given back',
   await line.asked('startPermit');
   line.post({ type: 'stop' });
   assert.equal((await result).outcome, 'stopped');
-  assert.deepEqual(line.requests.at(-1), { type: 'returnPermit', id: 1, succeeded: false });
+  const asked = line.requests.find(({ type }) => type === 'startPermit') as { id: number };
+  assert.deepEqual(line.requests.at(-1), { type: 'returnPermit', id: asked.id, succeeded: false });
   assert.deepEqual(bench.runtime.calls, []);
 });
 
