@@ -9,7 +9,6 @@ import { cgroupFsRoot, type HostFacts } from './node/host-facts.ts';
 import type { KubeletOptions } from './options.ts';
 import type { Settings } from './threads/thread-dependencies.ts';
 
-
 /** Upstream: genericPlegRelistPeriod. */
 const relistPeriodMs = 1000;
 /** cAdvisor's default housekeeping in the kubelet. */
