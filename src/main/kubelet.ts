@@ -37,6 +37,7 @@ import { runsSomething } from './pods/runs-something.ts';
 import { StartAdmission } from './pods/start-admission.ts';
 import { startRequest } from './pods/start-request.ts';
 import { isStaticPod } from './pods/static-pod.ts';
+import { TurnPace } from './pods/turn-pace.ts';
 import { WorkQueue } from './pods/work-queue.ts';
 import { reportHost } from './report-host.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
@@ -115,6 +116,23 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     const pleg = PlegThread.start({ state, logger: log('pleg'), settings: plegSettings(options, snapshot), onMessage });
     stops.add('pleg', () => pleg.close());
 
+    // Threads that need not know the runtime load while it is asked.
+    const images = ImagesThread.start({
+      state,
+      logger: log('images'),
+      settings: imagesSettings(options, snapshot),
+      onEvent: (event) => events.record(event),
+    });
+    stops.add('images', () => images.close());
+    const onResults = (results: Parameters<SyncLoop<PodUpdate>['onProbeResults']>[0]) => syncLoop?.onProbeResults(results);
+    const probes = ProbesThread.start({
+      state,
+      logger: log('probes'),
+      settings: { runtimeEndpoint: config.containerRuntimeEndpoint },
+      onResults,
+    });
+    stops.add('probes', () => probes.close());
+
     const runtimeState = new RuntimeState({
       ask: () => pleg.runtimeStatus(),
       onRecovered: () => podWorkers?.wakeFailed(),
@@ -144,14 +162,6 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     nodeFacts = node;
     void node.watch(signal);
 
-    const images = ImagesThread.start({
-      state,
-      logger: log('images'),
-      settings: imagesSettings(options, snapshot),
-      onEvent: (event) => events.record(event),
-    });
-    stops.add('images', () => images.close());
-
     const heartbeats = new HeartbeatsReader(state.heartbeats);
     const localNode = LocalNode.start({
       nodeName,
@@ -167,15 +177,6 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     });
     membership = cluster?.join(localNode, events) ?? null;
     const ownNode = () => membership?.node() ?? localNode.initial().node;
-
-    const onResults = (results: Parameters<SyncLoop<PodUpdate>['onProbeResults']>[0]) => loop.onProbeResults(results);
-    const probes = ProbesThread.start({
-      state,
-      logger: log('probes'),
-      settings: { runtimeEndpoint: config.containerRuntimeEndpoint },
-      onResults,
-    });
-    stops.add('probes', () => probes.close());
 
     const values = cluster?.keepValues({
       isRunning: (uid) => runsSomething(cache.get(uid)),
@@ -198,6 +199,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       handlers: {
         ensureImage: (request) => startLatency.whilePulling(request.podUID, () => images.ensureImage(request)),
         startPermit: (kind, task, over) => admission.acquire(startRequest(kind, task), over),
+        tryStartPermit: (kind, task) => admission.tryAcquire(startRequest(kind, task)),
         event: (event) => events.record(event),
         // Only a sync asks for values.
         ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.values(refs, task.pod) : []) }),
@@ -212,6 +214,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       look: (uid, made) => pleg.look(uid, made),
       cache,
       statuses,
+      pace: new TurnPace(),
       workQueue,
       events,
       node: () => node.current(),

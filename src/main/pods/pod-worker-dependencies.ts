@@ -13,6 +13,7 @@ import type { PodStatusCache } from './pod-status-cache.ts';
 import type { PodStatuses } from './pod-statuses.ts';
 import type { PodWorker } from './pod-worker.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
+import type { TurnPace } from './turn-pace.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface PodWorkerDependencies {
@@ -21,6 +22,8 @@ export interface PodWorkerDependencies {
   readonly look: (uid: PodUID, made?: MadeInRuntime) => Promise<RuntimePodStatus | null>;
   readonly cache: PodStatusCache;
   readonly statuses: PodStatuses;
+  /** Absent: who has a sync to send does so at once. */
+  readonly pace?: TurnPace;
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
   readonly node: () => NodeFacts;

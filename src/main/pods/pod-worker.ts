@@ -19,6 +19,7 @@ import { firstSeenMs } from './first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
 import { PodView } from './pod-view.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
+import { runsSomething } from './runs-something.ts';
 import { failedWith, hasFailed, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
 
 /** Upstream's names of what a worker does (kubetypes.SyncPodType), by task. */
@@ -158,6 +159,7 @@ export class PodWorker {
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#countStart(pod);
     this.apply({ type: 'started' });
     const runtimeHandler = pod.spec.runtimeClassName ? await this.#deps.runtimeHandler(pod) : undefined;
+    await this.#deps.pace?.turn(!runsSomething(this.#deps.cache.get(uid)));
     const status = await this.#view.fresh();
     if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
     if (this.#lifecycle.state !== 'syncing') return true;

@@ -88,6 +88,14 @@ export class StartAdmission {
     });
   }
 
+  /** The same, if it may go ahead at once; else null, and nothing waits. */
+  tryAcquire(request: StartRequest): StartPermit | null {
+    if (this.#waiting.length > 0 || this.#inFlight >= Math.min(this.#parallelism.limit, this.#ramp)) return null;
+    this.#inFlight += 1;
+    startPermitsInUse.set(this.inFlight);
+    return this.#permit(request, 'common');
+  }
+
   get limit(): number {
     return this.#parallelism.limit;
   }

@@ -4,7 +4,13 @@
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
-import type { PodSyncReply, PodSyncRequest, PodSyncTask, RecordedEvent } from '../../shared/contracts/pod-sync.ts';
+import {
+  firstPermit,
+  type PodSyncReply,
+  type PodSyncRequest,
+  type PodSyncTask,
+  type RecordedEvent,
+} from '../../shared/contracts/pod-sync.ts';
 import type { ValueRef, ValueResult } from '../../shared/contracts/values.ts';
 import { toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -21,6 +27,8 @@ export interface PodSyncHandlers {
   ensureImage(request: EnsureImageRequest, task: PodTask): Promise<EnsureImageResult>;
   /** The signal aborts when the task does not need it any more; then it rejects. */
   startPermit(kind: 'sandbox' | 'container', task: PodTask, signal: AbortSignal): Promise<Permit>;
+  /** The same at once, or null: then the task asks for itself. */
+  tryStartPermit?(kind: 'sandbox', task: PodTask): Permit | null;
   event(event: RecordedEvent): void;
   /**
    * What lies in the API server: a result for each ref, in order. The signal aborts when the task does not need it any more. Absent: the
@@ -46,6 +54,8 @@ export class PodSyncLine {
   readonly #unwanted = new Set<number>();
   readonly #over = new AbortController();
   #asking = 0;
+  /** The task need not ask for its sandbox's permit: it has it from the beginning. */
+  readonly hasSandboxPermit: boolean;
 
   constructor(task: PodTask, handlers: PodSyncHandlers, logger: Logger) {
     const { port1, port2 } = new MessageChannel();
@@ -54,6 +64,9 @@ export class PodSyncLine {
     this.#task = task;
     this.#handlers = handlers;
     this.#logger = logger;
+    const permit = wantsSandboxSoon(task) ? (handlers.tryStartPermit?.('sandbox', task) ?? null) : null;
+    this.hasSandboxPermit = permit !== null;
+    if (permit) this.#permits.set(firstPermit, permit);
     port1.on('message', (request: PodSyncRequest) => this.#answer(request));
   }
 
@@ -130,4 +143,9 @@ export class PodSyncLine {
     this.#permits.set(id, permit);
     this.post({ type: 'permit', id });
   }
+}
+
+/** It has no sandbox, and nothing to wait for before it. */
+function wantsSandboxSoon(task: PodTask): boolean {
+  return task.kind === 'sync' && task.valuesAtHand === true && !task.status?.sandboxes.some(({ state }) => state === 'ready');
 }

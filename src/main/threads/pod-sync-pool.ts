@@ -103,7 +103,7 @@ export class PodSyncPool {
       try {
         // Piscina's type for the list is read off the wrong overload of postMessage.
         const transferList = [sent.port] as never;
-        return (await pool.run({ ...task, line: sent.port }, { transferList })) as PodSyncResult;
+        return (await pool.run({ ...task, line: sent.port, hasSandboxPermit: sent.hasSandboxPermit }, { transferList })) as PodSyncResult;
       } finally {
         sent.close();
         line = null;

@@ -69,6 +69,8 @@ export interface SyncPodTask extends TaskBase {
   readonly status: RuntimePodStatus | null;
   /** True: every secret and config map that it refers to is known to be there, so that its volumes are not what it will wait for. */
   readonly valuesAtHand?: boolean;
+  /** The permit to start the sandbox comes with the task, and is given back as `firstPermit`. */
+  readonly hasSandboxPermit?: boolean;
   /** What main made of `status`: its pod IPs are what the downward API shows. */
   readonly apiStatus: PodStatus;
   readonly backoffs: readonly ContainerBackoff[];
@@ -133,6 +135,9 @@ export interface MadeInRuntime {
   readonly sandbox?: { readonly id: SandboxID; readonly podName: string; readonly podNamespace: string };
   readonly containers: readonly { readonly id: ContainerID; readonly sandboxID: SandboxID }[];
 }
+
+/** The `id` of the permit that comes with a task: no question has it. */
+export const firstPermit = -1;
 
 /** Task to main, over the line. Those with an `id` are answered by a reply with the same one. */
 export type PodSyncRequest =

@@ -2,7 +2,7 @@
  * A task's line home: on it the task asks main for what only others may do, and hears that it should stop or hurry. The line
  * dying (main closed it, or is gone) means stop.
  */
-import type { PodSyncReply, PodSyncRequest, RecordedEvent } from '../../shared/contracts/pod-sync.ts';
+import { firstPermit, type PodSyncReply, type PodSyncRequest, type RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { ValueRef, ValueResult } from '../../shared/contracts/values.ts';
 
@@ -34,11 +34,13 @@ export class Line {
   readonly #questions = new Map<number, Question>();
   readonly #hurry = new Set<(gracePeriodSeconds: number) => void>();
   #lastId = 0;
+  #hasSandboxPermit: boolean;
   #leastGraceSeconds = Infinity;
   #closed = false;
 
-  constructor(port: LinePort) {
+  constructor(port: LinePort, hasSandboxPermit = false) {
     this.#port = port;
+    this.#hasSandboxPermit = hasSandboxPermit;
     port.on('message', (reply) => this.#hear(reply));
     port.on('close', () => this.#end('its line was closed'));
   }
@@ -67,7 +69,13 @@ export class Line {
     let permit = 0;
     let succeeded = false;
     try {
-      await this.#ask((id) => ({ type: 'startPermit', id: (permit = id), kind }));
+      if (kind === 'sandbox' && this.#hasSandboxPermit) {
+        this.#hasSandboxPermit = false;
+        permit = firstPermit;
+        this.signal.throwIfAborted();
+      } else {
+        await this.#ask((id) => ({ type: 'startPermit', id: (permit = id), kind }));
+      }
       const result = await start();
       succeeded = true;
       return result;

@@ -9,7 +9,7 @@ import { cleanUpPod, syncTerminatedPod } from './sync-terminated-pod.ts';
 import { syncTerminatingPod } from './sync-terminating-pod.ts';
 
 export async function runTask(dependencies: PodSyncDependencies, task: PodSyncTask, port: LinePort): Promise<PodSyncResult> {
-  const line = new Line(port);
+  const line = new Line(port, task.kind === 'sync' && task.hasSandboxPermit);
   try {
     const about = identify(task);
     const logger = dependencies.logger.child({ pod: `${about.namespace}/${about.name}`, podUID: about.uid });

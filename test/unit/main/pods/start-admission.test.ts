@@ -52,6 +52,21 @@ describe('the admission of starts', () => {
     assert.deepEqual(inFlight, [2, 3, 4, 5, 6, 7, 8, 8, 8]);
   });
 
+  test('a start that may go ahead at once is let in without a wait, and never before those that wait', async () => {
+    const { admission, granted, ask, end } = anAdmission(1);
+    const request = { kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: 0 } as const;
+    const permit = admission.tryAcquire(request);
+    assert.ok(permit);
+    assert.equal(admission.tryAcquire(request), null);
+    ask('waits');
+    permit.release(true);
+    await settle();
+    assert.deepEqual([granted, admission.inFlight], [['waits'], 1]);
+    ask('waits too');
+    await end('waits');
+    assert.equal(admission.tryAcquire(request), null);
+  });
+
   test('the more important pod goes first, then the older one', async () => {
     const { granted, ask, end } = anAdmission(1);
     ask('running');

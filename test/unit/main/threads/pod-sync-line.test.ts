@@ -63,3 +63,36 @@ test('a handler that fails fails every value', async (t) => {
     refs.map(() => ({ outcome: 'failed', failure: { reason: 'Broken', message: 'it is broken' } })),
   );
 });
+
+const granting = (granted: string[]): PodSyncHandlers => ({
+  ensureImage: () => Promise.reject(new Error('not asked for')),
+  startPermit: () => Promise.reject(new Error('not asked for')),
+  tryStartPermit: (kind) => {
+    granted.push(kind);
+    return { release: (succeeded) => void granted.push(`released ${succeeded}`) };
+  },
+  event: () => {},
+});
+const aSync = (fields: object) => ({ kind: 'sync', podUID: 'uid-1', status: null, valuesAtHand: true, ...fields }) as unknown as PodTask;
+
+test('a pod that need not wait for its values brings the permit for its sandbox along; unused, it goes back with the line', async () => {
+  const granted: string[] = [];
+  const line = new PodSyncLine(aSync({}), granting(granted), aLogger().logger);
+  assert.equal(line.hasSandboxPermit, true);
+  line.close();
+  line.port.close();
+  assert.deepEqual(granted, ['sandbox', 'released false']);
+});
+
+for (const [what, fields] of [
+  ['has its sandbox', { status: { sandboxes: [{ state: 'ready' }] } }],
+  ['may have to wait for a secret', { valuesAtHand: false }],
+] as const) {
+  test(`a pod that ${what} gets no permit before it asks`, () => {
+    const granted: string[] = [];
+    const line = new PodSyncLine(aSync(fields), granting(granted), aLogger().logger);
+    line.close();
+    line.port.close();
+    assert.deepEqual([line.hasSandboxPermit, granted], [false, []]);
+  });
+}
