@@ -140,7 +140,7 @@ test('a wedged container is named by its pod; everything else goes on', async (t
   await node.event('ContainerDied', dies!);
   assert.match(
     node.cache.get(wedged!.podUID as PodUID)!.failure!.message,
-    new RegExp(`status of container app-0 \\(${hangs}\\): no answer for 2\\d\\d\\d ms`),
+    new RegExp(`status of container app-0 \\(${hangs}\\): no answer for \\d+ ms`),
   );
   await node.nextRelist();
   await node.control.clearFaults();
