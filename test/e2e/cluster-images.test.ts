@@ -69,7 +69,8 @@ describe('an image behind a password', () => {
     await create('puller', 'team/app:1', { imagePullSecrets: [{ name: 'wrong' }, { name: 'right' }] });
     await waitUntil('it is told', async () => (await events('puller')).includes(`Pulling: Pulling image "${image}"`)).finally(told.resolve);
     await runs('puller');
-    assert.ok((await events('puller')).some((event) => event.startsWith(`Pulled: Successfully pulled image "${image}" in `)));
+    const pulled = `Pulled: Successfully pulled image "${image}" in `;
+    await waitUntil('that is told too', async () => (await events('puller')).some((event) => event.startsWith(pulled)));
     assert.deepEqual([...new Set(registry.pulls)], ['me team/app:1']);
   });
 
