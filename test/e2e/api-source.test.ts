@@ -1,7 +1,7 @@
 /** Pods and events between this kubelet's API room and a real API server: what a node hears, and what it goes through to hear it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createApiClient, type ApiConnection } from '../../src/main/api/create-api-client.ts';
+import type { ApiConnection } from '../../src/main/api/create-api-client.ts';
 import { EventRecorder } from '../../src/main/api/events/index.ts';
 import { nodeReference } from '../../src/shared/kubernetes/node-reference.ts';
 import { podReference } from '../../src/main/pods/events.ts';
@@ -10,6 +10,7 @@ import { PodConfig } from '../../src/main/sources/pod-config.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { systemClock } from '../../src/shared/time/clock.ts';
 import type { ControlPlane } from '../../scripts/host/control-plane.ts';
+import { connectTo } from '../support/api-connection.ts';
 import { privateCluster, type TestCluster } from '../support/control-plane.ts';
 import { aLogger } from '../support/logger.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
@@ -59,17 +60,7 @@ describe('the pods of a node', () => {
       { controllerManager: false, scheduler: false },
     );
     await populate();
-    connection = await createApiClient({
-      kubeconfigPath: cluster.controlPlane.kubeletKubeconfig(nodeName),
-      kubeAPIQPS: 50,
-      kubeAPIBurst: 100,
-      eventRecordQPS: 50,
-      eventBurst: 100,
-      nodeStatusUpdateFrequencyMs: 10_000,
-      nodeLeaseDurationMs: 40_000,
-      clock: systemClock,
-      logger,
-    });
+    connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName), { logger });
     await createPod('early');
     config = new PodConfig({ sources: ['api'], onReport: () => {}, onEvent: () => {}, clock: systemClock, logger });
     source = ApiSource.start({

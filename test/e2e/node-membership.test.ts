@@ -1,11 +1,11 @@
 /** A node's membership against a real API server, with NodeRestriction and as `system:node`: what kubectl sees of it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createApiClient } from '../../src/main/api/create-api-client.ts';
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
 import type { LocalNodeOptions } from '../../src/main/node/index.ts';
 import { NodeMembership, type Node } from '../../src/main/node/index.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
+import { connectTo } from '../support/api-connection.ts';
 import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
 import { aLocalNode, aMachine, type NodeWorld } from '../support/local-node.ts';
 import { aLogger } from '../support/logger.ts';
@@ -26,15 +26,9 @@ interface Member {
 
 async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNodeOptions> = {}): Promise<Member> {
   const { logger } = aLogger();
-  const { client, close, renewConnections } = await createApiClient({
-    kubeconfigPath: to.controlPlane.kubeletKubeconfig(nodeName),
-    kubeAPIQPS: 50,
-    kubeAPIBurst: 100,
-    eventRecordQPS: 50,
-    eventBurst: 100,
+  const { client, close, renewConnections } = await connectTo(to.controlPlane.kubeletKubeconfig(nodeName), {
     nodeStatusUpdateFrequencyMs: 1000,
     nodeLeaseDurationMs: 4000,
-    clock,
     logger,
   });
   const { local, world } = await aLocalNode({ nodeName, clock, logger, ...changes });

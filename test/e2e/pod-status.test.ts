@@ -1,7 +1,7 @@
 /** What this kubelet writes of its pods to a real API server, under a node's own rights: status, final deletion, mirror pods. The runtime is in memory. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { createApiClient, type ApiConnection } from '../../src/main/api/create-api-client.ts';
+import type { ApiConnection } from '../../src/main/api/create-api-client.ts';
 import type { ApiCall, ApiClient } from '../../src/main/api/api-client.ts';
 import { MirrorPods } from '../../src/main/pods/mirror-pods.ts';
 import { PodUpdates } from '../../src/main/pods/pod-updates.ts';
@@ -12,6 +12,7 @@ import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import type { ControlPlane } from '../../scripts/host/control-plane.ts';
+import { connectTo } from '../support/api-connection.ts';
 import { privateCluster, type TestCluster } from '../support/control-plane.ts';
 import { FakeNode } from '../support/fake-node.ts';
 import { aLogger } from '../support/logger.ts';
@@ -127,17 +128,7 @@ describe('pods of the API server', () => {
     await cluster.api.create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } }).catch(() => {});
     const node = await cluster.api.create<{ metadata: { uid: string } }>('/api/v1/nodes', { metadata: { name: nodeName } });
     nodeUID = node.metadata.uid;
-    connection = await createApiClient({
-      kubeconfigPath: cluster.controlPlane.kubeletKubeconfig(nodeName),
-      kubeAPIQPS: 50,
-      kubeAPIBurst: 100,
-      eventRecordQPS: 50,
-      eventBurst: 100,
-      nodeStatusUpdateFrequencyMs: 10_000,
-      nodeLeaseDurationMs: 40_000,
-      clock,
-      logger,
-    });
+    connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName), { logger });
     kubelet = aKubelet();
     await kubelet.synced();
   });

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
-import { createApiClient, type ApiConnection } from '../../src/main/api/create-api-client.ts';
+import type { ApiConnection } from '../../src/main/api/create-api-client.ts';
 import { PodValues } from '../../src/main/volumes/index.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
@@ -12,6 +12,7 @@ import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { HelperClient } from '../../src/workers/pod-sync/helper-client.ts';
 import { readEnvironmentValues, makeEnvironment } from '../../src/workers/pod-sync/runtime-config/index.ts';
 import { PodVolumes } from '../../src/workers/pod-sync/volumes/index.ts';
+import { connectTo } from '../support/api-connection.ts';
 import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
 import { aLogger } from '../support/logger.ts';
 import { aNode, someSettings } from '../support/runtime-config-inputs.ts';
@@ -35,17 +36,7 @@ describe('volumes from the API server', () => {
     volumes = new PodVolumes({ rootDir, clusterDomain: 'cluster.local', helper, logger, selinuxEnabled: false });
     cluster = await sharedCluster();
     await cluster.api.create('/api/v1/nodes', { metadata: { name: nodeName } });
-    connection = await createApiClient({
-      kubeconfigPath: cluster.controlPlane.kubeletKubeconfig(nodeName),
-      kubeAPIQPS: 50,
-      kubeAPIBurst: 100,
-      eventRecordQPS: 50,
-      eventBurst: 100,
-      nodeStatusUpdateFrequencyMs: 10_000,
-      nodeLeaseDurationMs: 40_000,
-      clock,
-      logger,
-    });
+    connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName), { logger });
     values = PodValues.start({
       client: connection.client,
       strategy: 'Watch',

@@ -5,11 +5,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { createApiClient } from '../../src/main/api/create-api-client.ts';
 import { createReviews } from '../../src/main/api/reviews.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
+import { connectTo } from '../support/api-connection.ts';
 import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
-import { aLogger } from '../support/logger.ts';
 import { aSecureServer } from '../support/secure-server.ts';
 import { waitUntil, type Afterwards } from '../support/simulated-runtime.ts';
 import { TestNode } from '../support/test-node.ts';
@@ -25,17 +24,7 @@ const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
 /** A server that asks the API server as its node does, and keeps no answer, unless told for how long. */
 async function aServer(t: Afterwards, cacheMs = 0) {
-  const connection = await createApiClient({
-    kubeconfigPath: cluster.controlPlane.kubeletKubeconfig(nodeName),
-    kubeAPIQPS: 50,
-    kubeAPIBurst: 100,
-    eventRecordQPS: 50,
-    eventBurst: 100,
-    nodeStatusUpdateFrequencyMs: 10_000,
-    nodeLeaseDurationMs: 40_000,
-    clock,
-    logger: aLogger().logger,
-  });
+  const connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName));
   t.after(() => connection.close());
   let reviews = 0;
   const { reviewToken, reviewAccess } = createReviews(connection.client, clock);

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiPath, type ApiClient } from '../../../src/main/api/api-client.ts';
-import { createApiClient, type ApiConnection } from '../../../src/main/api/create-api-client.ts';
+import type { ApiConnection } from '../../../src/main/api/create-api-client.ts';
 import { createReviews } from '../../../src/main/api/reviews.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
+import { connectTo } from '../../support/api-connection.ts';
 import { privateCluster, type TestCluster } from '../../support/control-plane.ts';
-import { aLogger } from '../../support/logger.ts';
 import type { Afterwards } from '../../support/simulated-runtime.ts';
 
 interface Named {
@@ -20,17 +20,7 @@ const podsPath = apiPath('api', 'v1', 'pods');
 const fieldSelector = `spec.nodeName=${nodeName}`;
 
 async function aNodeClient(t: Afterwards, cluster: TestCluster): Promise<ApiConnection> {
-  const connection = await createApiClient({
-    kubeconfigPath: cluster.controlPlane.kubeletKubeconfig(nodeName),
-    kubeAPIQPS: 50,
-    kubeAPIBurst: 100,
-    eventRecordQPS: 50,
-    eventBurst: 100,
-    nodeStatusUpdateFrequencyMs: 10_000,
-    nodeLeaseDurationMs: 40_000,
-    clock: systemClock,
-    logger: aLogger().logger,
-  });
+  const connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName));
   t.after(() => connection.close());
   return connection;
 }

@@ -7,14 +7,13 @@ import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { ApiError, type ApiCall, type WatchEvent } from '../../../src/main/api/api-client.ts';
-import { createApiClient, type ApiClientOptions, type ApiConnection } from '../../../src/main/api/create-api-client.ts';
+import type { ApiClientOptions, ApiConnection } from '../../../src/main/api/create-api-client.ts';
 import { definitions } from '../../../src/shared/metrics/definitions/index.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../src/shared/metrics/index.ts';
-import { systemClock } from '../../../src/shared/time/clock.ts';
+import { connectTo } from '../../support/api-connection.ts';
 import { AnsweringServer, sendJSON } from '../../support/api-answers.ts';
 import { ConnectProxy } from '../../support/connect-proxy.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { aLogger } from '../../support/logger.ts';
 
 let server: AnsweringServer;
 const open: ApiConnection[] = [];
@@ -45,19 +44,7 @@ async function aClient(
     users: [{ name: 'u', user }],
   };
   writeFileSync(kubeconfigPath, stringify(kubeconfig));
-  const connection = await createApiClient({
-    kubeconfigPath,
-    kubeAPIQPS: 50,
-    kubeAPIBurst: 100,
-    eventRecordQPS: 50,
-    eventBurst: 100,
-    nodeStatusUpdateFrequencyMs: 10_000,
-    nodeLeaseDurationMs: 40_000,
-    clock: systemClock,
-    logger: aLogger().logger,
-    environment: { PATH: process.env['PATH'] },
-    ...options,
-  });
+  const connection = await connectTo(kubeconfigPath, { environment: { PATH: process.env['PATH'] }, ...options });
   open.push(connection);
   return connection;
 }
