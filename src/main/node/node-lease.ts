@@ -26,7 +26,7 @@ export interface NodeLeaseOptions {
   readonly logger: Logger;
 }
 
-export const leaseNamespace = 'kube-node-lease';
+const leaseNamespace = 'kube-node-lease';
 /** Of the lease's duration. */
 const renewFraction = 0.25;
 const renewJitter = 0.04;

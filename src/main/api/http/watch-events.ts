@@ -4,7 +4,7 @@ import type { WatchEvent } from '../api-client.ts';
 import type { WireCodec } from './codec.ts';
 
 /** API servers refuse requests above 3 MB, and etcd objects above 1.5 MB; some room for fields that servers add. */
-export const maxEventBytes = 8 * 1024 * 1024;
+const maxEventBytes = 8 * 1024 * 1024;
 
 const newline = 0x0a;
 const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);

@@ -38,9 +38,6 @@ export const plegRelistScanDuration = histogram(
   [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1],
 );
 export const plegListBytes = gauge('kubelet_pleg_list_bytes', 'Size of the newest reply to each list call.', ['list']);
-export const plegDecodedItems = counter('kubelet_pleg_decoded_items_total', 'Items of the lists that were new, and so decoded in full.', [
-  'list',
-]);
 export const plegItemsOutsideSnapshot = gauge(
   'kubelet_pleg_items_outside_snapshot',
   'Sandboxes and containers for which the shared snapshot of the runtime has no room.',
