@@ -6,6 +6,8 @@ export type ManifestGates = PodSyncSettings['featureGates'];
 const defaults = {
   ContainerRestartRules: true,
   EnvFiles: true,
+  MatchLabelKeysInPodTopologySpread: true,
+  MatchLabelKeysInPodTopologySpreadSelectorMerge: true,
   PodDeletionCost: true,
   PodLevelResources: true,
   PreventStaticPodAPIReferences: true,

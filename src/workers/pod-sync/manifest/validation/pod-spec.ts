@@ -29,7 +29,7 @@ export function validatePodSpec(pod: Pod, gates: ManifestGates, path: string, er
   validateAffinity(spec.affinity, `${path}.affinity`, errors);
   validateDNSConfig(spec, `${path}.dnsConfig`, errors);
   validateGates(spec, path, errors);
-  validateTopologySpread(spec.topologySpreadConstraints ?? [], `${path}.topologySpreadConstraints`, errors);
+  validateTopologySpread(spec.topologySpreadConstraints ?? [], gates, `${path}.topologySpreadConstraints`, errors);
   validateHostProcess(spec, path, errors);
   validateHostUsers(spec, gates, path, errors);
   validateHostnameOverride(spec, `${path}.hostnameOverride`, errors);

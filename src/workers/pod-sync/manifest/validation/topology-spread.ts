@@ -1,19 +1,27 @@
 /** Topology spread constraints, and the label keys by which they and pod affinity narrow their selectors. */
 import type { PodSpec } from '../../../../shared/kubernetes/api.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
 import { checkLabelKey, checkPositive, checkSupported } from './checks.ts';
 import { duplicate, forbidden, invalid, required } from './field-error.ts';
 import { validateLabelSelector, type LabelSelector } from './labels.ts';
 
 type Constraint = NonNullable<PodSpec['topologySpreadConstraints']>[number];
 
-export function validateTopologySpread(constraints: readonly Constraint[], path: string, errors: string[]): void {
+export function validateTopologySpread(constraints: readonly Constraint[], gates: ManifestGates, path: string, errors: string[]): void {
+  const merged = isOn(gates, 'MatchLabelKeysInPodTopologySpread') && isOn(gates, 'MatchLabelKeysInPodTopologySpreadSelectorMerge');
+  const checkKeys = merged ? validateMatchLabelKeys : validateUnmergedLabelKeys;
   const seen = new Set<string>();
-  for (const [index, constraint] of constraints.entries()) validateConstraint(constraint, `${path}[${index}]`, seen, errors);
+  for (const [index, constraint] of constraints.entries()) {
+    const at = `${path}[${index}]`;
+    validateConstraint(constraint, at, seen, errors);
+    checkKeys(constraint, at, errors);
+    validateLabelSelector(constraint.labelSelector, `${at}.labelSelector`, errors);
+  }
 }
 
 /** `seen`: what the constraints before this one spread over, and how. */
 function validateConstraint(constraint: Constraint, path: string, seen: Set<string>, errors: string[]): void {
-  const { maxSkew, topologyKey, whenUnsatisfiable, minDomains, nodeAffinityPolicy, nodeTaintsPolicy, labelSelector } = constraint;
+  const { maxSkew, topologyKey, whenUnsatisfiable, minDomains, nodeAffinityPolicy, nodeTaintsPolicy } = constraint;
   checkPositive(maxSkew, `${path}.maxSkew`, errors);
   if (!topologyKey) errors.push(required(`${path}.topologyKey`, 'can not be empty'));
   checkSupported(whenUnsatisfiable, `${path}.whenUnsatisfiable`, ['DoNotSchedule', 'ScheduleAnyway'], errors);
@@ -29,8 +37,6 @@ function validateConstraint(constraint: Constraint, path: string, seen: Set<stri
   }
   checkSupported(nodeAffinityPolicy, `${path}.nodeAffinityPolicy`, ['Ignore', 'Honor'], errors);
   checkSupported(nodeTaintsPolicy, `${path}.nodeTaintsPolicy`, ['Ignore', 'Honor'], errors);
-  validateMatchLabelKeys(constraint, path, errors);
-  validateLabelSelector(labelSelector, `${path}.labelSelector`, errors);
 }
 
 interface LabelKeys {
@@ -61,5 +67,19 @@ export function validateMatchLabelKeys(from: LabelKeys, path: string, errors: st
   for (const [index, key] of matchLabelKeys.entries()) {
     if (!mismatching.has(key)) continue;
     errors.push(invalid(`${path}.matchLabelKeys[${index}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys'));
+  }
+}
+
+/** Where no API server merges the keys into the selector, none of them may be in it at all (upstream's rule before v1.34). */
+function validateUnmergedLabelKeys({ matchLabelKeys = [], labelSelector }: LabelKeys, path: string, errors: string[]): void {
+  const at = `${path}.matchLabelKeys`;
+  if (matchLabelKeys.length > 0 && !labelSelector) errors.push(forbidden(at, 'must not be specified when labelSelector is not set'));
+  const inSelector = new Set([
+    ...Object.keys(labelSelector?.matchLabels ?? {}),
+    ...(labelSelector?.matchExpressions ?? []).map(({ key }) => key),
+  ]);
+  for (const [index, key] of matchLabelKeys.entries()) {
+    checkLabelKey(key, `${at}[${index}]`, errors);
+    if (inSelector.has(key)) errors.push(invalid(`${at}[${index}]`, key, 'exists in both matchLabelKeys and labelSelector'));
   }
 }

@@ -8,6 +8,15 @@ const toleration = (operator: string, value: string) => aManifest({ spec: { tole
 const init = (fields: object) => aManifest({ spec: { initContainers: [{ name: 'init', image: 'i', ...fields }] } });
 const operatorPath = 'spec.tolerations[0].operator';
 
+const spread = (fields: object) =>
+  aManifest({ spec: { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', ...fields }] } });
+const spreadPath = 'spec.topologySpreadConstraints[0]';
+/** The key is in the selector once: written there, or merged in by an API server. */
+const keyInSelector = spread({ matchLabelKeys: ['rev'], labelSelector: { matchExpressions: [{ key: 'rev', operator: 'Exists' }] } });
+const noMerge = { MatchLabelKeysInPodTopologySpreadSelectorMerge: false };
+const noKeys = { ...noMerge, MatchLabelKeysInPodTopologySpread: false };
+const inBoth = `${spreadPath}.matchLabelKeys[0]: Invalid value: "rev": exists in both matchLabelKeys and labelSelector`;
+
 const cases: readonly [name: string, manifest: object, gates: Record<string, boolean>, want: string[]][] = [
   ['a container’s own restart policy', aManifest({ container: { restartPolicy: 'Never' } }), {}, []],
   [
@@ -79,6 +88,26 @@ const cases: readonly [name: string, manifest: object, gates: Record<string, boo
       'spec.containers[0].env[0].valueFrom: Invalid value: "": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`',
     ],
   ],
+  ['a spread by a key that is in its selector once', keyInSelector, {}, []],
+  ['a spread by a key that is in its selector once', keyInSelector, noMerge, [inBoth]],
+  ['a spread by a key that is in its selector once', keyInSelector, noKeys, [inBoth]],
+  [
+    'a spread by a key that is in its selector’s labels',
+    spread({ matchLabelKeys: ['rev'], labelSelector: { matchLabels: { rev: '1' } } }),
+    noMerge,
+    [inBoth],
+  ],
+  ['a spread by a key', spread({ matchLabelKeys: ['rev'], labelSelector: { matchLabels: { app: 'web' } } }), noMerge, []],
+  [
+    'a spread by no label key, and without a selector',
+    spread({ matchLabelKeys: ['-'] }),
+    noMerge,
+    [
+      `${spreadPath}.matchLabelKeys: Forbidden: must not be specified when labelSelector is not set`,
+      `${spreadPath}.matchLabelKeys[0]: Invalid value: "-": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+    ],
+  ],
+  ['a spread without keys and selector', spread({}), noKeys, []],
   [
     'a broken deletion cost',
     aManifest({ metadata: { annotations: { 'controller.kubernetes.io/pod-deletion-cost': 'much' } } }),
