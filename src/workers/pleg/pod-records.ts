@@ -1,19 +1,18 @@
 /**
  * What the runtime has, as this thread knows it: pods, their sandboxes and containers, and of each what was last reported to main.
- * Lists and looks bring news; `snapshot` shows the state of every item to the other threads. A list that began before an item's
- * newest news arrived says nothing about that item: it may have been made up before.
+ * Lists and looks bring news. A list that began before an item's newest news arrived says nothing about that item: it may have been
+ * made up before.
  */
 import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import { Container, ContainerState, PodSandbox } from '../../shared/cri/generated/cri-v1.ts';
-import { containerList, sandboxList, scanList, type ListLayout } from '../../shared/cri/list-scanner.ts';
+import { containerList, sandboxList } from '../../shared/cri/list-scanner.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { podNameLabel, podNamespaceLabel, podUIDLabel } from '../../shared/kubernetes/annotations.ts';
 import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
 import type { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
-import { ItemIndex, maxIdBytes } from './item-index.ts';
-import { ListDifference } from './list-difference.ts';
+import { KnownItems, type OnLeftOut } from './known-items.ts';
+import type { ListDifference } from './list-difference.ts';
 import { plegStateOf, unplaced, type ContainerItem, type Item, type PodRecord, type SandboxItem } from './pod-record.ts';
-import { toSnapshotItem, toSnapshotState } from './snapshot-item.ts';
 import { toListedContainerStatus, toListedSandboxStatus } from './to-runtime-status.ts';
 
 interface PodName {
@@ -25,15 +24,10 @@ interface PodName {
 /** How long a start may wait to be looked at by itself: a sync that makes a sandbox and its containers takes less, most times. */
 export const startPatienceMs = 3000;
 
-/** Told of what was left out of the records or the snapshot, and why. */
-export type OnLeftOut = (id: string, reason: string) => void;
-
 export class PodRecords {
   readonly #pods = new Map<PodUID, PodRecord>();
-  readonly #sandboxes = new ItemIndex<SandboxItem>();
-  readonly #containers = new ItemIndex<ContainerItem>();
-  readonly #sandboxDifference: ListDifference<SandboxItem>;
-  readonly #containerDifference: ListDifference<ContainerItem>;
+  readonly #sandboxes: KnownItems<SandboxItem>;
+  readonly #containers: KnownItems<ContainerItem>;
   readonly #snapshot: RuntimeSnapshotWriter;
   readonly #onLeftOut: OnLeftOut;
   /** Pods with news that no look has followed yet, or whose last look failed. */
@@ -44,8 +38,8 @@ export class PodRecords {
   constructor(snapshot: RuntimeSnapshotWriter, onLeftOut: OnLeftOut) {
     this.#snapshot = snapshot;
     this.#onLeftOut = onLeftOut;
-    this.#sandboxDifference = new ListDifference(this.#sandboxes);
-    this.#containerDifference = new ListDifference(this.#containers);
+    this.#sandboxes = new KnownItems({ layout: sandboxList, snapshot, onLeftOut });
+    this.#containers = new KnownItems({ layout: containerList, snapshot, onLeftOut });
   }
 
   get(uid: PodUID): PodRecord | undefined {
@@ -111,15 +105,14 @@ export class PodRecords {
    */
   applyLists(sandboxes: readonly Uint8Array[], containers: readonly Uint8Array[], beganAtMs: number, nowMs: number): boolean {
     this.#relists += 1;
-    this.#sandboxDifference.begin(this.#relists);
-    this.#containerDifference.begin(this.#relists);
-    scan(sandboxList, sandboxes, this.#sandboxDifference);
-    scan(containerList, containers, this.#containerDifference);
-    const changed = this.#applySandboxes(beganAtMs, nowMs);
-    const containersChanged = this.#applyContainers(beganAtMs, nowMs);
-    // The new items' bytes keep the whole replies in memory.
-    this.#sandboxDifference.begin(this.#relists);
-    this.#containerDifference.begin(this.#relists);
+    const sandboxDifference = this.#sandboxes.compare(sandboxes, this.#relists);
+    const containerDifference = this.#containers.compare(containers, this.#relists);
+    const addSandbox = (bytes: Uint8Array) => this.#addSandbox(PodSandbox.decode(bytes), nowMs);
+    const changed = this.#applyList(this.#sandboxes, sandboxDifference, addSandbox, beganAtMs, nowMs);
+    const addContainer = (bytes: Uint8Array) => this.#addContainer(Container.decode(bytes), nowMs);
+    const containersChanged = this.#applyList(this.#containers, containerDifference, addContainer, beganAtMs, nowMs);
+    this.#sandboxes.release();
+    this.#containers.release();
     return changed || containersChanged;
   }
 
@@ -152,10 +145,8 @@ export class PodRecords {
     if (item.slot < 0) return;
     if (item.rawState === rawState) return;
     this.#version += 1;
-    item.rawState = rawState;
-    item.state = plegStateOf(item.kind, rawState);
-    (item.kind === 'sandbox' ? this.#sandboxes : this.#containers).setRawState(item.slot, rawState);
-    if (item.row !== undefined) this.#snapshot.setState(item.row, toSnapshotState(item));
+    if (item.kind === 'sandbox') this.#sandboxes.setRawState(item, rawState);
+    else this.#containers.setRawState(item, rawState);
   }
 
   /** The runtime has it no more. It stays in its pod's record until main was told. */
@@ -163,12 +154,8 @@ export class PodRecords {
     item.newsAtMs = nowMs;
     if (item.slot < 0) return;
     this.#version += 1;
-    if (item.kind === 'sandbox') this.#sandboxes.remove(item.slot);
-    else this.#containers.remove(item.slot);
-    if (item.row !== undefined) this.#snapshot.remove(item.row);
-    item.slot = -1;
-    item.row = undefined;
-    item.state = 'nonExistent';
+    if (item.kind === 'sandbox') this.#sandboxes.remove(item);
+    else this.#containers.remove(item);
   }
 
   forget(record: PodRecord): void {
@@ -184,20 +171,16 @@ export class PodRecords {
     this.#dirty.add(record);
   }
 
-  #applySandboxes(beganAtMs: number, nowMs: number): boolean {
-    const difference = this.#sandboxDifference;
+  #applyList<T extends Item>(
+    items: KnownItems<T>,
+    difference: ListDifference<T>,
+    add: (bytes: Uint8Array) => Item | undefined,
+    beganAtMs: number,
+    nowMs: number,
+  ): boolean {
     let changed = this.#applyChanges(difference, beganAtMs, nowMs);
-    for (const bytes of difference.added)
-      changed = this.#take(bytes, PodSandbox, (sandbox) => this.#addSandbox(sandbox, nowMs), nowMs) || changed;
-    return this.#applyMissing(this.#sandboxes, beganAtMs, nowMs) || changed;
-  }
-
-  #applyContainers(beganAtMs: number, nowMs: number): boolean {
-    const difference = this.#containerDifference;
-    let changed = this.#applyChanges(difference, beganAtMs, nowMs);
-    for (const bytes of difference.added)
-      changed = this.#take(bytes, Container, (container) => this.#addContainer(container, nowMs), nowMs) || changed;
-    return this.#applyMissing(this.#containers, beganAtMs, nowMs) || changed;
+    for (const bytes of difference.added) changed = this.#take(bytes, add, nowMs) || changed;
+    return this.#applyMissing(items, beganAtMs, nowMs) || changed;
   }
 
   #applyChanges<T extends Item>(difference: ListDifference<T>, beganAtMs: number, nowMs: number): boolean {
@@ -215,10 +198,10 @@ export class PodRecords {
     return changed;
   }
 
-  #applyMissing<T extends Item>(index: ItemIndex<T>, beganAtMs: number, nowMs: number): boolean {
+  #applyMissing<T extends Item>(items: KnownItems<T>, beganAtMs: number, nowMs: number): boolean {
     let changed = false;
-    for (let slot = index.nextUnseen(0, this.#relists); slot >= 0; slot = index.nextUnseen(slot + 1, this.#relists)) {
-      const item = index.item(slot);
+    for (let slot = items.nextMissing(0); slot >= 0; slot = items.nextMissing(slot + 1)) {
+      const item = items.at(slot);
       if (item.newsAtMs > beganAtMs) continue;
       this.setGone(item, nowMs);
       this.#setNews(item.pod, item, nowMs);
@@ -227,15 +210,10 @@ export class PodRecords {
     return changed;
   }
 
-  /** Decodes an item of a list that is new. One that can't be read is left out: the others are as good as ever. */
-  #take<T extends { readonly id: string }>(
-    bytes: Uint8Array,
-    type: { decode(bytes: Uint8Array): T },
-    add: (item: T) => Item | undefined,
-    nowMs: number,
-  ): boolean {
+  /** Takes in an item of a list that is new. One that can't be read is left out: the others are as good as ever. */
+  #take(bytes: Uint8Array, add: (bytes: Uint8Array) => Item | undefined, nowMs: number): boolean {
     try {
-      const item = add(type.decode(bytes));
+      const item = add(bytes);
       if (!item) return false;
       this.#setNews(item.pod, item, nowMs);
       return true;
@@ -282,36 +260,15 @@ export class PodRecords {
     });
   }
 
-  /** One that was gone and is back keeps what main knows of it. */
-  #add<T extends Item>(index: ItemIndex<T>, pod: PodRecord, nowMs: number, item: T): T | undefined {
-    const bytes = Buffer.byteLength(item.id);
-    if (bytes === 0 || bytes > maxIdBytes)
-      return this.#leaveOut(item.id, `an ID of ${bytes} bytes, where 1 to ${maxIdBytes} are known to be right`);
-    // Its bytes would never be found again in a list.
-    if (item.id.includes('\uFFFD')) return this.#leaveOut(item.id, 'an ID that is no UTF-8');
-    const known = index.get(item.id);
-    if (known) return known;
+  #add<T extends Item>(items: KnownItems<T>, pod: PodRecord, nowMs: number, item: T): T | undefined {
+    const added = items.add(item, nowMs);
+    if (added !== item) return added;
+    // One that was gone and is back keeps what main knows of it.
     item.reported = pod.items.get(item.id)?.reported ?? 'nonExistent';
-    item.newsAtMs = nowMs;
-    item.slot = index.add(item.id, item.rawState, item);
-    // Else it would be missing in the list that has just brought it.
-    index.see(item.slot, this.#relists);
-    item.row = this.#showInSnapshot(item);
     this.#version += 1;
     pod.items.set(item.id, item);
     this.#pods.set(pod.uid, pod);
     return item;
-  }
-
-  #showInSnapshot(item: Item): number | undefined {
-    try {
-      const row = this.#snapshot.add(toSnapshotItem(item));
-      if (row === undefined) this.#onLeftOut(item.id, `the snapshot is full: ${this.#snapshot.capacity} rows`);
-      return row;
-    } catch (err) {
-      this.#onLeftOut(item.id, messageOf(err));
-      return undefined;
-    }
   }
 
   #leaveOut(id: string, reason: string): undefined {
@@ -323,10 +280,6 @@ export class PodRecords {
     if (known) return known;
     return { uid: uid as PodUID, name, namespace, items: new Map(), posted: null, retryAtMs: 0, reinspect: false };
   }
-}
-
-function scan(layout: ListLayout, messages: readonly Uint8Array[], visitor: ListDifference<Item>): void {
-  for (const message of messages) scanList(layout, message, visitor);
 }
 
 /** Made or begun, not ended nor lost. */
