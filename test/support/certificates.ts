@@ -1,6 +1,7 @@
 /** Authorities and certificates for tests, written with the product's own DER: any subject, any validity, no process started. */
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
-import * as der from '../../src/workers/server/tls/der.ts';
+import * as der from '../../src/shared/x509/der.ts';
+import { pemBlock } from '../../src/shared/x509/pem.ts';
 
 export interface Issued {
   readonly cert: string;
@@ -64,7 +65,7 @@ export class TestAuthority {
       der.explicit(3, der.sequence(...extensions)),
     );
     const bytes = der.sequence(body, ecdsaWithSha256, der.bits(sign('sha256', body, this.#key)));
-    return `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+    return pemBlock('CERTIFICATE', bytes.toString('base64'));
   }
 }
 

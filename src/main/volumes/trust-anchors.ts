@@ -1,4 +1,5 @@
 /** The certificates of trust bundles: each once, in an order that does not depend on the bundles' (upstream normalizeTrustAnchors). Pure. */
+import { pemBlock } from '../../shared/x509/pem.ts';
 
 const block = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----/g;
 
@@ -10,6 +11,6 @@ export function trustAnchors(bundles: readonly string[]): string {
   }
   return [...certificates]
     .toSorted()
-    .map((base64) => `-----BEGIN CERTIFICATE-----\n${base64.replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`)
+    .map((base64) => pemBlock('CERTIFICATE', base64))
     .join('');
 }

@@ -5,7 +5,8 @@
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import type { ServingCertificate } from '../../../shared/contracts/server.ts';
-import * as der from './der.ts';
+import * as der from '../../../shared/x509/der.ts';
+import { pemBlock } from '../../../shared/x509/pem.ts';
 
 const yearMs = 365 * 24 * 3600 * 1000;
 /** Clocks differ. */
@@ -107,6 +108,5 @@ function addressBytes(address: string): Buffer {
 }
 
 function toPem(bytes: Buffer): string {
-  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+  return pemBlock('CERTIFICATE', bytes.toString('base64'));
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
-import * as der from '../../../../../src/workers/server/tls/der.ts';
 import { selfSignedCertificate } from '../../../../../src/workers/server/tls/self-signed.ts';
 
 const hosts: [host: string, names: string][] = [
@@ -25,14 +24,3 @@ for (const [host, names] of hosts) {
     assert.ok(createPublicKey(createPrivateKey(key)).equals(leaf.publicKey));
   });
 }
-
-const encodings: [name: string, bytes: Buffer, hex: string][] = [
-  ['zero', der.integer(0n), '020100'],
-  ['a number whose first bit is set', der.integer(128n), '02020080'],
-  ['an OID with large arcs', der.oid('1.2.840.113549'), '06062a864886f70d'],
-  ['a long string', der.octets(Buffer.alloc(300)).subarray(0, 4), '0482012c'],
-  ['a time of this half of the century', der.time(Date.parse('2049-12-31T23:59:59.9Z')), '170d3439313233313233353935395a'],
-  ['a time after it', der.time(Date.parse('2050-01-01T00:00:00Z')), '180f32303530303130313030303030305a'],
-  ['bits', der.bits(Buffer.from([0xa0]), 5), '030205a0'],
-];
-for (const [name, bytes, hex] of encodings) test(`${name} is written as DER has it`, () => assert.equal(bytes.toString('hex'), hex));

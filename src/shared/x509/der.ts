@@ -1,4 +1,4 @@
-/** As much of ASN.1's DER as a certificate is made of. Node reads certificates and signs, but writes none. */
+/** As much of ASN.1's DER as certificates, and requests for them, are made of. Node reads certificates and signs, but writes none. */
 
 export type Der = Buffer;
 
@@ -20,6 +20,8 @@ function unsignedBytes(value: bigint): Buffer {
 export const sequence = (...items: readonly Der[]): Der => element(0x30, Buffer.concat(items));
 export const set = (...items: readonly Der[]): Der => element(0x31, Buffer.concat(items));
 export const boolean = (value: boolean): Der => element(0x01, Buffer.from([value ? 0xff : 0]));
+/** ASN.1's NULL. */
+export const nothing = (): Der => element(0x05, Buffer.alloc(0));
 export const octets = (content: Buffer): Der => element(0x04, content);
 export const utf8 = (text: string): Der => element(0x0c, Buffer.from(text));
 /** `[number]` around a value that keeps its own tag. */
