@@ -16,4 +16,4 @@ if (existsSync(place.folder)) {
   removeLogLinks(place.podLogs);
   removeFolder(place.folder);
 }
-console.log('==> done. Left in place: .cache (the built control plane and images), dist, node_modules, the Debian packages');
+console.log('==> done. Left in place: .cache (the built control plane with its Go, and images), dist, node_modules, the Debian packages');

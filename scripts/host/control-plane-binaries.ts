@@ -5,13 +5,14 @@
  *   node scripts/host/control-plane-binaries.ts --with-kubelet  and the Go kubelet, the peer to measure against
  *
  * A folder that has the control plane already, as envtest's tools leave one, is named by KUBEBUILDER_ASSETS. The first build takes about
- * ten minutes on 2 cores and 2 GB of Go's caches; a build that was cut short goes on where it was.
+ * ten minutes on 2 cores and 2 GB of Go's caches; a build that was cut short goes on where it was. Go itself comes from go-toolchain.ts.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ensureGo, type Go } from './go-toolchain.ts';
 
 /** Of kube-apiserver and its kin; test/cluster/go.mod requires the same. */
 export const kubernetesVersion = 'v1.36.3';
@@ -37,7 +38,7 @@ export type ControlPlaneBinaries = Readonly<Record<ControlPlaneProgram, string>>
 
 /**
  * Each program from KUBEBUILDER_ASSETS where that has it, else from the cache, built now if it is in neither. `say` hears of what takes
- * long. Throws when there is no Go to build with, or the build fails.
+ * long. Throws when there is no Go to build with and none to be had, or the build fails.
  */
 export async function ensureControlPlane(say: (what: string) => void): Promise<ControlPlaneBinaries> {
   const paths: [ControlPlaneProgram, string][] = [];
@@ -70,13 +71,14 @@ async function ensureBuilt(program: Program, say: (what: string) => void): Promi
 }
 
 async function build(program: Program, path: string, say: (what: string) => void): Promise<void> {
-  mustHaveGo();
+  const go = await ensureGo(module, say);
   mkdirSync(cache, { recursive: true });
   const startedMs = performance.now();
   say(`building ${program} with Go, once: minutes, of which the first program takes most`);
   // Two builds at once do each other no harm: each has its own unfinished file, and the rename is whole.
   const unfinished = `${path}.${process.pid}.part`;
-  await go(
+  await run(
+    go,
     ['build', '-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags(), '-o', unfinished, packages[program]],
     program,
   );
@@ -93,27 +95,13 @@ function linkerFlags(): string {
 }
 
 /** A module mirror that falters once is asked again: Go keeps what it has built and fetched, so the second run is short. */
-async function go(args: readonly string[], program: Program): Promise<void> {
+async function run({ command, environment }: Go, args: readonly string[], program: Program): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
-    const child = spawn('go', args, { cwd: module, env: { ...process.env, CGO_ENABLED: '0' }, stdio: ['ignore', 'inherit', 'inherit'] });
+    const child = spawn(command, args, { cwd: module, env: { ...environment, CGO_ENABLED: '0' }, stdio: ['ignore', 'inherit', 'inherit'] });
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
     if (code === 0) return;
     if (attempt === 3 || signal !== null) throw new Error(`go build of ${program} in ${module} ended with ${signal ?? code}`);
   }
-}
-
-function mustHaveGo(): void {
-  const needed =
-    'the control plane is built with Go 1.26 (or 1.21 and later, which fetches 1.26 by itself); install it, or name a folder that has ' +
-    `${controlPlane.join(', ')} of ${kubernetesVersion} in KUBEBUILDER_ASSETS`;
-  let version: string;
-  try {
-    version = execFileSync('go', ['env', 'GOVERSION'], { cwd: module, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
-  } catch (err) {
-    throw new Error(`no usable Go here (${err instanceof Error ? err.message : String(err)}): ${needed}`, { cause: err });
-  }
-  const [, minor] = /^go1\.(\d+)/.exec(version) ?? [];
-  if (minor !== undefined && Number(minor) < 26) throw new Error(`Go here is ${version}: ${needed}`);
 }
 
 if (import.meta.main) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that a real runtime needs, those that are missing, and says so before it does.
-# With --modules-only: just what Node needs.
+# With --modules-only: just what Node needs. With --for-go: what fetching and unpacking Go, and Go's own fetching, need.
 set -eu
 missing=''
 need() { # need PACKAGE FILE: the package counts as there when the file is
@@ -10,7 +10,13 @@ case "$(uname -m)" in
   x86_64) need libatomic1 /usr/lib/x86_64-linux-gnu/libatomic.so.1 ;;
   aarch64) need libatomic1 /usr/lib/aarch64-linux-gnu/libatomic.so.1 ;;
 esac
-if [ "${1:-}" != '--modules-only' ]; then
+case "${1:-}" in
+--modules-only) ;;
+--for-go)
+  need ca-certificates /etc/ssl/certs/ca-certificates.crt
+  need unzip /usr/bin/unzip
+  ;;
+*)
   need containerd /usr/bin/containerd
   need runc /usr/sbin/runc
   need containernetworking-plugins /usr/lib/cni/bridge
@@ -20,7 +26,8 @@ if [ "${1:-}" != '--modules-only' ]; then
   need catatonit /usr/bin/catatonit
   need umoci /usr/bin/umoci
   need openssl /usr/bin/openssl
-fi
+  ;;
+esac
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" != 0 ]; then
   echo "missing Debian packages:$missing. Install them, or run this as root" >&2

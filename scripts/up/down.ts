@@ -20,7 +20,8 @@ for (const place of [placeOf(false), placeOf(true)]) {
   }
   removeFolder(place.folder);
 }
-// The control plane of `npm run cluster` is not its to remove: it takes ten minutes to build.
-const made = ['dist', ...globSync('.cache/*', { cwd: project }).filter((path) => !path.startsWith('.cache/control-plane-'))];
+// The control plane of `npm run cluster`, and the Go that built it, are not its to remove: they take ten minutes.
+const isKept = (path: string) => /^\.cache\/(?:control-plane-v|go-)[0-9.]+$/.test(path);
+const made = ['dist', ...globSync('.cache/*', { cwd: project }).filter((path) => !isKept(path))];
 for (const path of made) rmSync(join(project, path), { recursive: true, force: true });
-console.log('==> done. Left in place: the Debian packages, node_modules, and a control plane that was built');
+console.log('==> done. Left in place: the Debian packages, node_modules, and a control plane that was built, with its Go');
