@@ -1,9 +1,13 @@
-/** The records on disk: a file each below `image_manager`, named by the hash of what it is about (upstream fs_pullrecords.go). */
+/**
+ * The records on disk: a file each below `image_manager`, named by the hash of what it is about (upstream fs_pullrecords.go). What was
+ * written is there after a loss of power too: without the intent of its pull, an image that came with a secret would then be everybody's.
+ */
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
+import { makeFolderDurably, writeDurably } from '../../../shared/linux/write-durably.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { apiVersion, olderVersions } from './records.ts';
 
@@ -29,7 +33,7 @@ export class RecordFiles<T extends object> {
   /** Of files that cannot be read: what they said is not known. */
   readonly #broken = new Set<string>();
   readonly #names = new Set<string>();
-  /** One write after the other: two of one file would meet in its temporary one. */
+  /** One write after the other: two of one file would meet in its temporary one, and many would keep all of the file threads waiting. */
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor(options: RecordFilesOptions<T>) {
@@ -39,7 +43,7 @@ export class RecordFiles<T extends object> {
   /** Makes the folder, and reads all that is in it. One that cannot be read is logged and left. */
   async readAll(): Promise<T[]> {
     const { dir, logger, aboutOf } = this.#options;
-    await mkdir(dir, { recursive: true, mode: 0o700 });
+    await makeFolderDurably(dir);
     const records: T[] = [];
     for (const name of await readdir(dir)) {
       if (!name.startsWith(prefix) || name.endsWith(temporary)) continue;
@@ -66,13 +70,13 @@ export class RecordFiles<T extends object> {
     const name = recordFileName(aboutOf(record));
     return this.#next(async () => {
       const path = join(dir, name);
-      await writeFile(`${path}${temporary}`, `${toGoJSON({ kind, apiVersion, ...record })}\n`, { mode: 0o600 });
-      await rename(`${path}${temporary}`, path);
+      await writeDurably(path, `${path}${temporary}`, `${toGoJSON({ kind, apiVersion, ...record })}\n`);
       this.#broken.delete(name);
       this.#options.size.set(this.#names.add(name).size);
     });
   }
 
+  /** Not synced: an intent that comes back with a loss of power says no more than that the kubelet pulled the image. */
   remove(about: string): Promise<void> {
     const name = recordFileName(about);
     return this.#next(async () => {

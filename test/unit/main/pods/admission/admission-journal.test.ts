@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { AdmissionJournal } from '../../../../../src/main/pods/admission/index.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { FakeClock } from '../../../../support/fake-clock.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
 
 function aFolder(t: TestContext) {
@@ -35,6 +35,47 @@ test('pods that the Go kubelet had admitted count', async (t) => {
   writeFileSync(join(rootDir, 'allocated_pods_state'), JSON.stringify({ data, checksum: 1 }));
   assert.equal((await open()).has(uid('uid-1')), true);
   assert.deepEqual(lines, []);
+});
+
+test('pods that are admitted while the disk is slow wait for nothing, and are written together', async (t) => {
+  const { rootDir } = aFolder(t);
+  const { logger } = aLogger();
+  const clock = new FakeClock();
+  const written: string[] = [];
+  let isWritten = Promise.withResolvers<void>();
+  const write = async (_path: string, _temporary: string, content: string) => {
+    written.push(content);
+    await isWritten.promise;
+  };
+  const journal = await AdmissionJournal.open({ rootDir, clock, logger, write });
+  for (const name of ['a', 'b', 'c', 'd']) {
+    journal.add(uid(name));
+    await clock.advance(20);
+  }
+  assert.deepEqual(written, ['{"admitted":["a"]}']);
+  isWritten.resolve();
+  isWritten = Promise.withResolvers();
+  await settle();
+  assert.deepEqual(written.slice(1), ['{"admitted":["a","b","c","d"]}']);
+  journal.add(uid('e'));
+  const closed = journal.close();
+  isWritten.resolve();
+  await closed;
+  assert.deepEqual(written.slice(2), ['{"admitted":["a","b","c","d","e"]}']);
+});
+
+test('a write that a loss of power cut off takes nothing from what was written before', async (t) => {
+  const { rootDir, open, lines } = aFolder(t);
+  const first = await open();
+  first.add(uid('a'));
+  await first.close();
+  const file = join(rootDir, 'admitted_pods_state');
+  writeFileSync(`${file}.new`, '{"admitted":["a","b');
+  const second = await open();
+  assert.deepEqual([second.has(uid('a')), second.has(uid('b')), lines], [true, false, []]);
+  second.add(uid('c'));
+  await second.close();
+  assert.deepEqual([readFileSync(file, 'utf8'), existsSync(`${file}.new`)], ['{"admitted":["a","c"]}', false]);
 });
 
 for (const [what, content] of [
