@@ -2,7 +2,7 @@
  * A node of a real cluster whose way to the API server leads through a proxy that can be told to fail, with all that a test of faults
  * asks of it: its pods as a user sees them, what its runtime has, how long main's event loop let others wait.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FaultyApiServer } from './api-server-faults.ts';
 import type { TestCluster } from './control-plane.ts';
@@ -45,7 +45,7 @@ export async function startFaultyNode(
   const node = await TestNode.start(t, {
     config: { ...member.config, ...config },
     flags: [...member.flags, ...(kubeconfig ? ['--kubeconfig', kubeconfig(way)] : way.flags), ...flags],
-    env: { ...loopDelayEnv(nodeName), ...env },
+    env: { ...loopDelayEnv(), ...env },
   });
   const pods = await PodWatch.start(t, cluster, namespace);
   await node.startKubelet();
@@ -62,26 +62,25 @@ export async function startFaultyNode(
     },
   };
   await waitUntil('the node is Ready', async () => (await faulty.conditionReady()) === 'True', 60_000);
-  resetLoopDelay(nodeName);
+  resetLoopDelay(node);
   return faulty;
 }
 
-const delayFile = (nodeName: string) => join('/tmp', `loop-delay-${process.pid}-${nodeName}.json`);
+const delayFile = ({ folder }: TestNode) => join(folder, 'loop-delay.json');
 
-/** For a kubelet: it measures main's event-loop delay. */
-export function loopDelayEnv(nodeName: string): Record<string, string> {
+/** For a TestNode's kubelet: it measures main's event-loop delay. */
+export function loopDelayEnv(): Record<string, string> {
   const nodeOptions = `${process.env['NODE_OPTIONS'] ?? ''} --import=${join(import.meta.dirname, 'loop-delay.mjs')}`;
-  return { NODE_OPTIONS: nodeOptions.trim(), LOOP_DELAY_FILE: delayFile(nodeName) };
+  return { NODE_OPTIONS: nodeOptions.trim() };
 }
 
 /** What was measured so far is not asked for: a start loads the whole program. */
-export function resetLoopDelay(nodeName: string): void {
-  writeFileSync(`${delayFile(nodeName)}.reset`, '');
+export function resetLoopDelay(node: TestNode): void {
+  writeFileSync(`${delayFile(node)}.reset`, '');
 }
 
 /** `p99 3.2 ms, …` since the last reset, for the test's output: how fast depends on who else uses the machine, so nothing is asserted. */
-export function loopDelay(nodeName: string): string {
-  const { p50, p99, max } = JSON.parse(readFileSync(delayFile(nodeName), 'utf8')) as Record<'p50' | 'p99' | 'max', number>;
-  rmSync(delayFile(nodeName));
+export function loopDelay(node: TestNode): string {
+  const { p50, p99, max } = JSON.parse(readFileSync(delayFile(node), 'utf8')) as Record<'p50' | 'p99' | 'max', number>;
   return `main's event-loop delay: p50 ${p50} ms, p99 ${p99} ms, longest ${max} ms`;
 }

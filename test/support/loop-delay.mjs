@@ -1,12 +1,14 @@
-// Loaded into a kubelet under test (NODE_OPTIONS=--import): writes twice a second how long main's event loop let others wait, in ms, to the
-// file that LOOP_DELAY_FILE names. The histogram counts the time between two looks, 5 ms apart, which is taken off.
+// Loaded into a kubelet under test (NODE_OPTIONS=--import): writes twice a second how long main's event loop let others wait, in ms, to
+// loop-delay.json in the test node's folder. The histogram counts the time between two looks, 5 ms apart, which is taken off.
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
-const file = process.env.LOOP_DELAY_FILE;
+const folder = process.env.TEST_NODE_FOLDER;
 const resolution = 5;
-if (isMainThread && file) {
+if (isMainThread && folder) {
+  const file = join(folder, 'loop-delay.json');
   const delays = monitorEventLoopDelay({ resolution });
   delays.enable();
   const ms = (ns) => Math.max(0, Math.round(ns / 1e5) / 10 - resolution);

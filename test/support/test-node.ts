@@ -26,7 +26,7 @@ export interface TestNodeOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Flags of the kubelet, beside those that the node needs. */
   readonly flags?: readonly string[];
-  /** Variables of the kubelet, beside this process's. */
+  /** Variables of the kubelet, beside this process's and TEST_NODE_FOLDER, where what a test loads into it may write. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -121,7 +121,7 @@ export class TestNode {
     this.#kubelet = spawn(
       join(project, 'bin/kubelet'),
       ['--config', config, '--root-dir', this.rootDir, '--hostname-override', this.nodeName, '-v=4', ...(this.#options.flags ?? [])],
-      { stdio: ['ignore', log, log], env: { ...process.env, ...this.#options.env } },
+      { stdio: ['ignore', log, log], env: { ...process.env, TEST_NODE_FOLDER: this.folder, ...this.#options.env } },
     );
     closeSync(log);
     await waitUntil(

@@ -169,6 +169,6 @@ describe('a node whose API server answers badly', () => {
     stop();
     await faulty.pods.delete('short');
     await faulty.pods.untilGone('short');
-    t.diagnostic(loopDelay(faulty.nodeName));
+    t.diagnostic(loopDelay(faulty.node));
   });
 });

@@ -24,7 +24,7 @@ test('the API server is stopped for a minute: nothing that was well is touched, 
   const { controlPlane } = cluster;
   const namespace = 'default';
   const member = await cluster.member(t, nodeName);
-  const node = await TestNode.start(t, { ...member, env: loopDelayEnv(nodeName) });
+  const node = await TestNode.start(t, { ...member, env: loopDelayEnv() });
   const pods = await PodWatch.start(t, cluster, namespace);
   const createPod = (name: string, spec: Partial<Pod['spec']> = {}) => pods.create(aManifest(name, { nodeName, ...spec }, { namespace }));
   const told = (name: string) => ({
@@ -48,7 +48,7 @@ test('the API server is stopped for a minute: nothing that was well is touched, 
   await pods.untilAll('all run', (all) => all.length === well.length + 4 && all.every(isRunning));
   const idsBefore = new Map<string, readonly string[]>();
   for (const { metadata } of pods.all()) idsBefore.set(metadata.name, await runningOf(node, uidOnNode(metadata)));
-  resetLoopDelay(nodeName);
+  resetLoopDelay(node);
 
   await pods.delete('deleted');
   await waitUntil('the kubelet ends it', () => /deleted.*(terminat|kill)/i.test(node.log()), 20_000);
@@ -111,7 +111,7 @@ test('the API server is stopped for a minute: nothing that was well is touched, 
       .filter((phase, i, all) => phase !== all[i - 1]),
     ['Pending', 'Running', 'Succeeded'],
   );
-  t.diagnostic(loopDelay(nodeName));
+  t.diagnostic(loopDelay(node));
 });
 
 function uidOnNode(metadata: Pod['metadata']): string {

@@ -17,7 +17,7 @@ test('etcd is emptied: the old pods end, the static one stays, the node is there
   const nodeName = 'anew-node';
   const cluster = await privateCluster(t);
   const member = await cluster.member(t, nodeName);
-  const node = await TestNode.start(t, { ...member, env: loopDelayEnv(nodeName) });
+  const node = await TestNode.start(t, { ...member, env: loopDelayEnv() });
   const pods = await PodWatch.start(t, cluster, 'default');
   const create = (name: string) => pods.create(aManifest(name, { nodeName }, { namespace: 'default' }));
   const ownNode = () => cluster.api.find<NodeObject>(`/api/v1/nodes/${nodeName}`);
@@ -31,7 +31,7 @@ test('etcd is emptied: the old pods end, the static one stays, the node is there
   const staticUID = mirrorBefore.metadata.annotations!['kubernetes.io/config.mirror']!;
   const staticID = await runningOf(node, staticUID);
   const oldUIDs = new Set(['a', 'b', 'c'].map((name) => pods.get(name)!.metadata.uid));
-  resetLoopDelay(nodeName);
+  resetLoopDelay(node);
 
   await cluster.controlPlane.restartEtcdEmpty();
   const startedAt = performance.now();
@@ -62,5 +62,5 @@ test('etcd is emptied: the old pods end, the static one stays, the node is there
   const strangers = pods.all().filter(({ metadata }) => oldUIDs.has(metadata.uid));
   assert.deepEqual(strangers, []);
   assert.equal((await containersOf(node)).length, 2);
-  t.diagnostic(loopDelay(nodeName));
+  t.diagnostic(loopDelay(node));
 });

@@ -27,7 +27,7 @@ test(`the kubelet is killed at random while ${podCount} pods are made and delete
   t.after(() => cluster.close());
   const namespace = await cluster.namespace(t);
   const member = await cluster.member(t, nodeName);
-  const node = await TestNode.start(t, { ...member, env: loopDelayEnv(nodeName) });
+  const node = await TestNode.start(t, { ...member, env: loopDelayEnv() });
   const pods = await PodWatch.start(t, cluster, namespace);
   await node.startKubelet();
 
@@ -75,7 +75,7 @@ test(`the kubelet is killed at random while ${podCount} pods are made and delete
   // Killed when nothing is under way: what comes after says nothing new.
   const writesBefore = statusWrites();
   await killAt('it is time', async () => true);
-  resetLoopDelay(nodeName);
+  resetLoopDelay(node);
   // A pod made now runs when those before it were looked at.
   await create('after-all');
   await pods.until('after-all', 'runs', isRunning, patienceMs);
@@ -122,7 +122,7 @@ test(`the kubelet is killed at random while ${podCount} pods are made and delete
   );
   await pods.untilAll('all are gone', (all) => all.length === 0, patienceMs);
   await untilOnlyThese(node, []);
-  t.diagnostic(loopDelay(nodeName));
+  t.diagnostic(loopDelay(node));
 
   function statusWrites(from = 0) {
     const isStatus = ({ verb, objectRef }: AuditEvent) =>
