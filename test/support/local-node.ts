@@ -5,7 +5,7 @@ import type { HostNetwork } from '../../src/main/node/addresses.ts';
 import { LocalNode, type LocalNodeOptions } from '../../src/main/node/local-node.ts';
 import type { RuntimeFacts } from '../../src/shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../src/shared/contracts/stats.ts';
-import { FakeClock } from './fake-clock.ts';
+import { FakeClock, settle } from './fake-clock.ts';
 import { aLogger } from './logger.ts';
 
 export function aMachine(changes: Partial<MachineInfo> = {}): MachineInfo {
@@ -78,5 +78,7 @@ export async function aLocalNode(changes: Partial<LocalNodeOptions> = {}): Promi
     ...changes,
   });
   await local.untilKnown();
+  // Images that are listed at once are there, too.
+  await settle();
   return { local, world };
 }

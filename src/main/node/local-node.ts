@@ -60,8 +60,6 @@ export interface LocalNodeOptions {
 
 /** How old the list of images may be in the status (upstream's image manager lists them each 30 s). */
 const imagesMaxAgeMs = 30_000;
-/** The first status waits so long for the images at most: one more write of the status is dear, but not so dear. */
-const firstImagesDeadlineMs = 2000;
 const noNetwork: HostNetwork = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
 const noPressure: Pressures = { memory: false, disk: false, pid: false };
 
@@ -74,7 +72,8 @@ export class LocalNode {
   #network: HostNetwork | null = null;
   #images: readonly ImageFacts[] | null = null;
   #imagesListedAtMs = -Infinity;
-  #listing: Promise<void> | null = null;
+  readonly #imagesKnown = Promise.withResolvers<void>();
+  #isListing = false;
   #toldFailures = '';
 
   private constructor(options: LocalNodeOptions, nodeIPs: NodeIPs['ips']) {
@@ -96,13 +95,21 @@ export class LocalNode {
       if (Object.hasOwn(defaults, label)) logger.info({ label, value, default: defaults[label] }, 'The node label overwrites the default');
     }
     const node = new LocalNode(options, ips);
-    node.#known = node.#lookFirst();
+    node.#known = node.refresh();
     return node;
   }
 
-  /** Its addresses are found out, and its images, if that did not take too long. Before, the Node has all else. */
+  /** Its addresses are found out. Before, the Node has all else. */
   untilKnown(): Promise<void> {
     return this.#known;
+  }
+
+  /** The images that the runtime has were listed once. Before, the Node goes without them: a busy runtime may take seconds. */
+  untilImagesKnown(): Promise<void> {
+    return this.#imagesKnown.promise;
+  }
+  get hasImages(): boolean {
+    return this.#images !== null;
   }
 
   get nodeName(): string {
@@ -111,7 +118,7 @@ export class LocalNode {
 
   /** Reads the host's network; asks for the images without waiting for them: the runtime may be the one that hangs. */
   async refresh(): Promise<void> {
-    if (this.#options.clock.monotonic() - this.#imagesListedAtMs >= imagesMaxAgeMs) this.#listing ??= this.#listImages();
+    if (this.#options.clock.monotonic() - this.#imagesListedAtMs >= imagesMaxAgeMs) void this.#listImages();
     this.#network = await this.#readNetwork();
   }
 
@@ -167,22 +174,17 @@ export class LocalNode {
     return this.#options.flags.cloudProvider === 'external';
   }
 
-  async #lookFirst(): Promise<void> {
-    await this.refresh();
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#options.clock.after(firstImagesDeadlineMs, resolve);
-    await Promise.race([this.#listing, late]);
-    cancel();
-  }
-
   async #listImages(): Promise<void> {
+    if (this.#isListing) return;
+    this.#isListing = true;
     try {
       this.#images = await this.#options.listImages();
+      this.#imagesKnown.resolve();
     } catch (err) {
       this.#options.logger.warn({ err: messageOf(err) }, 'Listing the images for the node status failed; the last list stays');
     }
     this.#imagesListedAtMs = this.#options.clock.monotonic();
-    this.#listing = null;
+    this.#isListing = false;
   }
 
   /** Once for each change: the status is made every ten seconds. */

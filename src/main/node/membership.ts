@@ -149,6 +149,8 @@ export class NodeMembership {
   async #run(signal: AbortSignal): Promise<void> {
     const { config, local, logger } = this.#options;
     await local.untilKnown();
+    // Registered without them, as upstream while its cache of images is empty; the next status has them.
+    if (!local.hasImages) void local.untilImagesKnown().then(() => this.wake());
     while (!signal.aborted) {
       try {
         if (this.#needsRegistration) await this.#register(signal);

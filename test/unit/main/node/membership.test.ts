@@ -4,6 +4,7 @@ import { computeFeatureGates } from '../../../../src/main/config/feature-gates.t
 import type { LocalNodeOptions } from '../../../../src/main/node/local-node.ts';
 import { NodeMembership } from '../../../../src/main/node/membership.ts';
 import type { Node } from '../../../../src/main/node/node-object.ts';
+import type { ImageFacts } from '../../../../src/shared/contracts/images.ts';
 import type { AdmissionNode } from '../../../../src/main/pods/admission/types.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
@@ -110,6 +111,22 @@ test('a new node is made with its whole status, and says that it has started', a
   assert.equal(patches().length, 0);
   assert.equal(membership.node().metadata.uid, 'u1');
   assert.deepEqual(membership.hostIPs(), ['192.0.2.7']);
+});
+
+test('a node is registered though its runtime does not tell its images yet, and says them when it does', async (t) => {
+  const images = Promise.withResolvers<readonly ImageFacts[]>();
+  const { api, start, patches } = await aCluster({ local: { listImages: () => images.promise } });
+  const { membership, sync } = await start(t);
+  await membership.registered;
+  await sync();
+  const [created] = api.callsTo('POST', nodes).map(({ body }) => body as Node);
+  assert.deepEqual([created?.status?.images, patches()], [undefined, []]);
+  images.resolve([{ id: 'a', sizeBytes: 7, repoTags: ['registry/a:1'], repoDigests: [] }]);
+  await sync();
+  assert.deepEqual(
+    patches().map((patch) => patch.status?.images),
+    [[{ names: ['registry/a:1'], sizeBytes: 7 }]],
+  );
 });
 
 test('a kubelet that starts again with nothing new writes one heartbeat and nothing else', async (t) => {
