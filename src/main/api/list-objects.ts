@@ -37,7 +37,8 @@ export async function listObjects(
       const whole = await get({});
       return { items: itemsOf(whole), resourceVersion: versionOf(whole) };
     }
-    items.push(...itemsOf(answer));
+    // Not as arguments of one call: a server may give all objects of a cluster for a page.
+    for (const item of itemsOf(answer)) items.push(item);
     next = answer.metadata?.continue;
     if (next === undefined || next === '') return { items, resourceVersion: versionOf(answer) };
   }

@@ -31,10 +31,13 @@ const versions = ['v1beta1', 'v1alpha1'];
 const group = 'certificates.k8s.io';
 /** How long the first who asks waits for all bundles (upstream: 10 s; here the pod is woken when they come). */
 const patienceMs = 1000;
+/** Which version is served is told in milliseconds or not at all; the pod's next sync asks again. */
+const discoveryDeadlineMs = 10_000;
 
 export class TrustBundles {
   readonly #options: TrustBundlesOptions;
   readonly #podUIDs = new Set<string>();
+  readonly #stop = new AbortController();
   #starting: Promise<Reflector<ClusterTrustBundle> | null> | null = null;
   #synced = Promise.withResolvers<void>();
 
@@ -67,6 +70,7 @@ export class TrustBundles {
   }
 
   async close(): Promise<void> {
+    this.#stop.abort();
     const reflector = await this.#starting?.catch(() => null);
     await reflector?.close();
   }
@@ -114,9 +118,10 @@ export class TrustBundles {
   }
 
   async #servedVersion(): Promise<string | undefined> {
+    const common = { method: 'GET', trafficClass: 'values', deadlineMs: discoveryDeadlineMs, maxAttempts: 1 } as const;
     for (const version of versions) {
       try {
-        const call = { method: 'GET', path: apiPath('apis', group, version), trafficClass: 'values' } as const;
+        const call = { ...common, path: apiPath('apis', group, version), signal: this.#stop.signal };
         const { resources = [] } = await this.#options.client.call<{ readonly resources?: readonly { readonly name: string }[] }>(call);
         if (resources.some(({ name }) => name === 'clustertrustbundles')) return version;
       } catch (err) {

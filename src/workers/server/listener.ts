@@ -26,6 +26,8 @@ export interface ListenerOptions {
   readonly handle: (exchange: Exchange) => Promise<void>;
   readonly maxConnections: number;
   readonly tls?: { readonly contexts: TlsContexts; readonly requestCert: boolean };
+  /** Default: a minute. */
+  readonly stalledMs?: number;
 }
 
 /** Upstream's IdleTimeout. */
@@ -34,7 +36,7 @@ const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
 const handshakeTimeoutMs = 10_000;
 /** A client that takes nothing for so long, with an answer under way, is cut off. Streams have times of their own. */
-const stalledMs = 60_000;
+const defaultStalledMs = 60_000;
 const maxHeaderBytes = 64 * 1024;
 /** Upstream tries the healthz port again after 5 s; a port that a dying predecessor still holds is free sooner. */
 const retryDelaysMs = [100, 500, 1000, 5000];
@@ -60,12 +62,12 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    const { tls } = options;
+    const { tls, stalledMs = defaultStalledMs } = options;
     this.#server = tls
       ? createHttpsServer({ ...limits, requestCert: tls.requestCert, rejectUnauthorized: false, handshakeTimeout: handshakeTimeoutMs })
       : createHttpServer(limits);
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => this.#handle({ request, response, upgrade: null }));
-    if (tls) this.#secure(tls.contexts);
+    if (tls) this.#secure(tls.contexts, stalledMs);
     this.#server.maxConnections = options.maxConnections;
     this.#server.setTimeout(stalledMs);
     this.#server.on('listening', () => this.#listens());
@@ -96,7 +98,7 @@ export class Listener {
     await closed;
   }
 
-  #secure(contexts: TlsContexts): void {
+  #secure(contexts: TlsContexts, stalledMs: number): void {
     const use = () => {
       // tls.Server takes single options only, and not all of them: no trust in a chain that ends before its root (Node 24 and 26).
       Object.assign(this.#server, { _sharedCreds: contexts.current.context });
@@ -119,6 +121,8 @@ export class Listener {
       socket.once('close', () => this.#upgraded.delete(socket));
       // Its listeners went with the HTTP parser: an error without one would end the thread.
       socket.on('error', () => socket.destroy());
+      // And so did its time-out: one that is never joined to a stream must end too.
+      (socket as Socket).setTimeout(stalledMs, () => socket.destroy());
       const response = new ServerResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket as Socket);

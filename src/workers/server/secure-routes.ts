@@ -142,7 +142,7 @@ const sandbox: ReadSegments<SandboxTarget> = (segments) => {
   return { namespace, pod, ...(uid !== undefined && { uid }) };
 };
 
-/** A handler that answers by itself, for as long as it takes: what the connection may idle is its own affair. */
+/** A handler that answers by itself, for as long as it takes. A stream has no such bound: it lifts it where it begins (join-connections.ts). */
 function below<T>(
   root: string,
   methods: readonly string[],
@@ -153,7 +153,7 @@ function below<T>(
     const target = read(segmentsBelow(root, asked.path));
     if (target === null) return pageNotFound;
     if (!methods.includes(asked.method)) return methodNotAllowed(methods.join(', '));
-    asked.request.socket.setTimeout(asked.upgrade ? 0 : longestAnswerMs);
+    asked.request.socket.setTimeout(longestAnswerMs);
     await serve(asked, target);
     return null;
   };

@@ -72,7 +72,10 @@ export class SecureServer {
     if ('reply' in found) return found.reply;
     const method = request.method ?? 'GET';
     const refusal = await this.#refusal(request, method, target.path);
-    return refusal ?? found.handler({ ...exchange, ...target, method });
+    if (refusal) return refusal;
+    // Whoever has left meanwhile wants nothing any more: a command would run, and a log be followed, for nobody.
+    if (request.socket.destroyed) return null;
+    return found.handler({ ...exchange, ...target, method });
   }
 
   /** Null: they may. */

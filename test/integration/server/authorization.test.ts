@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { connect } from 'node:tls';
 import { aSecureServer } from '../../support/secure-server.ts';
 
 const t = { after };
@@ -28,6 +29,39 @@ test('who may not is told so in the words that tools know, after each subresourc
   assert.match((await ask('/metrics')).body, /subresource\(s\)=\[metrics\]/);
   assert.match((await ask('/logs/')).body, /subresource\(s\)=\[log\]/);
   assert.equal((await ask('/nowhere')).status, 404);
+});
+
+test('for a client that leaves while it is asked whether it may, nothing is begun', async () => {
+  const mayDecide = Promise.withResolvers<void>();
+  const isAsked = Promise.withResolvers<void>();
+  const resolved: string[] = [];
+  const { port, ask } = await aSecureServer(t, {
+    secure: { authorization },
+    upcalls: {
+      reviewAccess: async ({ resourceAttributes: { verb } }) => {
+        if (verb === 'create') {
+          isAsked.resolve();
+          await mayDecide.promise;
+        }
+        return { allowed: true };
+      },
+      resolveContainer: async ({ purpose, pod }) => {
+        resolved.push(`${purpose} ${pod}`);
+        return { found: false, status: 404, message: 'pod does not exist' };
+      },
+    },
+  });
+  const client = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+    client.write('POST /run/ns/left/app?cmd=true HTTP/1.1\r\nHost: a\r\n\r\n');
+  });
+  await isAsked.promise;
+  // The server has noticed when it has ended its side too.
+  const isOver = new Promise((resolve) => client.once('close', resolve));
+  client.resume().end();
+  await isOver;
+  mayDecide.resolve();
+  assert.equal((await ask('/run/ns/stayed/app?cmd=true', { method: 'POST' })).status, 404);
+  assert.deepEqual(resolved, ['run stayed']);
 });
 
 test('nodes/proxy is as good as what is finer', async () => {

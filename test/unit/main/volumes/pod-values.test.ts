@@ -242,6 +242,17 @@ test('trust bundles are read from the first who asks on, and a change wakes thos
   await podValues.close();
 });
 
+test('an API server that does not say which trust bundles it has holds up no end', async () => {
+  const { api, podValues } = values();
+  api.hold('GET', '/apis/certificates.k8s.io/v1beta1');
+  const asked = podValues.values([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
+  await settle();
+  const [call] = api.callsTo('GET', '/apis/certificates.k8s.io/v1beta1');
+  assert.deepEqual([call?.deadlineMs, call?.maxAttempts], [10_000, 1]);
+  await podValues.close();
+  assert.equal((await asked)[0]?.outcome, 'failed');
+});
+
 test('trust bundles behind a gate that is shut are refused', async () => {
   const { podValues } = values({ projectsTrustBundles: false });
   const [result] = await podValues.values([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
