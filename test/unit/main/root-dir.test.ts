@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { isShared } from '../../../src/main/root-dir.ts';
+import { table } from '../../support/table.ts';
 
 const root = '27 1 254:0 / / rw,relatime - ext4 /dev/vda rw';
 const sharedRoot = '27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw';
@@ -33,6 +33,8 @@ const cases: { name: string; table: string[]; path: string; want: boolean }[] = 
     want: false,
   },
 ];
-for (const { name, table, path, want } of cases) {
-  test(name, () => assert.equal(isShared(`${table.join('\n')}\n`, path), want));
-}
+table('whether a folder’s mount is shared', (row) => {
+  for (const { name, table, path, want } of cases) {
+    row(name, () => assert.equal(isShared(`${table.join('\n')}\n`, path), want));
+  }
+});

@@ -11,6 +11,7 @@ import { toKubeletFlags } from '../../../src/main/flags/apply-flags.ts';
 import { flagValues } from '../../../src/main/flags/flag-values.ts';
 import type { KubeletOptions } from '../../../src/main/options.ts';
 import { secureServerFault, serverSettings } from '../../../src/main/server-settings.ts';
+import { table } from '../../support/table.ts';
 
 function options(fields: Partial<KubeletConfiguration> = {}): KubeletOptions {
   const loaded = loadConfiguration({ file: '', dropInDir: '', applyFlags: (config) => config });
@@ -32,12 +33,14 @@ const suites: [go: string, openssl: string][] = [
   ['TLS_RSA_WITH_AES_128_CBC_SHA', 'AES128-SHA'],
   ['TLS_RSA_WITH_3DES_EDE_CBC_SHA', 'DES-CBC3-SHA'],
 ];
-for (const [go, openssl] of suites) {
-  test(`the cipher suite ${go} is ${openssl}`, () => {
-    const { ciphers } = secureOf({ tlsCipherSuites: [go] }).tls;
-    assert.deepEqual(ciphers.split(':').slice(3), [openssl]);
-  });
-}
+table('a cipher suite of Go has its name in OpenSSL', (row) => {
+  for (const [go, openssl] of suites) {
+    row(`the cipher suite ${go} is ${openssl}`, () => {
+      const { ciphers } = secureOf({ tlsCipherSuites: [go] }).tls;
+      assert.deepEqual(ciphers.split(':').slice(3), [openssl]);
+    });
+  }
+});
 
 test('every cipher suite that a node may be told is one that OpenSSL has, but for RC4 and triple DES', () => {
   const known = new Set(getCiphers().map((name) => name.toUpperCase()));
@@ -93,9 +96,11 @@ const faults: { name: string; config: Parameters<typeof secureServerFault>[0]; a
     want: null,
   },
 ];
-for (const { name, config, api, want } of faults) {
-  test(`of the authenticated server: ${name}`, () => assert.equal(secureServerFault(config, api), want));
-}
+table('of the authenticated server: what can’t be served with', (row) => {
+  for (const { name, config, api, want } of faults) {
+    row(`of the authenticated server: ${name}`, () => assert.equal(secureServerFault(config, api), want));
+  }
+});
 
 test('without anybody to let in, or when it is switched off, there is no authenticated server', () => {
   const closed = { authentication, authorization };

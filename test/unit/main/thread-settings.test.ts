@@ -9,6 +9,7 @@ import { toKubeletFlags } from '../../../src/main/flags/apply-flags.ts';
 import type { KubeletOptions } from '../../../src/main/options.ts';
 import { serverSettings } from '../../../src/main/server-settings.ts';
 import { imagesSettings, podSyncSettings } from '../../../src/main/thread-settings.ts';
+import { table } from '../../support/table.ts';
 
 const host = { cgroupVersion: 1, cgroupDriver: 'cgroupfs' } as const;
 
@@ -40,12 +41,14 @@ const backOffs: { name: string; fields?: Partial<KubeletConfiguration>; gates?: 
     want: [1000, 60_000],
   },
 ];
-for (const { name, fields, gates, want } of backOffs) {
-  test(name, () => {
-    const { initialContainerBackOffMs, maxContainerBackOffMs } = podSyncSettings(options(fields, gates), host);
-    assert.deepEqual([initialContainerBackOffMs, maxContainerBackOffMs], want);
-  });
-}
+table('the back-off of restarts has the length that was configured', (row) => {
+  for (const { name, fields, gates, want } of backOffs) {
+    row(name, () => {
+      const { initialContainerBackOffMs, maxContainerBackOffMs } = podSyncSettings(options(fields, gates), host);
+      assert.deepEqual([initialContainerBackOffMs, maxContainerBackOffMs], want);
+    });
+  }
+});
 
 test('links to container logs are where log collectors look, wherever the logs are', () => {
   const moved = options({ podLogsDir: '/data/logs/pods' });

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { BenchRecord } from '../../../../bench/harness/benchmark.ts';
 import { amount, resultsMarkdown } from '../../../../bench/harness/results-table.ts';
 import { percentile, unionLength } from '../../../../bench/harness/statistics.ts';
+import { table } from '../../../support/table.ts';
 
 const percentiles: { samples: number[]; percent: number; want: number }[] = [
   { samples: [3, 1, 2], percent: 50, want: 2 },
@@ -11,9 +12,11 @@ const percentiles: { samples: number[]; percent: number; want: number }[] = [
   { samples: [5], percent: 99, want: 5 },
   { samples: Array.from({ length: 200 }, (_, i) => i + 1), percent: 99, want: 198 },
 ];
-for (const { samples, percent, want } of percentiles) {
-  test(`p${percent} of ${samples.length} samples is one of them: ${want}`, () => assert.equal(percentile(samples, percent), want));
-}
+table('a percentile is one of the samples', (row) => {
+  for (const { samples, percent, want } of percentiles) {
+    row(`p${percent} of ${samples.length} samples is one of them: ${want}`, () => assert.equal(percentile(samples, percent), want));
+  }
+});
 
 test('a percentile of nothing is an error, not a number', () => {
   assert.throws(() => percentile([], 50), /nothing was measured/);
@@ -36,7 +39,9 @@ const amounts: [value: number, unit: string, text: string][] = [
   [31_415.9, 'MB', '31,416 MB'],
   [2, '', '2'],
 ];
-for (const [value, unit, text] of amounts) test(`${value} is shown as ${text}`, () => assert.equal(amount(value, unit), text));
+table('an amount is shown as people read it', (row) => {
+  for (const [value, unit, text] of amounts) row(`${value} is shown as ${text}`, () => assert.equal(amount(value, unit), text));
+});
 
 test('the table shows value, floor and goal, and says of a benchmark that did not run why', () => {
   const host = { cpu: 'X', cores: 2, memoryGiB: 24, kernel: '6', os: 'Debian', node: 'v26', kubelet: 'abc', loadBefore: 0.1 };

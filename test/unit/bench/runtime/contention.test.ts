@@ -5,6 +5,7 @@ import { SharedWork, containerdContention, speedOf } from '../../../../bench/run
 import { FaultTable } from '../../../../bench/runtime/faults.ts';
 import { applyOptions, defaultOptions, drawLatencyMs } from '../../../../bench/runtime/options.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
+import { table } from '../../../support/table.ts';
 
 const twoCores = { cores: 2, bestParallelism: 8, lossPerCall: 0 };
 
@@ -29,7 +30,9 @@ const cases: { name: string; worksMs: number[]; want: number[] }[] = [
   { name: 'four equal calls on two cores take twice as long', worksMs: [100, 100, 100, 100], want: [200, 200, 200, 200] },
   { name: 'a short call leaves its share to the long', worksMs: [100, 100, 100, 10], want: [155, 155, 155, 20] },
 ];
-for (const { name, worksMs, want } of cases) test(name, async () => assert.deepEqual(await endTimes(worksMs), want));
+table('calls end as late as they share the machine with others', (row) => {
+  for (const { name, worksMs, want } of cases) row(name, async () => assert.deepEqual(await endTimes(worksMs), want));
+});
 
 test('a call that is given up frees its share at once', async () => {
   const clock = new FakeClock();

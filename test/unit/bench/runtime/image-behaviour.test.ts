@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { containerBehaviour, parseDurationMs, pullBehaviour, type ContainerBehaviour } from '../../../../bench/runtime/image-behaviour.ts';
 import { ImageStore, normalizeReference } from '../../../../bench/runtime/image-store.ts';
+import { table } from '../../../support/table.ts';
 
 const term = { code: 143, afterMs: 0 };
 const cases: { image: string; env?: Record<string, string>; want: Partial<ContainerBehaviour> }[] = [
@@ -21,12 +22,14 @@ const cases: { image: string; env?: Record<string, string>; want: Partial<Contai
   { image: 'sim/stubborn:x', env: { SIM_STOP_CODE: '0' }, want: { stop: { code: 0, afterMs: 0 } } },
   { image: 'nginx', env: { SIM_LOG_LINES: '3', SIM_LOG_EVERY: '10ms' }, want: { logLines: 3, logEveryMs: 10 } },
 ];
-for (const { image, env = {}, want } of cases) {
-  test(`a container of ${image} with ${JSON.stringify(env)} does as it says`, () => {
-    const behaviour = containerBehaviour(image, new Map(Object.entries(env)));
-    for (const [key, value] of Object.entries(want)) assert.deepEqual(behaviour[key as keyof ContainerBehaviour], value, key);
-  });
-}
+table('a simulated image does as it says', (row) => {
+  for (const { image, env = {}, want } of cases) {
+    row(`a container of ${image} with ${JSON.stringify(env)} does as it says`, () => {
+      const behaviour = containerBehaviour(image, new Map(Object.entries(env)));
+      for (const [key, value] of Object.entries(want)) assert.deepEqual(behaviour[key as keyof ContainerBehaviour], value, key);
+    });
+  }
+});
 
 test('a duration that is none is named', () => {
   assert.throws(() => parseDurationMs('soon'), /not a duration: "soon"/);
@@ -46,7 +49,9 @@ const references: [given: string, full: string][] = [
   ['localhost/app:1', 'localhost/app:1'],
   ['nginx:1@sha256:aa', 'docker.io/library/nginx@sha256:aa'],
 ];
-for (const [given, full] of references) test(`the image ${given} is ${full}`, () => assert.equal(normalizeReference(given), full));
+table('an image has one full name', (row) => {
+  for (const [given, full] of references) row(`the image ${given} is ${full}`, () => assert.equal(normalizeReference(given), full));
+});
 
 test('an image is found by its ID with and without the algorithm, by tag and by digest, until it is removed', () => {
   const images = new ImageStore();

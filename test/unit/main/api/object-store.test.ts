@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ObjectStore } from '../../../../src/main/api/object-store.ts';
 import { isOlder } from '../../../../src/main/api/resource-version.ts';
+import { table } from '../../../support/table.ts';
 
 const object = (name: string, uid: string, resourceVersion = '1') => ({ metadata: { name, namespace: 'default', uid, resourceVersion } });
 const summary = (changes: readonly { type: string; object: { metadata: { uid: string } } }[]) =>
@@ -46,6 +47,9 @@ const versions: readonly [string, string, boolean][] = [
   ['abc', '100', false],
   ['12345678901234567890', '12345678901234567891', true],
 ];
-for (const [version, than, want] of versions)
-  test(`version ${JSON.stringify(version)} is ${want ? '' : 'not '}older than ${JSON.stringify(than)}`, () =>
-    assert.equal(isOlder(version, than), want));
+table('which of two versions is older', (row) => {
+  for (const [version, than, want] of versions)
+    row(`version ${JSON.stringify(version)} is ${want ? '' : 'not '}older than ${JSON.stringify(than)}`, () =>
+      assert.equal(isOlder(version, than), want),
+    );
+});

@@ -9,6 +9,7 @@ import {
   type ReflectorFailure,
   type ReflectorState,
 } from '../../../../src/main/api/reflector-state.ts';
+import { table } from '../../../support/table.ts';
 
 const streaming: ReflectorState = initialState;
 const watching: ReflectorState = { ...initialState, step: 'watch', resourceVersion: '100' };
@@ -66,12 +67,14 @@ const cases: readonly { name: string; from: ReflectorState; event: ReflectorEven
     want: 'stream later',
   },
 ];
-for (const { name, from, event, want } of cases) {
-  test(`reflector: ${name}`, () => {
-    const { state, wait } = advance(from, event);
-    assert.equal(`${state.step} ${wait === 'no' ? 'now' : 'later'}`, want);
-  });
-}
+table('the reflector does what its state and the event ask for', (row) => {
+  for (const { name, from, event, want } of cases) {
+    row(`reflector: ${name}`, () => {
+      const { state, wait } = advance(from, event);
+      assert.equal(`${state.step} ${wait === 'no' ? 'now' : 'later'}`, want);
+    });
+  }
+});
 
 test('reflector: a line moves the version on and forgets the failures before it', () => {
   const { state } = advance({ ...watching, fruitless: 2, isFresh: true }, { type: 'seen', resourceVersion: '101' });
@@ -91,4 +94,6 @@ const failures: readonly { err: unknown; want: ReflectorFailure }[] = [
   { err: new ApiError(0, 'TooManyRequests', 'too many calls wait'), want: 'throttled' },
   { err: new Error('not a list'), want: 'broken' },
 ];
-for (const { err, want } of failures) test(`reflector: ${String(err)} is ${want}`, () => assert.equal(failureOf(err), want));
+table('the reflector tells the kinds of failures apart', (row) => {
+  for (const { err, want } of failures) row(`reflector: ${String(err)} is ${want}`, () => assert.equal(failureOf(err), want));
+});

@@ -4,6 +4,7 @@ import { applyDefaults, defaultEvictionHard, fileEvictionHard, legacyDefaults } 
 import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
 import type { KubeletConfiguration } from '../../../../src/main/config/kubelet-configuration.ts';
 import { kubeletConfiguration, type RawConfiguration } from '../../../../src/main/config/schema.ts';
+import { table } from '../../../support/table.ts';
 
 const complete = (fields: Partial<RawConfiguration> = {}, gates: Record<string, boolean> = {}): KubeletConfiguration =>
   applyDefaults({ ...kubeletConfiguration.absent, ...fields }, computeFeatureGates(gates).gates);
@@ -46,12 +47,14 @@ const cases: { name: string; fields: Partial<RawConfiguration>; gates?: Record<s
     want: { imagePullCredentialsVerificationPolicy: '' },
   },
 ];
-for (const { name, fields, gates, want } of cases) {
-  test(name, () => {
-    const config = complete(fields, gates);
-    for (const [field, value] of Object.entries(want)) assert.deepEqual(config[field as keyof KubeletConfiguration], value, field);
-  });
-}
+table('how secrets of pulled images are verified by default', (row) => {
+  for (const { name, fields, gates, want } of cases) {
+    row(name, () => {
+      const config = complete(fields, gates);
+      for (const [field, value] of Object.entries(want)) assert.deepEqual(config[field as keyof KubeletConfiguration], value, field);
+    });
+  }
+});
 
 test('without a file flags mean what they always meant: a read-only port, and no authentication', () => {
   const { readOnlyPort, authentication, authorization } = legacyDefaults();

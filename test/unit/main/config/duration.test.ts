@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { formatDuration, parseDuration } from '../../../../src/main/config/duration.ts';
+import { table } from '../../../support/table.ts';
 
 const readable: [text: string, ms: number][] = [
   ['0', 0],
@@ -17,9 +17,11 @@ const readable: [text: string, ms: number][] = [
   ['1ns', 0.000_001],
   ['4h0m0s', 14_400_000],
 ];
-for (const [text, ms] of readable) {
-  test(`the duration ${text} is read as ${ms} ms`, () => assert.equal(parseDuration(text), ms));
-}
+table('a duration is read as Go reads it', (row) => {
+  for (const [text, ms] of readable) {
+    row(`the duration ${text} is read as ${ms} ms`, () => assert.equal(parseDuration(text), ms));
+  }
+});
 
 const unreadable: [text: string, why: string][] = [
   ['', 'time: invalid duration ""'],
@@ -33,9 +35,11 @@ const unreadable: [text: string, why: string][] = [
   ['9999999h', 'time: invalid duration "9999999h"'],
   ['1constructor', 'time: unknown unit "constructor" in duration "1constructor"'],
 ];
-for (const [text, why] of unreadable) {
-  test(`the duration ${JSON.stringify(text)} is refused in Go’s words`, () => assert.throws(() => parseDuration(text), { message: why }));
-}
+table('what is no duration is refused in Go’s words', (row) => {
+  for (const [text, why] of unreadable) {
+    row(`the duration ${JSON.stringify(text)} is refused in Go’s words`, () => assert.throws(() => parseDuration(text), { message: why }));
+  }
+});
 
 const shown: [ms: number, text: string][] = [
   [0, '0s'],
@@ -50,6 +54,8 @@ const shown: [ms: number, text: string][] = [
   [1.5, '1.5ms'],
   [-2000, '-2s'],
 ];
-for (const [ms, text] of shown) {
-  test(`${ms} ms are shown as ${text}`, () => assert.equal(formatDuration(ms), text));
-}
+table('a duration is shown as Go shows it', (row) => {
+  for (const [ms, text] of shown) {
+    row(`${ms} ms are shown as ${text}`, () => assert.equal(formatDuration(ms), text));
+  }
+});

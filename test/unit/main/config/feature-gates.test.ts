@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { featureGateTable } from '../../../../src/main/config/feature-gate-table.ts';
 import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
+import { table } from '../../../support/table.ts';
 
 test('without settings every gate has its default, and no dependency is broken', () => {
   const { gates, errors, warnings } = computeFeatureGates({});
@@ -33,9 +34,11 @@ const errorCases: { name: string; set: Record<string, boolean>; want: string[] }
     ],
   },
 ];
-for (const { name, set, want } of errorCases) {
-  test(name, () => assert.deepEqual(computeFeatureGates(set).errors, want));
-}
+table('gates that can’t be set so are refused', (row) => {
+  for (const { name, set, want } of errorCases) {
+    row(name, () => assert.deepEqual(computeFeatureGates(set).errors, want));
+  }
+});
 
 test('setting a gate that will go away is warned of', () => {
   const { warnings } = computeFeatureGates({ SidecarContainers: true, AllowDNSOnlyNodeCSR: true, GracefulNodeShutdown: true });

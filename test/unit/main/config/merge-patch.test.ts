@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { mergePatch } from '../../../../src/main/config/merge-patch.ts';
+import { table } from '../../../support/table.ts';
 
 const cases: { name: string; target: unknown; patch: unknown; want: unknown }[] = [
   { name: 'a drop-in replaces a value', target: { a: 1, b: 2 }, patch: { a: 3 }, want: { a: 3, b: 2 } },
@@ -15,10 +15,12 @@ const cases: { name: string; target: unknown; patch: unknown; want: unknown }[] 
     want: JSON.parse('{"m":{"__proto__":{"a":1}}}'),
   },
 ];
-for (const { name, target, patch, want } of cases) {
-  test(name, () => {
-    const before = JSON.stringify(target);
-    assert.deepEqual(mergePatch(target, patch), want);
-    assert.equal(JSON.stringify(target), before, 'the target is not changed');
-  });
-}
+table('a drop-in is merged as a JSON merge patch', (row) => {
+  for (const { name, target, patch, want } of cases) {
+    row(name, () => {
+      const before = JSON.stringify(target);
+      assert.deepEqual(mergePatch(target, patch), want);
+      assert.equal(JSON.stringify(target), before, 'the target is not changed');
+    });
+  }
+});

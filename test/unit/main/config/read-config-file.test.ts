@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseConfigFile } from '../../../../src/main/config/read-config-file.ts';
+import { table } from '../../../support/table.ts';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 const strict = 'strict decoding error: ';
@@ -65,9 +66,11 @@ const refused: { name: string; text: string; want: string | RegExp }[] = [
   },
   { name: 'an alias of itself is refused', text: `${header}evictionHard: &a\n  x: *a\n`, want: /evictionHard\.x must be a string|alias/i },
 ];
-for (const { name, text, want } of refused) {
-  test(name, () => assert.throws(() => parseConfigFile(text), { name: 'ConfigurationError', message: want }));
-}
+table('a configuration that can’t be read is refused by its place', (row) => {
+  for (const { name, text, want } of refused) {
+    row(name, () => assert.throws(() => parseConfigFile(text), { name: 'ConfigurationError', message: want }));
+  }
+});
 
 test('YAML 1.1 is read as upstream reads it: yes is true', () => {
   assert.equal(parseConfigFile(`${header}serializeImagePulls: no\n`).raw.serializeImagePulls, false);

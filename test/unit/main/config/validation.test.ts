@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { applyDefaults } from '../../../../src/main/config/defaults.ts';
 import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
 import { parseConfigFile } from '../../../../src/main/config/read-config-file.ts';
 import { validateConfiguration } from '../../../../src/main/config/validation/index.ts';
+import { table } from '../../../support/table.ts';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
@@ -344,12 +344,14 @@ const cases: Case[] = [
   },
 ];
 
-for (const { name, config: text, gates: set = {}, cgroupVersion = 2, want } of cases) {
-  test(name, () => {
-    const { gates } = computeFeatureGates(set);
-    const config = applyDefaults(parseConfigFile(`${header}${text}\n`).raw, gates);
-    const found = validateConfiguration({ config, gates, host: { cgroupVersion } });
-    assert.equal(found.length, want.length, found.join('\n'));
-    want.forEach((part, index) => assert.ok(found[index]?.includes(part), `${found[index]}\ndoes not contain\n${part}`));
-  });
-}
+table('a configuration is valid, or each fault is named', (row) => {
+  for (const { name, config: text, gates: set = {}, cgroupVersion = 2, want } of cases) {
+    row(name, () => {
+      const { gates } = computeFeatureGates(set);
+      const config = applyDefaults(parseConfigFile(`${header}${text}\n`).raw, gates);
+      const found = validateConfiguration({ config, gates, host: { cgroupVersion } });
+      assert.equal(found.length, want.length, found.join('\n'));
+      want.forEach((part, index) => assert.ok(found[index]?.includes(part), `${found[index]}\ndoes not contain\n${part}`));
+    });
+  }
+});

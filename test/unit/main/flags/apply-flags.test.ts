@@ -7,6 +7,7 @@ import { applyFlags, toKubeletFlags } from '../../../../src/main/flags/apply-fla
 import { flagTable, type FlagSpec } from '../../../../src/main/flags/flag-table.ts';
 import { flagTypes, type FlagTypeName } from '../../../../src/main/flags/flag-types.ts';
 import { parseFlags } from '../../../../src/main/flags/parse-flags.ts';
+import { table } from '../../../support/table.ts';
 
 const base = kubeletConfiguration.absent;
 
@@ -38,19 +39,21 @@ function sampleOf({ type, field = '' }: FlagSpec): string {
   return flagTypes[type].shown === '' ? String(!isOn) : samples[type];
 }
 
-for (const spec of flagTable.filter(({ field }) => field !== undefined)) {
-  test(`--${spec.name} sets ${spec.field}, and what it sets has the field’s type`, () => {
-    const { values } = parseFlags([`--${spec.name}=${sampleOf(spec)}`]);
-    const before = JSON.stringify(base);
-    const changed = applyFlags(base, values);
-    assert.equal(JSON.stringify(base), before, 'the configuration that was given is not changed');
-    assert.notDeepEqual(changed, base);
-    const problems: Problem[] = [];
-    const again = kubeletConfiguration.read(kubeletConfiguration.write(changed), new Place(problems));
-    assert.deepEqual(problems, []);
-    assert.deepEqual(again, changed);
-  });
-}
+table('a flag sets its field, and what it sets has the field’s type', (row) => {
+  for (const spec of flagTable.filter(({ field }) => field !== undefined)) {
+    row(`--${spec.name} sets ${spec.field}, and what it sets has the field’s type`, () => {
+      const { values } = parseFlags([`--${spec.name}=${sampleOf(spec)}`]);
+      const before = JSON.stringify(base);
+      const changed = applyFlags(base, values);
+      assert.equal(JSON.stringify(base), before, 'the configuration that was given is not changed');
+      assert.notDeepEqual(changed, base);
+      const problems: Problem[] = [];
+      const again = kubeletConfiguration.read(kubeletConfiguration.write(changed), new Place(problems));
+      assert.deepEqual(problems, []);
+      assert.deepEqual(again, changed);
+    });
+  }
+});
 
 test('gates of flags are laid over those of the configuration, by name', () => {
   const { values } = parseFlags(['--feature-gates=A=false']);

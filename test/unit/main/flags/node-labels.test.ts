@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { checkNodeLabels } from '../../../../src/main/flags/node-labels.ts';
+import { table } from '../../../support/table.ts';
 
 const cases: { name: string; labels: Record<string, string>; want: RegExp[] }[] = [
   { name: 'a label of one’s own is fine', labels: { 'example.com/zone': 'a', disk: 'ssd' }, want: [] },
@@ -20,10 +20,12 @@ const cases: { name: string; labels: Record<string, string>; want: RegExp[] }[] 
     want: [/^invalid node labels: 'a b' - name part must.*; '-e' - a valid label must/],
   },
 ];
-for (const { name, labels, want } of cases) {
-  test(name, () => {
-    const found = checkNodeLabels(labels);
-    assert.equal(found.length, want.length);
-    want.forEach((expression, index) => assert.match(found[index] ?? '', expression));
-  });
-}
+table('labels of --node-labels are those that a kubelet may set', (row) => {
+  for (const { name, labels, want } of cases) {
+    row(name, () => {
+      const found = checkNodeLabels(labels);
+      assert.equal(found.length, want.length);
+      want.forEach((expression, index) => assert.match(found[index] ?? '', expression));
+    });
+  }
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { flagTable } from '../../../../src/main/flags/flag-table.ts';
 import { parseFlags } from '../../../../src/main/flags/parse-flags.ts';
+import { table } from '../../../support/table.ts';
 
 const accepted: { name: string; args: string[]; want: Record<string, unknown>; rest?: string[] }[] = [
   {
@@ -118,13 +119,15 @@ const accepted: { name: string; args: string[]; want: Record<string, unknown>; r
   { name: 'what follows -- is no flag', args: ['--', '--port=x', '-v'], want: {}, rest: ['--port=x', '-v'] },
   { name: 'a dash alone is no flag', args: ['-'], want: {}, rest: ['-'] },
 ];
-for (const { name, args, want, rest = [] } of accepted) {
-  test(name, () => {
-    const parsed = parseFlags(args);
-    assert.deepEqual(Object.fromEntries(parsed.values), want);
-    assert.deepEqual(parsed.rest, rest);
-  });
-}
+table('a command line is read as pflag reads it', (row) => {
+  for (const { name, args, want, rest = [] } of accepted) {
+    row(name, () => {
+      const parsed = parseFlags(args);
+      assert.deepEqual(Object.fromEntries(parsed.values), want);
+      assert.deepEqual(parsed.rest, rest);
+    });
+  }
+});
 
 const refused: { args: string[]; want: string }[] = [
   { args: ['--nope'], want: 'unknown flag: --nope' },
@@ -177,10 +180,13 @@ const refused: { args: string[]; want: string }[] = [
     want: String.raw`invalid argument "a\"b" for "--cluster-dns" flag: "a\"b": a quote stands where none may be`,
   },
 ];
-for (const { args, want } of refused) {
-  test(`kubelet ${args.join(' ')} is refused as pflag words it`, () =>
-    assert.throws(() => parseFlags(args), { name: 'FlagError', message: want }));
-}
+table('a command line that pflag would refuse is refused in its words', (row) => {
+  for (const { args, want } of refused) {
+    row(`kubelet ${args.join(' ')} is refused as pflag words it`, () =>
+      assert.throws(() => parseFlags(args), { name: 'FlagError', message: want }),
+    );
+  }
+});
 
 test('a deprecated flag is taken, and warned of once', () => {
   const { warnings, values } = parseFlags(['--max-pods=1', '--max-pods=2', '--storage-driver-user=a', '--root-dir=/a']);

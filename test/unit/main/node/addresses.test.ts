@@ -3,6 +3,7 @@ import type { NetworkInterfaceInfo } from 'node:os';
 import { test } from 'node:test';
 import { computeAddresses, nodeHostIPs, type Addresses, type HostNetwork } from '../../../../src/main/node/addresses.ts';
 import { parseNodeIPs } from '../../../../src/main/node/node-ips.ts';
+import { table } from '../../../support/table.ts';
 
 const info = (address: string, internal = false) =>
   ({ address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' }) as NetworkInterfaceInfo;
@@ -79,18 +80,20 @@ const cases: {
     want: { providedNodeIP: null, addresses: ['InternalIP 192.0.2.7', 'Hostname n1'] },
   },
 ];
-for (const { name, nodeIP = '', hostname = 'n1', external = false, existing, resolved = [], want } of cases) {
-  test(name, () => {
-    const { addresses, ...rest } = computeAddresses(existing ? { addresses: existing } : undefined, {
-      nodeName: 'n1',
-      hostname,
-      nodeIPs: parseNodeIPs(nodeIP).ips,
-      externalCloudProvider: external,
-      network: { ...network, resolved },
+table('a node’s addresses are those it was told or that it finds', (row) => {
+  for (const { name, nodeIP = '', hostname = 'n1', external = false, existing, resolved = [], want } of cases) {
+    row(name, () => {
+      const { addresses, ...rest } = computeAddresses(existing ? { addresses: existing } : undefined, {
+        nodeName: 'n1',
+        hostname,
+        nodeIPs: parseNodeIPs(nodeIP).ips,
+        externalCloudProvider: external,
+        network: { ...network, resolved },
+      });
+      assert.deepEqual({ ...rest, ...(addresses ? { addresses: addresses.map(({ type, address }) => `${type} ${address}`) } : {}) }, want);
     });
-    assert.deepEqual({ ...rest, ...(addresses ? { addresses: addresses.map(({ type, address }) => `${type} ${address}`) } : {}) }, want);
-  });
-}
+  }
+});
 
 test('a host without any address says so', () => {
   const bare = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };

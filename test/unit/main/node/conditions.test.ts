@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { computeConditions, type ConditionInputs } from '../../../../src/main/node/conditions.ts';
 import type { NodeCondition } from '../../../../src/main/node/node-object.ts';
+import { table } from '../../../support/table.ts';
 
 const inputs: ConditionInputs = {
   now: 't9',
@@ -101,13 +102,15 @@ const transitions: { name: string; given: Partial<ConditionInputs>; from?: reado
     events: ['NodeHasInsufficientPID'],
   },
 ];
-for (const { name, given, from = known, want, events } of transitions) {
-  test(name, () => {
-    const computed = computeConditions(from, { ...inputs, ...given });
-    assert.ok(computed.conditions.map(summary).includes(want), computed.conditions.map(summary).join('\n'));
-    assert.deepEqual(
-      computed.events.map(({ reason }) => reason),
-      events,
-    );
-  });
-}
+table('a node’s readiness is told with its reason, and since when', (row) => {
+  for (const { name, given, from = known, want, events } of transitions) {
+    row(name, () => {
+      const computed = computeConditions(from, { ...inputs, ...given });
+      assert.ok(computed.conditions.map(summary).includes(want), computed.conditions.map(summary).join('\n'));
+      assert.deepEqual(
+        computed.events.map(({ reason }) => reason),
+        events,
+      );
+    });
+  }
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { NetworkInterfaceInfo } from 'node:os';
-import { test } from 'node:test';
 import { hostIPs } from '../../../../src/main/node/host-ips.ts';
+import { table } from '../../../support/table.ts';
 
 const ip = (address: string, internal = false) =>
   ({ address, family: address.includes(':') ? 'IPv6' : 'IPv4', internal }) as NetworkInterfaceInfo;
@@ -44,6 +44,8 @@ const cases: { name: string; nodeIP?: string; routes: string; interfaces?: Param
     want: [],
   },
 ];
-for (const { name, nodeIP = '', routes, interfaces: given = interfaces, want } of cases) {
-  test(name, () => assert.deepEqual(hostIPs(nodeIP, given, routes), want));
-}
+table('a node’s own addresses for its pods', (row) => {
+  for (const { name, nodeIP = '', routes, interfaces: given = interfaces, want } of cases) {
+    row(name, () => assert.deepEqual(hostIPs(nodeIP, given, routes), want));
+  }
+});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { hostWarnings, type HostTraits } from '../../../../src/main/node/host-warnings.ts';
+import { table } from '../../../support/table.ts';
 
 const well: HostTraits = { cgroupVersion: 2, isSwapOn: false, supportsNoswap: false, resolvConfProblem: null };
 const cases: readonly [name: string, traits: Partial<HostTraits>, want: string[]][] = [
@@ -10,13 +10,15 @@ const cases: readonly [name: string, traits: Partial<HostTraits>, want: string[]
   ['that swaps all but memory volumes', { isSwapOn: true, supportsNoswap: true }, []],
   ['whose resolv.conf is not for pods', { resolvConfProblem: 'too long' }, ['CheckLimitsForResolvConf']],
 ];
-for (const [name, traits, want] of cases) {
-  test(`a host ${name}`, () => {
-    const events = hostWarnings('node-1', { ...well, ...traits });
-    assert.deepEqual(
-      events.map(({ reason }) => reason),
-      want,
-    );
-    assert.ok(events.every(({ object, type }) => object.kind === 'Node' && object.uid === 'node-1' && type === 'Warning'));
-  });
-}
+table('what a host lacks is told', (row) => {
+  for (const [name, traits, want] of cases) {
+    row(`a host ${name}`, () => {
+      const events = hostWarnings('node-1', { ...well, ...traits });
+      assert.deepEqual(
+        events.map(({ reason }) => reason),
+        want,
+      );
+      assert.ok(events.every(({ object, type }) => object.kind === 'Node' && object.uid === 'node-1' && type === 'Warning'));
+    });
+  }
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { nodeStatusPatch, statusHasChanged } from '../../../../src/main/node/node-difference.ts';
 import type { Node, NodeStatus } from '../../../../src/main/node/node-object.ts';
+import { table } from '../../../support/table.ts';
 
 const condition = (type: string, status: string, lastHeartbeatTime = 't1') => ({
   type,
@@ -41,7 +41,9 @@ const changes: { name: string; after: NodeStatus; want: boolean }[] = [
     want: true,
   },
 ];
-for (const { name, after, want } of changes) test(name, () => assert.equal(statusHasChanged(base, after), want));
+table('a node’s status is sent when it has changed', (row) => {
+  for (const { name, after, want } of changes) row(name, () => assert.equal(statusHasChanged(base, after), want));
+});
 
 const node = (status: NodeStatus, metadata: Partial<Node['metadata']> = {}): Node => ({
   metadata: { name: 'n1', resourceVersion: '7', ...metadata },
@@ -100,4 +102,6 @@ const patches: { name: string; before: Node; after: Node; want: unknown }[] = [
     want: { metadata: { labels: { 'kubernetes.io/os': 'linux' }, annotations: { old: null } } },
   },
 ];
-for (const { name, before, after, want } of patches) test(name, () => assert.deepEqual(nodeStatusPatch(before, after), want));
+table('a patch of a node’s status has only what changed', (row) => {
+  for (const { name, before, after, want } of patches) row(name, () => assert.deepEqual(nodeStatusPatch(before, after), want));
+});

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { NetworkInterfaceInfo } from 'node:os';
-import { test } from 'node:test';
 import { parseIP } from '../../../../src/main/node/ip-address.ts';
 import { nodeIPProblem, parseNodeIPs } from '../../../../src/main/node/node-ips.ts';
+import { table } from '../../../support/table.ts';
 
 const addresses: { text: string; want: string | undefined; family?: string }[] = [
   { text: ' 10.0.0.1 ', want: '10.0.0.1', family: 'IPv4' },
@@ -13,11 +13,13 @@ const addresses: { text: string; want: string | undefined; family?: string }[] =
   { text: '10.0.0', want: undefined },
   { text: '', want: undefined },
 ];
-for (const { text, want, family } of addresses) {
-  test(`an address written "${text}" is ${want ?? 'none'}`, () => {
-    assert.deepEqual(parseIP(text), want === undefined ? null : { text: want, family });
-  });
-}
+table('an address is read strictly', (row) => {
+  for (const { text, want, family } of addresses) {
+    row(`an address written "${text}" is ${want ?? 'none'}`, () => {
+      assert.deepEqual(parseIP(text), want === undefined ? null : { text: want, family });
+    });
+  }
+});
 
 const flags: { name: string; nodeIP: string; want?: string[]; invalid?: string[]; error?: RegExp }[] = [
   { name: 'without --node-ip nothing is asked for', nodeIP: '', want: [] },
@@ -28,13 +30,15 @@ const flags: { name: string; nodeIP: string; want?: string[]; invalid?: string[]
   { name: 'three addresses are refused', nodeIP: '10.0.0.1,fd00::1,fd00::2', error: /single IP or a dual-stack pair/ },
   { name: 'a pair must name both addresses', nodeIP: '0.0.0.0,fd00::1', error: /dual-stack node IP cannot include '0.0.0.0' or '::'/ },
 ];
-for (const { name, nodeIP, want = [], invalid = [], error } of flags) {
-  test(name, () => {
-    if (error) return assert.throws(() => parseNodeIPs(nodeIP), error);
-    const parsed = parseNodeIPs(nodeIP);
-    assert.deepEqual({ ips: parsed.ips.map(({ text }) => text), invalid: parsed.invalid }, { ips: want, invalid });
-  });
-}
+table('--node-ip is one address, or one of each family', (row) => {
+  for (const { name, nodeIP, want = [], invalid = [], error } of flags) {
+    row(name, () => {
+      if (error) return assert.throws(() => parseNodeIPs(nodeIP), error);
+      const parsed = parseNodeIPs(nodeIP);
+      assert.deepEqual({ ips: parsed.ips.map(({ text }) => text), invalid: parsed.invalid }, { ips: want, invalid });
+    });
+  }
+});
 
 const interfaces = { eth0: [{ address: '10.0.0.1' }, { address: '2001:db8::7' }] as NetworkInterfaceInfo[] };
 const checked: { ip: string; want?: RegExp }[] = [
@@ -47,10 +51,12 @@ const checked: { ip: string; want?: RegExp }[] = [
   { ip: 'fe80::1', want: /link-local/ },
   { ip: '0.0.0.0', want: /all zeros/ },
 ];
-for (const { ip, want } of checked) {
-  test(`a node ${want ? "can't" : 'can'} be reached by ${ip}`, () => {
-    const problem = nodeIPProblem(parseIP(ip)!, interfaces);
-    if (want) assert.match(problem ?? '', want);
-    else assert.equal(problem, undefined);
-  });
-}
+table('whether a node can be reached by an address', (row) => {
+  for (const { ip, want } of checked) {
+    row(`a node ${want ? "can't" : 'can'} be reached by ${ip}`, () => {
+      const problem = nodeIPProblem(parseIP(ip)!, interfaces);
+      if (want) assert.match(problem ?? '', want);
+      else assert.equal(problem, undefined);
+    });
+  }
+});

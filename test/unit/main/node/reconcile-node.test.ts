@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { initialNode, type NodeIdentity } from '../../../../src/main/node/initial-node.ts';
 import { architecture, type Node } from '../../../../src/main/node/node-object.ts';
 import { reconcileNode, withRequiredLabels } from '../../../../src/main/node/reconcile-node.ts';
+import { table } from '../../../support/table.ts';
 
 const identity: NodeIdentity = {
   nodeName: 'n1',
@@ -122,9 +123,11 @@ const cases: { name: string; existing: Node; initial?: Node; reset?: boolean; wa
     equal: status,
   },
 ];
-for (const { name, existing: before, initial: wanted = initial, reset = false, want, equal } of cases) {
-  test(name, () => assert.deepEqual(want(reconcileNode(wanted, before, { resetExtendedResources: reset })), equal));
-}
+table('a node that is there already is brought in line with its kubelet', (row) => {
+  for (const { name, existing: before, initial: wanted = initial, reset = false, want, equal } of cases) {
+    row(name, () => assert.deepEqual(want(reconcileNode(wanted, before, { resetExtendedResources: reset })), equal));
+  }
+});
 
 test('a running kubelet puts back the labels that every node must have', () => {
   const { 'kubernetes.io/os': _, ...labels } = existing.metadata.labels ?? {};

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resolvConfProblem, searchProblem } from '../../../../src/main/node/resolv-conf-limits.ts';
+import { table } from '../../../support/table.ts';
 
 const paths = (count: number, length = 4) => Array.from({ length: count }, (_, index) => String(index).padStart(length, 'a'));
 const file = '/etc/resolv.conf';
@@ -27,9 +28,11 @@ const cases: readonly [name: string, searches: string[], clusterDomain: string, 
     `Resolv.conf file '${file}' contains search line which length is more than allowed 2048 chars!`,
   ],
 ];
-for (const [name, searches, clusterDomain, want] of cases) {
-  test(`the node’s search paths: ${name}`, () => assert.equal(searchProblem(file, searches, clusterDomain), want));
-}
+table('the node’s search paths', (row) => {
+  for (const [name, searches, clusterDomain, want] of cases) {
+    row(`the node’s search paths: ${name}`, () => assert.equal(searchProblem(file, searches, clusterDomain), want));
+  }
+});
 
 test('a resolv.conf that cannot be read is a problem, and none that is not to be inherited', async () => {
   assert.match((await resolvConfProblem('/no/such/file', '')) ?? '', /ENOENT.*\/no\/such\/file/);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { threadErrors } from '../../../../src/main/node/thread-health.ts';
 import type { ThreadHealth } from '../../../../src/shared/state/heartbeats.ts';
+import { table } from '../../../support/table.ts';
 
 const nowMs = 1_000_000;
 const thread = (
@@ -72,4 +72,6 @@ const cases: { name: string; threads: ThreadHealth[]; want: string[] }[] = [
     want: [],
   },
 ];
-for (const { name, threads, want } of cases) test(name, () => assert.deepEqual(threadErrors(threads, nowMs), want));
+table('threads that do not work make the node not ready', (row) => {
+  for (const { name, threads, want } of cases) row(name, () => assert.deepEqual(threadErrors(threads, nowMs), want));
+});

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { containersToDelete } from '../../../../src/main/pods/container-deletor.ts';
 import type { ContainerID } from '../../../../src/shared/kubernetes/ids.ts';
 import { aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
+import { table } from '../../../support/table.ts';
 
 const id = (name: string) => name as ContainerID;
 const status = aRuntimePodStatus({
@@ -28,6 +28,8 @@ const cases: { name: string; died: string; keep: number; removeAll?: boolean; wa
     want: ['app-2', 'app-1', 'other-1'],
   },
 ];
-for (const { name, died, keep, removeAll = false, want } of cases) {
-  test(name, () => assert.deepEqual(containersToDelete(status, id(died), { keep, removeAll }), want));
-}
+table('which dead containers of a pod go', (row) => {
+  for (const { name, died, keep, removeAll = false, want } of cases) {
+    row(name, () => assert.deepEqual(containersToDelete(status, id(died), { keep, removeAll }), want));
+  }
+});

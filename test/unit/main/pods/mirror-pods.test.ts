@@ -10,6 +10,7 @@ import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { FakePodApi } from '../../../support/fake-pod-api.ts';
 import { aLogger } from '../../../support/logger.ts';
 import { aPod } from '../../../support/pods.ts';
+import { table } from '../../../support/table.ts';
 
 const deletionTimestamp = '2026-01-01T00:00:00Z';
 
@@ -32,9 +33,11 @@ const actions: { name: string; pod?: Pod; mirror?: Pod; orphanMayGo?: boolean; w
   { name: 'a mirror whose static pod may still come stays', mirror: aMirror(), want: 'none' },
   { name: 'nothing is nothing', want: 'none' },
 ];
-for (const { name, pod, mirror, orphanMayGo = false, want } of actions) {
-  test(name, () => assert.equal(mirrorAction(pod, mirror, orphanMayGo), want));
-}
+table('what is to be done with a mirror pod', (row) => {
+  for (const { name, pod, mirror, orphanMayGo = false, want } of actions) {
+    row(name, () => assert.equal(mirrorAction(pod, mirror, orphanMayGo), want));
+  }
+});
 
 test('a mirror pod has the static pod’s labels, annotations and spec, its hash, and the Node as owner', () => {
   const mirror = toMirrorPod(aStatic(), { name: 'node-1', uid: 'node-uid' }) as Pod;

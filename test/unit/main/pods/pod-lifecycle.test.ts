@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { effectiveGracePeriod } from '../../../../src/main/pods/grace-period.ts';
 import { advance, firstSeen, type LifecycleEvent, type PodFacts, type PodLifecycle } from '../../../../src/main/pods/pod-lifecycle.ts';
+import { table } from '../../../support/table.ts';
 
 const facts = (fields: Partial<PodFacts> = {}): PodFacts => ({
   deletionRequested: false,
@@ -128,9 +129,11 @@ const cases: { name: string; events: LifecycleEvent[]; want: string }[] = [
   },
   { name: 'a terminated pod that is removed is deleted', events: [start, completed, stopped, removed], want: 'terminated deleted' },
 ];
-for (const { name, events, want } of cases) {
-  test(name, () => assert.equal(summary(events.reduce(advance, syncing)), want));
-}
+table('a pod’s life goes one way', (row) => {
+  for (const { name, events, want } of cases) {
+    row(name, () => assert.equal(summary(events.reduce(advance, syncing)), want));
+  }
+});
 
 test('an event that changes nothing gives the same state back', () => {
   const terminating = [start, removed].reduce(advance, syncing);

@@ -5,6 +5,7 @@ import type { ContainerQuery } from '../../../../src/shared/contracts/server.ts'
 import type { ContainerStatus } from '../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../support/pods.ts';
+import { table } from '../../../support/table.ts';
 
 const running = aRuntimeContainer({ id: 'now' as ContainerID, logPath: '/logs/1.log' });
 const before = anExitedContainer(1, { id: 'before' as ContainerID, logPath: '/logs/0.log' });
@@ -84,9 +85,11 @@ const logCases: { name: string; status: ContainerStatus | undefined; previous?: 
     want: '400 unable to retrieve container logs for containerd://gone',
   },
 ];
-for (const { name, status, want, ...fields } of logCases) {
-  test(`logs show: ${name}`, () => assert.equal(summary(query('logs', fields), known(status)), want));
-}
+table('logs show a container of the pod', (row) => {
+  for (const { name, status, want, ...fields } of logCases) {
+    row(`logs show: ${name}`, () => assert.equal(summary(query('logs', fields), known(status)), want));
+  }
+});
 
 test('logs of a pod without a status yet are found by the status that came with the pod', () => {
   const pod = aPod({ status: { containerStatuses: [aStatus({ state: ended('containerd://before') })] } });
@@ -115,9 +118,11 @@ const cases: { name: string; query: ContainerQuery; known?: KnownPod; want: stri
   { name: 'a port of another pod', query: query('portForward', { podUID: 'other' }), want: '404 pod not found' },
   { name: 'a port of a pod that ended', query: query('portForward'), known: dead, want: '500 pod not found ("web_default")' },
 ];
-for (const { name, query: asked, known: pod = known(undefined), want } of cases) {
-  test(`resolving a container: ${name}`, () => assert.equal(summary(asked, pod), want));
-}
+table('resolving a container', (row) => {
+  for (const { name, query: asked, known: pod = known(undefined), want } of cases) {
+    row(`resolving a container: ${name}`, () => assert.equal(summary(asked, pod), want));
+  }
+});
 
 test('a port is forwarded into the newest sandbox', () => {
   const sandboxes = [aSandbox({ id: 'new' as SandboxID }), aSandbox({ id: 'old' as SandboxID, state: 'notReady' })];

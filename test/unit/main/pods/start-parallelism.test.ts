@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { initialParallelism, nextParallelism, type StartParallelism } from '../../../../src/main/pods/start-parallelism.ts';
+import { table } from '../../../support/table.ts';
 
 const bounds = { min: 2, max: 64 };
 
@@ -19,12 +20,14 @@ const measured = (inFlight: number) => {
 };
 const at = (limit: number): StartParallelism => ({ limit, base: null, probing: null, restWindows: 0 });
 
-for (const from of [2, 8, 16, 64]) {
-  test(`the parallelism at which most is done is found from ${from}`, () => {
-    const seen = Array.from({ length: 60 }, (_, window) => follow(measured, window + 60, at(from)).base?.limit ?? 0);
-    assert.ok(Math.min(...seen) >= 4 && Math.max(...seen) <= 14, `stayed at ${Math.min(...seen)} to ${Math.max(...seen)}`);
-  });
-}
+table('the parallelism at which most is done is found', (row) => {
+  for (const from of [2, 8, 16, 64]) {
+    row(`the parallelism at which most is done is found from ${from}`, () => {
+      const seen = Array.from({ length: 60 }, (_, window) => follow(measured, window + 60, at(from)).base?.limit ?? 0);
+      assert.ok(Math.min(...seen) >= 4 && Math.max(...seen) <= 14, `stayed at ${Math.min(...seen)} to ${Math.max(...seen)}`);
+    });
+  }
+});
 
 test('it is found although no two windows are alike', () => {
   let seed = 7;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { requeueDelayMs } from '../../../../src/main/pods/sync-outcome.ts';
 import type { PodSyncResult } from '../../../../src/shared/contracts/pod-sync.ts';
+import { table } from '../../../support/table.ts';
 
 const policy = { resyncIntervalMs: 60_000, backOffMs: 10_000 };
 const report = { waiting: {}, backoffs: [], changedRuntime: false };
@@ -49,6 +49,8 @@ const cases: { name: string; result: PodSyncResult; random?: number; want: numbe
   { name: 'a network that is not ready is asked for again after a second', result: failed('NetworkNotReady'), want: 1000 },
   { name: 'a task that was stopped is looked at soon', result: { outcome: 'stopped', ...report }, want: 1000 },
 ];
-for (const { name, result, random = 0, want } of cases) {
-  test(name, () => assert.equal(requeueDelayMs('sync', result, policy, nowMs, random), want));
-}
+table('when a pod is synced again', (row) => {
+  for (const { name, result, random = 0, want } of cases) {
+    row(name, () => assert.equal(requeueDelayMs('sync', result, policy, nowMs, random), want));
+  }
+});

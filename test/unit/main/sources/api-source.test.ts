@@ -7,6 +7,7 @@ import { apiError, FakeApi, type FakeWatch } from '../../../support/fake-api.ts'
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
 import { aPod } from '../../../support/pods.ts';
+import { table } from '../../../support/table.ts';
 
 const path = '/api/v1/pods';
 const podOf = (name: string, resourceVersion: string, metadata: Partial<Pod['metadata']> = {}) =>
@@ -122,18 +123,20 @@ const hostile: readonly [string, Pod][] = [
   ['no namespace', podOf('x', '11', { namespace: undefined as unknown as string })],
   ['no spec', { ...podOf('x', '11'), spec: null as unknown as Pod['spec'] }],
 ];
-for (const [what, pod] of hostile) {
-  test(`a pod with ${what} is ignored by name, and the rest is heard`, async () => {
-    const { watch, source, taken, lines } = await aSyncedSource();
-    taken();
-    watch.push('ADDED', pod);
-    watch.push('ADDED', podOf('b', '12'));
-    await settle();
-    assert.deepEqual(taken(), ['ADD uid-b']);
-    assert.ok(lines.some(({ msg }) => msg === 'Pod of the API server ignored'));
-    await source.close();
-  });
-}
+table('a hostile pod is ignored by name, and the rest is heard', (row) => {
+  for (const [what, pod] of hostile) {
+    row(`a pod with ${what} is ignored by name, and the rest is heard`, async () => {
+      const { watch, source, taken, lines } = await aSyncedSource();
+      taken();
+      watch.push('ADDED', pod);
+      watch.push('ADDED', podOf('b', '12'));
+      await settle();
+      assert.deepEqual(taken(), ['ADD uid-b']);
+      assert.ok(lines.some(({ msg }) => msg === 'Pod of the API server ignored'));
+      await source.close();
+    });
+  }
+});
 
 test('a source that is closed before the node is known ends', async () => {
   const { source, api } = anApiSource(new Promise(() => {}));

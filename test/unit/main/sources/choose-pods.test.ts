@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { choosePods } from '../../../../src/main/sources/choose-pods.ts';
 import type { ManifestFile } from '../../../../src/main/sources/manifest-file.ts';
+import { table } from '../../../support/table.ts';
 
 function manifest(uid: string | null, error: string | null = null): ManifestFile {
   const pod = uid === null ? null : { metadata: { name: 'web', namespace: 'default', uid }, spec: { containers: [] } };
@@ -24,13 +24,15 @@ const cases: readonly { name: string; files: Record<string, ManifestFile>; pods:
     errors: { b: 'broken' },
   },
 ];
-for (const { name, files, pods, errors } of cases) {
-  test(name, () => {
-    const chosen = choosePods(new Map(Object.entries(files)));
-    assert.deepEqual(
-      chosen.pods.map(({ metadata }) => metadata.uid),
-      pods,
-    );
-    assert.deepEqual(Object.fromEntries(chosen.errors), errors);
-  });
-}
+table('of pods in several files one counts', (row) => {
+  for (const { name, files, pods, errors } of cases) {
+    row(name, () => {
+      const chosen = choosePods(new Map(Object.entries(files)));
+      assert.deepEqual(
+        chosen.pods.map(({ metadata }) => metadata.uid),
+        pods,
+      );
+      assert.deepEqual(Object.fromEntries(chosen.errors), errors);
+    });
+  }
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergePods, type PodsByUID, type PodUpdate } from '../../../../src/main/sources/merge-pods.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
+import { table } from '../../../support/table.ts';
 
 type Fields = { metadata?: Partial<Pod['metadata']>; spec?: Partial<Pod['spec']>; status?: Pod['status'] };
 function aPod(name: string, { metadata = {}, spec = {}, status = { phase: 'Pending' } }: Fields = {}): Pod {
@@ -62,9 +63,11 @@ const cases: readonly { name: string; before: Pod[]; now: Pod[]; want: string[] 
     want: ['REMOVE uid-c', 'ADD uid-d uid-e', 'UPDATE uid-b', 'RECONCILE uid-a'],
   },
 ];
-for (const { name, before, now, want } of cases) {
-  test(name, () => assert.deepEqual(summary(merge(known(...before), now).updates), want));
-}
+table('a source’s pods are merged into those that are known', (row) => {
+  for (const { name, before, now, want } of cases) {
+    row(name, () => assert.deepEqual(summary(merge(known(...before), now).updates), want));
+  }
+});
 
 test('a pod is stamped with its source and when it was first seen', () => {
   const [first] = merge(new Map(), [aPod('a')]).updates[0]?.pods ?? [];

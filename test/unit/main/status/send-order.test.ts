@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { isUrgent, mayBeRemoved, mayWait } from '../../../../src/main/status/send-order.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../support/pods.ts';
+import { table } from '../../../support/table.ts';
 
 const startTime = '2026-01-01T00:00:00Z';
 const waiting = (reason?: string): ContainerState => ({ waiting: reason === undefined ? {} : { reason } });
@@ -70,9 +71,11 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; want: 
     want: true,
   },
 ];
-for (const { name, base, next, own = next, want } of cases) {
-  test(name, () => assert.equal(mayWait(base, next, own), want));
-}
+table('a status may wait or goes first', (row) => {
+  for (const { name, base, next, own = next, want } of cases) {
+    row(name, () => assert.equal(mayWait(base, next, own), want));
+  }
+});
 
 test('deletions, ends and the first readiness go first', () => {
   const running = aBase({ phase: 'Running' });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { statusPatch, toApiStatus } from '../../../../src/main/status/status-patch.ts';
 import type { PodCondition, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../support/pods.ts';
+import { table } from '../../../support/table.ts';
 
 const ready = (status: string, fields: Partial<PodCondition> = {}): PodCondition => ({
   type: 'Ready',
@@ -67,12 +68,14 @@ const phases: { name: string; base: PodStatus; status: PodStatus; mayRun?: boole
     want: { phase: 'Running', observedGeneration: 3 },
   },
 ];
-for (const { name, base, status, mayRun = false, want } of phases) {
-  test(name, () => {
-    const { conditions: _, ...next } = toApiStatus(base, { status, mayRun });
-    assert.deepEqual(next, want);
-  });
-}
+table('a pod’s phase on the server goes one way', (row) => {
+  for (const { name, base, status, mayRun = false, want } of phases) {
+    row(name, () => {
+      const { conditions: _, ...next } = toApiStatus(base, { status, mayRun });
+      assert.deepEqual(next, want);
+    });
+  }
+});
 
 test('what the API server has already is not written', () => {
   assert.equal(patchOf(running, running), null);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { afterDeath, wellAfterMs, type RestartHistory } from '../../../../src/main/threads/restart-delay.ts';
 import { defaultPodSyncThreads } from '../../../../src/main/threads/pod-sync-pool.ts';
+import { table } from '../../../support/table.ts';
 
 function delays(lifetimesMs: readonly number[], random: number): number[] {
   let history: RestartHistory = { earlyDeaths: 0 };
@@ -32,6 +33,8 @@ const cores: [number, number][] = [
   [6, 3],
   [128, 8],
 ];
-for (const [count, want] of cores) {
-  test(`a node of ${count} cores has ${want} threads in the sync pool`, () => assert.equal(defaultPodSyncThreads(count), want));
-}
+table('a node’s sync pool has threads for its cores', (row) => {
+  for (const [count, want] of cores) {
+    row(`a node of ${count} cores has ${want} threads in the sync pool`, () => assert.equal(defaultPodSyncThreads(count), want));
+  }
+});

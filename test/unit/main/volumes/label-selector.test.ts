@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { labelMatcher } from '../../../../src/main/volumes/label-selector.ts';
 import type { LabelSelector } from '../../../../src/shared/contracts/values.ts';
+import { table } from '../../../support/table.ts';
 
 const labels = { app: 'web', tier: 'front' };
 const expression = (key: string, operator: string, values?: string[]): LabelSelector => ({
@@ -22,7 +23,9 @@ const cases: readonly [name: string, selector: LabelSelector | undefined, want: 
   ['DoesNotExist', expression('app', 'DoesNotExist'), false],
   ['labels and expressions together', { matchLabels: { app: 'web' }, ...expression('tier', 'DoesNotExist') }, false],
 ];
-for (const [name, selector, want] of cases) test(`a label selector: ${name}`, () => assert.equal(labelMatcher(selector)(labels), want));
+table('a label selector', (row) => {
+  for (const [name, selector, want] of cases) row(`a label selector: ${name}`, () => assert.equal(labelMatcher(selector)(labels), want));
+});
 
 test('a label selector that says nothing sensible is refused', () => {
   assert.throws(() => labelMatcher(expression('app', 'Like', ['w*'])), /"Like" is not a valid label selector operator/);

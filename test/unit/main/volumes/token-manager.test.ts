@@ -6,6 +6,7 @@ import type { TokenRef } from '../../../../src/shared/contracts/values.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
+import { table } from '../../../support/table.ts';
 
 const hourMs = 3_600_000;
 for (const [name, expirationSeconds, random, wantSeconds] of [
@@ -159,16 +160,18 @@ test('a token that is on disk from before the start is kept until it is to be re
   assert.deepEqual([due, await manager.get(aRef({ onDisk }))], [['uid-1'], 'token-1']);
 });
 
-for (const [what, onDisk, ref] of [
-  ['old', aToken({ iat: startSeconds - 3000 }), {}],
-  ['of another pod', aToken({ 'kubernetes.io': { pod: { uid: 'uid-2' } } }), {}],
-  ['of another service account', aToken({ sub: 'system:serviceaccount:default:other' }), {}],
-  ['for another audience', aToken(), { audience: 'vault' }],
-  ['not a token', 'nonsense', {}],
-  ['a token of nothing', `h.${Buffer.from('null').toString('base64url')}.s`, {}],
-] as const) {
-  test(`what is on disk is not kept when it is ${what}`, async () => {
-    const { manager } = aManager();
-    assert.equal(await manager.get(aRef({ ...ref, onDisk })), 'token-1');
-  });
-}
+table('what is on disk is not kept when it is of no use', (row) => {
+  for (const [what, onDisk, ref] of [
+    ['old', aToken({ iat: startSeconds - 3000 }), {}],
+    ['of another pod', aToken({ 'kubernetes.io': { pod: { uid: 'uid-2' } } }), {}],
+    ['of another service account', aToken({ sub: 'system:serviceaccount:default:other' }), {}],
+    ['for another audience', aToken(), { audience: 'vault' }],
+    ['not a token', 'nonsense', {}],
+    ['a token of nothing', `h.${Buffer.from('null').toString('base64url')}.s`, {}],
+  ] as const) {
+    row(`what is on disk is not kept when it is ${what}`, async () => {
+      const { manager } = aManager();
+      assert.equal(await manager.get(aRef({ ...ref, onDisk })), 'token-1');
+    });
+  }
+});

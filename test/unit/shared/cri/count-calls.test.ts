@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { suite } from 'node:test';
 import { operationType } from '../../../../src/shared/cri/count-calls.ts';
+import { table } from '../../../support/table.ts';
 
 /** Call, and upstream's operation_type. */
 const cases: [string, string][] = [
@@ -19,5 +20,7 @@ const cases: [string, string][] = [
   ['ListPodSandboxMetrics', 'list_podsandbox_metrics'],
 ];
 suite('a runtime call is counted under the name of its operation', () => {
-  for (const [call, want] of cases) test(`${call}: ${want}`, () => assert.equal(operationType(call), want));
+  table('a call of the runtime is counted under its name', (row) => {
+    for (const [call, want] of cases) row(`${call}: ${want}`, () => assert.equal(operationType(call), want));
+  });
 });

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { Container, ListContainersResponse, ListPodSandboxResponse, PodSandbox } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import { containerList, ListScanError, sandboxList, scanList, type ListLayout } from '../../../../src/shared/cri/list-scanner.ts';
+import { table } from '../../../support/table.ts';
 
 interface Scanned {
   readonly id: string;
@@ -133,9 +134,11 @@ suite('scanning a list of the runtime', () => {
     { name: 'groups without end', bytes: Array.from({ length: 500 }, () => 27), want: /nested too deep/ },
     { name: 'a fixed field that stops', bytes: [25, 1, 2], want: /ends within a field/ },
   ];
-  for (const { name, bytes, want } of refusals) {
-    test(`refuses ${name}`, () => assert.throws(() => scan(containerList, Uint8Array.from(bytes)), want));
-  }
+  table('refuses what is no list', (row) => {
+    for (const { name, bytes, want } of refusals) {
+      row(`refuses ${name}`, () => assert.throws(() => scan(containerList, Uint8Array.from(bytes)), want));
+    }
+  });
 });
 
 /** A container with its fields in random order, some twice, some unknown to us. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { expand, resolveIn } from '../../../../src/shared/kubernetes/expansion.ts';
+import { table } from '../../../support/table.ts';
 
 const resolve = resolveIn(
   new Map([
@@ -35,4 +35,6 @@ const cases: readonly [name: string, input: string, want: string][] = [
   ['no dollar', '\n', '\n'],
   ['more than ASCII', '$ä$(VAR_A)€', '$äA€'],
 ];
-for (const [name, input, want] of cases) test(`expansion: ${name}`, () => assert.equal(expand(input, resolve), want));
+table('expansion', (row) => {
+  for (const [name, input, want] of cases) row(`expansion: ${name}`, () => assert.equal(expand(input, resolve), want));
+});

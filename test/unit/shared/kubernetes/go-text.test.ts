@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { goDuration, goQuote } from '../../../../src/shared/kubernetes/go-text.ts';
+import { table } from '../../../support/table.ts';
 
 const cases: { name: string; text: string; want: string }[] = [
   { name: 'plain text is only put in quotes', text: 'a pod', want: '"a pod"' },
@@ -12,9 +12,11 @@ const cases: { name: string; text: string; want: string }[] = [
   { name: 'an unassigned character beyond 16 bits has eight digits', text: '\u{e0001}', want: String.raw`"\U000e0001"` },
   { name: 'a lone surrogate becomes the replacement character', text: '\ud800', want: '"\ufffd"' },
 ];
-for (const { name, text, want } of cases) {
-  test(name, () => assert.equal(goQuote(text), want));
-}
+table('text is quoted as Go quotes it', (row) => {
+  for (const { name, text, want } of cases) {
+    row(name, () => assert.equal(goQuote(text), want));
+  }
+});
 
 const durations: [ms: number, text: string][] = [
   [0, '0s'],
@@ -28,6 +30,8 @@ const durations: [ms: number, text: string][] = [
   [0.0015, '1.5µs'],
   [-1500, '-1.5s'],
 ];
-for (const [ms, text] of durations) {
-  test(`a duration of ${ms} ms is written as ${text}`, () => assert.equal(goDuration(ms), text));
-}
+table('a duration is written as Go writes it', (row) => {
+  for (const [ms, text] of durations) {
+    row(`a duration of ${ms} ms is written as ${text}`, () => assert.equal(goDuration(ms), text));
+  }
+});

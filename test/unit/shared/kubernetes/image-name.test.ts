@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { parseImageName, withDefaultTag } from '../../../../src/shared/kubernetes/image-name.ts';
+import { table } from '../../../support/table.ts';
 
 const sha = `sha256:${'0123456789abcdef'.repeat(4)}`;
 
@@ -15,12 +15,14 @@ const good: [image: string, repository: string, tag: string, digest: string, giv
   [`example.com/app@${sha}`, 'example.com/app', '', sha, `example.com/app@${sha}`],
   [`example.com/app:v1@${sha}`, 'example.com/app', 'v1', sha, `example.com/app:v1@${sha}`],
 ];
-for (const [image, repository, tag, digest, given] of good) {
-  test(`the image name ${image.slice(0, 40)} is understood`, () => {
-    assert.deepEqual(parseImageName(image), { repository, tag, digest });
-    assert.equal(withDefaultTag(image), given);
-  });
-}
+table('an image name is understood', (row) => {
+  for (const [image, repository, tag, digest, given] of good) {
+    row(`the image name ${image.slice(0, 40)} is understood`, () => {
+      assert.deepEqual(parseImageName(image), { repository, tag, digest });
+      assert.equal(withDefaultTag(image), given);
+    });
+  }
+});
 
 const bad: [image: string, why: RegExp][] = [
   ['', /invalid reference format/],
@@ -36,6 +38,8 @@ const bad: [image: string, why: RegExp][] = [
   [`app@md5:${'0'.repeat(32)}`, /unsupported digest algorithm/],
   [`app:${'t'.repeat(129)}`, /invalid reference format/],
 ];
-for (const [image, why] of bad) {
-  test(`the image name "${image.slice(0, 40)}" is refused with a reason`, () => assert.throws(() => parseImageName(image), why));
-}
+table('an image name that is none is refused with a reason', (row) => {
+  for (const [image, why] of bad) {
+    row(`the image name "${image.slice(0, 40)}" is refused with a reason`, () => assert.throws(() => parseImageName(image), why));
+  }
+});

@@ -11,6 +11,7 @@ import {
   labelValueErrors,
   portNameErrors,
 } from '../../../../src/shared/kubernetes/names.ts';
+import { table } from '../../../support/table.ts';
 
 type Form = (value: string) => string[];
 
@@ -26,9 +27,11 @@ const good: readonly [form: Form, value: string][] = [
   [envVarNameErrors, 'odd name!'],
   [httpHeaderNameErrors, 'X-Header'],
 ];
-for (const [form, value] of good) {
-  test(`${JSON.stringify(value)} has no ${form.name}`, () => assert.deepEqual(form(value), []));
-}
+table('a good name has no faults', (row) => {
+  for (const [form, value] of good) {
+    row(`${JSON.stringify(value)} has no ${form.name}`, () => assert.deepEqual(form(value), []));
+  }
+});
 
 const bad: readonly [form: Form, value: string, errors: readonly string[]][] = [
   [dns1123LabelErrors, 'a.b', ['must not contain dots']],
@@ -41,9 +44,11 @@ const bad: readonly [form: Form, value: string, errors: readonly string[]][] = [
   [envVarNameErrors, '', ['environment variable name must be non-empty']],
   [envVarNameErrors, 'é', ["a valid environment variable name must consist only of printable ASCII characters other than '='"]],
 ];
-for (const [form, value, errors] of bad) {
-  test(`${JSON.stringify(value.slice(0, 20))} has ${form.name}`, () => assert.deepEqual(form(value), errors));
-}
+table('a bad name has its faults told in Kubernetes’ words', (row) => {
+  for (const [form, value, errors] of bad) {
+    row(`${JSON.stringify(value.slice(0, 20))} has ${form.name}`, () => assert.deepEqual(form(value), errors));
+  }
+});
 
 test("a mismatch is worded as the API's", () => {
   assert.deepEqual(dns1123LabelErrors('A'), [

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Container, PodSpec } from '../../../../src/shared/kubernetes/api.ts';
 import { podLimits, podRequests, type PodResourcesOptions, type ResourceAmounts } from '../../../../src/shared/kubernetes/pod-resources.ts';
 import { formatQuantity } from '../../../../src/shared/kubernetes/quantity.ts';
+import { table } from '../../../support/table.ts';
 
 type Amounts = Record<string, string>;
 function asking(requests: Amounts, more: Partial<Container> = {}): Container {
@@ -58,12 +59,14 @@ const cases: readonly { name: string; spec: PodSpec; options?: PodResourcesOptio
     want: { cpu: '1' },
   },
 ];
-for (const { name, spec, options, want, limits } of cases) {
-  test(`what a pod asks for ${name}`, () => {
-    assert.deepEqual(text(podRequests({ spec }, options)), want);
-    assert.deepEqual(text(podLimits({ spec }, options)), limits ?? want);
-  });
-}
+table('what a pod asks for', (row) => {
+  for (const { name, spec, options, want, limits } of cases) {
+    row(`what a pod asks for ${name}`, () => {
+      assert.deepEqual(text(podRequests({ spec }, options)), want);
+      assert.deepEqual(text(podLimits({ spec }, options)), limits ?? want);
+    });
+  }
+});
 
 test('each container is told with what runs beside it', () => {
   const seen: [Amounts, string][] = [];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSpec, ResourceRequirements } from '../../../../src/shared/kubernetes/api.ts';
 import { computeQosClass, qosClass } from '../../../../src/shared/kubernetes/qos-class.ts';
+import { table } from '../../../support/table.ts';
 
 function spec(resources: (ResourceRequirements | undefined)[], more: Partial<PodSpec> = {}): PodSpec {
   return { containers: resources.map((each, index) => ({ name: `c${index}`, ...(each ? { resources: each } : {}) })), ...more };
@@ -29,9 +30,11 @@ const cases: readonly { name: string; spec: PodSpec; want: string }[] = [
   { name: 'has limits of its own', spec: spec([undefined], { resources: full }), want: 'Guaranteed' },
   { name: 'has requests of its own', spec: spec([full], { resources: { requests: { cpu: '1' } } }), want: 'Burstable' },
 ];
-for (const { name, spec, want } of cases) {
-  test(`a pod that ${name} is ${want}`, () => assert.equal(computeQosClass(spec), want));
-}
+table('a pod’s class of service', (row) => {
+  for (const { name, spec, want } of cases) {
+    row(`a pod that ${name} is ${want}`, () => assert.equal(computeQosClass(spec), want));
+  }
+});
 
 test('a class that the API server has set stands', () => {
   assert.equal(qosClass({ spec: spec([undefined]), status: { qosClass: 'Burstable' } }), 'Burstable');

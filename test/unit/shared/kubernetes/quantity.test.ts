@@ -11,6 +11,7 @@ import {
   quantityOf,
   value,
 } from '../../../../src/shared/kubernetes/quantity.ts';
+import { table } from '../../../support/table.ts';
 
 const canonical: readonly [written: string, canonical: string][] = [
   ['0', '0'],
@@ -39,29 +40,33 @@ const canonical: readonly [written: string, canonical: string][] = [
   ['0.1n', '1n'],
   ['100000Ei', '9223372036854775807'],
 ];
-for (const [written, want] of canonical) {
-  test(`the quantity ${written} is written ${want}`, () => assert.equal(canonicalQuantity(written), want));
-}
+table('a quantity is written in its canonical form', (row) => {
+  for (const [written, want] of canonical) {
+    row(`the quantity ${written} is written ${want}`, () => assert.equal(canonicalQuantity(written), want));
+  }
+});
 
-for (const bad of [
-  '',
-  ' ',
-  'x',
-  '1.5.5',
-  '1Kb',
-  '1 Gi',
-  '1KiKi',
-  '1e',
-  '1mm',
-  '--1',
-  '1e999999999',
-  '0x10',
-  'NaN',
-  '１',
-  '1'.repeat(300),
-]) {
-  test(`${JSON.stringify(bad.slice(0, 20))} is no quantity`, () => assert.throws(() => parseQuantity(bad), QuantityError));
-}
+table('what is no quantity is refused', (row) => {
+  for (const bad of [
+    '',
+    ' ',
+    'x',
+    '1.5.5',
+    '1Kb',
+    '1 Gi',
+    '1KiKi',
+    '1e',
+    '1mm',
+    '--1',
+    '1e999999999',
+    '0x10',
+    'NaN',
+    '１',
+    '1'.repeat(300),
+  ]) {
+    row(`${JSON.stringify(bad.slice(0, 20))} is no quantity`, () => assert.throws(() => parseQuantity(bad), QuantityError));
+  }
+});
 
 test('a negative exponent without end is the smallest amount there is', () => {
   assert.equal(parseQuantity('1e-999999999').nanos, 1n);

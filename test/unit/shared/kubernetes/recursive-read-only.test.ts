@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VolumeMount } from '../../../../src/shared/kubernetes/api.ts';
 import { recursiveReadOnly, supportsRecursiveReadOnly } from '../../../../src/shared/kubernetes/recursive-read-only.ts';
+import { table } from '../../../support/table.ts';
 
 const mount = (fields: Partial<VolumeMount>): VolumeMount => ({ name: 'v', mountPath: '/v', ...fields });
 
@@ -20,12 +21,14 @@ const rro: readonly [fields: Partial<VolumeMount>, supported: boolean, want: boo
   ],
   [{ readOnly: true, recursiveReadOnly: 'Perhaps' }, true, /unknown recursive read-only mode "Perhaps"/],
 ];
-for (const [fields, supported, want] of rro) {
-  test(`recursive read-only ${JSON.stringify(fields)} on a runtime that ${supported ? 'has' : 'lacks'} it: ${want}`, () => {
-    if (typeof want === 'boolean') assert.equal(recursiveReadOnly(mount(fields), supported), want);
-    else assert.throws(() => recursiveReadOnly(mount(fields), supported), want);
-  });
-}
+table('recursive read-only, as asked and as the runtime can', (row) => {
+  for (const [fields, supported, want] of rro) {
+    row(`recursive read-only ${JSON.stringify(fields)} on a runtime that ${supported ? 'has' : 'lacks'} it: ${want}`, () => {
+      if (typeof want === 'boolean') assert.equal(recursiveReadOnly(mount(fields), supported), want);
+      else assert.throws(() => recursiveReadOnly(mount(fields), supported), want);
+    });
+  }
+});
 
 test('a runtime handler has the feature when the runtime says so', () => {
   const handlers = [

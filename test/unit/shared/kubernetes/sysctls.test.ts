@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { PodSpec } from '../../../../src/shared/kubernetes/api.ts';
 import { checkSysctlPattern, checkSysctls, normalizeSysctl } from '../../../../src/shared/kubernetes/sysctls.ts';
 import { aPod } from '../../../support/pods.ts';
+import { table } from '../../../support/table.ts';
 
 const allowed = ['kernel.msg*', 'kernel.sem', 'net.core.*', 'fs.mqueue.*'];
 const cases: readonly [sysctl: string, spec: Partial<PodSpec>, kernel: string, want: string | null][] = [
@@ -19,12 +20,14 @@ const cases: readonly [sysctl: string, spec: Partial<PodSpec>, kernel: string, w
   ['fs.mqueue.msg_max', { hostIPC: true }, '6.1.0', 'forbidden sysctl: "fs.mqueue.msg_max" not allowed with host IPC enabled'],
   ['kernel.sem', { hostNetwork: true }, '6.1.0', null],
 ];
-for (const [name, spec, kernel, want] of cases) {
-  test(`sysctl ${name} on ${kernel} with ${JSON.stringify(spec)}: ${want ?? 'allowed'}`, () => {
-    const pod = aPod({ spec: { ...spec, securityContext: { sysctls: [{ name, value: '1' }] } } });
-    assert.equal(checkSysctls(pod, allowed, kernel), want);
-  });
-}
+table('sysctls that a pod may set', (row) => {
+  for (const [name, spec, kernel, want] of cases) {
+    row(`sysctl ${name} on ${kernel} with ${JSON.stringify(spec)}: ${want ?? 'allowed'}`, () => {
+      const pod = aPod({ spec: { ...spec, securityContext: { sysctls: [{ name, value: '1' }] } } });
+      assert.equal(checkSysctls(pod, allowed, kernel), want);
+    });
+  }
+});
 
 test('a sysctl’s name has dots between its parts, as sysctl.d writes it', () => {
   assert.equal(normalizeSysctl('net/ipv4/conf/eno2.100/rp_filter'), 'net.ipv4.conf.eno2/100.rp_filter');
@@ -45,10 +48,12 @@ const patterns: readonly [pattern: string, want: RegExp | null][] = [
   ['', /^sysctl "" must have at most 253 characters/],
   [`net.${'a'.repeat(250)}`, /must have at most 253 characters/],
 ];
-for (const [pattern, want] of patterns) {
-  test(`the pattern ${pattern.slice(0, 30)} ${want ? 'can not be' : 'can be'} left to pods`, () => {
-    const found = checkSysctlPattern(pattern);
-    if (want) assert.match(found ?? '', want);
-    else assert.equal(found, null);
-  });
-}
+table('patterns of sysctls that can be left to pods', (row) => {
+  for (const [pattern, want] of patterns) {
+    row(`the pattern ${pattern.slice(0, 30)} ${want ? 'can not be' : 'can be'} left to pods`, () => {
+      const found = checkSysctlPattern(pattern);
+      if (want) assert.match(found ?? '', want);
+      else assert.equal(found, null);
+    });
+  }
+});

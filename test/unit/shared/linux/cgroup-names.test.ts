@@ -10,6 +10,7 @@ import {
   type CgroupDriver,
 } from '../../../../src/shared/linux/cgroup-names.ts';
 import type { QosClass } from '../../../../src/shared/kubernetes/qos-class.ts';
+import { table } from '../../../support/table.ts';
 
 const uid = '0d9-44-ab';
 const layout = { cgroupRoot: '/', cgroupsPerQOS: true };
@@ -29,13 +30,15 @@ const cases: { driver: CgroupDriver; qos: QosClass; path: string }[] = [
     path: '/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0d9_44_ab.slice',
   },
 ];
-for (const { driver, qos, path } of cases) {
-  test(`a ${qos} pod's cgroup has its ${driver} name`, () => {
-    const name = podCgroup(layout, qos, uid);
-    assert.equal(cgroupPath(name, driver), path);
-    assert.equal(podUIDOfCgroup(path.split('/').at(-1)!, driver), uid);
-  });
-}
+table('a pod’s cgroup has the name of its driver', (row) => {
+  for (const { driver, qos, path } of cases) {
+    row(`a ${qos} pod's cgroup has its ${driver} name`, () => {
+      const name = podCgroup(layout, qos, uid);
+      assert.equal(cgroupPath(name, driver), path);
+      assert.equal(podUIDOfCgroup(path.split('/').at(-1)!, driver), uid);
+    });
+  }
+});
 
 test('pods are below the cgroup root that the node was given', () => {
   const name = qosCgroup({ cgroupRoot: '/test/node', cgroupsPerQOS: true }, 'Burstable');
@@ -55,8 +58,10 @@ test('a cgroup that is not of a pod has no UID', () => {
   assert.equal(podUIDOfCgroup('kubepods-burstable.slice', 'systemd'), undefined);
 });
 
-for (const bad of ['../../etc', 'a/b', 'a_b', '', '..']) {
-  test(`a UID ${JSON.stringify(bad)} does not become a cgroup`, () => {
-    assert.throws(() => childCgroup(['kubepods'], bad), /cannot be part of a cgroup's name/);
-  });
-}
+table('a UID that is no name does not become a cgroup', (row) => {
+  for (const bad of ['../../etc', 'a/b', 'a_b', '', '..']) {
+    row(`a UID ${JSON.stringify(bad)} does not become a cgroup`, () => {
+      assert.throws(() => childCgroup(['kubepods'], bad), /cannot be part of a cgroup's name/);
+    });
+  }
+});

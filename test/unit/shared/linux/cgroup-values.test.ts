@@ -12,6 +12,7 @@ import {
   type PodCgroupOptions,
 } from '../../../../src/shared/linux/cgroup-values.ts';
 import { aContainer, aPod, aSidecar } from '../../../support/pod-sync-samples.ts';
+import { table } from '../../../support/table.ts';
 
 test('CPU requests become shares within the bounds of the kernel', () => {
   assert.deepEqual([0, 1, 100, 1000, 1500, 10_000_000].map(sharesFromMilliCPU), [2, 2, 102, 1024, 1536, 262_144]);
@@ -84,6 +85,8 @@ const cases: { name: string; pod: Pod; options?: Partial<PodCgroupOptions>; want
     want: { cpuShares: 1024, pidsLimit: 100, hugePageLimits: { '2MB': 67_108_864 } },
   },
 ];
-for (const { name, pod: of, options: more, want } of cases) {
-  test(name, () => assert.deepEqual(podCgroupResources(of, { ...options, ...more }), want));
-}
+table('what a pod’s cgroup is given', (row) => {
+  for (const { name, pod: of, options: more, want } of cases) {
+    row(name, () => assert.deepEqual(podCgroupResources(of, { ...options, ...more }), want));
+  }
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseResolvConf } from '../../../../src/shared/linux/resolv-conf.ts';
+import { table } from '../../../support/table.ts';
 
 const files: readonly [name: string, text: string, want: [string[], string[], string[]]][] = [
   ['an empty file', '', [[], [], []]],
@@ -10,12 +11,14 @@ const files: readonly [name: string, text: string, want: [string[], string[], st
   ['comments and other lines are passed over', '# nameserver 1.1.1.1\n; x\ndomain y\nsearch\n', [[], [], []]],
   ['an IPv6 address with its zone', 'nameserver fe80::1%eth0', [['fe80::1%eth0'], [], []]],
 ];
-for (const [name, text, want] of files) {
-  test(`resolv.conf: ${name}`, () => {
-    const { servers, searches, options } = parseResolvConf(text);
-    assert.deepEqual([servers, searches, options], want);
-  });
-}
+table('resolv.conf', (row) => {
+  for (const [name, text, want] of files) {
+    row(`resolv.conf: ${name}`, () => {
+      const { servers, searches, options } = parseResolvConf(text);
+      assert.deepEqual([servers, searches, options], want);
+    });
+  }
+});
 test('resolv.conf: a nameserver without an address is an error', () => {
   assert.throws(() => parseResolvConf('nameserver\n'), /nameserver list is empty/);
 });

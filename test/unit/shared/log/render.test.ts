@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderJSON, renderText, type LogRecord } from '../../../../src/shared/log/render.ts';
+import { table } from '../../../support/table.ts';
 
 const time = new Date(2026, 10, 21, 11, 10, 0, 123).getTime();
 const aRecord = (fields: Record<string, unknown> = {}): LogRecord => ({
@@ -41,9 +42,11 @@ const texts: { name: string; record: LogRecord; want: string }[] = [
     want: String.raw`I1121 11:10:00.123000   12345 kubelet] "a\nb"` + '\n',
   },
 ];
-for (const { name, record, want } of texts) {
-  test(name, () => assert.equal(renderText(record, 12345), want));
-}
+table('a record is written as text', (row) => {
+  for (const { name, record, want } of texts) {
+    row(name, () => assert.equal(renderText(record, 12345), want));
+  }
+});
 
 const jsons: { name: string; record: LogRecord; want: Record<string, unknown> }[] = [
   {
@@ -68,9 +71,11 @@ const jsons: { name: string; record: LogRecord; want: Record<string, unknown> }[
     want: { ts: time, caller: 'pleg', msg: 'pod started', v: 0, msg_: 'mine', ts_: 1 },
   },
 ];
-for (const { name, record, want } of jsons) {
-  test(name, () => assert.deepEqual(JSON.parse(renderJSON(record)), want));
-}
+table('a record is written as JSON', (row) => {
+  for (const { name, record, want } of jsons) {
+    row(name, () => assert.deepEqual(JSON.parse(renderJSON(record)), want));
+  }
+});
 
 test('a huge value is cut, and the line says how much is missing', () => {
   const record = aRecord({ huge: 'x'.repeat(20_000), list: Array.from({ length: 20_000 }, () => 1) });

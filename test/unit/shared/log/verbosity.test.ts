@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { levelFor } from '../../../../src/shared/log/verbosity.ts';
+import { table } from '../../../support/table.ts';
 
 const cases: { name: string; verbosity?: number; vmodule?: [string, number][]; component?: string; want: string }[] = [
   { name: 'the kubelet logs what changed at -v=0', want: 'info' },
@@ -28,9 +28,11 @@ const cases: { name: string; verbosity?: number; vmodule?: [string, number][]; c
     want: 'info',
   },
 ];
-for (const { name, verbosity = 0, vmodule = [], component = 'pleg', want } of cases) {
-  test(name, () => {
-    const items = vmodule.map(([pattern, of]) => ({ pattern, verbosity: of }));
-    assert.equal(levelFor({ verbosity, vmodule: items }, component), want);
-  });
-}
+table('what is logged at which verbosity', (row) => {
+  for (const { name, verbosity = 0, vmodule = [], component = 'pleg', want } of cases) {
+    row(name, () => {
+      const items = vmodule.map(([pattern, of]) => ({ pattern, verbosity: of }));
+      assert.equal(levelFor({ verbosity, vmodule: items }, component), want);
+    });
+  }
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LineWriter } from '../../../../src/shared/log/write-line.ts';
+import { table } from '../../../support/table.ts';
 
 /** A file descriptor that takes, or refuses, as told; each answer is used once. */
 function aDescriptor(answers: (number | string)[]): { writer: LineWriter; written: () => string; waits: number[] } {
@@ -30,13 +31,15 @@ test('the wait for a pipe that stays full has an upper bound', () => {
   assert.deepEqual(waits, [1, 2, 4, 8, 16, 32, 50, 50, 50, 50]);
 });
 
-for (const code of ['EPIPE', 'ENOSPC', 'EBADF', 'EIO']) {
-  test(`${code} costs the line and not the kubelet`, () => {
-    const { writer, written } = aDescriptor([code]);
-    writer.writeLine(2, 'lost\n');
-    assert.equal(writer.lost, 1);
-    writer.writeLine(2, 'seen\n');
-    assert.equal(written(), 'seen\n');
-    assert.equal(writer.lost, 0);
-  });
-}
+table('a log that can’t be written costs the line and not the kubelet', (row) => {
+  for (const code of ['EPIPE', 'ENOSPC', 'EBADF', 'EIO']) {
+    row(`${code} costs the line and not the kubelet`, () => {
+      const { writer, written } = aDescriptor([code]);
+      writer.writeLine(2, 'lost\n');
+      assert.equal(writer.lost, 1);
+      writer.writeLine(2, 'seen\n');
+      assert.equal(written(), 'seen\n');
+      assert.equal(writer.lost, 0);
+    });
+  }
+});

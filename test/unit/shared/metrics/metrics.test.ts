@@ -12,6 +12,7 @@ import {
 } from '../../../../src/shared/metrics/index.ts';
 import { definitions } from '../../../../src/shared/metrics/definitions/index.ts';
 import { formatNumber } from '../../../../src/shared/metrics/render.ts';
+import { table } from '../../../support/table.ts';
 
 // A hook outside would run around the tests of every file: they share one process.
 describe('metrics', () => {
@@ -173,7 +174,9 @@ describe('metrics', () => {
     [-Infinity, '-Inf'],
     [NaN, 'NaN'],
   ];
-  for (const [value, want] of numbers) test(`${value} is written ${want}`, () => assert.equal(formatNumber(value), want));
+  table('writes numbers as Prometheus does', (row) => {
+    for (const [value, want] of numbers) row(`${value} is written ${want}`, () => assert.equal(formatNumber(value), want));
+  });
 
   test('every metric of the kubelet has a name of its own', () => {
     const names = definitions.map(({ name }) => name);

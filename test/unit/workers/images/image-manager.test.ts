@@ -6,6 +6,7 @@ import type { EnsureImageRequest, EnsureImageResult, ImageEvent } from '../../..
 import { CriError, type CriClient } from '../../../../src/shared/cri/client.ts';
 import { ImageManager, type ImageManagerOptions } from '../../../../src/workers/images/image-manager.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { table } from '../../../support/table.ts';
 
 /** A runtime's image store: what it has, what it can pull, and pulls that end when the test says so. */
 class FakeImages {
@@ -142,15 +143,17 @@ const cases: { name: string; image: string; policy: string; present?: string[]; 
     pulls: ['app:1'],
   },
 ];
-for (const { name, image, policy, present = [], failWith, want, pulls } of cases) {
-  test(`an image ${name}`, async () => {
-    const { images, ensure } = aManager();
-    for (const each of present) images.present.add(each);
-    images.failWith = failWith;
-    assert.equal(reasons(await ensure(image, { imagePullPolicy: policy })), want);
-    assert.deepEqual(images.pulls, pulls);
-  });
-}
+table('an image is pulled, or not, as its policy says', (row) => {
+  for (const { name, image, policy, present = [], failWith, want, pulls } of cases) {
+    row(`an image ${name}`, async () => {
+      const { images, ensure } = aManager();
+      for (const each of present) images.present.add(each);
+      images.failWith = failWith;
+      assert.equal(reasons(await ensure(image, { imagePullPolicy: policy })), want);
+      assert.deepEqual(images.pulls, pulls);
+    });
+  }
+});
 
 test('a pull that failed is backed off from 10 s to 5 min, with what went wrong, each pod for itself', async () => {
   const { images, clock, ensure } = aManager();

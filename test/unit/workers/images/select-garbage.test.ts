@@ -4,6 +4,7 @@ import type { ContainerGcRequest } from '../../../../src/shared/contracts/images
 import type { ContainerID, PodUID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
 import type { SnapshotItem } from '../../../../src/shared/state/runtime-snapshot.ts';
 import { logsRemovable, selectContainers, selectSandboxes } from '../../../../src/workers/images/select-garbage.ts';
+import { table } from '../../../support/table.ts';
 
 /** `app@3 exited`: the third container `app` of pod `p`, made at second 3. */
 function container(
@@ -93,14 +94,16 @@ const containerCases: { name: string; items: SnapshotItem[]; request?: Partial<C
     want: ['p/a@1', 'p/a@2', 'p/b@3'],
   },
 ];
-for (const { name, items, request: fields, nowMs = 1_000_000, want } of containerCases) {
-  test(`container garbage collection ${name}`, () => {
-    assert.deepEqual(
-      selectContainers(items, request(fields), nowMs).map(({ id }) => id),
-      want,
-    );
-  });
-}
+table('container garbage collection', (row) => {
+  for (const { name, items, request: fields, nowMs = 1_000_000, want } of containerCases) {
+    row(`container garbage collection ${name}`, () => {
+      assert.deepEqual(
+        selectContainers(items, request(fields), nowMs).map(({ id }) => id),
+        want,
+      );
+    });
+  }
+});
 
 const sandboxCases: { name: string; items: SnapshotItem[]; removed?: string[]; request?: Partial<ContainerGcRequest>; want: string[] }[] = [
   { name: 'keeps a pod’s newest sandbox', items: [sandbox('p', 0), sandbox('p', 1)], want: ['p-s0'] },
@@ -126,14 +129,16 @@ const sandboxCases: { name: string; items: SnapshotItem[]; removed?: string[]; r
     want: [],
   },
 ];
-for (const { name, items, removed = [], request: fields, want } of sandboxCases) {
-  test(`sandbox garbage collection ${name}`, () => {
-    assert.deepEqual(
-      selectSandboxes(items, new Set(removed), request(fields)).map(({ id }) => id),
-      want,
-    );
-  });
-}
+table('sandbox garbage collection', (row) => {
+  for (const { name, items, removed = [], request: fields, want } of sandboxCases) {
+    row(`sandbox garbage collection ${name}`, () => {
+      assert.deepEqual(
+        selectSandboxes(items, new Set(removed), request(fields)).map(({ id }) => id),
+        want,
+      );
+    });
+  }
+});
 
 test('logs go with their pod, unless the pod has begun anew since the request', () => {
   const items = [container('a', 1, 'exited', 'gone'), container('a', 70, 'exited', 'again'), sandbox('runs', 1, 'running')];

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import type { ContainerID, PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { computePodEvents, containerPlegState, generateEvents, sandboxPlegState } from '../../../../src/workers/pleg/lifecycle-events.ts';
 import type { ItemChange, PlegState } from '../../../../src/workers/pleg/lifecycle-events.ts';
+import { table } from '../../../support/table.ts';
 
 const podUID = 'pod' as PodUID;
 function change(from: PlegState, to: PlegState, exitCode = 3): ItemChange {
@@ -29,11 +30,13 @@ suite('the events of one container', () => {
     { from: 'exited', to: 'unknown', want: ['ContainerChanged'] },
     { from: 'exited', to: 'nonExistent', want: ['ContainerRemoved'] },
   ];
-  for (const { from, to, want } of cases) {
-    test(`that was ${from} and is ${to}: ${want.join(', ') || 'none'}`, () => {
-      assert.deepEqual(types(generateEvents(change(from, to))), want);
-    });
-  }
+  table('of a container gives events', (row) => {
+    for (const { from, to, want } of cases) {
+      row(`that was ${from} and is ${to}: ${want.join(', ') || 'none'}`, () => {
+        assert.deepEqual(types(generateEvents(change(from, to))), want);
+      });
+    }
+  });
 
   test('a death carries pod, container and exit code', () => {
     assert.deepEqual(generateEvents(change('running', 'exited')), [{ type: 'ContainerDied', podUID, containerID: 'c', exitCode: 3 }]);
@@ -53,9 +56,11 @@ suite('the events of one pod', () => {
       want: ['ContainerDied', 'ContainerRemoved', 'ContainerRemoved'],
     },
   ];
-  for (const { name, changes, reinspected, want } of cases) {
-    test(name, () => assert.deepEqual(types(computePodEvents(podUID, changes, reinspected)), want));
-  }
+  table('of a pod gives events', (row) => {
+    for (const { name, changes, reinspected, want } of cases) {
+      row(name, () => assert.deepEqual(types(computePodEvents(podUID, changes, reinspected)), want));
+    }
+  });
 });
 
 test('the states of the protocol become those of the pleg, numbers beyond them unknown', () => {

@@ -7,6 +7,7 @@ import { after, before, suite, test } from 'node:test';
 import { ContainerStatus, type DeepPartial } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import { readLogTail, tailOfLog } from '../../../../src/workers/pleg/log-tail.ts';
 import { readTerminationMessage, terminationMessageSource } from '../../../../src/workers/pleg/termination-message.ts';
+import { table } from '../../../support/table.ts';
 
 const mounts = [
   { containerPath: '/data', hostPath: '/srv' },
@@ -49,9 +50,11 @@ suite('where the termination message of a container is', () => {
       want: { file: '/kubelet/message' },
     },
   ];
-  for (const { name, given, want } of cases) {
-    test(name, () => assert.deepEqual(terminationMessageSource(ContainerStatus.fromPartial(given as object)), want));
-  }
+  table('the message of an ended container comes from where its spec says', (row) => {
+    for (const { name, given, want } of cases) {
+      row(name, () => assert.deepEqual(terminationMessageSource(ContainerStatus.fromPartial(given as object)), want));
+    }
+  });
 });
 
 suite('reading a termination message', () => {
@@ -119,7 +122,9 @@ suite('the tail of a log', () => {
     { name: 'leaves out a line that is none', log: `${stdout('a')}garbage\n${stdout('b')}`, want: 'a\nb\n' },
     { name: 'keeps an empty line', log: stdout('') + stdout('b'), want: '\nb\n' },
   ];
-  for (const { name, log, maxLines = 80, maxBytes = 2048, want } of cases) {
-    test(name, () => assert.equal(tailOfLog(Buffer.from(log), { maxLines, maxBytes }).text, want));
-  }
+  table('the tail of a log is as long as it may be', (row) => {
+    for (const { name, log, maxLines = 80, maxBytes = 2048, want } of cases) {
+      row(name, () => assert.equal(tailOfLog(Buffer.from(log), { maxLines, maxBytes }).text, want));
+    }
+  });
 });

@@ -10,6 +10,7 @@ import {
   toRuntimePodStatus,
   toRuntimeSandboxStatus,
 } from '../../../../src/workers/pleg/to-runtime-status.ts';
+import { table } from '../../../support/table.ts';
 
 const sandboxID = 's1' as SandboxID;
 const status = (given: DeepPartial<ContainerStatus>) => toRuntimeContainerStatus(ContainerStatus.fromPartial(given), sandboxID, '');
@@ -134,14 +135,16 @@ suite('annotations of a container', () => {
     ['container.preStopHandler', 'null'],
     ['container.ports', '{}'],
   ];
-  for (const [short, value] of broken) {
-    test(`${short} ${JSON.stringify(value)} is named as a problem, and its default holds`, () => {
-      const { problems, ...rest } = readContainerAnnotations({ [name(short)]: value });
-      assert.deepEqual({ ...rest, problems: [] }, readContainerAnnotations({}));
-      assert.equal(problems.length, 1);
-      assert.match(problems[0]!, new RegExp(`annotation io.kubernetes.${short} is not`));
-    });
-  }
+  table('what is broken is named as a problem, and its default holds', (row) => {
+    for (const [short, value] of broken) {
+      row(`${short} ${JSON.stringify(value)} is named as a problem, and its default holds`, () => {
+        const { problems, ...rest } = readContainerAnnotations({ [name(short)]: value });
+        assert.deepEqual({ ...rest, problems: [] }, readContainerAnnotations({}));
+        assert.equal(problems.length, 1);
+        assert.match(problems[0]!, new RegExp(`annotation io.kubernetes.${short} is not`));
+      });
+    }
+  });
 });
 
 suite('the IPs of a pod', () => {
@@ -155,7 +158,9 @@ suite('the IPs of a pod', () => {
     { name: 'so does another that is no IP', got: ips('10.0.0.1', ''), want: [] },
     { name: 'a sandbox without a network has none', got: toRuntimeSandboxStatus(PodSandboxStatus.fromPartial({})).podIPs, want: [] },
   ];
-  for (const { name, got, want } of networks) test(name, () => assert.deepEqual(got, want));
+  table('a pod’s addresses are those of its network', (row) => {
+    for (const { name, got, want } of networks) row(name, () => assert.deepEqual(got, want));
+  });
 
   const sandbox = (attempt: number, state: 'ready' | 'notReady', podIPs: string[] = [`10.0.0.${attempt}`]): RuntimeSandboxStatus => ({
     id: `s${attempt}` as SandboxID,

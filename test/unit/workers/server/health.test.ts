@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { healthChecks } from '../../../../src/workers/server/health.ts';
 import { replyHealthz } from '../../../../src/workers/server/healthz.ts';
 import type { ThreadHealth } from '../../../../src/shared/state/heartbeats.ts';
+import { table } from '../../../support/table.ts';
 
 const now = 1_000_000;
 function aThread(thread: string, over: Partial<ThreadHealth> = {}): ThreadHealth {
@@ -86,7 +87,9 @@ const cases: { name: string; threads: ThreadHealth[]; want: string[] }[] = [
     want: ['thread-pod-sync: thread pod-sync-1 has not been heard of for 15 s'],
   },
 ];
-for (const { name, threads, want } of cases) test(name, () => assert.deepEqual(faults(threads), want));
+table('whether threads are well', (row) => {
+  for (const { name, threads, want } of cases) row(name, () => assert.deepEqual(faults(threads), want));
+});
 
 const none = new URLSearchParams();
 const well = healthChecks([aThread('main'), aThread('pleg', { deaths: 2, lastExitCode: 7 })], now, '');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requestLabels } from '../../../../src/workers/server/request-metrics.ts';
 import { replyOnHealthz, replyOnReadOnly, type Sources } from '../../../../src/workers/server/routes.ts';
+import { table } from '../../../support/table.ts';
 
 const sources: Sources = {
   health: () => [{ name: 'ping', fault: '', note: '' }],
@@ -35,12 +36,14 @@ const readOnly: { ask: [string, string, string?]; want: [number, string, string]
   { ask: ['GET', '/'], want: [404, 'text/plain; charset=utf-8', '404 page not found\n'] },
   { ask: ['GET', '/../etc/passwd'], want: [404, 'text/plain; charset=utf-8', '404 page not found\n'] },
 ];
-for (const { ask, want } of readOnly) {
-  test(`the read-only port answers ${ask.join(' ')} with ${want[0]}`, async () => {
-    const { status, headers, body } = await replyOnReadOnly(request(...ask), sources);
-    assert.deepEqual([status, headers['Content-Type'], body], want);
-  });
-}
+table('the read-only port answers', (row) => {
+  for (const { ask, want } of readOnly) {
+    row(`the read-only port answers ${ask.join(' ')} with ${want[0]}`, async () => {
+      const { status, headers, body } = await replyOnReadOnly(request(...ask), sources);
+      assert.deepEqual([status, headers['Content-Type'], body], want);
+    });
+  }
+});
 
 test('the healthz port answers nothing but /healthz', async () => {
   assert.equal((await replyOnHealthz(request('GET', '/healthz'), sources)).body, 'ok');
@@ -62,9 +65,11 @@ const labels: { ask: [string, string]; want: [string, string, string] }[] = [
   { ask: ['PROPFIND', '/x/y?z'], want: ['other', 'other', 'false'] },
   { ask: ['GET', '/healthz/ping'], want: ['GET', 'healthz', 'false'] },
 ];
-for (const { ask, want } of labels) {
-  test(`${ask.join(' ')} is counted under ${want.join(', ')}`, () => {
-    const { method, path, long_running } = requestLabels(...ask, 'readonly');
-    assert.deepEqual([method, path, long_running], want);
-  });
-}
+table('a request is counted under its route', (row) => {
+  for (const { ask, want } of labels) {
+    row(`${ask.join(' ')} is counted under ${want.join(', ')}`, () => {
+      const { method, path, long_running } = requestLabels(...ask, 'readonly');
+      assert.deepEqual([method, path, long_running], want);
+    });
+  }
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Mux } from '../../../../src/workers/server/mux.ts';
 import { readTarget } from '../../../../src/workers/server/target.ts';
+import { table } from '../../../support/table.ts';
 
 const targets: [target: string, want: string][] = [
   ['/pods', '/pods'],
@@ -26,13 +27,15 @@ const targets: [target: string, want: string][] = [
   ['', '400'],
   ['https://node:10250', '400'],
 ];
-for (const [target, want] of targets) {
-  test(`the target ${target} leads to ${want}`, () => {
-    const read = readTarget(target);
-    const got = 'path' in read ? read.path : `${read.status} ${read.headers['Location'] ?? ''}`.trim();
-    assert.equal(got, want);
-  });
-}
+table('a target leads to a place of the server', (row) => {
+  for (const [target, want] of targets) {
+    row(`the target ${target} leads to ${want}`, () => {
+      const read = readTarget(target);
+      const got = 'path' in read ? read.path : `${read.status} ${read.headers['Location'] ?? ''}`.trim();
+      assert.equal(got, want);
+    });
+  }
+});
 
 test('a pattern with a slash is a folder, the longest counts, and one without its slash is redirected', () => {
   const mux = new Mux({ '/a': 1, '/a/': 2, '/a/b/': 3, '/c/': 4 });

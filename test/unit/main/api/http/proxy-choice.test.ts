@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { proxyFor } from '../../../../../src/main/api/http/proxy-choice.ts';
+import { table } from '../../../../support/table.ts';
 
 const proxy = 'http://proxy:3128';
 const cases: { name: string; server?: string; configured?: string; environment?: Record<string, string>; want: string | null }[] = [
@@ -36,8 +36,10 @@ for (const [noProxy, server, isExcluded] of excluded) {
   const environment = { HTTPS_PROXY: proxy, NO_PROXY: noProxy };
   cases.push({ name: `NO_PROXY=${noProxy} for ${server}`, server, environment, want: isExcluded ? null : proxy });
 }
-for (const { name, server = 'https://api.example.org', configured = '', environment = {}, want } of cases) {
-  test(`the way to the API server by proxy: ${name}`, () => {
-    assert.equal(proxyFor(new URL(server), configured, environment), want);
-  });
-}
+table('the way to the API server by proxy', (row) => {
+  for (const { name, server = 'https://api.example.org', configured = '', environment = {}, want } of cases) {
+    row(`the way to the API server by proxy: ${name}`, () => {
+      assert.equal(proxyFor(new URL(server), configured, environment), want);
+    });
+  }
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { responseError } from '../../../../../src/main/api/http/response-error.ts';
+import { table } from '../../../../support/table.ts';
 
 const status = (fields: object) => JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', ...fields });
 const cases: { name: string; method?: 'GET' | 'POST'; code: number; body: string; header?: string; want: object }[] = [
@@ -46,13 +47,15 @@ const cases: { name: string; method?: 'GET' | 'POST'; code: number; body: string
     want: { reason: 'NotFound' },
   },
 ];
-for (const { name, method = 'GET', code, body, header, want } of cases) {
-  test(name, () => {
-    const error = responseError({ method, path: '/p' }, code, Buffer.from(body), header);
-    const got = Object.fromEntries(Object.keys(want).map((key) => [key, error[key as keyof typeof error]]));
-    assert.deepEqual(got, want);
-  });
-}
+table('an answer that is a failure has a reason and a message', (row) => {
+  for (const { name, method = 'GET', code, body, header, want } of cases) {
+    row(name, () => {
+      const error = responseError({ method, path: '/p' }, code, Buffer.from(body), header);
+      const got = Object.fromEntries(Object.keys(want).map((key) => [key, error[key as keyof typeof error]]));
+      assert.deepEqual(got, want);
+    });
+  }
+});
 
 test('a page of a megabyte is quoted in part', () => {
   assert.ok(responseError({ method: 'GET', path: '/p' }, 502, Buffer.alloc(1 << 20, 'x'), undefined).message.length < 400);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { retryDelayMs, type AttemptFailure } from '../../../../../src/main/api/http/retry-decision.ts';
 import type { ApiCall } from '../../../../../src/main/api/api-client.ts';
+import { table } from '../../../../support/table.ts';
 
 const answered = (code: number, retryAfterMs?: number): AttemptFailure => ({ kind: 'answered', code, retryAfterMs });
 const cases: {
@@ -28,11 +28,13 @@ const cases: {
   { name: 'a server that is away is not waited for', method: 'POST', failure: { kind: 'not sent' }, attempts: 4, want: null },
   { name: 'a deadline that passed is the end', method: 'GET', failure: { kind: 'final' }, want: null },
 ];
-for (const { name, method, failure, attempts = 1, limit, want } of cases) {
-  test(name, () =>
-    assert.equal(
-      retryDelayMs(method, failure, attempts, limit, () => 0),
-      want,
-    ),
-  );
-}
+table('a request that failed is made again when that can help', (row) => {
+  for (const { name, method, failure, attempts = 1, limit, want } of cases) {
+    row(name, () =>
+      assert.equal(
+        retryDelayMs(method, failure, attempts, limit, () => 0),
+        want,
+      ),
+    );
+  }
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { effectiveLimit, TokenBucket } from '../../../../../src/main/api/http/token-bucket.ts';
+import { table } from '../../../../support/table.ts';
 
 /** The wait for each take, at these times. */
 const takes = (limit: { qps: number; burst: number }, times: readonly number[]) => {
@@ -29,9 +30,11 @@ const cases: { name: string; limit: { qps: number; burst: number }; at: number[]
     want: [0, 90, 80, 70, 60, 50, 40, 30, 20, 10, 0],
   },
 ];
-for (const { name, limit, at, want } of cases) {
-  test(name, () => assert.deepEqual(takes(limit, at).map(Math.round), want));
-}
+table('requests wait for their token', (row) => {
+  for (const { name, limit, at, want } of cases) {
+    row(name, () => assert.deepEqual(takes(limit, at).map(Math.round), want));
+  }
+});
 
 test('a rate of 0 is what client-go makes of it: 5 a second', () => {
   assert.deepEqual(effectiveLimit({ qps: 0, burst: 0 }), { qps: 5, burst: 10 });

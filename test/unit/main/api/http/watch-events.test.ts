@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { jsonCodec } from '../../../../../src/main/api/http/codec.ts';
 import { readEvents } from '../../../../../src/main/api/http/watch-events.ts';
+import { table } from '../../../../support/table.ts';
 
 const event = (type: string, name: string) => ({ type, object: { metadata: { name } } });
 const line = (type: string, name: string) => `${JSON.stringify(event(type, name))}\n`;
@@ -43,6 +43,8 @@ const cases: { name: string; chunks: (string | Buffer)[]; maxBytes?: number; wan
     want: ['has an event of more than 100 bytes'],
   },
 ];
-for (const { name, chunks, maxBytes, want } of cases) {
-  test(`a watch of ${name}`, async () => assert.deepEqual(await read(chunks, maxBytes), want));
-}
+table('a watch is read event by event', (row) => {
+  for (const { name, chunks, maxBytes, want } of cases) {
+    row(`a watch of ${name}`, async () => assert.deepEqual(await read(chunks, maxBytes), want));
+  }
+});

@@ -5,6 +5,7 @@ import { parseExecCredential } from '../../../../../src/main/api/identity/exec-c
 import type { PluginCommand, PluginExit } from '../../../../../src/main/api/identity/run-plugin.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
+import { table } from '../../../../support/table.ts';
 
 const apiVersion = 'client.authentication.k8s.io/v1' as const;
 const never = new AbortController().signal;
@@ -93,11 +94,13 @@ const refused: [name: string, printed: string, want: RegExp][] = [
     /failed parsing/,
   ],
 ];
-for (const [name, stdout, want] of refused) {
-  test(`a plugin that prints ${name} is refused, and not quoted`, () => {
-    assert.throws(
-      () => parseExecCredential(stdout, apiVersion),
-      (err: Error) => want.test(err.message) && !err.message.includes('s3cret'),
-    );
-  });
-}
+table('what a plugin prints in place of a credential is refused, and not quoted', (row) => {
+  for (const [name, stdout, want] of refused) {
+    row(`a plugin that prints ${name} is refused, and not quoted`, () => {
+      assert.throws(
+        () => parseExecCredential(stdout, apiVersion),
+        (err: Error) => want.test(err.message) && !err.message.includes('s3cret'),
+      );
+    });
+  }
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { parseKubeconfig } from '../../../../../src/main/api/kubeconfig/parse-kubeconfig.ts';
+import { table } from '../../../../support/table.ts';
 
 const path = '/etc/kubernetes/kubelet.conf';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -53,11 +54,13 @@ const servers: [given: object, want: string][] = [
   [{ server: 'localhost:6443', 'insecure-skip-tls-verify': true }, 'https://localhost:6443/'],
   [{ server: 'https://[::1]:6443' }, 'https://[::1]:6443/'],
 ];
-for (const [cluster, want] of servers) {
-  test(`the server of ${JSON.stringify(cluster)} is ${want}`, () => {
-    assert.equal(parseKubeconfig(aKubeconfig({ cluster }), path).cluster.server.href, want);
-  });
-}
+table('a server’s address is used as it was written', (row) => {
+  for (const [cluster, want] of servers) {
+    row(`the server of ${JSON.stringify(cluster)} is ${want}`, () => {
+      assert.equal(parseKubeconfig(aKubeconfig({ cluster }), path).cluster.server.href, want);
+    });
+  }
+});
 
 const refused: { name: string; given: Parameters<typeof aKubeconfig>[0]; want: RegExp }[] = [
   { name: 'without a current context', given: { root: { 'current-context': '' } }, want: /current-context is missing/ },
@@ -104,14 +107,16 @@ const refused: { name: string; given: Parameters<typeof aKubeconfig>[0]; want: R
     want: /a daemon has nobody to ask/,
   },
 ];
-for (const { name, given, want } of refused) {
-  test(`a kubeconfig ${name} is refused with its line and no secret`, () => {
-    assert.throws(
-      () => parseKubeconfig(aKubeconfig(given), path),
-      (err: Error) => want.test(err.message) && /^line \d+: /.test(err.message) && !err.message.includes('s3cret'),
-    );
-  });
-}
+table('a kubeconfig that is wrong is refused with its line and no secret', (row) => {
+  for (const { name, given, want } of refused) {
+    row(`a kubeconfig ${name} is refused with its line and no secret`, () => {
+      assert.throws(
+        () => parseKubeconfig(aKubeconfig(given), path),
+        (err: Error) => want.test(err.message) && /^line \d+: /.test(err.message) && !err.message.includes('s3cret'),
+      );
+    });
+  }
+});
 
 test('a file that is no YAML, or explodes, is refused', () => {
   const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { changeProblem, featureAdmission, type FeatureAdmissionOptions } from '../../../../../src/main/pods/admission/features.ts';
 import type { PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
 
 const all: FeatureAdmissionOptions = { podLevelResources: true, declared: ['RestartAllContainersOnContainerExits'] };
 const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } };
@@ -41,13 +42,15 @@ const cases: readonly [name: string, spec: Partial<PodSpec>, options: Partial<Fe
   ],
   ['with an empty claim for resources, where that is off', { resources: {} }, { podLevelResources: false }, null],
 ];
-for (const [name, spec, options, want] of cases) {
-  test(`what a node can do, and a pod ${name}`, () => {
-    const verdict = featureAdmission({ ...all, ...options })(aPod({ spec: { containers: [app], ...spec } }), []);
-    const said = verdict && 'refusal' in verdict ? `${verdict.refusal.reason}: ${verdict.refusal.message}` : null;
-    assert.equal(said, want);
-  });
-}
+table('what a node can do, and what a pod asks of it', (row) => {
+  for (const [name, spec, options, want] of cases) {
+    row(`what a node can do, and a pod ${name}`, () => {
+      const verdict = featureAdmission({ ...all, ...options })(aPod({ spec: { containers: [app], ...spec } }), []);
+      const said = verdict && 'refusal' in verdict ? `${verdict.refusal.reason}: ${verdict.refusal.message}` : null;
+      assert.equal(said, want);
+    });
+  }
+});
 
 test('a change that the node cannot follow is said so: of the resources of the pod, or of an init container that is no sidecar', () => {
   const pod = (fields: Partial<PodSpec>) => aPod({ spec: { containers: [app], ...fields } });

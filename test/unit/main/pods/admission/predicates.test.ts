@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { apparmorAdmission, predicateAdmission, type AdmissionNode } from '../../../../../src/main/pods/admission/index.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
 
 const api = { 'kubernetes.io/config.source': 'api' };
 type Fields = Parameters<typeof aPod>[0];
@@ -30,7 +31,7 @@ function told(pod: Pod, active: readonly Pod[] = [], node: AdmissionNode | null 
 
 suite('a pod that asks for', () => {
   const used = asking({ cpu: '1500m', memory: '512Mi', 'example.com/gpu': '1' }, 'other');
-  const table: readonly [string, Record<string, string>, string][] = [
+  const cases: readonly [string, Record<string, string>, string][] = [
     ['what is left is admitted', { cpu: '500m', memory: '512Mi' }, 'admitted'],
     ['nothing is admitted', {}, 'admitted'],
     [
@@ -60,7 +61,9 @@ suite('a pod that asks for', () => {
       "OutOfhugepages-2Mi: Node didn't have enough resource: hugepages-2Mi, requested: 2097152, used: 0, capacity: 0",
     ],
   ];
-  for (const [name, requests, want] of table) test(name, () => assert.equal(told(asking(requests), [used]), want));
+  table('a resource that a pod asks for', (row) => {
+    for (const [name, requests, want] of cases) row(name, () => assert.equal(told(asking(requests), [used]), want));
+  });
 
   test('a place where all are taken is refused', () => {
     const others = ['a', 'b', 'c'].map((name) => asking({}, name));
@@ -76,7 +79,7 @@ suite('a pod is for this node', () => {
       },
     }) as unknown as NonNullable<Fields>['spec'];
   const misfit = "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
-  const table: readonly [string, NonNullable<Fields>['spec'], boolean][] = [
+  const cases: readonly [string, NonNullable<Fields>['spec'], boolean][] = [
     ['by its selector', { nodeSelector: { disk: 'ssd' } }, true],
     ['not by a label of another value', { nodeSelector: { disk: 'hdd' } }, false],
     ['not by a label that is missing', { nodeSelector: { zone: 'a' } }, false],
@@ -102,7 +105,9 @@ suite('a pod is for this node', () => {
       false,
     ],
   ];
-  for (const [name, spec, isFor] of table) test(name, () => assert.equal(told(anApiPod(spec)), isFor ? 'admitted' : misfit));
+  table('by its labels and its name', (row) => {
+    for (const [name, spec, isFor] of cases) row(name, () => assert.equal(told(anApiPod(spec)), isFor ? 'admitted' : misfit));
+  });
 
   test('not when it is bound to another', () => {
     assert.equal(
@@ -116,21 +121,23 @@ suite('a port of the host', () => {
   const withPort = (hostPort: number, hostIP?: string, protocol = 'TCP') =>
     anApiPod({ containers: [aContainer({ ports: [{ containerPort: 80, hostPort, protocol, ...(hostIP ? { hostIP } : {}) }] })] });
   const taken = "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
-  const table: readonly [string, Pod, Pod, string][] = [
+  const cases: readonly [string, Pod, Pod, string][] = [
     ['that another has is refused', withPort(80), withPort(80), taken],
     ['of another protocol is free', withPort(80), withPort(80, '', 'UDP'), 'admitted'],
     ['on another address is free', withPort(80, '10.0.0.1'), withPort(80, '10.0.0.2'), 'admitted'],
     ['on every address takes each', withPort(80, '10.0.0.1'), withPort(80, '0.0.0.0'), taken],
     ['on one address is not free for all', withPort(80), withPort(80, '10.0.0.2'), taken],
   ];
-  for (const [name, pod, other, want] of table) test(name, () => assert.equal(told(pod, [other]), want));
+  table('that another pod has, or not', (row) => {
+    for (const [name, pod, other, want] of cases) row(name, () => assert.equal(told(pod, [other]), want));
+  });
 });
 
 suite('a taint', () => {
   const tainted = (effect: string, value = '') => ({ ...aNode, spec: { taints: [{ key: 'gone', effect, value }] } });
   const refused = "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate";
   const bearing = (toleration: object) => anApiPod({ tolerations: [toleration] });
-  const table: readonly [string, Pod, AdmissionNode, string][] = [
+  const cases: readonly [string, Pod, AdmissionNode, string][] = [
     ['that ends pods refuses one that does not bear it', anApiPod(), tainted('NoExecute'), refused],
     ['that only keeps new pods away is the scheduler’s', anApiPod(), tainted('NoSchedule'), 'admitted'],
     ['does not refuse a static pod', aPod(), tainted('NoExecute'), 'admitted'],
@@ -142,11 +149,13 @@ suite('a taint', () => {
     ['is borne up to a number', bearing({ key: 'gone', operator: 'Lt', value: '5' }), tainted('NoExecute', '4'), 'admitted'],
     ['is not borne beyond it', bearing({ key: 'gone', operator: 'Lt', value: '5' }), tainted('NoExecute', '5'), refused],
   ];
-  for (const [name, pod, node, want] of table) test(name, () => assert.equal(told(pod, [], node), want));
+  table('and what a pod bears', (row) => {
+    for (const [name, pod, node, want] of cases) row(name, () => assert.equal(told(pod, [], node), want));
+  });
 });
 
 suite('a pod that can never run here', () => {
-  const table: readonly [string, Pod, string][] = [
+  const cases: readonly [string, Pod, string][] = [
     [
       'is one for another system, by its field',
       anApiPod({ os: { name: 'windows' } }),
@@ -163,7 +172,7 @@ suite('a pod that can never run here', () => {
       'SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in this node',
     ],
   ];
-  for (const [name, pod, want] of table) test(name, () => assert.equal(told(pod), want));
+  for (const [name, pod, want] of cases) test(name, () => assert.equal(told(pod), want));
 
   test('is any while nothing is known of the node', () => {
     assert.equal(told(anApiPod(), [], null), 'InvalidNodeInfo: Kubelet cannot get node info.');

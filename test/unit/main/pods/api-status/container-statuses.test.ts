@@ -9,6 +9,7 @@ import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts
 import type { Container, ContainerStatus, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
 
 interface Case {
   readonly name: string;
@@ -192,26 +193,28 @@ function summary(status: ContainerStatus): string {
   ].join(', ');
 }
 
-for (const {
-  name,
-  container = aContainer(),
-  spec,
-  seen = [],
-  before,
-  waiting = {},
-  kind = 'regular',
-  deleted,
-  restarting = false,
-  want,
-} of cases) {
-  test(`status: a container ${name}`, () => {
-    const pod = aPod({ spec: { ...spec }, ...(deleted ? { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } } : {}) });
-    const previous = before ? [{ name: container.name, image: 'i', imageID: '', ready: false, restartCount: 0, ...before }] : [];
-    const input = { pod, status: aRuntimePodStatus({ containers: seen }), waiting, node: { runtimeName: 'containerd' }, restarting };
-    const [status] = generateContainerStatuses(input, [container], previous, kind);
-    assert.equal(summary(status!), want);
-  });
-}
+table('status: a container', (row) => {
+  for (const {
+    name,
+    container = aContainer(),
+    spec,
+    seen = [],
+    before,
+    waiting = {},
+    kind = 'regular',
+    deleted,
+    restarting = false,
+    want,
+  } of cases) {
+    row(`status: a container ${name}`, () => {
+      const pod = aPod({ spec: { ...spec }, ...(deleted ? { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } } : {}) });
+      const previous = before ? [{ name: container.name, image: 'i', imageID: '', ready: false, restartCount: 0, ...before }] : [];
+      const input = { pod, status: aRuntimePodStatus({ containers: seen }), waiting, node: { runtimeName: 'containerd' }, restarting };
+      const [status] = generateContainerStatuses(input, [container], previous, kind);
+      assert.equal(summary(status!), want);
+    });
+  }
+});
 
 test('status: a container shows its resources as the runtime really gave them', () => {
   const container = aContainer({ resources: { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '500m', memory: '64Mi' } } });
@@ -243,17 +246,19 @@ test('status: the image of a container is shown as the runtime refers to it, wit
   assert.equal(generateContainerStatuses(input, [aContainer()], [], 'regular')[0]?.imageID, 'local.example/app@sha256:manifest');
 });
 
-for (const [handlers, mode, want] of [
-  [[{ name: '', recursiveReadOnlyMounts: true, userNamespaces: false }], 'IfPossible', 'Enabled'],
-  [[], 'IfPossible', 'Disabled'],
-  [[], 'Enabled', 'Disabled'],
-  [[{ name: '', recursiveReadOnlyMounts: true, userNamespaces: false }], undefined, 'Disabled'],
-] as const) {
-  test(`status: a read-only mount (${mode}) is shown as ${want} with ${handlers.length} handlers`, () => {
-    const mount = { name: 'v', mountPath: '/v', readOnly: true, ...(mode && { recursiveReadOnly: mode }) };
-    const node = { runtimeName: 'r', runtimeHandlers: handlers };
-    const input = { pod: aPod(), status: aRuntimePodStatus({ containers: [aRuntimeContainer()] }), waiting: {}, node, restarting: false };
-    const [status] = generateContainerStatuses(input, [aContainer({ volumeMounts: [mount] })], [], 'regular');
-    assert.deepEqual(status?.volumeMounts, [{ name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly: want }]);
-  });
-}
+table('status: a read-only mount is shown as the runtime can make it', (row) => {
+  for (const [handlers, mode, want] of [
+    [[{ name: '', recursiveReadOnlyMounts: true, userNamespaces: false }], 'IfPossible', 'Enabled'],
+    [[], 'IfPossible', 'Disabled'],
+    [[], 'Enabled', 'Disabled'],
+    [[{ name: '', recursiveReadOnlyMounts: true, userNamespaces: false }], undefined, 'Disabled'],
+  ] as const) {
+    row(`status: a read-only mount (${mode}) is shown as ${want} with ${handlers.length} handlers`, () => {
+      const mount = { name: 'v', mountPath: '/v', readOnly: true, ...(mode && { recursiveReadOnly: mode }) };
+      const node = { runtimeName: 'r', runtimeHandlers: handlers };
+      const input = { pod: aPod(), status: aRuntimePodStatus({ containers: [aRuntimeContainer()] }), waiting: {}, node, restarting: false };
+      const [status] = generateContainerStatuses(input, [aContainer({ volumeMounts: [mount] })], [], 'regular');
+      assert.deepEqual(status?.volumeMounts, [{ name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly: want }]);
+    });
+  }
+});

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { computePhase } from '../../../../../src/main/pods/api-status/phase.ts';
 import type { ContainerStatus, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
 
 type State = 'running' | 'starting' | 'waiting' | 'none' | number | { readonly waitingAfter: number };
 
@@ -90,36 +90,38 @@ const cases: Case[] = [
   },
 ];
 
-for (const {
-  name,
-  policy = 'Always',
-  init = [],
-  sidecars = [],
-  regular,
-  terminating = false,
-  initialized = false,
-  fromApi,
-  spec,
-  want,
-} of cases) {
-  test(`phase: a pod ${name}`, () => {
-    const pod = aPod({
-      metadata: { annotations: { 'kubernetes.io/config.source': fromApi ? 'api' : 'file' } },
-      spec: {
-        restartPolicy: policy,
-        initContainers: [
-          ...init.map((_, i) => aContainer({ name: `i${i}` })),
-          ...sidecars.map((_, i) => aContainer({ name: `s${i}`, restartPolicy: 'Always' })),
-        ],
-        containers: regular.map((_, i) => aContainer({ name: `r${i}` })),
-        ...spec,
-      },
+table('phase: a pod', (row) => {
+  for (const {
+    name,
+    policy = 'Always',
+    init = [],
+    sidecars = [],
+    regular,
+    terminating = false,
+    initialized = false,
+    fromApi,
+    spec,
+    want,
+  } of cases) {
+    row(`phase: a pod ${name}`, () => {
+      const pod = aPod({
+        metadata: { annotations: { 'kubernetes.io/config.source': fromApi ? 'api' : 'file' } },
+        spec: {
+          restartPolicy: policy,
+          initContainers: [
+            ...init.map((_, i) => aContainer({ name: `i${i}` })),
+            ...sidecars.map((_, i) => aContainer({ name: `s${i}`, restartPolicy: 'Always' })),
+          ],
+          containers: regular.map((_, i) => aContainer({ name: `r${i}` })),
+          ...spec,
+        },
+      });
+      const statuses = [
+        ...init.flatMap((state, i) => statusOf(`i${i}`, state)),
+        ...sidecars.flatMap((state, i) => statusOf(`s${i}`, state)),
+        ...regular.flatMap((state, i) => statusOf(`r${i}`, state)),
+      ];
+      assert.equal(computePhase(pod, statuses, terminating, initialized), want);
     });
-    const statuses = [
-      ...init.flatMap((state, i) => statusOf(`i${i}`, state)),
-      ...sidecars.flatMap((state, i) => statusOf(`s${i}`, state)),
-      ...regular.flatMap((state, i) => statusOf(`r${i}`, state)),
-    ];
-    assert.equal(computePhase(pod, statuses, terminating, initialized), want);
-  });
-}
+  }
+});

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { illegalTransition } from '../../../../../src/main/pods/api-status/state-transitions.ts';
 import type { Container, ContainerState, PodSpec, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
 
 const ended = (exitCode: number): ContainerState => ({ terminated: { exitCode } });
 const running: ContainerState = { running: {} };
@@ -69,6 +69,8 @@ const cases: { name: string; spec: Partial<PodSpec>; before: PodStatus; next?: P
     want: null,
   },
 ];
-for (const { name, spec, before, next = regular(running), want } of cases) {
-  test(name, () => assert.equal(illegalTransition(before, next, aPod({ spec }).spec), want));
-}
+table('a container’s state may change, or may not', (row) => {
+  for (const { name, spec, before, next = regular(running), want } of cases) {
+    row(name, () => assert.equal(illegalTransition(before, next, aPod({ spec }).spec), want));
+  }
+});

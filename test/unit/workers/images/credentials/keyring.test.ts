@@ -5,44 +5,49 @@ import type { PullSecret } from '../../../../../src/shared/contracts/values.ts';
 import { parseDockerConfigJSON, parseDockercfg, type DockerConfig } from '../../../../../src/workers/images/credentials/docker-config.ts';
 import { credentialsFor } from '../../../../../src/workers/images/credentials/keyring.ts';
 import { registryKey, registryMatches } from '../../../../../src/workers/images/credentials/registry-match.ts';
+import { table } from '../../../../support/table.ts';
 
-for (const [written, want] of [
-  ['registry.example', 'registry.example'],
-  ['https://registry.example/', 'registry.example'],
-  ['http://registry.example:5000/team', 'registry.example:5000/team'],
-  ['https://index.docker.io/v1/', 'index.docker.io'],
-  ['registry.example/v2/team', 'registry.example/team'],
-  ['registry.example/v1', 'registry.example/v1'],
-  ['*.registry.example', '*.registry.example'],
-  ['[fd00::1]:5000', '[fd00::1]:5000'],
-  ['not a registry', undefined],
-  ['registry.example:port', undefined],
-] as const) {
-  test(`credentials written for ${written} are for images of ${want}`, () => assert.equal(registryKey(written), want));
-}
+table('credentials are for the images of a registry', (row) => {
+  for (const [written, want] of [
+    ['registry.example', 'registry.example'],
+    ['https://registry.example/', 'registry.example'],
+    ['http://registry.example:5000/team', 'registry.example:5000/team'],
+    ['https://index.docker.io/v1/', 'index.docker.io'],
+    ['registry.example/v2/team', 'registry.example/team'],
+    ['registry.example/v1', 'registry.example/v1'],
+    ['*.registry.example', '*.registry.example'],
+    ['[fd00::1]:5000', '[fd00::1]:5000'],
+    ['not a registry', undefined],
+    ['registry.example:port', undefined],
+  ] as const) {
+    row(`credentials written for ${written} are for images of ${want}`, () => assert.equal(registryKey(written), want));
+  }
+});
 
-for (const [key, repository, want] of [
-  ['registry.example', 'registry.example/team/app', true],
-  ['registry.example', 'other.example/team/app', false],
-  ['registry.example/team', 'registry.example/team/app', true],
-  ['registry.example/team', 'registry.example/other/app', false],
-  ['registry.example:5000', 'registry.example/app', false],
-  ['registry.example:5000', 'registry.example:5000/app', true],
-  ['registry.example', 'registry.example:5000/app', false],
-  ['*.example', 'registry.example/app', true],
-  ['*.example', 'deep.registry.example/app', false],
-  ['*.*.example', 'deep.registry.example/app', true],
-  ['prefix.*.example', 'prefix.x.example/app', true],
-  ['registr?.example', 'registry.example/app', true],
-  ['r[f-z]gistry.example', 'registry.example/app', false],
-  ['r[a-f]gistry.example', 'registry.example/app', true],
-  ['r[egistry.example', 'registry.example/app', false],
-  ['a.b', 'axb/app', false],
-] as const) {
-  test(`credentials of ${key} ${want ? 'are' : 'are not'} for ${repository}`, () => {
-    assert.equal(registryMatches(key, repository), want);
-  });
-}
+table('credentials are for what their key covers', (row) => {
+  for (const [key, repository, want] of [
+    ['registry.example', 'registry.example/team/app', true],
+    ['registry.example', 'other.example/team/app', false],
+    ['registry.example/team', 'registry.example/team/app', true],
+    ['registry.example/team', 'registry.example/other/app', false],
+    ['registry.example:5000', 'registry.example/app', false],
+    ['registry.example:5000', 'registry.example:5000/app', true],
+    ['registry.example', 'registry.example:5000/app', false],
+    ['*.example', 'registry.example/app', true],
+    ['*.example', 'deep.registry.example/app', false],
+    ['*.*.example', 'deep.registry.example/app', true],
+    ['prefix.*.example', 'prefix.x.example/app', true],
+    ['registr?.example', 'registry.example/app', true],
+    ['r[f-z]gistry.example', 'registry.example/app', false],
+    ['r[a-f]gistry.example', 'registry.example/app', true],
+    ['r[egistry.example', 'registry.example/app', false],
+    ['a.b', 'axb/app', false],
+  ] as const) {
+    row(`credentials of ${key} ${want ? 'are' : 'are not'} for ${repository}`, () => {
+      assert.equal(registryMatches(key, repository), want);
+    });
+  }
+});
 
 const auth = (text: string) => Buffer.from(text).toString('base64');
 function aSecret(name: string, auths: object, fields: Partial<PullSecret> = {}): PullSecret {
@@ -85,25 +90,27 @@ test('a credential is known by the hash that every kubelet gives it', () => {
   assert.equal(credential?.hash, createHash('sha256').update(json).digest('hex'));
 });
 
-for (const [what, text] of [
-  ['no JSON', 'password=geheim'],
-  ['no object', '["geheim"]'],
-  ['an auth without a colon', JSON.stringify({ auths: { 'r.example': { auth: auth('geheim') } } })],
-  ['an auth that is no base64', JSON.stringify({ auths: { 'r.example': { auth: 'geheim!' } } })],
-  ['a name that is no text', JSON.stringify({ auths: { 'r.example': { username: { geheim: 1 } } } })],
-] as const) {
-  test(`a pull secret with ${what} is refused by name, and what is in it is not told`, () => {
-    const secret = aSecret('bad', {}, { data: { '.dockerconfigjson': auth(text) } });
-    assert.throws(
-      () => credentialsFor('r.example/a', [secret], new Map()),
-      (err: Error) => {
-        assert.match(err.message, /image pull secret ns\/bad cannot be used/);
-        assert.doesNotMatch(`${err.message} ${(err.cause as Error).message}`, /geheim/);
-        return true;
-      },
-    );
-  });
-}
+table('a pull secret that can’t be read is refused by name, and what is in it is not told', (row) => {
+  for (const [what, text] of [
+    ['no JSON', 'password=geheim'],
+    ['no object', '["geheim"]'],
+    ['an auth without a colon', JSON.stringify({ auths: { 'r.example': { auth: auth('geheim') } } })],
+    ['an auth that is no base64', JSON.stringify({ auths: { 'r.example': { auth: 'geheim!' } } })],
+    ['a name that is no text', JSON.stringify({ auths: { 'r.example': { username: { geheim: 1 } } } })],
+  ] as const) {
+    row(`a pull secret with ${what} is refused by name, and what is in it is not told`, () => {
+      const secret = aSecret('bad', {}, { data: { '.dockerconfigjson': auth(text) } });
+      assert.throws(
+        () => credentialsFor('r.example/a', [secret], new Map()),
+        (err: Error) => {
+          assert.match(err.message, /image pull secret ns\/bad cannot be used/);
+          assert.doesNotMatch(`${err.message} ${(err.cause as Error).message}`, /geheim/);
+          return true;
+        },
+      );
+    });
+  }
+});
 
 test('a config without registries has none', () => {
   assert.equal(parseDockerConfigJSON('{}').size, 0);

@@ -8,31 +8,36 @@ import {
   type ImagePulledRecord,
   type ImagePullSecret,
 } from '../../../../../src/workers/images/pull-records/records.ts';
+import { table } from '../../../../support/table.ts';
 
-for (const [image, want] of [
-  ['busybox', 'busybox'],
-  ['busybox:1', 'busybox'],
-  ['r.example:5000/team/app', 'r.example:5000/team/app'],
-  ['r.example:5000/team/app:1@sha256:00', 'r.example:5000/team/app'],
-  ['r.example/app@sha256:00', 'r.example/app'],
-] as const) {
-  test(`the record of ${image} stands under ${want}`, () => assert.equal(withoutTagAndDigest(image), want));
-}
+table('the record of an image stands under its name alone', (row) => {
+  for (const [image, want] of [
+    ['busybox', 'busybox'],
+    ['busybox:1', 'busybox'],
+    ['r.example:5000/team/app', 'r.example:5000/team/app'],
+    ['r.example:5000/team/app:1@sha256:00', 'r.example:5000/team/app'],
+    ['r.example/app@sha256:00', 'r.example/app'],
+  ] as const) {
+    row(`the record of ${image} stands under ${want}`, () => assert.equal(withoutTagAndDigest(image), want));
+  }
+});
 
 const allowlist = ['r.example/base', 'preloaded.example/*'];
-for (const [name, image, pulled, want] of [
-  ['NeverVerify', 'r.example/a', true, false],
-  ['NeverVerifyPreloadedImages', 'r.example/a', false, false],
-  ['NeverVerifyPreloadedImages', 'r.example/a', true, true],
-  ['NeverVerifyAllowlistedImages', 'r.example/base:1', true, false],
-  ['NeverVerifyAllowlistedImages', 'preloaded.example/x/y@sha256:00', true, false],
-  ['NeverVerifyAllowlistedImages', 'r.example/base/more', false, true],
-  ['AlwaysVerify', 'r.example/a', false, true],
-] as const) {
-  test(`${name}: ${image}, ${pulled ? 'pulled' : 'not pulled'} by the kubelet, is ${want ? '' : 'not '}verified`, () => {
-    assert.equal(requiresVerification({ name, allowlist }, image, pulled), want);
-  });
-}
+table('whether an image that is there is verified', (row) => {
+  for (const [name, image, pulled, want] of [
+    ['NeverVerify', 'r.example/a', true, false],
+    ['NeverVerifyPreloadedImages', 'r.example/a', false, false],
+    ['NeverVerifyPreloadedImages', 'r.example/a', true, true],
+    ['NeverVerifyAllowlistedImages', 'r.example/base:1', true, false],
+    ['NeverVerifyAllowlistedImages', 'preloaded.example/x/y@sha256:00', true, false],
+    ['NeverVerifyAllowlistedImages', 'r.example/base/more', false, true],
+    ['AlwaysVerify', 'r.example/a', false, true],
+  ] as const) {
+    row(`${name}: ${image}, ${pulled ? 'pulled' : 'not pulled'} by the kubelet, is ${want ? '' : 'not '}verified`, () => {
+      assert.equal(requiresVerification({ name, allowlist }, image, pulled), want);
+    });
+  }
+});
 
 const aSecret = (name: string, credentialHash = `hash-${name}`): ImagePullSecret => ({
   uid: `u-${name}`,
@@ -50,25 +55,28 @@ const learned = aSecret('two', 'hash-one');
 const rotated = aSecret('one', 'new');
 const many = aRecord({ kubernetesSecrets: Array.from({ length: 100 }, (_, index) => aSecret(String(index))) });
 
-for (const [who, record, secrets, want] of [
-  ['nobody without a record', undefined, [aSecret('one')], { mustPull: true }],
-  ['nobody by a record under another name', { ...bySecret, credentialMapping: { other: {} } }, [aSecret('one')], { mustPull: true }],
-  ['nobody by a record of nothing', aRecord({}), [aSecret('one')], { mustPull: true }],
-  ['everybody when no credentials were needed', aRecord({ nodePodsAccessible: true }), [], { mustPull: false }],
-  ['a pod with the same secret', bySecret, [aSecret('one')], { mustPull: false }],
-  ['a pod with the same credentials in another secret, which is learned', bySecret, [learned], { mustPull: false, learned }],
-  ['a pod whose secret has new credentials, which are learned', bySecret, [rotated], { mustPull: false, learned: rotated }],
-  ['no pod with another secret', bySecret, [aSecret('three')], { mustPull: true }],
-  ['no pod without a secret', bySecret, [], { mustPull: true }],
-  ['a pod of a hundred, of whom no more are learned', many, [aSecret('x', 'hash-7')], { mustPull: false }],
-  ['no pod by a hash that is empty', aRecord({ kubernetesSecrets: [aSecret('one', '')] }), [aSecret('two', '')], { mustPull: true }],
-] as const) {
-  test(`an image that is there is for ${who}`, () =>
-    assert.deepEqual(
-      accessByRecord(record, 'r.example/a:1', () => secrets),
-      want,
-    ));
-}
+table('who may use an image that is there', (row) => {
+  for (const [who, record, secrets, want] of [
+    ['nobody without a record', undefined, [aSecret('one')], { mustPull: true }],
+    ['nobody by a record under another name', { ...bySecret, credentialMapping: { other: {} } }, [aSecret('one')], { mustPull: true }],
+    ['nobody by a record of nothing', aRecord({}), [aSecret('one')], { mustPull: true }],
+    ['everybody when no credentials were needed', aRecord({ nodePodsAccessible: true }), [], { mustPull: false }],
+    ['a pod with the same secret', bySecret, [aSecret('one')], { mustPull: false }],
+    ['a pod with the same credentials in another secret, which is learned', bySecret, [learned], { mustPull: false, learned }],
+    ['a pod whose secret has new credentials, which are learned', bySecret, [rotated], { mustPull: false, learned: rotated }],
+    ['no pod with another secret', bySecret, [aSecret('three')], { mustPull: true }],
+    ['no pod without a secret', bySecret, [], { mustPull: true }],
+    ['a pod of a hundred, of whom no more are learned', many, [aSecret('x', 'hash-7')], { mustPull: false }],
+    ['no pod by a hash that is empty', aRecord({ kubernetesSecrets: [aSecret('one', '')] }), [aSecret('two', '')], { mustPull: true }],
+  ] as const) {
+    row(`an image that is there is for ${who}`, () =>
+      assert.deepEqual(
+        accessByRecord(record, 'r.example/a:1', () => secrets),
+        want,
+      ),
+    );
+  }
+});
 
 const now = '2026-02-02T00:00:00Z';
 test('a record learns who may use the image, and says so once', () => {

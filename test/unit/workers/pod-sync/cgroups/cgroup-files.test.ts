@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { CgroupResources } from '../../../../../src/shared/linux/cgroup-values.ts';
 import { cgroupFiles } from '../../../../../src/workers/pod-sync/cgroups/cgroup-files.ts';
+import { table } from '../../../../support/table.ts';
 
 const guaranteed: CgroupResources = {
   cpuShares: 1024,
@@ -60,12 +60,14 @@ const cases: { name: string; resources: CgroupResources; version: 1 | 2; sizes?:
     want: ['cpu/cpu.shares=2'],
   },
 ];
-for (const { name, resources, version, sizes = [], want } of cases) {
-  test(`what is written for ${name}`, () => {
-    const files = cgroupFiles(resources, version, sizes);
-    assert.deepEqual(
-      files.map(({ controller, file, value, optional }) => `${controller}/${file}=${value}${optional ? '?' : ''}`),
-      want,
-    );
-  });
-}
+table('what is written into cgroup files', (row) => {
+  for (const { name, resources, version, sizes = [], want } of cases) {
+    row(`what is written for ${name}`, () => {
+      const files = cgroupFiles(resources, version, sizes);
+      assert.deepEqual(
+        files.map(({ controller, file, value, optional }) => `${controller}/${file}=${value}${optional ? '?' : ''}`),
+        want,
+      );
+    });
+  }
+});

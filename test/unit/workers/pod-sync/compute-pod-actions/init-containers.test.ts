@@ -7,7 +7,7 @@ const dead = [aSandbox({ state: 'notReady' })];
 
 const withInit = (spec: Partial<PodSpec> = {}) => aPod({ initContainers: [aContainer('i1'), aContainer('i2'), aContainer('i3')], ...spec });
 
-testRows([
+testRows('what is done for the init containers of a pod', [
   {
     name: 'a new pod starts with its first init container alone',
     pod: withInit(),
@@ -284,10 +284,10 @@ const sidecarRows: Row[] = [
     want: [],
   },
 ];
-testRows(sidecarRows);
+testRows('what is done for the sidecars of a pod', sidecarRows);
 
 const restartAll = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [88] } };
-testRows([
+testRows('what is done when all containers of a pod restart', [
   {
     name: 'when all containers restart, the one that triggered it is removed last, and nothing is started yet',
     pod: aPod({

@@ -12,7 +12,7 @@ const always = aPod({ containers: three });
 const onFailure = aPod({ containers: three, restartPolicy: 'OnFailure' });
 const never = aPod({ containers: three, restartPolicy: 'Never' });
 
-testRows([
+testRows('what is done for the containers of a pod', [
   { name: 'a pod whose containers all run is left alone', pod: always, status: aRuntimeStatus(running), want: [] },
   {
     name: 'a new pod gets a sandbox and all its containers',
@@ -185,7 +185,7 @@ testRows([
 ]);
 
 const withEphemeral = aPod({ ephemeralContainers: [{ name: 'debug', image: 'busybox:1' }] });
-testRows([
+testRows('what is done for the ephemeral containers of a pod', [
   {
     name: 'an ephemeral container is started once',
     pod: withEphemeral,

@@ -1,6 +1,5 @@
 /** Runs a table of rows: a pod, what the runtime has of it, and in a few words what is to be done. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
@@ -10,6 +9,7 @@ import {
   type PodActionsInput,
   type ProbeVerdict,
 } from '../../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
+import { table } from '../../../../support/table.ts';
 
 export interface Row {
   readonly name: string;
@@ -19,10 +19,12 @@ export interface Row {
   readonly more?: Partial<PodActionsInput>;
 }
 
-export function testRows(rows: readonly Row[]): void {
-  for (const { name, pod, status, want, more } of rows) {
-    test(name, () => assert.deepEqual(inWords(computePodActions({ pod, status, containerRestartRules: true, ...more })), want));
-  }
+export function testRows(sentence: string, rows: readonly Row[]): void {
+  table(sentence, (row) => {
+    for (const { name, pod, status, want, more } of rows) {
+      row(name, () => assert.deepEqual(inWords(computePodActions({ pod, status, containerRestartRules: true, ...more })), want));
+    }
+  });
 }
 
 /** Verdicts of probes by container id, for `more.probes`. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LifecycleHandler } from '../../../../../src/shared/kubernetes/api.ts';
 import { hookRequest, withScheme } from '../../../../../src/workers/pod-sync/hooks/http-get.ts';
+import { table } from '../../../../support/table.ts';
 
 const ports = [
   { name: 'admin', containerPort: 8080 },
@@ -20,13 +21,17 @@ const cases: { name: string; action: NonNullable<LifecycleHandler['httpGet']>; p
     url: 'http://10.0.0.9:81/http://evil.test/',
   },
 ];
-for (const { name, action, podIP = '10.0.0.9', url } of cases) {
-  test(`the address of a hook: ${name}`, () => assert.equal(hookRequest(action, ports, podIP).url.href, url));
-}
+table('the address of a hook', (row) => {
+  for (const { name, action, podIP = '10.0.0.9', url } of cases) {
+    row(`the address of a hook: ${name}`, () => assert.equal(hookRequest(action, ports, podIP).url.href, url));
+  }
+});
 
-for (const port of ['none', 0, 70_000, '-1', '']) {
-  test(`a hook has no port ${JSON.stringify(port)}`, () => assert.throws(() => hookRequest({ port }, ports, '10.0.0.9'), /invalid port/));
-}
+table('a hook has no port of such a name or number', (row) => {
+  for (const port of ['none', 0, 70_000, '-1', '']) {
+    row(`a hook has no port ${JSON.stringify(port)}`, () => assert.throws(() => hookRequest({ port }, ports, '10.0.0.9'), /invalid port/));
+  }
+});
 
 test('headers are sent as given, with a user agent of our own', () => {
   const httpHeaders = [

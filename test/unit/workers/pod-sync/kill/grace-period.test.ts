@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { KillReason } from '../../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
 import { terminationGraceSeconds } from '../../../../../src/workers/pod-sync/kill/grace-period.ts';
 import { aContainer, aPod } from '../../../../support/pod-sync-samples.ts';
+import { table } from '../../../../support/table.ts';
 
 const probe = (terminationGracePeriodSeconds: number) => ({ httpGet: { port: 80 }, terminationGracePeriodSeconds });
 const cases: {
@@ -49,9 +49,11 @@ const cases: {
   },
   { name: 'one without annotations has two seconds', pod: null, orphan: {}, want: 2 },
 ];
-for (const { name, pod, reason = '', probes = {}, orphan, want } of cases) {
-  test(name, () => {
-    const container = aContainer('app', probes);
-    assert.equal(terminationGraceSeconds({ pod, container, reason, ...(orphan && { orphan }) }), want);
-  });
-}
+table('how long a pod may take to end', (row) => {
+  for (const { name, pod, reason = '', probes = {}, orphan, want } of cases) {
+    row(name, () => {
+      const container = aContainer('app', probes);
+      assert.equal(terminationGraceSeconds({ pod, container, reason, ...(orphan && { orphan }) }), want);
+    });
+  }
+});

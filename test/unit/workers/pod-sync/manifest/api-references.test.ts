@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManifest, errorsOf, type Json } from '../../../../support/manifests.ts';
+import { table } from '../../../../support/table.ts';
 
 const withVolume = (source: Json) => aManifest({ spec: { volumes: [{ name: 'v', ...source }] } });
 const projected = (source: Json) => withVolume({ projected: { sources: [source] } });
@@ -22,12 +23,14 @@ const cases: readonly [reference: string, manifest: Json][] = [
   ['persistentvolumeclaims', withVolume({ persistentVolumeClaim: { claimName: 'c' } })],
   ['clustertrustbundles', projected({ clusterTrustBundle: { name: 'b', path: 'ca.pem' } })],
 ];
-for (const [reference, manifest] of cases) {
-  const what = JSON.stringify(manifest['spec']).slice(0, 120);
-  test(`a static pod may not reference ${reference}: ${what}`, () => {
-    assert.deepEqual(errorsOf(manifest), [`static pods may not reference ${reference}`]);
-  });
-}
+table('a static pod may not reference objects of the API', (row) => {
+  for (const [reference, manifest] of cases) {
+    const what = JSON.stringify(manifest['spec']).slice(0, 120);
+    row(`a static pod may not reference ${reference}: ${what}`, () => {
+      assert.deepEqual(errorsOf(manifest), [`static pods may not reference ${reference}`]);
+    });
+  }
+});
 
 test('a static pod may use what the node has itself', () => {
   const volumes = [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManifest, decode, decodedPod, errorsOf } from '../../../../support/manifests.ts';
+import { table } from '../../../../support/table.ts';
 
 test('a static pod gets its name, namespace, node, hash, toleration and phase', () => {
   const { metadata, spec, status } = decodedPod(aManifest());
@@ -58,11 +59,13 @@ const unreadable: readonly [what: string, manifest: unknown, why: string][] = [
   ['another kind', { apiVersion: 'apps/v1', kind: 'Deployment' }, 'a Pod of v1 is needed, not a "Deployment" of "apps/v1"'],
   ['a PodList', { apiVersion: 'v1', kind: 'PodList', items: [] }, 'a file must hold a Pod, not a PodList'],
 ];
-for (const [what, manifest, why] of unreadable) {
-  test(`a file with ${what} is no pod`, () => {
-    assert.deepEqual(decode(manifest), { pods: [], errors: [`/manifests/web.yaml: couldn't parse as pod: ${why}`], readable: false });
-  });
-}
+table('a file that can’t be read as one is no pod', (row) => {
+  for (const [what, manifest, why] of unreadable) {
+    row(`a file with ${what} is no pod`, () => {
+      assert.deepEqual(decode(manifest), { pods: [], errors: [`/manifests/web.yaml: couldn't parse as pod: ${why}`], readable: false });
+    });
+  }
+});
 
 test('a pod needs a name', () => {
   assert.deepEqual(errorsOf(aManifest({ metadata: { name: '' } })), ['name is needed for the pod']);
@@ -140,9 +143,11 @@ const wrongTypes: readonly [what: string, manifest: unknown, error: string][] = 
     'metadata.labels: Invalid value: "__proto__": not accepted as a key',
   ],
 ];
-for (const [what, manifest, error] of wrongTypes) {
-  test(`a pod with ${what} is an error with its path`, () => assert.deepEqual(errorsOf(manifest), [error]));
-}
+table('a field of the wrong type is an error with its path', (row) => {
+  for (const [what, manifest, error] of wrongTypes) {
+    row(`a pod with ${what} is an error with its path`, () => assert.deepEqual(errorsOf(manifest), [error]));
+  }
+});
 
 test('unknown fields, nulls and empty values leave nothing behind', () => {
   const pod = decodedPod(aManifest({ spec: { hostNetwork: false, nodeSelector: {}, volumes: null, made: 'up', affinity: null } }));

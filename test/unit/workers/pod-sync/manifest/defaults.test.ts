@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Container, PodSpec, Volume } from '../../../../../src/shared/kubernetes/api.ts';
 import { defaultPod, type DraftPod } from '../../../../../src/workers/pod-sync/manifest/defaults/default-pod.ts';
 import { aManifest, decodedPod } from '../../../../support/manifests.ts';
+import { table } from '../../../../support/table.ts';
 
 /** Defaults of what a static pod could not have. */
 function defaulted(spec: Partial<PodSpec>): PodSpec {
@@ -50,9 +51,11 @@ const policies: readonly [image: string, policy: string][] = [
   [`web:latest@sha256:${'0'.repeat(64)}`, 'Always'],
   ['Not An Image', 'IfNotPresent'],
 ];
-for (const [image, policy] of policies) {
-  test(`the image ${image} is pulled ${policy}`, () => assert.equal(container({ image })?.imagePullPolicy, policy));
-}
+table('an image’s pull policy when none is given', (row) => {
+  for (const [image, policy] of policies) {
+    row(`the image ${image} is pulled ${policy}`, () => assert.equal(container({ image })?.imagePullPolicy, policy));
+  }
+});
 
 test('a probe gets its numbers, an HTTP action its path and scheme', () => {
   const numbers = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
@@ -116,9 +119,11 @@ const volumes: readonly [source: object, want: object][] = [
   [{ scaleIO: {} }, { scaleIO: { storageMode: 'ThinProvisioned', fsType: 'xfs' } }],
   [{ azureDisk: {} }, { azureDisk: { cachingMode: 'ReadWrite', fsType: 'ext4', readOnly: false, kind: 'Shared' } }],
 ];
-for (const [source, want] of volumes) {
-  test(`a volume of ${JSON.stringify(source)} is completed`, () => assert.deepEqual(volume(source), { name: 'v', ...want }));
-}
+table('a volume is completed', (row) => {
+  for (const [source, want] of volumes) {
+    row(`a volume of ${JSON.stringify(source)} is completed`, () => assert.deepEqual(volume(source), { name: 'v', ...want }));
+  }
+});
 
 const podLevel: readonly [name: string, spec: Partial<PodSpec>, want: object][] = [
   [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManifest, decode, errorsOf } from '../../../../support/manifests.ts';
+import { table } from '../../../../support/table.ts';
 
 const restartAll = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } };
 const supportsRestart = 'Unsupported value: "RestartAllContainers": supported values: "Restart"';
@@ -117,13 +118,15 @@ const cases: readonly [name: string, manifest: object, gates: Record<string, boo
   ['a service account', aManifest({ spec: { serviceAccountName: 'me' } }), {}, ['static pods may not reference serviceaccounts']],
   ['a service account', aManifest({ spec: { serviceAccountName: 'me' } }), { PreventStaticPodAPIReferences: false }, []],
 ];
-for (const [name, manifest, gates, want] of cases) {
-  const set = Object.entries(gates).map(([gate, value]) => `${gate}=${value}`);
-  test(`${name} is ${want.length === 0 ? 'valid' : 'refused'} with ${set.join(',') || 'the gates as they come'}`, () => {
-    const said = errorsOf(manifest, gates).map((each) => each.replace(/^.*web\.yaml: invalid pod: /, ''));
-    assert.deepEqual(said, want);
-  });
-}
+table('gates decide what a static pod may have', (row) => {
+  for (const [name, manifest, gates, want] of cases) {
+    const set = Object.entries(gates).map(([gate, value]) => `${gate}=${value}`);
+    row(`${name} is ${want.length === 0 ? 'valid' : 'refused'} with ${set.join(',') || 'the gates as they come'}`, () => {
+      const said = errorsOf(manifest, gates).map((each) => each.replace(/^.*web\.yaml: invalid pod: /, ''));
+      assert.deepEqual(said, want);
+    });
+  }
+});
 
 test('resources of a pod are filled in and checked where it may have any', () => {
   const manifest = aManifest({

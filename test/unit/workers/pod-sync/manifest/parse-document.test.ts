@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManifestSyntaxError, parseDocument } from '../../../../../src/workers/pod-sync/manifest/parse-document.ts';
+import { table } from '../../../../support/table.ts';
 
 const parse = (text: string) => parseDocument(new TextEncoder().encode(text));
 
@@ -27,11 +28,13 @@ const scalars: readonly [written: string, value: unknown][] = [
   ['', null],
   ['!!str 5', '5'],
 ];
-for (const [written, value] of scalars) {
-  test(`a manifest's scalar ${JSON.stringify(written)} is read as Go's YAML does`, () => {
-    assert.deepEqual(parse(`a: ${written}`), { a: value });
-  });
-}
+table('a manifest’s scalar is read as Go’s YAML does', (row) => {
+  for (const [written, value] of scalars) {
+    row(`a manifest's scalar ${JSON.stringify(written)} is read as Go's YAML does`, () => {
+      assert.deepEqual(parse(`a: ${written}`), { a: value });
+    });
+  }
+});
 
 test('JSON is read as JSON, and YAML that looks like it as YAML', () => {
   assert.deepEqual(parse('{"a": [1, "\\u00e9"]}'), { a: [1, 'é'] });
@@ -72,12 +75,14 @@ const hostile: readonly [what: string, content: string | Uint8Array, why: RegExp
   ['an open bracket', 'a: [1, 2', /line 1/],
   ['a tab as indentation', 'a:\n\tb: 1', /line 2: Tabs/],
 ];
-for (const [what, content, why] of hostile) {
-  test(`a manifest with ${what} is a syntax error that says so`, () => {
-    const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
-    assert.throws(
-      () => parseDocument(bytes),
-      (err) => err instanceof ManifestSyntaxError && why.test(err.message),
-    );
-  });
-}
+table('a hostile manifest is a syntax error that says so', (row) => {
+  for (const [what, content, why] of hostile) {
+    row(`a manifest with ${what} is a syntax error that says so`, () => {
+      const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+      assert.throws(
+        () => parseDocument(bytes),
+        (err) => err instanceof ManifestSyntaxError && why.test(err.message),
+      );
+    });
+  }
+});

@@ -4,6 +4,7 @@ import type { Pod, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import { podDNS } from '../../../../../src/workers/pod-sync/runtime-config/dns.ts';
 import { aPod } from '../../../../support/pods.ts';
 import { someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { table } from '../../../../support/table.ts';
 
 const hostConf = 'nameserver 1.1.1.1\nsearch example.com\noptions timeout:3\n';
 
@@ -74,13 +75,15 @@ const cases: readonly [name: string, spec: Partial<PodSpec>, fields: Parameters<
     ],
   ],
 ];
-for (const [name, spec, fields, want] of cases) {
-  test(`DNS: ${name}`, () => {
-    const { config, warnings } = dns(spec, fields);
-    assert.deepEqual([config.servers, config.searches, config.options], want);
-    assert.deepEqual(warnings, []);
-  });
-}
+table('DNS', (row) => {
+  for (const [name, spec, fields, want] of cases) {
+    row(`DNS: ${name}`, () => {
+      const { config, warnings } = dns(spec, fields);
+      assert.deepEqual([config.servers, config.searches, config.options], want);
+      assert.deepEqual(warnings, []);
+    });
+  }
+});
 
 test('DNS: without a cluster DNS a pod that wants it gets the node’s, and is told so', () => {
   const { config, warnings } = dns({ dnsPolicy: 'ClusterFirst' }, { clusterDNS: [] });

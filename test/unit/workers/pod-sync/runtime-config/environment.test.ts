@@ -7,6 +7,7 @@ import { makeEnvironment } from '../../../../../src/workers/pod-sync/runtime-con
 import type { EnvironmentValues } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { aNode, someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { table } from '../../../../support/table.ts';
 
 const metadata = {
   labels: { b: 'two', a: 'one "1"' },
@@ -94,9 +95,11 @@ const values: readonly [name: string, variable: EnvVar, want: string, fields?: F
   ['limits of huge pages', resource('limits.hugepages-2Mi', 'limited', '1Mi'), '4'],
   ['limits of an init container have no defaults', resource('limits.cpu', 'init'), '0'],
 ];
-for (const [name, variable, want, fields] of values) {
-  test(`env from ${name}`, () => assert.equal(environment({ env: [variable] }, fields)['V'], want));
-}
+table('env from what it refers to', (row) => {
+  for (const [name, variable, want, fields] of values) {
+    row(`env from ${name}`, () => assert.equal(environment({ env: [variable] }, fields)['V'], want));
+  }
+});
 
 const failures: readonly [name: string, container: Partial<Container>, message: RegExp][] = [
   [
@@ -117,11 +120,13 @@ const failures: readonly [name: string, container: Partial<Container>, message: 
     /cannot find the volume "v"/,
   ],
 ];
-for (const [name, container, message] of failures) {
-  test(`env from ${name} fails with a clear CreateContainerConfigError`, () => {
-    assert.throws(() => environment(container), { reason: 'CreateContainerConfigError', message });
-  });
-}
+table('env that can’t be had fails with a clear CreateContainerConfigError', (row) => {
+  for (const [name, container, message] of failures) {
+    row(`env from ${name} fails with a clear CreateContainerConfigError`, () => {
+      assert.throws(() => environment(container), { reason: 'CreateContainerConfigError', message });
+    });
+  }
+});
 
 test('a variable may refer to those before it, not to those after', () => {
   const env = [
@@ -159,21 +164,23 @@ test('env from a file: a key that is not there is an error, unless it may be mis
   assert.throws(() => environment({ env: [ref('X')] }, { envFiles }), /environment variable key "X" not found in file "env"/);
   assert.throws(() => environment({ env: [ref('D')] }, { envFiles }), /not found/);
 });
-for (const [content, message] of [
-  ['A', "line 1: missing '='"],
-  ["='x'", 'line 1: empty variable name'],
-  ["A ='x'", "line 1: whitespace before '=' is not allowed"],
-  ['\nA=x', 'line 2: value must be enclosed in single quotes'],
-  ["A='x'y", 'line 1: unexpected content after closing quote'],
-  ["\nA='x\ny", 'unclosed single quote'],
-] as const) {
-  test(`env from a broken file is refused: ${message}`, () => {
-    assert.throws(
-      () => environment({ env: [ref('A')] }, { envFiles: new Map([['v/env', content]]) }),
-      (err: Error) => err.message.includes(message),
-    );
-  });
-}
+table('env from a broken file is refused', (row) => {
+  for (const [content, message] of [
+    ['A', "line 1: missing '='"],
+    ["='x'", 'line 1: empty variable name'],
+    ["A ='x'", "line 1: whitespace before '=' is not allowed"],
+    ['\nA=x', 'line 2: value must be enclosed in single quotes'],
+    ["A='x'y", 'line 1: unexpected content after closing quote'],
+    ["\nA='x\ny", 'unclosed single quote'],
+  ] as const) {
+    row(`env from a broken file is refused: ${message}`, () => {
+      assert.throws(
+        () => environment({ env: [ref('A')] }, { envFiles: new Map([['v/env', content]]) }),
+        (err: Error) => err.message.includes(message),
+      );
+    });
+  }
+});
 
 const found = (value: Value): ValueResult => ({ outcome: 'value', value });
 const failed = (reason: string, message: string): ValueResult => ({ outcome: 'failed', failure: { reason, message } });
@@ -193,44 +200,48 @@ const keyRef = (kind: 'configMapKeyRef' | 'secretKeyRef', name: string, key: str
   name: 'V',
   valueFrom: { [kind]: { name, key, ...(optional === undefined ? {} : { optional }) } },
 });
-for (const [what, container, want] of [
-  ['a config map key', { env: [keyRef('configMapKeyRef', 'cm', 'a.b')] }, { V: '1' }],
-  ['a secret key', { env: [keyRef('secretKeyRef', 's', 'password')] }, { V: 'pâss' }],
-  ['an optional key that is not there', { env: [keyRef('secretKeyRef', 's', 'none', true)] }, {}],
-  ['an optional object that is not there', { env: [keyRef('configMapKeyRef', 'gone', 'k', true)] }, {}],
-  ['a whole config map, without its binary data', { envFrom: [{ configMapRef: { name: 'cm' } }] }, { 'a.b': '1', c: 'two' }],
-  ['a whole config map with a prefix', { envFrom: [{ prefix: 'P_', configMapRef: { name: 'cm' } }] }, { 'P_a.b': '1', P_c: 'two' }],
-  ['an optional secret that is not there', { envFrom: [{ secretRef: { name: 'gone', optional: true } }] }, {}],
-  [
-    'variables before those of envFrom, and may refer to them',
-    {
-      envFrom: [{ configMapRef: { name: 'cm' } }],
-      env: [
-        { name: 'a.b', value: 'own' },
-        { name: 'W', value: '$(c)!' },
-      ],
-    },
-    { 'a.b': 'own', c: 'two', W: 'two!' },
-  ],
-] as const) {
-  test(`env takes ${what}`, () => assert.deepEqual(environment(container, { values: objects }), want));
-}
-for (const [what, container, message] of [
-  ['a key that is not there', { env: [keyRef('configMapKeyRef', 'cm', 'k')] }, "couldn't find key k in ConfigMap default/cm"],
-  ['a secret key that is not there', { env: [keyRef('secretKeyRef', 's', 'k')] }, "couldn't find key k in Secret default/s"],
-  ['a secret that is not there', { env: [keyRef('secretKeyRef', 'gone', 'k')] }, 'secret "gone" not found'],
-  ['a config map that is not there', { envFrom: [{ configMapRef: { name: 'gone' } }] }, 'configmap "gone" not found'],
-  [
-    'an optional one that is not known yet',
-    { envFrom: [{ configMapRef: { name: 'slow', optional: true } }] },
-    'failed to sync configmap cache: timed out waiting for the condition',
-  ],
-] as const) {
-  test(`env cannot be made of ${what}`, () => {
-    const make = () => environment(container, { values: objects });
-    assert.throws(make, { reason: 'CreateContainerConfigError', message });
-  });
-}
+table('env takes what objects hold', (row) => {
+  for (const [what, container, want] of [
+    ['a config map key', { env: [keyRef('configMapKeyRef', 'cm', 'a.b')] }, { V: '1' }],
+    ['a secret key', { env: [keyRef('secretKeyRef', 's', 'password')] }, { V: 'pâss' }],
+    ['an optional key that is not there', { env: [keyRef('secretKeyRef', 's', 'none', true)] }, {}],
+    ['an optional object that is not there', { env: [keyRef('configMapKeyRef', 'gone', 'k', true)] }, {}],
+    ['a whole config map, without its binary data', { envFrom: [{ configMapRef: { name: 'cm' } }] }, { 'a.b': '1', c: 'two' }],
+    ['a whole config map with a prefix', { envFrom: [{ prefix: 'P_', configMapRef: { name: 'cm' } }] }, { 'P_a.b': '1', P_c: 'two' }],
+    ['an optional secret that is not there', { envFrom: [{ secretRef: { name: 'gone', optional: true } }] }, {}],
+    [
+      'variables before those of envFrom, and may refer to them',
+      {
+        envFrom: [{ configMapRef: { name: 'cm' } }],
+        env: [
+          { name: 'a.b', value: 'own' },
+          { name: 'W', value: '$(c)!' },
+        ],
+      },
+      { 'a.b': 'own', c: 'two', W: 'two!' },
+    ],
+  ] as const) {
+    row(`env takes ${what}`, () => assert.deepEqual(environment(container, { values: objects }), want));
+  }
+});
+table('env that can’t be made of objects is a failure', (row) => {
+  for (const [what, container, message] of [
+    ['a key that is not there', { env: [keyRef('configMapKeyRef', 'cm', 'k')] }, "couldn't find key k in ConfigMap default/cm"],
+    ['a secret key that is not there', { env: [keyRef('secretKeyRef', 's', 'k')] }, "couldn't find key k in Secret default/s"],
+    ['a secret that is not there', { env: [keyRef('secretKeyRef', 'gone', 'k')] }, 'secret "gone" not found'],
+    ['a config map that is not there', { envFrom: [{ configMapRef: { name: 'gone' } }] }, 'configmap "gone" not found'],
+    [
+      'an optional one that is not known yet',
+      { envFrom: [{ configMapRef: { name: 'slow', optional: true } }] },
+      'failed to sync configmap cache: timed out waiting for the condition',
+    ],
+  ] as const) {
+    row(`env cannot be made of ${what}`, () => {
+      const make = () => environment(container, { values: objects });
+      assert.throws(make, { reason: 'CreateContainerConfigError', message });
+    });
+  }
+});
 
 test('a secret that is no text reaches the container byte for byte', () => {
   const pod = aPod();

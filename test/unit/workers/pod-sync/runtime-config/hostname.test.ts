@@ -4,6 +4,7 @@ import type { PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import { kernelHostname, podHostname } from '../../../../../src/workers/pod-sync/runtime-config/hostname.ts';
 import { aPod } from '../../../../support/pods.ts';
 import { someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { table } from '../../../../support/table.ts';
 
 const hostnameOf = (name: string, spec: Partial<PodSpec>) => podHostname(aPod({ metadata: { name, namespace: 'ns' }, spec }), someSettings);
 
@@ -15,9 +16,11 @@ const cases: readonly [name: string, podName: string, spec: Partial<PodSpec>, ho
   ['a cut name does not end with a dash or a dot', `${'a'.repeat(60)}-.-bcd`, {}, 'a'.repeat(60), ''],
   ['an override has no domain', 'web', { hostname: 'db', subdomain: 'sub', hostnameOverride: 'a.b.c' }, 'a.b.c', ''],
 ];
-for (const [name, podName, spec, hostname, domain] of cases) {
-  test(`hostname: ${name}`, () => assert.deepEqual(hostnameOf(podName, spec), { hostname, domain }));
-}
+table('hostname', (row) => {
+  for (const [name, podName, spec, hostname, domain] of cases) {
+    row(`hostname: ${name}`, () => assert.deepEqual(hostnameOf(podName, spec), { hostname, domain }));
+  }
+});
 
 for (const [spec, message] of [
   [{ hostname: 'Up' }, /pod Hostname "Up" is not a valid DNS label: a lowercase RFC 1123 label must consist of/],

@@ -8,6 +8,7 @@ import {
   sandboxLabels,
 } from '../../../../../src/workers/pod-sync/runtime-config/labels.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
 
 const pod = aPod({
   metadata: { labels: { app: 'web', 'io.kubernetes.pod.name': 'a lie' }, annotations: { note: 'x' }, deletionGracePeriodSeconds: 5 },
@@ -60,17 +61,19 @@ test('a container’s annotations tell a later kubelet all that it needs to end 
   });
 });
 
-for (const [handler, want] of [
-  [{ exec: { command: ['sh', '-c', 'sleep 1'] } }, '{"exec":{"command":["sh","-c","sleep 1"]}}'],
-  [{ exec: {} }, '{"exec":{}}'],
-  [{ sleep: { seconds: 0 } }, '{"sleep":{"seconds":0}}'],
-  [{ tcpSocket: { host: 'h', port: 8080 } }, '{"tcpSocket":{"port":8080,"host":"h"}}'],
-] as const) {
-  test(`a preStop handler is written as ${want}`, () => {
-    const annotations = containerAnnotations(pod, aContainer({ lifecycle: { preStop: handler } }), 0);
-    assert.equal(annotations['io.kubernetes.container.preStopHandler'], want);
-  });
-}
+table('a preStop handler is written on the container', (row) => {
+  for (const [handler, want] of [
+    [{ exec: { command: ['sh', '-c', 'sleep 1'] } }, '{"exec":{"command":["sh","-c","sleep 1"]}}'],
+    [{ exec: {} }, '{"exec":{}}'],
+    [{ sleep: { seconds: 0 } }, '{"sleep":{"seconds":0}}'],
+    [{ tcpSocket: { host: 'h', port: 8080 } }, '{"tcpSocket":{"port":8080,"host":"h"}}'],
+  ] as const) {
+    row(`a preStop handler is written as ${want}`, () => {
+      const annotations = containerAnnotations(pod, aContainer({ lifecycle: { preStop: handler } }), 0);
+      assert.equal(annotations['io.kubernetes.container.preStopHandler'], want);
+    });
+  }
+});
 
 test('what is not set leaves no annotation', () => {
   const bare = aPod({ spec: { terminationGracePeriodSeconds: undefined as never } });

@@ -6,6 +6,7 @@ import { containerResources, sandboxResources } from '../../../../../src/workers
 import type { ContainerConfigInput, HostFacts } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { aContainerConfigInput, aSandboxConfigInput, someHostFacts, someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { table } from '../../../../support/table.ts';
 
 interface Fields {
   readonly settings?: Partial<PodSyncSettings>;
@@ -43,12 +44,14 @@ const cpu: readonly [
   ],
   ['no quotas on this node', { limits: { cpu: '1' } }, { cpuCFSQuota: false }, [1024n, 0n, 0n]],
 ];
-for (const [name, own, settings, want] of cpu) {
-  test(`CPU: ${name}`, () => {
-    const { cpuShares, cpuQuota, cpuPeriod } = resources(own, { settings });
-    assert.deepEqual([cpuShares, cpuQuota, cpuPeriod], want);
-  });
-}
+table('CPU', (row) => {
+  for (const [name, own, settings, want] of cpu) {
+    row(`CPU: ${name}`, () => {
+      const { cpuShares, cpuQuota, cpuPeriod } = resources(own, { settings });
+      assert.deepEqual([cpuShares, cpuQuota, cpuPeriod], want);
+    });
+  }
+});
 
 test('exclusive CPUs are named and not throttled', () => {
   const { cpusetCpus, cpuQuota } = resources({ limits: { cpu: '2' } }, { input: { cpusetCpus: '2-3' } });
@@ -94,12 +97,14 @@ const swap: readonly [name: string, own: ResourceRequirements, fields: Fields, w
     { 'memory.swap.max': '0' },
   ],
 ];
-for (const [name, own, fields, wantV1, wantV2] of swap) {
-  test(`swap, ${name}`, () => {
-    const { memorySwapLimitInBytes, unified } = resources(own, fields);
-    assert.deepEqual([memorySwapLimitInBytes, unified], [wantV1, wantV2]);
-  });
-}
+table('swap', (row) => {
+  for (const [name, own, fields, wantV1, wantV2] of swap) {
+    row(`swap, ${name}`, () => {
+      const { memorySwapLimitInBytes, unified } = resources(own, fields);
+      assert.deepEqual([memorySwapLimitInBytes, unified], [wantV1, wantV2]);
+    });
+  }
+});
 
 test('v2: all processes of a container die together, unless the node says one', () => {
   assert.deepEqual(resources({}, { settings: { cgroupVersion: 2, singleProcessOOMKill: false } }).unified, { 'memory.oom.group': '1' });

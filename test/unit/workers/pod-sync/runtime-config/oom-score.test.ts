@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Container, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import { oomScoreAdj } from '../../../../../src/workers/pod-sync/runtime-config/oom-score.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
 
 const capacity = 4_000_000_000;
 const request = (memory: string, more: Partial<Container> = {}) => aContainer({ resources: { requests: { memory } }, ...more });
@@ -23,10 +24,13 @@ const cases: readonly [name: string, container: Container, spec: Partial<PodSpec
   ['all of the memory is still above guaranteed', request('4G'), {}, 3],
   ['more than all of the memory too', request('9G'), {}, 3],
 ];
-for (const [name, container, spec, want] of cases) {
-  test(`OOM score: ${name}`, () =>
-    assert.equal(oomScoreAdj(aPod({ spec: { ...spec, containers: [container] } }), container, capacity, true), want));
-}
+table('OOM score', (row) => {
+  for (const [name, container, spec, want] of cases) {
+    row(`OOM score: ${name}`, () =>
+      assert.equal(oomScoreAdj(aPod({ spec: { ...spec, containers: [container] } }), container, capacity, true), want),
+    );
+  }
+});
 
 test('OOM score: a sidecar lives as long as the containers that it serves', () => {
   const pod = aPod({ spec: { containers: [request('2G'), request('1G', { name: 'other' })], initContainers: [sidecar] } });

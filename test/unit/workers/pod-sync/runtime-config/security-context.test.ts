@@ -9,6 +9,7 @@ import {
 import type { ContainerConfigInput, ImageUser } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { aContainerConfigInput, someHostFacts, someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { table } from '../../../../support/table.ts';
 
 interface Fields {
   readonly pod?: PodSpec['securityContext'];
@@ -107,9 +108,11 @@ const seccomp: readonly [name: string, fields: Fields, want: [type: number, ref:
     [2, '/var/lib/kubelet/seccomp/my/p.json'],
   ],
 ];
-for (const [name, fields, [profileType, localhostRef]] of seccomp) {
-  test(`seccomp: ${name}`, () => assert.deepEqual(contextOf(fields).seccomp, { profileType, localhostRef }));
-}
+table('seccomp', (row) => {
+  for (const [name, fields, [profileType, localhostRef]] of seccomp) {
+    row(`seccomp: ${name}`, () => assert.deepEqual(contextOf(fields).seccomp, { profileType, localhostRef }));
+  }
+});
 test('seccomp: a local file without a name is refused', () => {
   assert.throws(() => contextOf({ container: { seccompProfile: { type: 'Localhost' } } }), /localhostProfile must be set/);
 });
@@ -127,12 +130,14 @@ const armor: readonly [name: string, fields: Fields, want: [type: number | undef
   ],
   ['an annotation that says nothing', { annotations: annotation('what') }, [undefined, '']],
 ];
-for (const [name, fields, want] of armor) {
-  test(`AppArmor: ${name}`, () => {
-    const { apparmor, apparmorProfile } = contextOf(fields);
-    assert.deepEqual([apparmor?.profileType, apparmorProfile], want);
-  });
-}
+table('AppArmor', (row) => {
+  for (const [name, fields, want] of armor) {
+    row(`AppArmor: ${name}`, () => {
+      const { apparmor, apparmorProfile } = contextOf(fields);
+      assert.deepEqual([apparmor?.profileType, apparmorProfile], want);
+    });
+  }
+});
 
 const users: readonly [name: string, own: SecurityContext, image: ImageUser, want: RegExp | null][] = [
   ['root is allowed when nobody forbids it', {}, {}, null],
@@ -160,13 +165,15 @@ const users: readonly [name: string, own: SecurityContext, image: ImageUser, wan
   ],
   ['runAsNonRoot: false', { runAsNonRoot: false, runAsUser: 0 }, {}, null],
 ];
-for (const [name, own, image, want] of users) {
-  test(`non-root: ${name} is ${want ? 'refused' : 'fine'}`, () => {
-    const verify = () => verifyRunAsNonRoot(aPod(), aContainer({ securityContext: own }), image);
-    if (want) assert.throws(verify, { message: want });
-    else verify();
-  });
-}
+table('non-root', (row) => {
+  for (const [name, own, image, want] of users) {
+    row(`non-root: ${name} is ${want ? 'refused' : 'fine'}`, () => {
+      const verify = () => verifyRunAsNonRoot(aPod(), aContainer({ securityContext: own }), image);
+      if (want) assert.throws(verify, { message: want });
+      else verify();
+    });
+  }
+});
 
 test('an image’s user is a number or a name, the number first', () => {
   const by = (imageUser: ImageUser) => contextOf({ input: { imageUser } });

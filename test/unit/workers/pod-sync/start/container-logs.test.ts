@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { restartCountAfter } from '../../../../../src/workers/pod-sync/start/container-logs.ts';
+import { table } from '../../../../support/table.ts';
 
 const cases: { name: string; files: string[]; want: number }[] = [
   { name: 'no log', files: [], want: 0 },
@@ -9,6 +9,8 @@ const cases: { name: string; files: string[]; want: number }[] = [
   { name: 'a rotated log counts', files: ['4.log.20260101-000000', '5.log.20260101-000000.gz'], want: 6 },
   { name: 'what is no log does not', files: ['readme', 'a1.log', '1.txt', '99999999999999999999.log'], want: 0 },
 ];
-for (const { name, files, want } of cases) {
-  test(`the restart count after the logs: ${name}`, () => assert.equal(restartCountAfter(files), want));
-}
+table('the restart count after the logs', (row) => {
+  for (const { name, files, want } of cases) {
+    row(`the restart count after the logs: ${name}`, () => assert.equal(restartCountAfter(files), want));
+  }
+});

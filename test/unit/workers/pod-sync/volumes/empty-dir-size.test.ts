@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { PodSpec, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
 import { memorySizeBytes, mountedPageSizeMatches, pageSizeOption } from '../../../../../src/workers/pod-sync/volumes/empty-dir-size.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
 
 const podWith = (resources: ResourceRequirements, spec: Partial<PodSpec> = {}) =>
   aPod({ spec: { containers: [aContainer({ resources })], ...spec } });
@@ -18,10 +19,13 @@ const sizes: readonly [name: string, resources: ResourceRequirements, sizeLimit:
   ['a limit of zero is none', {}, '0', 3_000_000_000],
   ['a pod that is not limited throughout is not limited', { limits: { memory: '1G' } }, undefined, 1_000_000_000],
 ];
-for (const [name, resources, sizeLimit, want] of sizes) {
-  test(`a volume in memory grows to ${name}`, () =>
-    assert.equal(memorySizeBytes(podWith(resources), 3_000_000_000, sizeLimit, true), want));
-}
+table('how large a volume in memory grows', (row) => {
+  for (const [name, resources, sizeLimit, want] of sizes) {
+    row(`a volume in memory grows to ${name}`, () =>
+      assert.equal(memorySizeBytes(podWith(resources), 3_000_000_000, sizeLimit, true), want),
+    );
+  }
+});
 
 const huge = (...sizes: string[]) => ({ requests: Object.fromEntries(sizes.map((size) => [`hugepages-${size}`, '4Mi'])) });
 const pages: readonly [name: string, medium: string, resources: ResourceRequirements, want: string | RegExp][] = [
@@ -37,12 +41,14 @@ const pages: readonly [name: string, medium: string, resources: ResourceRequirem
   ['no size asked for', 'HugePages', {}, /medium HugePages: hugePages storage requested, but there is no resource request/],
   ['another size asked for', 'HugePages-1Gi', huge('2Mi'), /there is no resource request for huge pages/],
 ];
-for (const [name, medium, resources, want] of pages) {
-  test(`a volume of huge pages, ${name}`, () => {
-    if (typeof want === 'string') assert.equal(pageSizeOption(medium, podWith(resources), true), want);
-    else assert.throws(() => pageSizeOption(medium, podWith(resources), true), want);
-  });
-}
+table('a volume of huge pages', (row) => {
+  for (const [name, medium, resources, want] of pages) {
+    row(`a volume of huge pages, ${name}`, () => {
+      if (typeof want === 'string') assert.equal(pageSizeOption(medium, podWith(resources), true), want);
+      else assert.throws(() => pageSizeOption(medium, podWith(resources), true), want);
+    });
+  }
+});
 
 test('the kernel’s way to write a page size is understood', () => {
   assert.ok(mountedPageSizeMatches('HugePages-2Mi', ['rw', 'pagesize=2M']));

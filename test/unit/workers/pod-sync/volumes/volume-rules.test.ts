@@ -6,27 +6,30 @@ import { mountPropagation, subPathOf } from '../../../../../src/workers/pod-sync
 import { nestedMountpoints } from '../../../../../src/workers/pod-sync/volumes/nested-mountpoints.ts';
 import { kindOf, usedVolumes } from '../../../../../src/workers/pod-sync/volumes/volume-kind.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
 
 const mount = (fields: Partial<VolumeMount>): VolumeMount => ({ name: 'v', mountPath: '/v', ...fields });
 
-for (const [path, want] of [
-  ['a', 'a'],
-  ['a/b//c/', 'a/b/c'],
-  ['./a', 'a'],
-  ['..a/b', /must not start with/],
-  ['a/..b', 'a/..b'],
-  ['', /must not be empty/],
-  ['/a', /must be relative/],
-  ['a/../b', /must not contain/],
-  ['.', /must name a file/],
-  ['x'.repeat(256), /filenames must be/],
-  ['x/'.repeat(2049), /less than or equal to 4096/],
-] as const) {
-  test(`a file of a volume may ${typeof want === 'string' ? '' : 'not '}be ${path.slice(0, 12)}`, () => {
-    if (typeof want === 'string') assert.equal(validatePath(path), want);
-    else assert.throws(() => validatePath(path), want);
-  });
-}
+table('what a file of a volume may be called', (row) => {
+  for (const [path, want] of [
+    ['a', 'a'],
+    ['a/b//c/', 'a/b/c'],
+    ['./a', 'a'],
+    ['..a/b', /must not start with/],
+    ['a/..b', 'a/..b'],
+    ['', /must not be empty/],
+    ['/a', /must be relative/],
+    ['a/../b', /must not contain/],
+    ['.', /must name a file/],
+    ['x'.repeat(256), /filenames must be/],
+    ['x/'.repeat(2049), /less than or equal to 4096/],
+  ] as const) {
+    row(`a file of a volume may ${typeof want === 'string' ? '' : 'not '}be ${path.slice(0, 12)}`, () => {
+      if (typeof want === 'string') assert.equal(validatePath(path), want);
+      else assert.throws(() => validatePath(path), want);
+    });
+  }
+});
 
 test('propagation has three modes, and none is the default', () => {
   assert.deepEqual([undefined, 'None', 'HostToContainer', 'Bidirectional'].map(mountPropagation), [0, 0, 1, 2]);

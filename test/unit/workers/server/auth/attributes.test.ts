@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { neededAccess } from '../../../../../src/workers/server/auth/attributes.ts';
+import { table } from '../../../../support/table.ts';
 
 const cases: { ask: [method: string, path: string]; want: [verb: string, ...subresources: string[]] }[] = [
   { ask: ['GET', '/pods'], want: ['get', 'pods', 'proxy'] },
@@ -20,9 +20,11 @@ const cases: { ask: [method: string, path: string]; want: [verb: string, ...subr
   { ask: ['PATCH', '/'], want: ['patch', 'proxy'] },
   { ask: ['OPTIONS', '/exec/a/b/c'], want: ['', 'proxy'] },
 ];
-for (const { ask, want } of cases) {
-  test(`${ask.join(' ')} needs ${want.join(' ')}`, () => {
-    const { verb, subresources } = neededAccess(...ask);
-    assert.deepEqual([verb, ...subresources], want);
-  });
-}
+table('what a request needs to be allowed', (row) => {
+  for (const { ask, want } of cases) {
+    row(`${ask.join(' ')} needs ${want.join(' ')}`, () => {
+      const { verb, subresources } = neededAccess(...ask);
+      assert.deepEqual([verb, ...subresources], want);
+    });
+  }
+});

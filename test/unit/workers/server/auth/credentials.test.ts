@@ -5,6 +5,7 @@ import { verdictOnCertificate, type PeerFacts } from '../../../../../src/workers
 import { ExpiringCache } from '../../../../../src/workers/server/auth/expiring-cache.ts';
 import { anonymous, withAuthenticatedGroup } from '../../../../../src/workers/server/auth/user.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
+import { table } from '../../../../support/table.ts';
 
 const headers: [header: string | undefined, token: string | null][] = [
   [undefined, null],
@@ -15,9 +16,13 @@ const headers: [header: string | undefined, token: string | null][] = [
   ['Bearer', null],
   ['Basic abc', null],
 ];
-for (const [header, token] of headers) {
-  test(`the Authorization header ${JSON.stringify(header)} carries ${token ?? 'no token'}`, () => assert.equal(bearerToken(header), token));
-}
+table('the token that an Authorization header carries', (row) => {
+  for (const [header, token] of headers) {
+    row(`the Authorization header ${JSON.stringify(header)} carries ${token ?? 'no token'}`, () =>
+      assert.equal(bearerToken(header), token),
+    );
+  }
+});
 
 const encoded = (token: string) => `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
 const webSocket = { upgrade: 'WebSocket', connection: 'keep-alive, Upgrade' };
@@ -37,9 +42,11 @@ const protocols: { name: string; protocols: string; want: object | null }[] = [
     want: { fault: 'invalid base64.bearer.authorization token encoding' },
   },
 ];
-for (const { name, protocols: given, want } of protocols) {
-  test(`in a WebSocket ${name}`, () => assert.deepEqual(webSocketToken({ ...webSocket, protocols: given }), want));
-}
+table('the token in a WebSocket', (row) => {
+  for (const { name, protocols: given, want } of protocols) {
+    row(`in a WebSocket ${name}`, () => assert.deepEqual(webSocketToken({ ...webSocket, protocols: given }), want));
+  }
+});
 test('only a WebSocket carries its token among the protocols, and it is not handed on', () => {
   assert.equal(webSocketToken({ protocols: `a,${encoded('abc')}` }), null);
   assert.equal(withoutToken(`a, ${encoded('abc')} ,b`), 'a,b');
@@ -72,13 +79,15 @@ const certificates: { name: string; peer: PeerFacts; generation?: number; nowMs?
   { name: 'that expired while the connection lived is refused', peer: peer(), nowMs: now + 2 * 86_400_000, want: 'error' },
   { name: 'that is not there says nothing', peer: { certificate: {}, fault: 'x', generation: 3 }, want: 'none' },
 ];
-for (const { name, peer: facts, generation = 3, nowMs = now, want } of certificates) {
-  test(`a certificate ${name}`, () => {
-    const verdict = verdictOnCertificate(facts, generation, nowMs);
-    const got = verdict.type === 'user' ? `user ${verdict.user.name} ${verdict.user.groups.join()} ${verdict.user.uid}` : verdict.type;
-    assert.equal(got, want);
-  });
-}
+table('a client’s certificate', (row) => {
+  for (const { name, peer: facts, generation = 3, nowMs = now, want } of certificates) {
+    row(`a certificate ${name}`, () => {
+      const verdict = verdictOnCertificate(facts, generation, nowMs);
+      const got = verdict.type === 'user' ? `user ${verdict.user.name} ${verdict.user.groups.join()} ${verdict.user.uid}` : verdict.type;
+      assert.equal(got, want);
+    });
+  }
+});
 
 test('whoever is known is in the group of those who are; a guest is not', () => {
   const user = { name: 'jane', uid: '', groups: ['dev'], extra: {} };

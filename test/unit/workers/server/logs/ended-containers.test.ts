@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import type { SnapshotState } from '../../../../../src/shared/state/runtime-snapshot.ts';
 import { endedContainers } from '../../../../../src/workers/server/logs/ended-containers.ts';
+import { table } from '../../../../support/table.ts';
 
 const id = 'c' as ContainerID;
 const cases: { name: string; state: SnapshotState | null; relistedAtMs: number; want: boolean }[] = [
@@ -15,12 +16,14 @@ const cases: { name: string; state: SnapshotState | null; relistedAtMs: number; 
   { name: 'one that is not listed yet has not', state: null, relistedAtMs: 5, want: false },
   { name: 'one that is not listed has not while no list is complete', state: null, relistedAtMs: 0, want: false },
 ];
-for (const { name, state, relistedAtMs, want } of cases) {
-  test(`whether a followed container has ended: ${name}`, () => {
-    const hasEnded = endedContainers({ relistedAtMs, all: () => (state ? [{ kind: 'container', id, state }] : []) });
-    assert.equal(hasEnded(id, 10), want);
-  });
-}
+table('whether a followed container has ended', (row) => {
+  for (const { name, state, relistedAtMs, want } of cases) {
+    row(`whether a followed container has ended: ${name}`, () => {
+      const hasEnded = endedContainers({ relistedAtMs, all: () => (state ? [{ kind: 'container', id, state }] : []) });
+      assert.equal(hasEnded(id, 10), want);
+    });
+  }
+});
 
 test('a sandbox of the same name is no container', () => {
   const hasEnded = endedContainers({ relistedAtMs: 5, all: () => [{ kind: 'sandbox', id, state: 'exited' }] });

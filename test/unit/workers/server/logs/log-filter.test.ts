@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LogFilter } from '../../../../../src/workers/server/logs/log-filter.ts';
 import { decodeLogOptions } from '../../../../../src/workers/server/logs/log-options.ts';
+import { table } from '../../../../support/table.ts';
 
 const time = '2016-10-06T00:17:09.1Z';
 const stamp = '2016-10-06T00:17:09.100000000Z';
@@ -76,11 +77,13 @@ const cases: { name: string; file: string; query?: string; want: string }[] = [
     want: 'one\n',
   },
 ];
-for (const { name, file, query, want } of cases) {
-  test(`a log is shown: ${name}`, () => {
-    for (const blockBytes of [1, 7, 64, 1 << 16]) assert.equal(filtered(file, query, blockBytes), want);
-  });
-}
+table('a log is shown', (row) => {
+  for (const { name, file, query, want } of cases) {
+    row(`a log is shown: ${name}`, () => {
+      for (const blockBytes of [1, 7, 64, 1 << 16]) assert.equal(filtered(file, query, blockBytes), want);
+    });
+  }
+});
 
 test('a line longer than is held goes through in pieces, and is the same', () => {
   const long = 'x'.repeat(3_000_000);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeLogOptions } from '../../../../../src/workers/server/logs/log-options.ts';
 import { isBefore, parseLogTime, type LogTime } from '../../../../../src/workers/server/logs/log-time.ts';
+import { table } from '../../../../support/table.ts';
 
 const nowMs = Date.parse('2026-01-02T03:04:05.250Z');
 
@@ -50,9 +51,11 @@ const cases: { query: string; want: unknown; split?: boolean }[] = [
   },
   { query: 'insecureSkipTLSVerifyBackend=true&container=app&unknown=x', want: none },
 ];
-for (const { query, want, split } of cases) {
-  test(`a log asked for with "${query}"${split ? ' and split streams' : ''}`, () => assert.deepEqual(decode(query, split), want));
-}
+table('a log is asked for with options', (row) => {
+  for (const { query, want, split } of cases) {
+    row(`a log asked for with "${query}"${split ? ' and split streams' : ''}`, () => assert.deepEqual(decode(query, split), want));
+  }
+});
 
 test('sinceSeconds counts from now, with its fraction', () => {
   const { options } = decodeLogOptions(new URLSearchParams('sinceSeconds=5'), nowMs, false);
@@ -73,12 +76,14 @@ const times: { text: string; want: Partial<LogTime> | null }[] = [
   { text: '2016-99-06T00:17:09Z', want: null },
   { text: '', want: null },
 ];
-for (const { text, want } of times) {
-  test(`a log time "${text}"`, () => {
-    const time = parseLogTime(text);
-    assert.deepEqual(time && { nanos: time.nanos, text: time.text }, want);
-  });
-}
+table('a log’s time is read', (row) => {
+  for (const { text, want } of times) {
+    row(`a log time "${text}"`, () => {
+      const time = parseLogTime(text);
+      assert.deepEqual(time && { nanos: time.nanos, text: time.text }, want);
+    });
+  }
+});
 
 test('log times are ordered to the nanosecond, across zones', () => {
   const [a, b, c] = ['2016-10-06T02:17:09.000000001+02:00', '2016-10-06T00:17:09.000000002Z', '2016-10-06T00:17:10Z'].map((text) =>

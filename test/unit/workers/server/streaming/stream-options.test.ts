@@ -7,6 +7,7 @@ import { checkpointLocation, checkpointTimeout } from '../../../../../src/worker
 import { forwardedHeaders, hasBody } from '../../../../../src/workers/server/streaming/forwarded-headers.ts';
 import { goErrorText, streamErrorStatus } from '../../../../../src/workers/server/streaming/go-error.ts';
 import { isUpgrade, portForwardPorts, remoteCommandOptions } from '../../../../../src/workers/server/streaming/stream-options.ts';
+import { table } from '../../../../support/table.ts';
 
 const commandCases: { query: string; want: unknown }[] = [
   { query: 'output=1', want: { stdin: false, stdout: true, stderr: false, tty: false } },
@@ -16,9 +17,11 @@ const commandCases: { query: string; want: unknown }[] = [
   { query: '', want: 'you must specify at least 1 of stdin, stdout, stderr' },
   { query: 'output=true&stdout=1', want: 'you must specify at least 1 of stdin, stdout, stderr' },
 ];
-for (const { query, want } of commandCases) {
-  test(`the streams of "${query}"`, () => assert.deepEqual(remoteCommandOptions(new URLSearchParams(query)), want));
-}
+table('the streams that a command is given', (row) => {
+  for (const { query, want } of commandCases) {
+    row(`the streams of "${query}"`, () => assert.deepEqual(remoteCommandOptions(new URLSearchParams(query)), want));
+  }
+});
 
 const webSocket = { connection: 'keep-alive, Upgrade', upgrade: 'WebSocket' };
 const portCases: { query: string; headers?: IncomingHttpHeaders; want: unknown }[] = [
@@ -33,9 +36,11 @@ const portCases: { query: string; headers?: IncomingHttpHeaders; want: unknown }
   { query: 'port=65536', want: 'unable to parse "65536" as a port: strconv.ParseUint: parsing "65536": value out of range' },
   { query: 'port=-1', want: 'unable to parse "-1" as a port: strconv.ParseUint: parsing "-1": invalid syntax' },
 ];
-for (const { query, headers = webSocket, want } of portCases) {
-  test(`the ports of "${query}"`, () => assert.deepEqual(portForwardPorts(headers, new URLSearchParams(query)), want));
-}
+table('the ports that are forwarded', (row) => {
+  for (const { query, headers = webSocket, want } of portCases) {
+    row(`the ports of "${query}"`, () => assert.deepEqual(portForwardPorts(headers, new URLSearchParams(query)), want));
+  }
+});
 
 test('a request is for another protocol when its Connection says so', () => {
   assert.deepEqual([isUpgrade({}), isUpgrade({ connection: 'keep-alive' }), isUpgrade({ connection: 'upgrade' })], [false, false, true]);
@@ -82,9 +87,11 @@ const errorCases: { name: string; err: unknown; want: string }[] = [
   { name: 'down', err: new CriError('Exec', status.UNAVAILABLE, 'x'), want: '500 rpc error: code = Unavailable desc = x' },
   { name: 'something else', err: new Error('x'), want: '500 x' },
 ];
-for (const { name, err, want } of errorCases) {
-  test(`a runtime's error: ${name}`, () => assert.equal(`${streamErrorStatus(err)} ${goErrorText(err)}`, want));
-}
+table('a runtime’s error is told', (row) => {
+  for (const { name, err, want } of errorCases) {
+    row(`a runtime's error: ${name}`, () => assert.equal(`${streamErrorStatus(err)} ${goErrorText(err)}`, want));
+  }
+});
 
 test('a checkpoint is named after pod, container and time', () => {
   const target = { namespace: 'ns', pod: 'web', container: 'app' };

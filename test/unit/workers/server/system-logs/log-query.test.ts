@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aggregate, logQueryFaults, parseLogQuery } from '../../../../../src/workers/server/system-logs/log-query.ts';
+import { table } from '../../../../support/table.ts';
 
 const cases: { query: string; want: string }[] = [
   { query: '', want: 'no query' },
@@ -32,14 +33,16 @@ const cases: { query: string; want: string }[] = [
     want: '[boot: Invalid value: "x": strconv.Atoi: parsing "x": invalid syntax, tailLines: Invalid value: "y": strconv.Atoi: parsing "y": invalid syntax]',
   },
 ];
-for (const { query, want } of cases) {
-  test(`the log query ${query.slice(0, 60)} is answered with ${want.slice(0, 80) || 'logs'}`, () => {
-    const parsed = parseLogQuery(new URLSearchParams(query));
-    if (parsed === null) return assert.equal('no query', want);
-    const faults = Array.isArray(parsed) ? parsed : logQueryFaults(parsed);
-    assert.equal(faults.length === 0 ? '' : aggregate(faults), want);
-  });
-}
+table('a log query is answered', (row) => {
+  for (const { query, want } of cases) {
+    row(`the log query ${query.slice(0, 60)} is answered with ${want.slice(0, 80) || 'logs'}`, () => {
+      const parsed = parseLogQuery(new URLSearchParams(query));
+      if (parsed === null) return assert.equal('no query', want);
+      const faults = Array.isArray(parsed) ? parsed : logQueryFaults(parsed);
+      assert.equal(faults.length === 0 ? '' : aggregate(faults), want);
+    });
+  }
+});
 
 test('a pattern that is plainly broken is refused', () => {
   const parsed = parseLogQuery(new URLSearchParams('query=a&pattern=(')) as Parameters<typeof logQueryFaults>[0];

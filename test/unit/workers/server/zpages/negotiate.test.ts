@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { formFor } from '../../../../../src/workers/server/zpages/negotiate.ts';
+import { table } from '../../../../support/table.ts';
 
 const cases: [accept: string | undefined, want: object][] = [
   [undefined, { type: 'text' }],
@@ -13,6 +13,8 @@ const cases: [accept: string | undefined, want: object][] = [
   ['application/json;v=v1beta1;g=config.k8s.io;as=Flagz', { type: 'none' }],
   ['application/json;v=v2;g=config.k8s.io;as=Statusz,text/*', { type: 'text' }],
 ];
-for (const [accept, want] of cases) {
-  test(`who accepts ${accept} gets ${JSON.stringify(want)}`, () => assert.deepEqual(formFor(accept, 'Statusz'), want));
-}
+table('who accepts what gets what', (row) => {
+  for (const [accept, want] of cases) {
+    row(`who accepts ${accept} gets ${JSON.stringify(want)}`, () => assert.deepEqual(formFor(accept, 'Statusz'), want));
+  }
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dumpPointer } from '../../../../../../src/workers/pod-sync/manifest/static-pod-uid/dump.ts';
 import type { GoStruct } from '../../../../../../src/workers/pod-sync/manifest/static-pod-uid/go-type.ts';
+import { table } from '../../../../../support/table.ts';
 
 function dumpOf(type: string, value: GoStruct): string {
   let text = '';
@@ -35,9 +36,11 @@ const cases: readonly [what: string, type: string, value: GoStruct, text: string
     '(*v1.LabelSelector){MatchLabels:(map[string]string)map[B:4 b:3 \uff5e:2 \u{1f600}:1] MatchExpressions:([]v1.LabelSelectorRequirement)<nil>}',
   ],
 ];
-for (const [what, type, value, text] of cases) {
-  test(`${what} is printed as in Go`, () => assert.equal(dumpOf(type, value), text));
-}
+table('a value is printed as in Go', (row) => {
+  for (const [what, type, value, text] of cases) {
+    row(`${what} is printed as in Go`, () => assert.equal(dumpOf(type, value), text));
+  }
+});
 
 test('what is met again below a pointer to it is printed as seen', () => {
   const zone: GoStruct = { name: 'UTC' };

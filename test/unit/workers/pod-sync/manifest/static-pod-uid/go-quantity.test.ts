@@ -8,6 +8,7 @@ import {
   toGoStruct,
   type GoQuantity,
 } from '../../../../../../src/workers/pod-sync/manifest/static-pod-uid/go-quantity.ts';
+import { table } from '../../../../../support/table.ts';
 
 /** value×10^scale or unscaled÷10^scale, the remembered text, the format. */
 function shown({ value, scale, decimal, text, format }: GoQuantity): string {
@@ -36,9 +37,11 @@ const parsed: readonly [text: string, form: string][] = [
   ['0.0000000000', "dec 0/10 '' DecimalSI"],
   ['much', "int 0x0 '' "],
 ];
-for (const [text, form] of parsed) {
-  test(`${text} is ${form}`, () => assert.equal(shown(parseGoQuantity(text)), form));
-}
+table('a quantity is kept in its form', (row) => {
+  for (const [text, form] of parsed) {
+    row(`${text} is ${form}`, () => assert.equal(shown(parseGoQuantity(text)), form));
+  }
+});
 
 const rounded: readonly [text: string, form: string][] = [
   ['1.5', "int 15x-1 '' DecimalSI"],
@@ -47,9 +50,11 @@ const rounded: readonly [text: string, form: string][] = [
   ['-0.0015', "int -2x-3 '' DecimalSI"],
   ['1.5Gi', "dec 1610612736000/3 '' BinarySI"],
 ];
-for (const [text, form] of rounded) {
-  test(`${text} to the thousandth is ${form}`, () => assert.equal(shown(roundUpToMillis(parseGoQuantity(text))), form));
-}
+table('a quantity is rounded up to the thousandth', (row) => {
+  for (const [text, form] of rounded) {
+    row(`${text} to the thousandth is ${form}`, () => assert.equal(shown(roundUpToMillis(parseGoQuantity(text))), form));
+  }
+});
 
 const sums: readonly [a: string, b: string, sum: string][] = [
   ['1', '1', "int 2x0 '' DecimalSI"],
@@ -60,9 +65,11 @@ const sums: readonly [a: string, b: string, sum: string][] = [
   ['1Gi', '1.5Gi', "dec 2684354560000000000/9 '' BinarySI"],
   ['900000000000000000', '9E', "dec 9900000000000000000/0 '' DecimalSI"],
 ];
-for (const [a, b, sum] of sums) {
-  test(`${a} and ${b} are ${sum}`, () => assert.equal(shown(addGoQuantities(parseGoQuantity(a), parseGoQuantity(b))), sum));
-}
+table('quantities are added', (row) => {
+  for (const [a, b, sum] of sums) {
+    row(`${a} and ${b} are ${sum}`, () => assert.equal(shown(addGoQuantities(parseGoQuantity(a), parseGoQuantity(b))), sum));
+  }
+});
 
 const greatest: readonly [a: string, b: string, greater: string][] = [
   ['2', '1', "int 2x0 '2' DecimalSI"],
@@ -70,10 +77,13 @@ const greatest: readonly [a: string, b: string, greater: string][] = [
   ['2Gi', '1.5Gi', "dec 2147483648/0 '2Gi' BinarySI"],
   ['1Gi', '1.5Gi', "dec 1610612736000000000/9 '' BinarySI"],
 ];
-for (const [a, b, greater] of greatest) {
-  test(`of ${a} and ${b} is kept ${greater}`, () =>
-    assert.equal(shown(greaterGoQuantity(parseGoQuantity(a), parseGoQuantity(b))), greater));
-}
+table('of two quantities the greater is kept', (row) => {
+  for (const [a, b, greater] of greatest) {
+    row(`of ${a} and ${b} is kept ${greater}`, () =>
+      assert.equal(shown(greaterGoQuantity(parseGoQuantity(a), parseGoQuantity(b))), greater),
+    );
+  }
+});
 
 test('a big number lies in words of 64 bits, the lowest first', () => {
   const { d } = toGoStruct(roundUpToMillis(parseGoQuantity('20Ei')));

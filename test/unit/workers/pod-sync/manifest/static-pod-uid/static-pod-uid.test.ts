@@ -18,6 +18,7 @@ import {
   type ManifestOrigin,
 } from '../../../../../../src/workers/pod-sync/manifest/static-pod-uid/static-pod-uid.ts';
 import { decodedPod, errorsOf, aManifest } from '../../../../../support/manifests.ts';
+import { table } from '../../../../../support/table.ts';
 
 interface Vector extends ManifestOrigin {
   readonly manifest: string;
@@ -53,28 +54,32 @@ function dumpOf({ document, pod }: { document: unknown; pod: Draft<Pod> }): stri
   return dump;
 }
 
-for (const vector of vectors) {
-  test(`the pods of ${vector.manifest} are printed and hashed as in Go`, () => {
-    const pods = defaultedPods(contentOf(vector));
-    assert.equal(pods.length, vector.pods.length);
-    for (const [index, each] of pods.entries()) {
-      assert.equal(dumpOf(each), vector.pods[index]?.dump);
-      assert.equal(staticPodUID(each.document, each.pod, vector, dumpBudget()), vector.pods[index]?.uid);
-    }
-  });
-}
+table('pods are printed and hashed as in Go', (row) => {
+  for (const vector of vectors) {
+    row(`the pods of ${vector.manifest} are printed and hashed as in Go`, () => {
+      const pods = defaultedPods(contentOf(vector));
+      assert.equal(pods.length, vector.pods.length);
+      for (const [index, each] of pods.entries()) {
+        assert.equal(dumpOf(each), vector.pods[index]?.dump);
+        assert.equal(staticPodUID(each.document, each.pod, vector, dumpBudget()), vector.pods[index]?.uid);
+      }
+    });
+  }
+});
 
-for (const vector of vectors.filter(({ manifest }) => !manifest.startsWith('refused'))) {
-  test(`a static pod from ${vector.manifest} has the UID that a Go kubelet gives it`, () => {
-    const { source, origin, nodeName } = vector;
-    const { pods, errors } = decodeManifest({ source, origin, nodeName, content: contentOf(vector) }, {});
-    assert.deepEqual(errors, []);
-    assert.deepEqual(
-      pods.map(({ metadata }) => metadata.uid),
-      vector.pods.map(({ uid }) => uid),
-    );
-  });
-}
+table('a static pod has the UID that a Go kubelet gives it', (row) => {
+  for (const vector of vectors.filter(({ manifest }) => !manifest.startsWith('refused'))) {
+    row(`a static pod from ${vector.manifest} has the UID that a Go kubelet gives it`, () => {
+      const { source, origin, nodeName } = vector;
+      const { pods, errors } = decodeManifest({ source, origin, nodeName, content: contentOf(vector) }, {});
+      assert.deepEqual(errors, []);
+      assert.deepEqual(
+        pods.map(({ metadata }) => metadata.uid),
+        vector.pods.map(({ uid }) => uid),
+      );
+    });
+  }
+});
 
 test('a status of no known form still gives a UID, and always the same one', () => {
   const odd = {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManifest, decodedPod, errorsOf, type Json } from '../../../../../support/manifests.ts';
+import { table } from '../../../../../support/table.ts';
 
 const c = 'spec.containers[0]';
 const container = (fields: Json, spec: Json = {}) => aManifest({ container: fields, spec });
@@ -221,9 +222,11 @@ const cases: readonly [manifest: Json, ...errors: string[]][] = [
     `${c}.resizePolicy: Unsupported value: "disk": supported values: "cpu", "memory"`,
   ],
 ];
-for (const [manifest, ...errors] of cases) {
-  test(`a container is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
-}
+table('a container is refused with its fault', (row) => {
+  for (const [manifest, ...errors] of cases) {
+    row(`a container is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
+  }
+});
 
 test('a pod with a sidecar, an init container and a full container is valid', () => {
   const manifest = aManifest({

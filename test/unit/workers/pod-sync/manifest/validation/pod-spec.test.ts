@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManifest, decodedPod, errorsOf, type Json } from '../../../../../support/manifests.ts';
+import { table } from '../../../../../support/table.ts';
 
 const label =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -243,9 +244,11 @@ const scheduling: readonly [manifest: Json, ...errors: string[]][] = [
   ],
 ];
 
-for (const [manifest, ...errors] of [...metadata, ...words, ...network, ...security, ...scheduling]) {
-  test(`a pod is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
-}
+table('a pod is refused with its faults', (row) => {
+  for (const [manifest, ...errors] of [...metadata, ...words, ...network, ...security, ...scheduling]) {
+    row(`a pod is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
+  }
+});
 
 test('a pod with much of what the API has is valid', () => {
   const manifest = aManifest({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { aManifest, errorsOf, type Json } from '../../../../../support/manifests.ts';
+import { table } from '../../../../../support/table.ts';
 
 const v = 'spec.volumes[0]';
 const volume = (source: Json, name = 'v') => aManifest({ spec: { volumes: [{ name, ...source }] } });
@@ -102,6 +102,8 @@ const cases: readonly [manifest: Json, ...errors: string[]][] = [
   [volume({ flocker: {} }), `${v}.flocker: Required value: one of datasetName and datasetUUID is required`],
   [volume({ scaleIO: { gateway: 'g', system: 's', secretRef: {} } }), `${v}.scaleIO.volumeName: Required value`],
 ];
-for (const [manifest, ...errors] of cases) {
-  test(`a volume is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
-}
+table('a volume is refused with its fault', (row) => {
+  for (const [manifest, ...errors] of cases) {
+    row(`a volume is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
+  }
+});
