@@ -1,12 +1,12 @@
 /** The room's offer: what a sync does with volumes, each a step that may be repeated. */
-import { mkdir, realpath } from '../local-fs.ts';
+import { realpath } from '../local-fs.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import type { Mount } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { podDir, podPluginsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';
+import { podDir } from '../../../shared/kubernetes/paths.ts';
 import { readMountsBelow } from '../../../shared/linux/mountinfo.ts';
 import { storageOperationDuration } from '../../../shared/metrics/definitions/volumes.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
@@ -34,13 +34,13 @@ export class PodVolumes {
   }
 
   /**
-   * Makes the pod's folders and sets up each volume that a container uses. Run again, it changes only what is not as it should be: files
-   * that the kubelet writes follow the pod and the API server. Resolves with the volumes that failed.
+   * Sets up each volume that a container uses, in the pod's folders, which the sync has made. Run again, it changes only what is not as it
+   * should be: files that the kubelet writes follow the pod and the API server. Resolves with the volumes that failed.
    */
   async mountVolumes({ pod, node, askValues, signal }: MountVolumesInput): Promise<readonly VolumeFailure[]> {
     const { helper, logger } = this.#options;
     const { uid } = pod.metadata;
-    const rootDir = await this.#makePodFolders(uid);
+    const rootDir = await realpath(this.#options.rootDir);
     const volumes = usedVolumes(pod);
     // Only volumes on a filesystem of their own can be in the mount table.
     const hasMounts = volumes.some(
@@ -102,14 +102,6 @@ export class PodVolumes {
   async removePodDirectory(podUID: PodUID, signal?: AbortSignal): Promise<void> {
     const context = await this.#teardown(podUID, signal);
     if (context) await removePodFolder(context);
-  }
-
-  async #makePodFolders(podUID: string): Promise<string> {
-    const rootDir = await realpath(this.#options.rootDir);
-    for (const folder of [podDir(rootDir, podUID), podVolumesDir(rootDir, podUID), podPluginsDir(rootDir, podUID)]) {
-      await mkdir(folder, { recursive: true, mode: 0o750 });
-    }
-    return rootDir;
   }
 
   /** Undefined: there is no root dir, so there is nothing in it. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { aContainer, aPod, aSidecar } from '../../../support/pod-sync-samples.ts';
@@ -19,8 +19,8 @@ test('a new pod gets its folders, its volumes, its cgroup, a sandbox and its con
   assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0', 'podSandboxIPs', 'createContainer app 0', 'startContainer app']);
   assert.deepEqual(line.events.slice(-2), started);
   assert.equal(bench.runtime.sandboxConfigs[0]?.linux?.cgroupParent, '/kubepods/poduid-1');
-  assert.ok(existsSync(join(bench.settings.rootDir, 'pods/uid-1/volumes')));
-  assert.ok(existsSync(join(bench.settings.rootDir, 'pods/uid-1/plugins')));
+  const modeOf = (folder: string) => statSync(join(bench.settings.rootDir, 'pods/uid-1', folder)).mode & 0o777;
+  assert.deepEqual(['.', 'volumes', 'plugins'].map(modeOf), [0o750, 0o750, 0o750]);
   assert.ok(existsSync(join(bench.settings.podLogsDir, 'default_web_uid-1')));
 });
 
