@@ -18,8 +18,18 @@ interface Node {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[] };
 }
 
+const startedMs = performance.now();
+
+/** With the seconds since the start: what took long can be seen. */
 function say(what: string): void {
-  console.log(`==> ${what}`);
+  console.log(`==> ${((performance.now() - startedMs) / 1000).toFixed(1).padStart(4)} s  ${what}`);
+}
+
+/** Says when it is done. */
+async function told<T>(what: string, step: Promise<T>): Promise<T> {
+  const result = await step;
+  say(what);
+  return result;
 }
 
 async function startContainerd(): Promise<string> {
@@ -95,15 +105,14 @@ npm run cluster -- down removes all of it.`;
 }
 
 try {
-  const startedMs = performance.now();
   for (const folder of [place.folder, place.staticPods]) mkdirSync(folder, { recursive: true, mode: 0o755 });
   say(`starting the control plane in ${place.controlPlane}`);
   const options = { folder: place.controlPlane, detached: true, say } as const;
   // A kubelet needs the API server; the controllers come beside it.
-  const starting = ControlPlane.start({ ...options, controllerManager: false, scheduler: false });
+  const starting = told('the API server is ready', ControlPlane.start({ ...options, controllerManager: false, scheduler: false }));
   // Meanwhile; should it fail, that is said below, when it is waited for.
   starting.catch(() => {});
-  const endpoint = await startContainerd();
+  const endpoint = await told('containerd is ready', startContainerd());
   if (!isBuilt()) {
     say('compiling the kubelet');
     build();
@@ -115,8 +124,10 @@ try {
   writeFileSync(place.kubeletConfig, kubeletConfigText(member, endpoint));
   const args = ['--config', place.kubeletConfig, '--kubeconfig', member.kubeconfig, '--root-dir', place.kubeletRoot];
   startDaemon(kubelet, join(project, 'bin/kubelet'), [...args, '--hostname-override', place.nodeName], place.kubeletLog);
-  await Promise.all([ControlPlane.start(options), nodeReady(controlPlane)]);
-  say(`node ${place.nodeName} is Ready, ${((performance.now() - startedMs) / 1000).toFixed(1)} s after the start`);
+  await Promise.all([
+    told('the scheduler and the controllers are ready', ControlPlane.start(options)),
+    told(`node ${place.nodeName} is Ready`, nodeReady(controlPlane)),
+  ]);
   console.log(whatToTry(controlPlane));
 } catch (err) {
   console.error(`npm run cluster: ${err instanceof Error ? err.message : String(err)}`);

@@ -107,6 +107,9 @@ export function controllerManagerFlags(ports: ControlPlanePorts, files: ControlP
     '--bind-address=127.0.0.1',
     `--secure-port=${ports.controllerManager}`,
     '--leader-elect=false',
+    // At its start it makes a service account and a token for each controller: four seconds at the 20 calls a second of the default.
+    '--kube-api-qps=200',
+    '--kube-api-burst=400',
     '--use-service-account-credentials',
     `--service-account-private-key-file=${files.serviceAccountPrivateKey}`,
     `--root-ca-file=${files.ca.certFile}`,
