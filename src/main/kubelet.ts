@@ -176,7 +176,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
       logger: log('node'),
     });
     membership = cluster?.join(localNode, events) ?? null;
-    const ownNode = () => membership?.node() ?? localNode.initial().node;
+    const ownNode = () => membership?.node() ?? localNode.node();
 
     const values = cluster?.keepValues({
       isRunning: (uid) => runsSomething(cache.get(uid)),

@@ -75,6 +75,8 @@ export class LocalNode {
   readonly #imagesKnown = Promise.withResolvers<void>();
   #isListing = false;
   #toldFailures = '';
+  /** What `node` answered last, and what that was made of. */
+  #own: { node: Node; network: HostNetwork | null; images: readonly ImageFacts[] | null; runtime: RuntimeState['facts'] } | null = null;
 
   private constructor(options: LocalNodeOptions, nodeIPs: NodeIPs['ips']) {
     const { nodeName, clock } = options;
@@ -122,7 +124,20 @@ export class LocalNode {
     this.#network = await this.#readNetwork();
   }
 
-  /** As it is registered, with its whole status. */
+  /**
+   * As it would be registered, for those who ask with every pod: made anew only when something else is known of the network, the images or
+   * the runtime. How the node is (its conditions) may have changed since.
+   */
+  node(): Node {
+    const { facts } = this.#options.runtimeState;
+    const own = this.#own;
+    if (own?.network === this.#network && own.images === this.#images && own.runtime === facts) return own.node;
+    const { node } = this.initial();
+    this.#own = { node, network: this.#network, images: this.#images, runtime: facts };
+    return node;
+  }
+
+  /** As it is registered, with its whole status as it is now. */
   initial(): ComputedNode {
     const { nodeName, config, flags } = this.#options;
     const bare = initialNode({

@@ -118,7 +118,7 @@ export class NodeMembership {
 
   /** The Node as the API server has it; else as this kubelet would register it. For admission and fieldRef. */
   node(): Node {
-    return this.store.get() ?? this.#options.local.initial().node;
+    return this.store.get() ?? this.#options.local.node();
   }
 
   /** The Node as the server has it now, for a decision that the one last seen speaks against. Rejects with ApiError. */

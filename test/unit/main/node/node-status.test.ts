@@ -87,6 +87,16 @@ test('a machine that was started anew is told with its boot ID', async () => {
   assert.equal((await aLocalNode()).local.compute(before).hasRebooted, false);
 });
 
+test('who asks for the node with every pod gets the same one, until the runtime has told something else', async () => {
+  const runtimeState = { facts: runtimeFacts(), problems: () => [], networkErrors: () => null };
+  const { local } = await aLocalNode({ runtimeState });
+  const node = local.node();
+  assert.deepEqual(node, local.initial().node);
+  assert.equal(local.node(), node);
+  runtimeState.facts = runtimeFacts({ features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false } });
+  assert.deepEqual(local.node().status?.features, { supplementalGroupsPolicy: true });
+});
+
 test('all that keeps a node from being ready is told in upstream order', async () => {
   const { local, world } = await aLocalNode({
     healthErrors: () => ['PLEG is not healthy: asleep'],
