@@ -120,8 +120,9 @@ export class Cluster {
   }
 
   /** What pods' volumes and environments need. */
-  keepValues(deps: Pick<PodValuesOptions, 'isRunning' | 'onChanged'>): PodValues {
-    const { options, log, stops } = this.#options;
+  keepValues({ events, ...deps }: Pick<PodValuesOptions, 'isRunning' | 'onChanged'> & { readonly events: EventSink }): PodValues {
+    const { options, nodeName, log, stops } = this.#options;
+    const { featureGates } = options;
     const values = PodValues.start({
       ...deps,
       client: this.client,
@@ -129,7 +130,10 @@ export class Cluster {
       configMapLingerMs,
       syncFrequencyMs: options.config.syncFrequency,
       objectTTLSeconds: () => secondsOf(this.#membership?.node().metadata.annotations?.['node.alpha.kubernetes.io/ttl']),
-      projectsTrustBundles: options.featureGates.enabled('ClusterTrustBundleProjection'),
+      projectsTrustBundles: featureGates.enabled('ClusterTrustBundleProjection'),
+      certificates: featureGates.enabled('PodCertificateRequest')
+        ? { nodeName, nodeUID: () => this.#membership?.store.get()?.metadata.uid, events }
+        : null,
       clock,
       logger: log('values'),
     });

@@ -181,6 +181,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     const values = cluster?.keepValues({
       isRunning: (uid) => runsSomething(cache.get(uid)),
       onChanged: (uids) => podWorkers?.wake(uids),
+      events,
     });
     const runtimeClasses = cluster?.keepRuntimeClasses({
       onAdded: (names) =>

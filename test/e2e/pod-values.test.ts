@@ -43,6 +43,7 @@ describe('volumes from the API server', () => {
       syncFrequencyMs: 60_000,
       objectTTLSeconds: () => undefined,
       projectsTrustBundles: false,
+      certificates: null,
       isRunning: () => false,
       onChanged: (uids) => uids.forEach((uid) => woken.add(uid)),
       clock,

@@ -1,6 +1,6 @@
 /** The room's offer: registers what pods refer to, answers what syncs ask for, and wakes the pods for which something has changed. */
 import type { Value, ValueRef, ValueResult } from '../../shared/contracts/values.ts';
-import { toFailure } from '../../shared/errors/kubelet-error.ts';
+import { KubeletError, toFailure } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -9,6 +9,7 @@ import type { ApiClient } from '../api/api-client.ts';
 import { isStaticPod } from '../pods/static-pod.ts';
 import { CachingSource } from './caching-source.ts';
 import { configMapKind, secretKind, type KeyedObject, type ObjectKind, type ObjectSource } from './object-source.ts';
+import { PodCertificates, type PodCertificatesOptions } from './pod-certificates/index.ts';
 import { referencedObjects, tokenRefs } from './referenced-objects.ts';
 import { Services } from './services.ts';
 import { TokenManager } from './token-manager.ts';
@@ -26,6 +27,8 @@ export interface PodValuesOptions {
   readonly objectTTLSeconds: () => number | undefined;
   /** Gate ClusterTrustBundleProjection. */
   readonly projectsTrustBundles: boolean;
+  /** Who asks for pods' certificates; null: the gate PodCertificateRequest is off. */
+  readonly certificates: Pick<PodCertificatesOptions, 'nodeName' | 'nodeUID' | 'events'> | null;
   /** The runtime has it already: its volumes hold tokens that are good, those of new pods go before. */
   readonly isRunning: (podUID: PodUID) => boolean;
   /** What these pods use has changed, or has come: they are to be synced. */
@@ -47,6 +50,8 @@ interface Registration {
   readonly configMaps: ReadonlySet<string>;
 }
 
+const certificatesAreOff = 'podCertificate projection is not supported: the feature gate PodCertificateRequest is off on this node';
+
 const noObjects = { secrets: new Set<string>(), configMaps: new Set<string>() };
 
 export class PodValues {
@@ -55,17 +60,19 @@ export class PodValues {
   readonly #configMaps: ObjectSource;
   readonly #tokens: TokenManager;
   readonly #trustBundles: TrustBundles;
+  readonly #certificates: PodCertificates | null;
   readonly #services: Services;
   readonly #pods = new Map<string, Registration>();
 
   private constructor(options: PodValuesOptions) {
-    const { client, clock, logger, random = Math.random, projectsTrustBundles } = options;
+    const { client, clock, logger, random = Math.random, projectsTrustBundles, certificates } = options;
     const onChanged = (uids: ReadonlySet<string>) => options.onChanged(new Set(uids) as Set<PodUID>);
     this.#isRunning = options.isRunning;
     this.#secrets = objectSource(secretKind, options, onChanged);
     this.#configMaps = objectSource(configMapKind, options, onChanged);
     this.#tokens = new TokenManager({ client, clock, logger, random, onDue: (uid) => onChanged(new Set([uid])) });
     this.#trustBundles = new TrustBundles({ client, isEnabled: projectsTrustBundles, onChanged, clock, logger });
+    this.#certificates = certificates && new PodCertificates({ ...certificates, client, onChanged, clock, logger, random });
     this.#services = Services.start({ client, clock, logger });
   }
 
@@ -81,7 +88,9 @@ export class PodValues {
     const objects = referencedObjects(pod);
     this.#pods.set(uid, { pod, ...objects });
     this.#refer(pod, before ?? noObjects, objects);
-    if (before || this.#isRunning(uid as PodUID)) return;
+    const isRunning = this.#isRunning(uid as PodUID);
+    this.#certificates?.track(pod, { isRunning });
+    if (before || isRunning) return;
     for (const ref of tokenRefs(pod)) this.#tokens.prefetch(ref);
   }
 
@@ -93,14 +102,19 @@ export class PodValues {
     this.#refer(before.pod, before, noObjects);
     this.#tokens.forget(podUID);
     this.#trustBundles.forget(podUID);
+    this.#certificates?.forget(podUID);
   }
 
-  /** Every secret and config map that it refers to is known, and there. */
+  /** Every secret and config map that it refers to is known, and there, and its certificates are issued. */
   isAtHand({ metadata: { namespace, uid } }: Pod): boolean {
     const registration = this.#pods.get(uid);
     if (!registration) return false;
     const areKnown = (source: ObjectSource, names: ReadonlySet<string>) => [...names].every((name) => source.has(namespace, name));
-    return areKnown(this.#secrets, registration.secrets) && areKnown(this.#configMaps, registration.configMaps);
+    return (
+      areKnown(this.#secrets, registration.secrets) &&
+      areKnown(this.#configMaps, registration.configMaps) &&
+      (this.#certificates?.isAtHand(uid) ?? true)
+    );
   }
 
   /** What a sync of this pod asks for: a result for each ref, in order. Never rejects. */
@@ -119,7 +133,13 @@ export class PodValues {
   async close(): Promise<void> {
     this.#pods.clear();
     this.#tokens.close();
-    await Promise.all([this.#secrets.close(), this.#configMaps.close(), this.#trustBundles.close(), this.#services.close()]);
+    await Promise.all([
+      this.#secrets.close(),
+      this.#configMaps.close(),
+      this.#trustBundles.close(),
+      this.#services.close(),
+      this.#certificates?.close(),
+    ]);
   }
 
   #refer({ metadata: { namespace, uid } }: Pod, before: Omit<Registration, 'pod'>, now: Omit<Registration, 'pod'>): void {
@@ -146,6 +166,10 @@ export class PodValues {
         return { kind: 'TrustAnchors', pem: await this.#trustBundles.byName(ref.name, ref.optional, uid) };
       case 'SignerTrustBundles':
         return { kind: 'TrustAnchors', pem: await this.#trustBundles.bySigner(ref.signerName, ref.labelSelector, ref.optional, uid) };
+      case 'PodCertificate': {
+        if (!this.#certificates) throw new KubeletError('NotSupported', certificatesAreOff);
+        return { kind: 'Credentials', ...(await this.#certificates.get(uid, ref.volume, ref.sourceIndex)) };
+      }
       case 'Services':
         return { kind: 'Services', services: await this.#services.list(ref, !isStaticPod(pod)) };
       default:

@@ -67,7 +67,10 @@ export interface SyncPodTask extends TaskBase {
   readonly kind: 'sync';
   readonly pod: Pod;
   readonly status: RuntimePodStatus | null;
-  /** True: every secret and config map that it refers to is known to be there, so that its volumes are not what it will wait for. */
+  /**
+   * True: every secret and config map that it refers to is known to be there and its certificates are issued, so that its volumes are not
+   * what it will wait for.
+   */
   readonly valuesAtHand?: boolean;
   /** The permit to start the sandbox comes with the task, and is given back as `firstPermit`. */
   readonly hasSandboxPermit?: boolean;

@@ -15,7 +15,15 @@ export type ValueRef =
       readonly labelSelector: LabelSelector | undefined;
       readonly optional: boolean;
     }
+  | PodCertificateRef
   | ServicesRef;
+
+/** A key and the certificates for it, as a projected volume of the pod that asks has them among its sources. */
+export interface PodCertificateRef {
+  readonly kind: 'PodCertificate';
+  readonly volume: string;
+  readonly sourceIndex: number;
+}
 
 /** A token for a service account, bound to the pod. */
 export interface TokenRef {
@@ -50,6 +58,8 @@ export type Value =
   | { readonly kind: 'Token'; readonly token: string }
   /** PEM, one certificate after the other. */
   | { readonly kind: 'TrustAnchors'; readonly pem: string }
+  /** PEM: a PKCS#8 key, and its certificate with those behind it. */
+  | { readonly kind: 'Credentials'; readonly keyPEM: string; readonly chainPEM: string }
   | { readonly kind: 'Services'; readonly services: readonly ServiceFacts[] };
 
 export interface SecretValue {

@@ -303,6 +303,31 @@ test('a projected volume has the files of all its sources, of several for one pa
   await assert.rejects(setUp(failing, server), /failed for volume "all" : \[Secret x not found, ConfigMap y not found\]$/);
 });
 
+test('a certificate lies in the volume as one file, as two, or both', async () => {
+  const source = { signerName: 'example.com/s', keyType: 'ED25519' };
+  const sources = [
+    { podCertificate: { ...source, credentialBundlePath: 'bundle.pem' } },
+    { podCertificate: { ...source, keyPath: 'tls/key.pem', certificateChainPath: 'tls/chain.pem' } },
+  ];
+  const made = aPodWith([{ name: 'id', projected: { sources } }], {}, { securityContext: { runAsUser: 1000 } });
+  const server: AskValues = async (refs) => {
+    assert.deepEqual(
+      refs,
+      [0, 1].map((sourceIndex) => ({ kind: 'PodCertificate', volume: 'id', sourceIndex })),
+    );
+    return refs.map((_, n) => ({ outcome: 'value', value: { kind: 'Credentials', keyPEM: `key-${n}\n`, chainPEM: `chain-${n}\n` } }));
+  };
+  await setUp(made, server);
+  const at = (name: string) => join(made.dir, 'volumes/kubernetes.io~projected/id', name);
+  const contents = ['bundle.pem', 'tls/key.pem', 'tls/chain.pem'].map((name) => readFile(at(name), 'utf8'));
+  assert.deepEqual(await Promise.all(contents), ['key-0\nchain-0\n', 'key-1\n', 'chain-1\n']);
+  assert.deepEqual([(await stat(at('bundle.pem'))).uid, await mode(at('bundle.pem'))], [1000, 0o600]);
+  const refusing: AskValues = async (refs) =>
+    refs.map(() => ({ outcome: 'failed', failure: { reason: 'NotIssued', message: 'credential bundle is not issued yet' } }));
+  const waiting = aPodWith([{ name: 'id', projected: { sources } }]);
+  await assert.rejects(setUp(waiting, refusing), /failed for volume "id" : credential bundle is not issued yet$/);
+});
+
 test('a token that the volume holds already is told to main, which may keep it', async () => {
   const made = aPodWith([{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 'deep/token' } }] } }]);
   const held: (string | undefined)[] = [];

@@ -105,12 +105,14 @@ const refs: ValueRef[] = [
     expirationSeconds: 3607,
   },
   { kind: 'SignerTrustBundles', signerName: 'e.x/y', labelSelector: { matchLabels: { a: 'b' } }, optional: true },
+  { kind: 'PodCertificate', volume: 'v', sourceIndex: 1 },
   { kind: 'Services', namespace: 'd', links: true },
 ];
 const values: ValueResult[] = [
   { outcome: 'value', value: { kind: 'Secret', uid: 'u', type: 'Opaque', data: { k: 'AA==' } } },
   { outcome: 'value', value: { kind: 'ConfigMap', data: { k: 'v' }, binaryData: {} } },
   { outcome: 'value', value: { kind: 'Token', token: 't' } },
+  { outcome: 'value', value: { kind: 'Credentials', keyPEM: 'k', chainPEM: 'c' } },
   { outcome: 'failed', failure },
 ];
 const event = {

@@ -26,8 +26,8 @@ export async function projectedPayload(
 ): Promise<Payload> {
   const sources = projected.sources ?? [];
   const refs = await Promise.all(
-    sources.map(async (source) => {
-      const ref = refOf(source, context.pod);
+    sources.map(async (source, sourceIndex) => {
+      const ref = refOf(source, context.pod, { volume, sourceIndex });
       const held = ref?.kind === 'Token' ? await onDisk(source.serviceAccountToken?.path ?? '') : undefined;
       return ref?.kind === 'Token' && held !== undefined ? { ...ref, onDisk: held } : ref;
     }),
@@ -50,7 +50,11 @@ export async function projectedPayload(
   return payload;
 }
 
-function refOf({ secret, configMap, serviceAccountToken, clusterTrustBundle }: Source, { metadata, spec }: Pod): ValueRef | undefined {
+function refOf(
+  { secret, configMap, serviceAccountToken, clusterTrustBundle, podCertificate }: Source,
+  { metadata, spec }: Pod,
+  place: { readonly volume: string; readonly sourceIndex: number },
+): ValueRef | undefined {
   const { namespace, name, uid } = metadata;
   if (secret) return { kind: 'Secret', namespace, name: secret.name ?? '' };
   if (configMap) return { kind: 'ConfigMap', namespace, name: configMap.name ?? '' };
@@ -65,6 +69,7 @@ function refOf({ secret, configMap, serviceAccountToken, clusterTrustBundle }: S
       expirationSeconds: serviceAccountToken.expirationSeconds ?? defaultExpirationSeconds,
     };
   }
+  if (podCertificate) return { kind: 'PodCertificate', ...place };
   if (!clusterTrustBundle) return undefined;
   const { signerName, labelSelector, optional = false } = clusterTrustBundle;
   if (clusterTrustBundle.name) return { kind: 'TrustBundle', name: clusterTrustBundle.name, optional };
@@ -96,7 +101,16 @@ function sourcePayload(
     const { pem } = valueOf('TrustAnchors', result, `projected clusterTrustBundle volume ${volume}`);
     return new Map([[path, privateFile(pod, pem, mode)]]);
   }
-  if (podCertificate) throw new Error('podCertificate projection is not supported by this kubelet');
+  if (podCertificate) {
+    const { keyPEM, chainPEM } = valueOf('Credentials', result, `projected podCertificate volume ${volume}`);
+    const { credentialBundlePath, keyPath, certificateChainPath } = podCertificate;
+    const files: [path: string | undefined, content: string][] = [
+      [credentialBundlePath, keyPEM + chainPEM],
+      [keyPath, keyPEM],
+      [certificateChainPath, chainPEM],
+    ];
+    return new Map(files.flatMap(([path, content]) => (path ? [[path, privateFile(pod, content, mode)]] : [])));
+  }
   return new Map();
 }
 

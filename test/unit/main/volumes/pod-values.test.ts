@@ -33,6 +33,7 @@ function values(options: Partial<PodValuesOptions> = {}) {
     syncFrequencyMs: 60_000,
     objectTTLSeconds: () => undefined,
     projectsTrustBundles: true,
+    certificates: null,
     isRunning: () => false,
     onChanged: (uids) => changed.push([...uids]),
     clock,
@@ -272,5 +273,55 @@ test('under the strategy Cache a pod that has changed gets its objects as they a
   podValues.registerPod(changed);
   for (let times = 0; times < 2; times += 1) await podValues.values([ref], changed);
   assert.equal(reads(), 2);
+  await podValues.close();
+});
+
+const certificateVolume: Volume = { name: 'id', projected: { sources: [{ podCertificate: { signerName: 'e.x/s', keyType: 'ED25519' } }] } };
+const withCertificate = aPod({ metadata: fromApi, spec: { serviceAccountName: 'sa', volumes: [certificateVolume] } });
+const certificateRef: ValueRef = { kind: 'PodCertificate', volume: 'id', sourceIndex: 0 };
+
+test('with the gate off nobody is asked for certificates', async () => {
+  const { api, podValues } = values();
+  const [result] = await podValues.values([certificateRef], withCertificate);
+  assert.ok(result?.outcome === 'failed');
+  assert.match(result.failure.message, /^podCertificate projection is not supported: the feature gate PodCertificateRequest is off/);
+  assert.deepEqual(api.calls, []);
+  await podValues.close();
+});
+
+test('a pod whose certificate is not issued yet is not one whose values are at hand', async () => {
+  const { api, clock, changed, podValues } = values({
+    certificates: { nodeName: 'n', nodeUID: () => 'n-uid', events: { record: () => {} } },
+  });
+  const requests = '/apis/certificates.k8s.io/v1beta1/podcertificaterequests';
+  api.on('GET', '/api/v1/namespaces/default/serviceaccounts/sa', { metadata: { name: 'sa', uid: 'sa-uid' } });
+  const asked = Promise.withResolvers<void>();
+  api.on('POST', '/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests', () => {
+    asked.resolve();
+    return { metadata: { name: 'req-1', namespace: 'default', uid: 'r-1' } };
+  });
+  podValues.registerPod(withCertificate);
+  assert.equal(podValues.isAtHand(withCertificate), false);
+  await asked.promise;
+  const watch = await api.nextWatch(requests);
+  watch.push('BOOKMARK', servicesEnd);
+  watch.push('ADDED', {
+    metadata: { name: 'req-1', namespace: 'default', uid: 'r-1', resourceVersion: '10' },
+    spec: { podUID: 'uid-web' },
+    status: {
+      conditions: [{ type: 'Issued' }],
+      certificateChain: certificate('leaf'),
+      beginRefreshAt: new Date(clock.now() + 1_800_000).toISOString(),
+      notAfter: new Date(clock.now() + 3_600_000).toISOString(),
+    },
+  });
+  const [result] = await podValues.values([certificateRef], withCertificate);
+  assert.ok(result?.outcome === 'value' && result.value.kind === 'Credentials');
+  assert.equal(result.value.chainPEM, certificate('leaf'));
+  assert.match(result.value.keyPEM, /PRIVATE KEY/);
+  assert.deepEqual([podValues.isAtHand(withCertificate), changed], [true, [['uid-web']]]);
+  podValues.unregisterPod('uid-web' as PodUID);
+  await clock.advance(3_600_000);
+  assert.equal(api.callsTo('POST', /podcertificaterequests/).length, 1);
   await podValues.close();
 });

@@ -1,0 +1,14 @@
+/** What of a signer's answer goes into a pod: its certificates, and nothing that stands between them or in their heads (upstream cleanCertificateChain). Pure. */
+import { pemBlock } from '../../../shared/x509/pem.ts';
+
+const block = /-----BEGIN ([^\n-]+)-----\r?\n([^-]*)-----END \1-----/g;
+
+/** PEM, in the signer's order: the leaf first. */
+export function cleanCertificateChain(pem: string): string {
+  return [...pem.matchAll(block)]
+    .map(([, , lines = '']) => {
+      const content = lines.split('\n').filter((line) => !line.includes(':'));
+      return pemBlock('CERTIFICATE', Buffer.from(content.join(''), 'base64').toString('base64'));
+    })
+    .join('');
+}

@@ -1,0 +1,119 @@
+/**
+ * The life of one certificate of a pod (upstream projectionRecord in pkg/kubelet/podcertificate). Pure.
+ *
+ *   initial ──requested──▶ wait ──issued──▶ fresh ──requested──▶ waitRefresh
+ *      ▲                   │  │               ▲                    │  │
+ *      └──request is gone──┘  │               └──issued, or gone───┘  │
+ *                             └───────▶ denied, failed ◀──────────────┘
+ *
+ *  - Denied and failed are for good: the pod is to be made anew.
+ *  - What was issued is given out until the next one is issued, also when it has expired.
+ *  - Nothing of it outlives the kubelet: after a start every certificate is asked for again.
+ */
+import type { PodCertificateRequest } from './certificate-request.ts';
+
+export type CertificateState =
+  | { readonly state: 'initial' }
+  | { readonly state: 'wait'; readonly pending: Pending }
+  | { readonly state: 'fresh'; readonly issued: Issued }
+  | { readonly state: 'waitRefresh'; readonly issued: Issued; readonly pending: Pending }
+  | { readonly state: 'denied' | 'failed'; readonly reason: string; readonly message: string };
+
+/** A request whose answer is awaited. Times are of the wall clock. */
+export interface Pending {
+  readonly uid: string;
+  readonly name: string;
+  readonly keyPEM: string;
+  /** When it is not there after this, somebody has deleted it; before, it may only not have been seen yet. */
+  readonly abandonAtMs: number;
+}
+
+export interface Issued {
+  readonly keyPEM: string;
+  readonly chainPEM: string;
+  readonly beginRefreshAtMs: number;
+  readonly notAfterMs: number;
+}
+
+/** Values of the label `state` of kubelet_podcertificate_states. */
+export type StateLabel = 'not_yet_issued' | 'denied' | 'failed' | 'fresh' | 'overdue_for_refresh' | 'expired';
+/** Reasons of events about a certificate that grows old. */
+export type AgeWarning = 'CertificateOverdueForRefresh' | 'CertificateExpired';
+
+/** Upstream's assumeDeletedThreshold, refreshOverdueDuration and jitterDuration. */
+const assumeDeletedMs = 10 * 60_000;
+const refreshOverdueMs = 10 * 60_000;
+const jitterMs = 5 * 60_000;
+/** On a node whose clock is ahead every new certificate is due at once: they are not asked for in a loop. */
+const leastLifeMs = 60_000;
+
+/** @param random in [0, 1), as everywhere here */
+export function abandonAtMs(requestedAtMs: number, random: number): number {
+  return requestedAtMs + assumeDeletedMs + jitterMs * random;
+}
+
+/** It is time to ask the signer. */
+export function needsRequest(state: CertificateState, nowMs: number): boolean {
+  return state.state === 'initial' || (state.state === 'fresh' && nowMs >= state.issued.beginRefreshAtMs);
+}
+
+export function afterRequest(state: CertificateState, pending: Pending): CertificateState {
+  if (state.state === 'initial') return { state: 'wait', pending };
+  return state.state === 'fresh' ? { state: 'waitRefresh', issued: state.issued, pending } : state;
+}
+
+/** After a look at the pending request; null: it is not there. The same object when nothing changes. */
+export function afterLook(
+  state: CertificateState,
+  request: PodCertificateRequest | null,
+  { nowMs, random, cleanChain }: { readonly nowMs: number; readonly random: number; readonly cleanChain: (pem: string) => string },
+): CertificateState {
+  if (state.state !== 'wait' && state.state !== 'waitRefresh') return state;
+  const { pending } = state;
+  if (!request) {
+    if (nowMs <= pending.abandonAtMs) return state;
+    return state.state === 'wait' ? { state: 'initial' } : { state: 'fresh', issued: state.issued };
+  }
+  const { conditions = [], certificateChain = '', beginRefreshAt = '', notAfter = '' } = request.status ?? {};
+  for (const { type, reason = '', message = '' } of conditions) {
+    if (type === 'Denied') return { state: 'denied', reason, message };
+    if (type === 'Failed') return { state: 'failed', reason, message };
+    if (type !== 'Issued') continue;
+    const [beginMs, notAfterMs] = [Date.parse(beginRefreshAt), Date.parse(notAfter)];
+    if (Number.isNaN(beginMs) || Number.isNaN(notAfterMs)) {
+      return { state: 'failed', reason: 'Invalid', message: 'it was issued without saying from when and until when it is good' };
+    }
+    const beginRefreshAtMs = Math.max(beginMs + jitterMs * random, nowMs + leastLifeMs * (1 + random));
+    return { state: 'fresh', issued: { keyPEM: pending.keyPEM, chainPEM: cleanChain(certificateChain), beginRefreshAtMs, notAfterMs } };
+  }
+  return state;
+}
+
+/** When time alone may next change something: ms after which to look again. Undefined: never. */
+export function nextMomentMs(state: CertificateState, nowMs: number): number | undefined {
+  const moments: number[] = [];
+  if ('pending' in state) moments.push(state.pending.abandonAtMs + 1);
+  if ('issued' in state) moments.push(state.issued.beginRefreshAtMs, overdueAtMs(state.issued) + 1, state.issued.notAfterMs + 1);
+  const next = Math.min(...moments.filter((moment) => moment > nowMs));
+  return next === Infinity ? undefined : next;
+}
+
+export function stateLabel(state: CertificateState, nowMs: number): StateLabel {
+  if (state.state === 'denied' || state.state === 'failed') return state.state;
+  if (!('issued' in state)) return 'not_yet_issued';
+  if (nowMs > state.issued.notAfterMs) return 'expired';
+  return nowMs > overdueAtMs(state.issued) ? 'overdue_for_refresh' : 'fresh';
+}
+
+/** What is to be told of it by now, once for each certificate. */
+export function ageWarnings(state: CertificateState, nowMs: number): AgeWarning[] {
+  if (!('issued' in state)) return [];
+  const warnings: AgeWarning[] = [];
+  if (nowMs > overdueAtMs(state.issued)) warnings.push('CertificateOverdueForRefresh');
+  if (nowMs > state.issued.notAfterMs) warnings.push('CertificateExpired');
+  return warnings;
+}
+
+function overdueAtMs({ beginRefreshAtMs }: Issued): number {
+  return beginRefreshAtMs + refreshOverdueMs;
+}
