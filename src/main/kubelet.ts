@@ -18,7 +18,7 @@ import { countCgroupVersion, countConstants } from './constant-metrics.ts';
 import { hostFacts } from './node/host-facts.ts';
 import { declaredFeatures, LocalNode, threadErrors, type NodeMembership } from './node/index.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
-import { nodeAllocatable, nodeCapacity } from './node/node-resources.ts';
+import { nodeAllocatable, nodeCapacity, resourceSettings } from './node/node-resources.ts';
 import { RuntimeState } from './node/runtime-state.ts';
 import type { KubeletStart } from './options.ts';
 import { AdmissionJournal, admitHandlers, changeProblem } from './pods/admission/index.ts';
@@ -149,7 +149,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     stops.add('stats', () => stats.close());
     const machine = await untilAborted(stats.machineInfo(), signal);
     const capacity = nodeCapacity(machine, config);
-    const allocatable = nodeAllocatable(capacity, config, machine.hugePages);
+    const allocatable = nodeAllocatable(capacity, resourceSettings(config, flags), machine.hugePages);
     const node = await NodeFactsSource.start({
       nodeName,
       nodeIP: flags.nodeIP,

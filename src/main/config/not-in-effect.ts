@@ -23,8 +23,10 @@ export const notInEffect: readonly Missing[] = [
   // It counts how long Go's routines wait for locks.
   { part: 'profiles of contention', fields: ['enableContentionProfiling'] },
   {
+    // evictionHard counts in allocatable, localStorageCapacityIsolation in the capacity: but nothing is evicted for want of either.
     part: 'eviction',
     fields: [
+      'localStorageCapacityIsolation',
       'evictionHard',
       'evictionSoft',
       'evictionSoftGracePeriod',
@@ -32,9 +34,7 @@ export const notInEffect: readonly Missing[] = [
       'evictionMaxPodGracePeriod',
       'evictionMinimumReclaim',
       'kernelMemcgNotification',
-      'localStorageCapacityIsolation',
     ],
-    flags: ['experimental-allocatable-ignore-eviction'],
   },
   {
     part: 'image garbage collection and the plugins of image credentials',
@@ -81,7 +81,7 @@ export const notInEffect: readonly Missing[] = [
   },
   {
     part: 'volumes of plugins, and the usage of volumes',
-    fields: ['volumePluginDir', 'volumeStatsAggPeriod', 'enableControllerAttachDetach'],
+    fields: ['volumePluginDir', 'volumeStatsAggPeriod'],
     flags: ['experimental-mounter-path'],
   },
   {
@@ -91,7 +91,13 @@ export const notInEffect: readonly Missing[] = [
   { part: 'user namespaces', fields: ['userNamespaces'] },
   {
     part: 'traces, hidden metrics, buffered logs',
-    fields: ['tracing', 'showHiddenMetricsForVersion', 'logging.options.text.infoBufferSize', 'logging.options.json.infoBufferSize'],
+    fields: [
+      'tracing',
+      'showHiddenMetricsForVersion',
+      'logging.flushFrequency',
+      'logging.options.text.infoBufferSize',
+      'logging.options.json.infoBufferSize',
+    ],
   },
   {
     part: 'cAdvisor’s settings',

@@ -18,6 +18,7 @@ import { defaultLabels, initialNode } from './initial-node.ts';
 import { isUnspecified, parseIP } from './ip-address.ts';
 import { parseNodeIPs, type NodeIPs } from './node-ips.ts';
 import type { Node } from './node-object.ts';
+import { resourceSettings } from './node-resources.ts';
 import { computeNode, type ComputedNode } from './node-status.ts';
 import type { RuntimeState } from './runtime-state.ts';
 
@@ -156,7 +157,6 @@ export class LocalNode {
   compute(node: Node): ComputedNode {
     const { nodeName, config, flags, featureGates, machine, runtimeState, clock } = this.#options;
     const { pressures, healthErrors, storageErrors, shutdownError, volumesInUse } = this.#options;
-    const evictionHard = flags.experimentalAllocatableIgnoreEviction ? {} : config.evictionHard;
     const computed = computeNode(node, {
       nowMs: clock.now(),
       nodeName,
@@ -165,7 +165,7 @@ export class LocalNode {
       externalCloudProvider: this.#hasExternalCloud,
       network: this.#network ?? noNetwork,
       machine,
-      resources: { ...config, evictionHard },
+      resources: resourceSettings(config, flags),
       runtime: runtimeState.facts,
       images: this.#images,
       maxImages: config.nodeStatusMaxImages,

@@ -16,11 +16,20 @@ import {
   type Quantity,
 } from '../../shared/kubernetes/quantity.ts';
 import type { KubeletConfiguration, StringMap } from '../config/kubelet-configuration.ts';
+import type { KubeletFlags } from '../options.ts';
 import { isExtendedResource, isHugePages } from './resource-names.ts';
 import type { ResourceList } from './node-object.ts';
 
 type Settings = Pick<KubeletConfiguration, 'systemReserved' | 'kubeReserved' | 'evictionHard' | 'maxPods' | 'podsPerCore'>;
 export type ResourceSettings = Settings & Pick<KubeletConfiguration, 'localStorageCapacityIsolation'>;
+
+/** With the flag, what hard eviction keeps free is the pods' all the same. */
+export function resourceSettings<S extends Settings>(
+  config: S,
+  { experimentalAllocatableIgnoreEviction }: Pick<KubeletFlags, 'experimentalAllocatableIgnoreEviction'>,
+): S {
+  return experimentalAllocatableIgnoreEviction ? { ...config, evictionHard: {} } : config;
+}
 
 /** In numbers, for syncs. */
 export function nodeCapacity(machine: MachineInfo, settings: Settings): NodeResources {

@@ -20,6 +20,12 @@ test('every line of the table names a field or a flag that there is', () => {
   }
 });
 
+test('a field whose part is there is not named', () => {
+  const wire = { maxPods: 10, enableControllerAttachDetach: true, imagePullCredentialsVerificationPolicy: 'NeverVerify' };
+  const flags = new Map([['experimental-allocatable-ignore-eviction', undefined]]);
+  assert.deepEqual(settingsNotInEffect(wire, flags), []);
+});
+
 test('a field that was set and has no effect is named once', () => {
   assert.deepEqual(settingsNotInEffect({ shutdownGracePeriod: '30s', maxPods: 10 }, none), ['shutdownGracePeriod']);
 });
