@@ -97,6 +97,11 @@ export class FaultyApiServer {
     return faulty;
   }
 
+  /** The paths of those whose answers have begun and not ended: the watches that there are. */
+  underWay(matches: Matches): string[] {
+    return [...this.#live].filter(({ method, path }) => matches(method, path)).map(({ path }) => path);
+  }
+
   /** From the next request on; of two that match, the one that was told first. Answers with what takes it back. */
   fault(fault: Fault): () => void {
     this.#faults.set(fault, fault.times ?? Number.POSITIVE_INFINITY);

@@ -44,7 +44,7 @@ export class ClusterNode {
     this.#cleanups = cleanups;
   }
 
-  /** Ready for pods. `config` and `flags` are beside those that a member needs; `of` is another cluster than the run's, and the test's to close. */
+  /** Ready for pods. `config`, `flags` and `env` are beside those that a member needs; `of` is another cluster than the run's, and the test's to close. */
   static async start<C extends ControlPlaneAccess>(
     nodeName: string,
     { of, ...options }: TestNodeOptions & { readonly of?: TestCluster<C> } = {},
@@ -60,6 +60,7 @@ export class ClusterNode {
         containerd: '1.7',
         config: { ...member.config, ...options.config },
         flags: [...member.flags, ...(options.flags ?? [])],
+        ...(options.env && { env: options.env }),
       });
       const joined = new ClusterNode({ cluster, node, nodeName, namespace }, cleanups);
       await node.startKubelet();

@@ -1,0 +1,62 @@
+/** How a node learns that a secret or a config map has changed, by each strategy that it can be configured with. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { isWatch, type Matches } from '../../support/api-server-faults.ts';
+import { sharedCluster } from '../../support/control-plane.ts';
+import { startFaultyNode } from '../../support/faulty-node.ts';
+import { isRunning } from '../../support/pod-watch.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { aBusybox } from '../../support/test-node.ts';
+
+const isValue: Matches = (_, path) => /^\/api\/v1\/namespaces\/[^/]+\/(secrets|configmaps)[/?]/.test(path);
+const isWatchOfValue: Matches = (method, path) => isWatch(method, path) && isValue(method, path);
+
+describe('a change of a secret and a config map reaches a pod that runs', () => {
+  for (const strategy of ['Watch', 'Cache', 'Get'] as const) {
+    test(`by the strategy ${strategy}, and nothing is watched for a pod that is gone`, async (t) => {
+      const cluster = await sharedCluster();
+      t.after(() => cluster.close());
+      const node = await startFaultyNode(t, cluster, `detects-by-${strategy.toLowerCase()}`, {
+        // Without a watch the next look is the pod's next sync.
+        config: { configMapAndSecretChangeDetectionStrategy: strategy, syncFrequency: '2s' },
+      });
+      const { pods, way, namespace } = node;
+      const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
+      await kubectl('create', 'secret', 'generic', 'login', '--from-literal=value=one');
+      await kubectl('create', 'configmap', 'settings', '--from-literal=value=one');
+      await node.create('reader', {
+        automountServiceAccountToken: false,
+        containers: [
+          aBusybox({
+            volumeMounts: [
+              { name: 'login', mountPath: '/login' },
+              { name: 'settings', mountPath: '/settings' },
+            ],
+          }),
+        ],
+        volumes: [
+          { name: 'login', secret: { secretName: 'login' } },
+          { name: 'settings', configMap: { name: 'settings' } },
+        ],
+      });
+      const before = await pods.until('reader', 'runs', isRunning);
+      const read = () => kubectl('exec', 'reader', '--', 'cat', '/login/value', '/settings/value');
+      assert.equal(await read(), 'oneone');
+      const watched = () => way.underWay(isWatchOfValue);
+      if (strategy === 'Watch') await waitUntil('both are watched', () => watched().length === 2, 60_000);
+
+      await kubectl('patch', 'secret', 'login', '-p', '{"stringData":{"value":"two"}}');
+      await kubectl('patch', 'configmap', 'settings', '-p', '{"data":{"value":"two"}}');
+      await waitUntil('the files have changed', async () => (await read()) === 'twotwo', 60_000);
+      const { status } = pods.get('reader') ?? {};
+      assert.equal(status?.containerStatuses?.[0]?.containerID, before.status?.containerStatuses?.[0]?.containerID);
+
+      await pods.delete('reader');
+      await pods.untilGone('reader');
+      // A config map's watch stays for a minute: the next pod of the namespace may need the same one.
+      await waitUntil('the secret is not watched', () => !watched().some((path) => path.includes('/secrets')), 60_000);
+      const ever = way.requests.some(({ method, path }) => isWatchOfValue(method, path));
+      assert.equal(ever, strategy === 'Watch');
+    });
+  }
+});
