@@ -94,7 +94,6 @@ export function podSyncSettings({ config, flags, featureGates, seccompDefault }:
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     ...crashLoopBackOff(featureGates, config.crashLoopBackOff.maxContainerRestartPeriod),
     singleProcessOOMKill: config.singleProcessOOMKill ?? host.cgroupVersion === 1,
-    hasManifests: config.staticPodPath !== '' || config.staticPodURL !== '',
     featureGates: Object.fromEntries(featureGates.all().map(({ name, enabled }) => [name, enabled])),
   };
 }

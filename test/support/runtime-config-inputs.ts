@@ -42,7 +42,6 @@ export const someSettings: PodSyncSettings = {
   maxContainerBackOffMs: 300_000,
   initialContainerBackOffMs: 10_000,
   singleProcessOOMKill: true,
-  hasManifests: false,
   featureGates: {},
 };
 

@@ -131,7 +131,6 @@ export class SyncBench {
     cgroupFsRoot: join(this.folder, 'cgroup'),
     resolvConf: '',
     singleProcessOOMKill: false,
-    hasManifests: false,
   };
 
   [Symbol.dispose](): void {

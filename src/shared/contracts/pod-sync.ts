@@ -48,8 +48,6 @@ export interface PodSyncSettings {
   readonly maxContainerBackOffMs: number;
   readonly initialContainerBackOffMs: number;
   readonly singleProcessOOMKill: boolean;
-  /** There are static pods to be decoded (a path or a URL is configured). */
-  readonly hasManifests: boolean;
   readonly featureGates: Readonly<Record<string, boolean>>;
 }
 

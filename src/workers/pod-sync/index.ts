@@ -23,10 +23,8 @@ export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncRes
   }
 }
 
-/** A part of its own, which a node without manifests never needs; one with some loads it before the first comes. */
-const loadDecoder = () => import('./manifest/decode-manifest.ts');
-if (birth.settings.hasManifests) void dependencies.then(loadDecoder, () => {});
-
+/** A part of its own, loaded with the first manifest: the first pods of a node that has none shall not wait for it. */
 export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {
-  return (await loadDecoder()).decodeManifest(task, birth.settings.featureGates);
+  const decoder = await import('./manifest/decode-manifest.ts');
+  return decoder.decodeManifest(task, birth.settings.featureGates);
 }

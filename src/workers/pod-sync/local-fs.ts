@@ -54,6 +54,9 @@ export async function rm(path: string, options: { readonly force: true; readonly
 export async function stat(path: string): Promise<fs.Stats> {
   return fs.statSync(path);
 }
+export async function statfs(path: string): Promise<fs.StatsFs> {
+  return fs.statfsSync(path);
+}
 export async function symlink(target: string, path: string): Promise<void> {
   fs.symlinkSync(target, path);
 }

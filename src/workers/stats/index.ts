@@ -11,6 +11,8 @@ import { UsageSampler } from './usage-sampler.ts';
 const { birth, logger, heart } = enterThread<StatsBirth>();
 const { rootDir, usage, snapshot, cgroupDriver, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs } = birth;
 const stop = new AbortController();
+/** What machine this is, is waited for by the whole kubelet, and so are pods: their usage is not. */
+const firstSampleMs = 2000;
 
 const sampler = new UsageSampler({
   usage,
@@ -24,6 +26,7 @@ const sampler = new UsageSampler({
 
 async function keepSampling(signal: AbortSignal): Promise<void> {
   let failing = false;
+  await systemClock.sleep(Math.min(firstSampleMs, housekeepingPeriodMs), signal).catch(() => {});
   while (!signal.aborted) {
     try {
       const rows = await sampler.sample();

@@ -12,6 +12,7 @@ import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
 import { HelperClient } from '../../../src/workers/pod-sync/helper-client.ts';
 import { makeEnvironment } from '../../../src/workers/pod-sync/runtime-config/index.ts';
 import { type AskValues, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
+import { filesystemAt } from '../../../src/workers/pod-sync/volumes/filesystem-at.ts';
 import { aLogger } from '../../support/logger.ts';
 import { aContainer, aPod } from '../../support/pods.ts';
 import { aNode, someSettings } from '../../support/runtime-config-inputs.ts';
@@ -559,4 +560,18 @@ test('a root dir that is reached by a link is found in the mount table all the s
   await linked.unmountVolumes(made.uid);
   await linked.removePodDirectory(made.uid);
   await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+});
+
+test('what is mounted is told of the very place: not of a folder in a mount, nor of a link to one', async () => {
+  const dir = join(rootDir, 'places');
+  await mkdir(join(dir, 'memory'), { recursive: true });
+  assert.equal(await filesystemAt(join(dir, 'memory')), undefined);
+  assert.equal(await filesystemAt(join(dir, 'nowhere')), undefined);
+  await mount('tmpfs', join(dir, 'memory'), 'tmpfs', 0, '');
+  await mkdir(join(dir, 'memory/below'));
+  await symlink('memory', join(dir, 'link'));
+  assert.equal(await filesystemAt(join(dir, 'memory')), 'tmpfs');
+  assert.equal(await filesystemAt(join(dir, 'memory/below')), undefined);
+  assert.equal(await filesystemAt(join(dir, 'link')), undefined);
+  assert.equal(await filesystemAt('/proc'), 'other');
 });

@@ -55,7 +55,6 @@ function startAll() {
     maxContainerBackOffMs: 300_000,
     initialContainerBackOffMs: 10_000,
     singleProcessOOMKill: true,
-    hasManifests: true,
     featureGates: {},
   } satisfies PodSyncSettings;
   const server = ServerThread.start({

@@ -1,7 +1,6 @@
 /** What setting up one pod's volumes needs to know. */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import type { MountInfo } from '../../../shared/linux/mountinfo.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { ValueRef, ValueResult } from '../../../shared/contracts/values.ts';
 import type { HelperClient } from '../helper-client.ts';
@@ -12,19 +11,12 @@ export type AskValues = (refs: readonly ValueRef[]) => Promise<readonly ValueRes
 export interface VolumeContext {
   readonly pod: Pod;
   readonly node: NodeFacts;
-  /** Without symlinks: paths must be those of the mount table. */
+  /** Without symlinks. */
   readonly rootDir: string;
   readonly helper: HelperClient;
   readonly askValues: AskValues;
   readonly logger: Logger;
   /** Gate PodLevelResources. */
   readonly podLevelResources: boolean;
-  /** What was mounted below the pod's folder when the set-up began. */
-  readonly mounts: readonly MountInfo[];
   readonly signal: AbortSignal | undefined;
-}
-
-/** The topmost mount at exactly this place. */
-export function mountAt({ mounts }: Pick<VolumeContext, 'mounts'>, path: string): MountInfo | undefined {
-  return mounts.findLast(({ mountPoint }) => mountPoint === path);
 }

@@ -6,10 +6,12 @@ import { access, chmod, mkdir, rm, stat, writeFile } from '../local-fs.ts';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { podPluginDir, podVolumeDir } from '../../../shared/kubernetes/paths.ts';
+import { readMountsBelow } from '../../../shared/linux/mountinfo.ts';
 import { mount } from '../../../shared/linux/native.ts';
 import { supportsNoswap } from '../../../shared/linux/noswap.ts';
 import { memorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
-import { mountAt, type VolumeContext } from './context.ts';
+import type { VolumeContext } from './context.ts';
+import { filesystemAt } from './filesystem-at.ts';
 import { pluginNames } from './volume-kind.ts';
 
 export interface EmptyDir {
@@ -37,7 +39,7 @@ export async function setUpEmptyDir(
 /** Nothing to do when it is ready already: what is in it is the pod's. */
 export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Promise<void> {
   const readyFile = join(podPluginDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir), dir.readyName, 'ready');
-  if ((await exists(readyFile)) && (await isInPlace(context, dir))) return;
+  if ((await exists(readyFile)) && (await isInPlace(dir))) return;
   await rm(readyFile, { force: true });
   await setUpMedium(context, dir);
   if (dir.setGroup) await setGroup(context, dir.path, false);
@@ -45,9 +47,9 @@ export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Pr
   await writeFile(readyFile, '');
 }
 
-async function isInPlace(context: VolumeContext, { path, medium }: EmptyDir): Promise<boolean> {
+async function isInPlace({ path, medium }: EmptyDir): Promise<boolean> {
   if (medium === '') return exists(path);
-  return mountAt(context, path)?.fsType === (medium === 'Memory' ? 'tmpfs' : 'hugetlbfs');
+  return (await filesystemAt(path)) === (medium === 'Memory' ? 'tmpfs' : 'hugetlbfs');
 }
 
 async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void> {
@@ -58,12 +60,12 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
     const sizeBytes = memorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources);
     const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...((await supportsNoswap()) ? ['noswap'] : [])].join(',');
     // Not the helper's: memory at a place on the node's own disk does not hang, and almost every pod has such a volume.
-    if (mountAt(context, path)?.fsType !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);
+    if ((await filesystemAt(path)) !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);
     await chmod(path, mode);
   } else if (medium === 'HugePages' || medium.startsWith('HugePages-')) {
-    const mounted = mountAt(context, path);
-    if (mounted?.fsType === 'hugetlbfs') {
-      if (mountedPageSizeMatches(medium, mounted.superOptions)) return;
+    if ((await filesystemAt(path)) === 'hugetlbfs') {
+      const mounted = (await readMountsBelow(path)).findLast(({ mountPoint }) => mountPoint === path);
+      if (mountedPageSizeMatches(medium, mounted?.superOptions ?? [])) return;
       throw new Error(`pod ${pod.metadata.uid}: mounted dir ${path} has another page size than the requested medium ${medium}`);
     }
     const options = pageSizeOption(medium, pod, podLevelResources);

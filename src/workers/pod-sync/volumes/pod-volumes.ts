@@ -6,8 +6,6 @@ import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts
 import type { Container, EphemeralContainer, Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { podDir } from '../../../shared/kubernetes/paths.ts';
-import { readMountsBelow } from '../../../shared/linux/mountinfo.ts';
 import { storageOperationDuration } from '../../../shared/metrics/definitions/volumes.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
 import { envFileKey } from '../runtime-config/environment.ts';
@@ -42,13 +40,8 @@ export class PodVolumes {
     const { uid } = pod.metadata;
     const rootDir = await realpath(this.#options.rootDir);
     const volumes = usedVolumes(pod);
-    // Only volumes on a filesystem of their own can be in the mount table.
-    const hasMounts = volumes.some(
-      ({ emptyDir, downwardAPI, projected, secret }) => emptyDir?.medium || downwardAPI || projected || secret,
-    );
-    const mounts = hasMounts ? await readMountsBelow(podDir(rootDir, uid)) : [];
     const podLevelResources = isEnabled(this.#gates, 'PodLevelResources');
-    const context: VolumeContext = { pod, node, rootDir, helper, askValues, logger, podLevelResources, mounts, signal };
+    const context: VolumeContext = { pod, node, rootDir, helper, askValues, logger, podLevelResources, signal };
     const failures = await Promise.all(volumes.map((volume) => failureOf(context, volume)));
     signal?.throwIfAborted();
     return failures.filter((failure) => failure !== undefined);

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { podVolumeDir } from '../../../shared/kubernetes/paths.ts';
 import { dataLink, type Payload, validatePath, writeAtomically } from './atomic-writer.ts';
 import { objectOf } from './asked-values.ts';
-import { mountAt, type VolumeContext } from './context.ts';
+import type { VolumeContext } from './context.ts';
 import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
 import { setGroup, setUpEmptyDirAt } from './empty-dir.ts';
+import { filesystemAt } from './filesystem-at.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
 import { objectPayload } from './object-payload.ts';
 import { projectedPayload } from './projected.ts';
@@ -35,7 +36,7 @@ export async function setUpWrittenVolume(context: VolumeContext, volume: string,
 /** Whether its files are there, from an earlier sync or an earlier kubelet. */
 export async function hasFiles(context: VolumeContext, volume: string, kind: WrittenKind): Promise<boolean> {
   const path = podVolumeDir(context.rootDir, context.pod.metadata.uid, pluginNames[kind], volume);
-  if (mediumOf(kind) === 'Memory' && mountAt(context, path)?.fsType !== 'tmpfs') return false;
+  if (mediumOf(kind) === 'Memory' && (await filesystemAt(path)) !== 'tmpfs') return false;
   const link = await lstat(join(path, dataLink)).catch(() => undefined);
   return link?.isSymbolicLink() ?? false;
 }
