@@ -37,7 +37,6 @@ export class PodVolumes {
    */
   async mountVolumes({ pod, node, askValues, signal }: MountVolumesInput): Promise<readonly VolumeFailure[]> {
     const { helper, logger } = this.#options;
-    const { uid } = pod.metadata;
     const rootDir = await realpath(this.#options.rootDir);
     const volumes = usedVolumes(pod);
     const podLevelResources = isEnabled(this.#gates, 'PodLevelResources');
