@@ -6,6 +6,7 @@ import { build, isBuilt } from '../build.ts';
 import type { ApiClient } from '../host/control-plane-api.ts';
 import { clusterMember } from '../host/control-plane-member.ts';
 import { ControlPlane } from '../host/control-plane.ts';
+import { busyboxImage, pauseImage } from '../host/local-images.ts';
 import { endpointOf, PrivateContainerd, runningContainerd } from '../host/private-containerd.ts';
 import { runningPid, startDaemon, stopDaemon } from '../up/processes.ts';
 import { kubeletConfigText } from './kubelet-config.ts';
@@ -40,6 +41,7 @@ async function startContainerd(): Promise<string> {
   say(`starting a private containerd in ${place.containerd}, with the example images`);
   const imageCache = join(project, '.cache/images');
   const { endpoint } = await PrivateContainerd.start({ folder: place.containerd, network: '10.98', imageCache, detached: true });
+  say('containerd is ready');
   return endpoint;
 }
 
@@ -92,14 +94,18 @@ function whatToTry(controlPlane: ControlPlane): string {
 kubeconfig: ${controlPlane.adminKubeconfig}
 To try:
   export KUBECONFIG=${controlPlane.adminKubeconfig} PATH=$PWD/${bin}:$PATH
-  kubectl get nodes -o wide
-  kubectl apply -f examples/web.yaml
-  kubectl get pods -A -w
-  kubectl logs web -c httpd
+  kubectl get nodes,pods -A
+  kubectl apply -f examples/web.yaml -f examples/sidecar.yaml
+  kubectl logs -f sidecar -c log-reader
+  kubectl attach sidecar -c log-reader
   kubectl exec -it web -c httpd -- sh
+  kubectl cp README.md web:/tmp/ -c httpd
   kubectl port-forward web 8080
-  kubectl create deployment busy --image local.example/busybox:1 --replicas 3 -- sleep 1000
+  kubectl debug -it web --image ${busyboxImage} --target httpd -- sh
+  kubectl create deployment busy --image ${busyboxImage} --replicas 3 -- sleep 1000
   kubectl describe node ${place.nodeName}
+  kubectl delete pod web sidecar
+Images without a registry: ${busyboxImage} and ${pauseImage}
 Static pods: ${place.staticPods}. Logs: ${place.kubeletLog} and ${place.controlPlane}/*.log
 npm run cluster -- down removes all of it.`;
 }
@@ -112,7 +118,7 @@ try {
   const starting = told('the API server is ready', ControlPlane.start({ ...options, controllerManager: false, scheduler: false }));
   // Meanwhile; should it fail, that is said below, when it is waited for.
   starting.catch(() => {});
-  const endpoint = await told('containerd is ready', startContainerd());
+  const endpoint = await startContainerd();
   if (!isBuilt()) {
     say('compiling the kubelet');
     build();

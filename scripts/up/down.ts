@@ -24,4 +24,4 @@ for (const place of [placeOf(false), placeOf(true)]) {
 const isKept = (path: string) => /^\.cache\/(?:control-plane-v|go-)[0-9.]+$/.test(path);
 const made = ['dist', ...globSync('.cache/*', { cwd: project }).filter((path) => !isKept(path))];
 for (const path of made) rmSync(join(project, path), { recursive: true, force: true });
-console.log('==> done. Left in place: the Debian packages, node_modules, and a control plane that was built, with its Go');
+console.log('==> done. Left in place: the Debian packages, node_modules, and the control plane, where one was built, with its Go');

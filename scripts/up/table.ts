@@ -16,6 +16,14 @@ export function podTable(pods: readonly Pod[], nowMs: number): string {
     .join('\n');
 }
 
+/** What of it a terminal shows in place: a line that wrapped, or scrolled away, would not be drawn over. */
+export function fitted(table: string, { columns, rows }: { readonly columns: number; readonly rows: number }): readonly string[] {
+  return table
+    .split('\n')
+    .slice(0, rows - 1)
+    .map((line) => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line));
+}
+
 function podRow({ metadata, spec, status = {} }: Pod, nowMs: number): readonly string[] {
   const sidecars = new Set((spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always').map(({ name }) => name));
   const init = status.initContainerStatuses ?? [];

@@ -10,16 +10,9 @@ import { endpointOf, PrivateContainerd, runningContainerd } from '../host/privat
 import { kubeletConfigText } from './kubelet-config.ts';
 import { placeOf, project, type Place } from './place.ts';
 import { runningPid, startDaemon, stopDaemon } from './processes.ts';
-import { podTable } from './table.ts';
+import { fitted, podTable } from './table.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    simulate: { type: 'boolean', default: false },
-    'runtime-endpoint': { type: 'string' },
-    for: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
-});
+const options = parseOptions();
 if (options.help) {
   console.log(`npm run up -- [options]
   --simulate                   run on the simulated runtime: no root, no containerd
@@ -27,6 +20,24 @@ if (options.help) {
   --for SECONDS                show the table that long, then stop the kubelet and exit
 Ctrl-C stops the kubelet; the pods keep running. npm run down removes everything.`);
   process.exit(0);
+}
+
+function parseOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        simulate: { type: 'boolean', default: false },
+        'runtime-endpoint': { type: 'string' },
+        for: { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    if (values.for !== undefined && !/^\d+$/.test(values.for)) throw new Error(`--for ${values.for}: not a number of seconds`);
+    return values;
+  } catch (err) {
+    console.error(`npm run up: ${err instanceof Error ? err.message : String(err)}\nnpm run up -- --help says what there is`);
+    return process.exit(2);
+  }
 }
 
 function say(what: string): void {
@@ -91,8 +102,9 @@ async function showTable(place: Place, kubelet: { readonly pidFile: string; read
       const table = podTable(pods, Date.now());
       const withoutAges = podTable(pods, 0);
       if (process.stdout.isTTY) {
-        process.stdout.write(`${linesUp > 0 ? `\u001b[${linesUp}A\u001b[J` : ''}${table}\n`);
-        linesUp = table.split('\n').length;
+        const lines = fitted(table, process.stdout);
+        process.stdout.write(`${linesUp > 0 ? `\u001b[${linesUp}A\u001b[J` : ''}${lines.join('\n')}\n`);
+        linesUp = lines.length;
       } else if (withoutAges !== last) console.log(`${table}\n`);
       last = withoutAges;
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { podTable } from '../../../scripts/up/table.ts';
+import { fitted, podTable } from '../../../scripts/up/table.ts';
 import type { ContainerStatus } from '../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../support/pods.ts';
 
@@ -32,4 +32,10 @@ test('the table shows each pod with its ready containers, sidecars counted, rest
       'web     Running   2/2     0          2m',
     ].join('\n'),
   );
+});
+
+test('a terminal is shown no line that it would wrap, and no more lines than it has', () => {
+  const table = 'NAME   PHASE\nweb   Running\njob   Succeeded\nlog   Pending';
+  assert.deepEqual(fitted(table, { columns: 80, rows: 24 }), table.split('\n'));
+  assert.deepEqual(fitted(table, { columns: 13, rows: 4 }), ['NAME   PHASE', 'web   Running', 'job   Succee…']);
 });
