@@ -13,11 +13,11 @@ import { applyFlags, toKubeletFlags } from './flags/apply-flags.ts';
 import { flagTable } from './flags/flag-table.ts';
 import { checkNodeLabels } from './flags/node-labels.ts';
 import type { ParsedFlags } from './flags/parse-flags.ts';
-import { cgroupVersion, checkSwap, setOOMScore } from './host-settings.ts';
-import { acquireLockFile } from './lock-file.ts';
+import { cgroupVersion, checkSwap, setOOMScore } from './process/host-settings.ts';
+import { acquireLockFile } from './process/lock-file.ts';
 import type { KubeletFlags, KubeletOptions } from './options.ts';
-import { ensureRootDir } from './root-dir.ts';
-import { handleFaults, handleSignals } from './signals.ts';
+import { ensureRootDir } from './process/root-dir.ts';
+import { handleFaults, handleSignals } from './process/signals.ts';
 
 /** A field of the configuration, by the flag that sets it. */
 const fieldOf: ReadonlyMap<string, string | undefined> = new Map(flagTable.map(({ name, field }) => [name, field]));

@@ -14,7 +14,7 @@ import { loadConfiguration } from '../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../src/main/config/logging-options.ts';
 import { toKubeletFlags } from '../../src/main/flags/apply-flags.ts';
 import { runKubelet } from '../../src/main/kubelet.ts';
-import { ensureRootDir } from '../../src/main/root-dir.ts';
+import { ensureRootDir } from '../../src/main/process/root-dir.ts';
 import type { KubeletOptions } from '../../src/main/options.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { aLogger } from './logger.ts';

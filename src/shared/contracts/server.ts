@@ -185,5 +185,5 @@ export type ResolvedContainer =
     }
   | { readonly found: false; readonly status: 400 | 404 | 500; readonly message: string };
 
-/** Main's answer, from what it last saw of the pod; it asks the runtime only when that shows no such container (main/pods/resolve-container.ts). */
+/** Main's answer, from what it last saw of the pod; it asks the runtime only when that shows no such container (main/server/resolve-container.ts). */
 export type ResolveContainer = (query: ContainerQuery) => Promise<ResolvedContainer>;

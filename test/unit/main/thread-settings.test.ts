@@ -7,7 +7,7 @@ import { loadConfiguration } from '../../../src/main/config/load-configuration.t
 import { toLoggingOptions } from '../../../src/main/config/logging-options.ts';
 import { toKubeletFlags } from '../../../src/main/flags/apply-flags.ts';
 import type { KubeletOptions } from '../../../src/main/options.ts';
-import { serverSettings } from '../../../src/main/server-settings.ts';
+import { serverSettings } from '../../../src/main/server/server-settings.ts';
 import { imagesSettings, podSyncSettings } from '../../../src/main/thread-settings.ts';
 import { table } from '../../support/table.ts';
 

@@ -6,7 +6,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
 import { answerText } from '../answer-text.ts';
 import { Followers, type Follower } from './followers.ts';
-import type { ContainerLogs, ContainerLogsDependencies, ContainerLogsTarget } from './index.ts';
+import type { ContainerLogs, ContainerLogsDependencies, ContainerLogsTarget } from './types.ts';
 import { LogFilter } from './log-filter.ts';
 import { decodeLogOptions, type LogOptions } from './log-options.ts';
 import { readLog } from './read-log.ts';

@@ -3,36 +3,10 @@
  * a byte of it. The router calls it once the client may see the log. Upstream: getContainerLogs of pkg/kubelet/server/server.go and
  * k8s.io/cri-client/pkg/logs.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ResolveContainer, StreamingSettings } from '../../../shared/contracts/server.ts';
-import type { Logger } from '../../../shared/log/logger.ts';
 import { ContainerLogsHandler } from './container-logs.ts';
-import type { ContainerList } from './ended-containers.ts';
+import type { ContainerLogs, ContainerLogsDependencies } from './types.ts';
 
-export interface ContainerLogsDependencies {
-  readonly resolveContainer: ResolveContainer;
-  readonly settings: Pick<StreamingSettings, 'podLogsDir' | 'splitLogStreams'>;
-  /** A RuntimeSnapshotReader: a follower ends with its container. */
-  readonly snapshot: ContainerList;
-  readonly logger: Logger;
-}
-
-/** The parts of the path, decoded. */
-export interface ContainerLogsTarget {
-  readonly namespace: string;
-  readonly pod: string;
-  readonly container: string;
-}
-
-export interface ContainerLogs {
-  /**
-   * Answers the request, whatever it is; never rejects. A container may be silent for hours: the connection's own time-out must be as long. The
-   * method (GET) was checked, and who asks. Resolves when the answer has ended.
-   */
-  serve(request: IncomingMessage, response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams): Promise<void>;
-  /** Ends every follower. */
-  close(): void;
-}
+export type { ContainerLogs, ContainerLogsDependencies, ContainerLogsTarget } from './types.ts';
 
 /** One for the thread: all listeners share it. */
 export function createContainerLogs(dependencies: ContainerLogsDependencies): ContainerLogs {

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CriClient } from '../../../shared/cri/client.ts';
 import { podFullName } from '../../../shared/kubernetes/ids.ts';
-import type { ContainerTarget } from './index.ts';
+import type { ContainerTarget } from './types.ts';
 
 /** The container is known; the request is not checked yet. */
 export interface Checkpoint {

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { dialRuntime } from './dial-runtime.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
-import type { StreamRequest, Upgrade } from './index.ts';
+import type { StreamRequest, Upgrade } from './types.ts';
 import { joinConnections, type StreamEnd } from './join-connections.ts';
 
 /** For an answer of the runtime that is an error: upstream's. */

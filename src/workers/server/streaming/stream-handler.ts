@@ -6,7 +6,7 @@ import { answerText } from '../answer-text.ts';
 import { checkpointContainer, checkpointLocation, checkpointTimeout } from './checkpoint.ts';
 import { hasBody } from './forwarded-headers.ts';
 import { goErrorText, streamErrorStatus } from './go-error.ts';
-import type { ContainerTarget, PodTarget, Streaming, StreamingDependencies, StreamRequest } from './index.ts';
+import type { ContainerTarget, PodTarget, Streaming, StreamingDependencies, StreamRequest } from './types.ts';
 import { proxyUpgrade } from './proxy-upgrade.ts';
 import { runInContainer } from './run.ts';
 import { isUpgrade, portForwardPorts, remoteCommandOptions } from './stream-options.ts';

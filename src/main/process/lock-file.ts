@@ -3,10 +3,10 @@
  * the one that runs stops as soon as another opens the file, so that a new kubelet can take over from one that only bootstraps.
  */
 import { closeSync, openSync } from 'node:fs';
-import { messageOf } from '../shared/errors/kubelet-error.ts';
-import { flock, LockOperation, type SystemCallError } from '../shared/linux/native.ts';
-import type { Logger } from '../shared/log/logger.ts';
-import { systemClock, type Clock } from '../shared/time/clock.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { flock, LockOperation, type SystemCallError } from '../../shared/linux/native.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { systemClock, type Clock } from '../../shared/time/clock.ts';
 import { watchOpens } from './watch-opens.ts';
 
 export interface LockFileOptions {

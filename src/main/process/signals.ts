@@ -1,5 +1,5 @@
 /** What ends the kubelet from outside, and what it does of a fault that nobody caught. */
-import type { Logger } from '../shared/log/logger.ts';
+import type { Logger } from '../../shared/log/logger.ts';
 
 /** Stopping takes 5 s at most (stop-order.ts keeps within it); what hangs in the kernel then, a folder on a dead server, is not waited for. */
 const stopDeadlineMs = 5000;

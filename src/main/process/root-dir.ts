@@ -1,11 +1,11 @@
 /** The folders that a kubelet has below its root, with upstream's permissions (pkg/kubelet/kubelet.go, setupDataDirs). */
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { messageOf } from '../shared/errors/kubelet-error.ts';
-import { containerLogsDir } from '../shared/kubernetes/paths.ts';
-import { isWithin, parseMountInfo } from '../shared/linux/mountinfo.ts';
-import { mount, MountFlag, unmount } from '../shared/linux/native.ts';
-import type { Logger } from '../shared/log/logger.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
+import { isWithin, parseMountInfo } from '../../shared/linux/mountinfo.ts';
+import { mount, MountFlag, unmount } from '../../shared/linux/native.ts';
+import type { Logger } from '../../shared/log/logger.ts';
 
 export interface RootDirOptions {
   /** Absolute. */

@@ -1,10 +1,10 @@
 /** Looks at the host once, when the kubelet starts, and tells as events what an operator should know of it (node/host-warnings.ts). */
-import { supportsNoswap } from '../shared/linux/noswap.ts';
-import type { KubeletConfiguration } from './config/kubelet-configuration.ts';
-import { swapAreas } from './host-settings.ts';
-import { hostWarnings } from './node/host-warnings.ts';
-import { resolvConfProblem } from './node/resolv-conf-limits.ts';
-import type { EventSink } from './pods/events.ts';
+import { supportsNoswap } from '../../shared/linux/noswap.ts';
+import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
+import { swapAreas } from '../process/host-settings.ts';
+import { hostWarnings } from './host-warnings.ts';
+import { resolvConfProblem } from './resolv-conf-limits.ts';
+import type { EventSink } from '../pods/events.ts';
 
 export interface ReportedHost {
   readonly nodeName: string;

@@ -1,19 +1,19 @@
 /** Starts the server thread, and answers what it asks: what main knows of pods and containers, and what the API server says of callers. */
-import type { PodUID } from '../shared/kubernetes/ids.ts';
-import type { RuntimePodStatus } from '../shared/contracts/runtime-status.ts';
-import type { Logger } from '../shared/log/logger.ts';
-import type { Reviews } from './api/reviews.ts';
-import { flagValues } from './flags/flag-values.ts';
-import type { KubeletOptions } from './options.ts';
-import { podListJson } from './pods/pod-list.ts';
-import type { PodManager } from './pods/pod-manager.ts';
-import type { PodStatusCache } from './pods/pod-status-cache.ts';
-import type { PodStatuses } from './pods/pod-statuses.ts';
-import { containerResolver } from './pods/resolve-container.ts';
-import { runningPodListJson } from './pods/running-pod-list.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Reviews } from '../api/reviews.ts';
+import { flagValues } from '../flags/flag-values.ts';
+import type { KubeletOptions } from '../options.ts';
+import { podListJson } from './pod-list.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import type { PodStatusCache } from '../pods/pod-status-cache.ts';
+import type { PodStatuses } from '../pods/pod-statuses.ts';
+import { containerResolver } from './resolve-container.ts';
+import { runningPodListJson } from './running-pod-list.ts';
 import { secureServerFault, serverSettings } from './server-settings.ts';
-import { ServerThread } from './threads/server-thread.ts';
-import type { ThreadState } from './threads/thread-state.ts';
+import { ServerThread } from '../threads/server-thread.ts';
+import type { ThreadState } from '../threads/thread-state.ts';
 
 export interface ServerStart {
   readonly options: KubeletOptions;

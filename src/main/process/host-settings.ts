@@ -1,6 +1,6 @@
 /** What the kubelet asks of the host before it starts, and sets for itself (upstream: container_manager_linux.go, pkg/util/oom). */
 import { existsSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
-import type { Logger } from '../shared/log/logger.ts';
+import type { Logger } from '../../shared/log/logger.ts';
 
 /** CGROUP2_SUPER_MAGIC of linux/magic.h. */
 const cgroup2Magic = 0x63677270;

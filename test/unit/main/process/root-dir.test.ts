@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { isShared } from '../../../src/main/root-dir.ts';
-import { table } from '../../support/table.ts';
+import { isShared } from '../../../../src/main/process/root-dir.ts';
+import { table } from '../../../support/table.ts';
 
 const root = '27 1 254:0 / / rw,relatime - ext4 /dev/vda rw';
 const sharedRoot = '27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw';

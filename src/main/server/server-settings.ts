@@ -1,10 +1,10 @@
 /** What the server thread is told of the configuration: listeners, TLS in OpenSSL's names, who may ask, which handlers are there. Pure. */
 import { join } from 'node:path';
-import type { ListenAddress, SecureServerSettings, TlsSettings } from '../shared/contracts/server.ts';
-import type { KubeletConfiguration } from './config/kubelet-configuration.ts';
-import type { KubeletOptions } from './options.ts';
-import type { ServerSettings } from './threads/server-thread.ts';
-import { kubernetesVersion } from './version.ts';
+import type { ListenAddress, SecureServerSettings, TlsSettings } from '../../shared/contracts/server.ts';
+import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
+import type { KubeletOptions } from '../options.ts';
+import type { ServerSettings } from '../threads/server-thread.ts';
+import { kubernetesVersion } from '../version.ts';
 
 export interface ServerSurroundings {
   readonly nodeName: string;

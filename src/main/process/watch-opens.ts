@@ -5,8 +5,8 @@
 import { closeSync, readSync } from 'node:fs';
 import { getSystemErrorName } from 'node:util';
 import koffi from 'koffi';
-import type { Logger } from '../shared/log/logger.ts';
-import type { Clock } from '../shared/time/clock.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
 
 /** Of sys/inotify.h. */
 const IN_OPEN = 0x20;

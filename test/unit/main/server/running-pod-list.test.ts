@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runningPodListJson } from '../../../../src/main/pods/running-pod-list.ts';
+import { runningPodListJson } from '../../../../src/main/server/running-pod-list.ts';
 import type { RuntimePodStatus } from '../../../../src/shared/contracts/runtime-status.ts';
 
 const pod = (name: string, sandbox: 'ready' | 'notReady', containers: Record<string, 'running' | 'exited'>) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { containerResolver, resolveContainer, type KnownPod } from '../../../../src/main/pods/resolve-container.ts';
+import { containerResolver, resolveContainer, type KnownPod } from '../../../../src/main/server/resolve-container.ts';
 import type { ContainerQuery } from '../../../../src/shared/contracts/server.ts';
 import type { ContainerStatus } from '../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
