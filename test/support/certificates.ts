@@ -43,14 +43,18 @@ export class TestAuthority {
 
   issue(request: CertificateRequest): Issued {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    return { cert: this.certify(publicKey, request), key: privateKey.export({ type: 'sec1', format: 'pem' }) };
+  }
+
+  /** For a key that somebody else holds. */
+  certify(publicKey: KeyObject, request: CertificateRequest): string {
     const { usages = ['client', 'server'], validFromMs = Date.now() - hourMs, validToMs = Date.now() + hourMs, address } = request;
     const extensions = [extension('2.5.29.37', der.sequence(...usages.map((usage) => der.oid(usageIds[usage]))))];
     if (address !== undefined) {
       const bytes = Buffer.from(address.split('.').map(Number));
       extensions.push(extension('2.5.29.17', der.sequence(der.implicit(7, bytes))));
     }
-    const cert = this.#sign(subject(request), publicKey, extensions, validFromMs, validToMs);
-    return { cert, key: privateKey.export({ type: 'sec1', format: 'pem' }) };
+    return this.#sign(subject(request), publicKey, extensions, validFromMs, validToMs);
   }
 
   #sign(of: der.Der, publicKey: KeyObject, extensions: readonly der.Der[], fromMs: number, toMs: number): string {

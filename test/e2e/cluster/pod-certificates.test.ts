@@ -1,0 +1,163 @@
+/** Certificates of pods, where both the API server and the kubelet have the gate on, and the cluster has a signer. */
+import assert from 'node:assert/strict';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { ClusterNode } from '../../support/cluster-node.ts';
+import { privateCluster } from '../../support/control-plane.ts';
+import { PodCertificateSigner } from '../../support/pod-certificate-signer.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { aBusybox } from '../../support/test-node.ts';
+
+const signerName = 'example.com/internal';
+const patienceMs = 90_000;
+const clockJumpMs = 31 * 60_000;
+const bundle = { credentialBundlePath: 'bundle.pem' };
+
+describe('certificates of a pod', () => {
+  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  let node: ClusterNode;
+  let signer: PodCertificateSigner;
+
+  before(async () => {
+    const cluster = await privateCluster(later, {
+      scheduler: false,
+      apiServerFlags: [
+        '--runtime-config=certificates.k8s.io/v1beta1/podcertificaterequests=true',
+        '--feature-gates=PodCertificateRequest=true',
+      ],
+    });
+    const clock = `--import=${join(import.meta.dirname, '../../support/clock-jump.mjs')}`;
+    node = await ClusterNode.start('cluster-certs', {
+      of: cluster,
+      config: { featureGates: { PodCertificateRequest: true } },
+      env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${clock}`.trim() },
+    });
+    later.after(() => node.destroy());
+    signer = PodCertificateSigner.start(node.api);
+    later.after(() => signer.close());
+  });
+  after(async () => {
+    for (const clean of cleanups.toReversed()) await clean();
+  });
+
+  const create = (name: string, sources: readonly object[], spec: Partial<PodSpec> = {}) =>
+    node.create(name, {
+      automountServiceAccountToken: false,
+      containers: [aBusybox({ volumeMounts: [{ name: 'id', mountPath: '/id' }] })],
+      volumes: [{ name: 'id', projected: { sources: sources.map((source) => ({ podCertificate: { signerName, ...source } })) } }],
+      ...spec,
+    } as Partial<PodSpec>);
+  const read = (name: string, file: string) => node.exec(name, `cat /id/${file}`);
+  /** A chain's certificates. */
+  const certificatesOf = (pem: string) =>
+    (pem.match(/-----BEGIN CERTIFICATE-----[^]+?-----END CERTIFICATE-----/g) ?? []).map((block) => new X509Certificate(block));
+  const isForKey = (pem: string, key: string) => certificatesOf(pem)[0]?.checkPrivateKey(createPrivateKey(key)) === true;
+  const containerOf = async (name: string) => (await node.get(name)).status?.containerStatuses?.[0];
+  const states = async () => {
+    const metrics = await node.cluster.kubectl('get', '--raw', `/api/v1/nodes/${node.nodeName}/proxy/metrics`);
+    return metrics.split('\n').filter((line) => line.startsWith('kubelet_podcertificate_states'));
+  };
+
+  test('a key of each type is accepted, and its certificate lies where the pod wants it', async () => {
+    const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
+    const sources = keyTypes.map((keyType) => ({ keyType, keyPath: `${keyType}/key.pem`, certificateChainPath: `${keyType}/chain.pem` }));
+    await create('types', [
+      ...sources,
+      { keyType: 'ECDSAP256', ...bundle, maxExpirationSeconds: 7200, userAnnotations: { 'example.com/team': 'a' } },
+    ]);
+    await node.untilRunning('types');
+    for (const keyType of keyTypes) {
+      const [key, chain] = await Promise.all([read('types', `${keyType}/key.pem`), read('types', `${keyType}/chain.pem`)]);
+      assert.ok(isForKey(chain, key), `the certificate is not for the key ${keyType}`);
+      const [leaf, authority] = certificatesOf(chain);
+      assert.equal(leaf?.subject, 'CN=types');
+      assert.ok(authority && leaf?.verify(authority.publicKey));
+    }
+    const both = await read('types', 'bundle.pem');
+    assert.match(both, /^-----BEGIN PRIVATE KEY-----\n[^-]+-----END PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\n/);
+    assert.ok(isForKey(both, both));
+    assert.doesNotMatch(both, /own/);
+    const asked = signer.requestsOf('types');
+    assert.equal(asked.length, keyTypes.length + 1);
+    assert.deepEqual([...new Set(asked.map(({ spec }) => `${spec.serviceAccountName} ${spec.nodeName}`))], [`default ${node.nodeName}`]);
+    const one = asked.find(({ spec }) => spec.unverifiedUserAnnotations !== undefined);
+    assert.deepEqual([one?.spec.maxExpirationSeconds, one?.spec.unverifiedUserAnnotations], [7200, { 'example.com/team': 'a' }]);
+    assert.deepEqual(signer.errors, []);
+  });
+
+  test('a pod waits for its signer, with an event that says so, and runs as soon as that has answered', async () => {
+    await signer.decide(() => 'wait');
+    await create('waits', [{ keyType: 'ED25519', ...bundle }]);
+    await node.untilEvent('waits', 'FailedMount', /credential bundle is not issued yet/);
+    assert.ok(
+      (await states()).some((line) =>
+        line.startsWith(`kubelet_podcertificate_states{signer_name="${signerName}",state="not_yet_issued"} 1`),
+      ),
+    );
+    await signer.decide(() => 'issue');
+    await node.untilRunning('waits');
+    assert.equal(certificatesOf(await read('waits', 'bundle.pem')).length, 2);
+  });
+
+  test('a pod that its signer refuses is told why, for good', async () => {
+    await signer.decide(({ spec }) =>
+      spec.podName === 'refused' ? { type: 'Denied', reason: 'UnsupportedKeyType', message: 'use RSA4096' } : 'issue',
+    );
+    await create('refused', [{ keyType: 'ECDSAP521', ...bundle }]);
+    await node.untilEvent(
+      'refused',
+      'Denied',
+      /^PodCertificateRequest test-[^/]+\/req-\S+ was denied, reason="UnsupportedKeyType", message="use RSA4096"$/,
+    );
+    await node.untilEvent(
+      'refused',
+      'FailedMount',
+      /PodCertificateRequest was permanently denied: reason="UnsupportedKeyType" message="use RSA4096"/,
+    );
+    assert.equal(signer.requestsOf('refused').length, 1);
+    await node.delete('refused');
+    await node.untilGone('refused');
+  });
+
+  test('a kubelet that starts again asks anew, and the container that runs finds the new certificate', async () => {
+    await create('restarted', [{ keyType: 'ECDSAP256', ...bundle }]);
+    await node.untilRunning('restarted');
+    const [first, container] = [await read('restarted', 'bundle.pem'), await containerOf('restarted')];
+    await node.restartKubelet();
+    const second = await waitUntil(
+      'there is another certificate',
+      async () => {
+        // It is healthy before it knows its pods.
+        const pem = await read('restarted', 'bundle.pem').catch(() => first);
+        return pem === first ? undefined : pem;
+      },
+      patienceMs,
+    );
+    assert.ok(isForKey(second, second));
+    const { containerID, restartCount } = (await containerOf('restarted')) ?? {};
+    assert.deepEqual([containerID, restartCount], [container?.containerID, 0]);
+  });
+
+  test('a certificate whose time has come is renewed in the container that runs, and an event tells when that is late', async () => {
+    await create('renewed', [{ keyType: 'ECDSAP256', ...bundle }]);
+    await node.untilRunning('renewed');
+    const [first, container] = [await read('renewed', 'bundle.pem'), await containerOf('renewed')];
+    await signer.decide(() => 'wait');
+    writeFileSync(join(node.node.folder, 'clock-ahead-ms'), String(clockJumpMs));
+    // Timers do not follow a clock that is set: the pod's next sync looks at it.
+    await node.kubectl('annotate', 'pod', 'renewed', 'example.com/look=now');
+    await node.untilEvent('renewed', 'CertificateOverdueForRefresh', /^PodCertificate refresh overdue$/);
+    await waitUntil('a renewal is asked for', () => signer.requestsOf('renewed').length === 2, patienceMs);
+    assert.equal(await read('renewed', 'bundle.pem'), first);
+    await signer.decide(() => 'issue');
+    await waitUntil('there is another certificate', async () => (await read('renewed', 'bundle.pem')) !== first, patienceMs);
+    const second = await read('renewed', 'bundle.pem');
+    assert.ok(isForKey(second, second));
+    assert.equal((await containerOf('renewed'))?.containerID, container?.containerID);
+    assert.deepEqual(signer.errors, []);
+  });
+});
