@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { status as code } from '@grpc/grpc-js';
+import { suite, test } from 'node:test';
+import { ContainerEventType } from '../../../../src/shared/cri/generated/cri-v1.ts';
+import { startPatienceMs } from '../../../../src/workers/pleg/pod-records.ts';
+import { settle } from '../../../support/fake-clock.ts';
+import { aPleg, died, u1 } from '../../../support/pleg-node.ts';
+
+suite('the event stream of the runtime', () => {
+  test('makes a pod be looked at long before the next relist', async (t) => {
+    const node = aPleg(t, { useEventStream: true });
+    node.runtime.addPod('u1', 'app');
+    node.start();
+    await settle();
+    node.news();
+    await node.clock.advance(100);
+    node.runtime.exit('u1-app', 4);
+    node.runtime.say(died('u1-app', 'u1'));
+    await settle();
+    assert.deepEqual(node.news(), ['status u1: app=exited s=ready', 'ContainerDied u1-app']);
+    assert.equal(node.relists(), 1);
+  });
+
+  test('an event without a sandbox status is about the pod that has the container', async (t) => {
+    const node = aPleg(t, { useEventStream: true });
+    node.runtime.addPod('u1', 'app');
+    node.start();
+    await settle();
+    node.news();
+    node.runtime.sandboxes.clear();
+    node.runtime.containers.clear();
+    node.runtime.say({ containerId: 'u1-s', containerEventType: ContainerEventType.CONTAINER_DELETED_EVENT });
+    await settle();
+    assert.equal(node.news()[0], 'gone u1');
+  });
+
+  test('a start waits a moment for the look that its sync will ask for', async (t) => {
+    const node = aPleg(t, { useEventStream: true });
+    const pleg = node.start();
+    await settle();
+    await node.clock.advance(10);
+    const started = { ...died('u1-app', 'u1'), containerEventType: ContainerEventType.CONTAINER_STARTED_EVENT };
+    node.runtime.addPod('u1', 'app');
+    node.runtime.say(started);
+    await node.clock.advance(1);
+    await pleg.look(u1);
+    await node.clock.advance(200);
+    assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 1);
+    node.runtime.addContainer('u1', 'other');
+    node.runtime.say(started);
+    await node.clock.advance(200);
+    assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 1);
+    await node.clock.advance(startPatienceMs);
+    assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 2);
+  });
+
+  test('is not missed where the runtime has none, and looked for again when another runtime is back', async (t) => {
+    const node = aPleg(t, { useEventStream: true });
+    node.runtime.failures.set('events', code.UNIMPLEMENTED);
+    node.start();
+    await node.clock.advance(5000);
+    assert.equal(node.runtime.calls.filter((call) => call === 'events').length, 1);
+    assert.deepEqual(
+      node.lines.filter(({ level }) => level > 20),
+      [],
+    );
+    node.runtime.failures.set('*', code.UNAVAILABLE);
+    await node.clock.advance(5000);
+    node.runtime.failures.clear();
+    await node.clock.advance(5000);
+    assert.equal(node.runtime.calls.filter((call) => call === 'events').length, 2);
+  });
+
+  test('that breaks comes back with a growing delay, and is logged twice', async (t) => {
+    const node = aPleg(t, { useEventStream: true });
+    node.start();
+    await node.clock.advance(2000);
+    node.runtime.failures.set('events', code.UNAVAILABLE);
+    node.runtime.say(null);
+    await node.clock.advance(30_000);
+    const tries = node.runtime.calls.filter((call) => call === 'events').length;
+    assert.ok(tries >= 8 && tries <= 14, `${tries} tries`);
+    node.runtime.failures.clear();
+    await node.clock.advance(8000);
+    assert.deepEqual(
+      node.lines.filter(({ msg }) => msg.includes('event stream')).map(({ msg }) => msg),
+      [
+        'the event stream of the runtime broke; relists alone tell what changes until it is back',
+        'the event stream of the runtime is back',
+      ],
+    );
+  });
+});
