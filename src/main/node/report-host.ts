@@ -18,7 +18,7 @@ export async function reportHost(events: EventSink, { nodeName, config, cgroupVe
     cgroupVersion,
     isSwapOn: swapAreas().length > 0,
     supportsNoswap: await supportsNoswap(),
-    resolvConfProblem: await resolvConfProblem(config.resolvConf, config.clusterDomain),
+    resolvConfProblem: resolvConfProblem(config.resolvConf, config.clusterDomain),
   };
   for (const warning of hostWarnings(nodeName, traits)) events.record(warning);
 }

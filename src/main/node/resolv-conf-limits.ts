@@ -6,11 +6,11 @@ import { maxSearchListChars, maxSearchPathChars, maxSearchPaths, parseResolvConf
 /** The search paths that come before the node's: of the pod's namespace, of services, of the cluster. */
 const clusterSearchPaths = 3;
 
-/** What is wrong with the file; null: nothing, or there is none to inherit. Never rejects. */
-export async function resolvConfProblem(path: string, clusterDomain: string): Promise<string | null> {
+/** What is wrong with the file; null: nothing, or there is none to inherit. Never throws. */
+export function resolvConfProblem(path: string, clusterDomain: string): string | null {
   if (path === '') return null;
   try {
-    return searchProblem(path, parseResolvConf(await readResolvConf(path)).searches, clusterDomain);
+    return searchProblem(path, parseResolvConf(readResolvConf(path)).searches, clusterDomain);
   } catch (err) {
     return messageOf(err);
   }

@@ -1,5 +1,5 @@
 /** resolv.conf, the node's as pods inherit it (upstream pkg/kubelet/network/dns). */
-import { open, readFile } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 
 export interface ResolvConf {
   readonly servers: string[];
@@ -9,6 +9,8 @@ export interface ResolvConf {
 
 /** As upstream's: who names a device by mistake must not fill the memory. */
 const maxResolvConfBytes = 10 * 1024 * 1024;
+/** Enough for all but a device. */
+const firstReadBytes = 16 * 1024;
 /** resolv.conf(5)'s limits as validation has them (pkg/apis/core/validation). */
 export const maxNameservers = 3;
 export const maxSearchPaths = 32;
@@ -16,17 +18,22 @@ export const maxSearchListChars = 2048;
 /** Some resolvers abort on a longer one (glibc 2.28). */
 export const maxSearchPathChars = 253;
 
-/** Its text. Rejects with the system's error, which names the file. */
-export async function readResolvConf(path: string): Promise<string> {
-  const file = await open(path);
+/**
+ * Its text. A small file of the node's own, which every new pod needs: read on this thread at once. Throws the system's error, which names
+ * the file.
+ */
+export function readResolvConf(path: string): string {
+  // Whoever names a pipe by mistake must not wait for its other end.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(64 * 1024), position: 0 });
+    const buffer = Buffer.alloc(firstReadBytes);
+    const bytesRead = readSync(file, buffer, 0, buffer.length, null);
     if (bytesRead < buffer.length) return buffer.toString('utf8', 0, bytesRead);
-    const { size } = await file.stat();
+    const { size } = fstatSync(file);
     if (size > maxResolvConfBytes) throw new Error(`${path} has ${size} bytes, more than ${maxResolvConfBytes}`);
-    return await readFile(path, 'utf8');
+    return readFileSync(path, 'utf8');
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 

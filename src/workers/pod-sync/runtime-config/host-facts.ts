@@ -21,12 +21,10 @@ export class HostFactsReader {
   /** Rejects with the system's error, which names the file, when resolv.conf cannot be read. */
   async read(): Promise<HostFacts> {
     this.#lasting ??= readLasting(this.#settings);
-    const [lasting, resolvConf] = await Promise.all([this.#lasting, resolvConfOf(this.#settings.resolvConf)]);
-    return { ...lasting, resolvConf };
+    const { resolvConf: path } = this.#settings;
+    return { ...(await this.#lasting), resolvConf: path === '' ? null : readResolvConf(path) };
   }
 }
-
-const resolvConfOf = async (path: string) => (path === '' ? null : readResolvConf(path));
 
 async function readLasting({ cgroupVersion, cgroupFsRoot }: Pick<PodSyncSettings, 'cgroupVersion' | 'cgroupFsRoot'>): Promise<Lasting> {
   const [sizes, swapControllerAvailable, swapCapacityBytes, thermalThrottlePaths, selinuxEnabled] = await Promise.all([

@@ -2,7 +2,7 @@
  * The end of a pod's volumes and of its folder. Everything follows from the UID and the mount table, so that it works for a pod of
  * which nothing else is known, and for what another kubelet had mounted.
  */
-import { lstat, readdir } from 'node:fs/promises';
+import { lstat, readdir } from '../local-fs.ts';
 import { join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { escapeQualifiedName, podDir, podPluginDir, podSubpathsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';
@@ -22,7 +22,7 @@ export interface TeardownContext {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Subpaths first: they are bind mounts of what the volumes mount. Resolves once the mount table has nothing of the pod any more. */
+/** Subpaths first: they are bind mounts of what the volumes mount. Resolves once nothing of the pod is mounted any more. */
 export async function unmountAll(context: TeardownContext): Promise<void> {
   const { rootDir, podUID, helper, logger, signal } = context;
   const dir = podDir(rootDir, podUID);
@@ -36,10 +36,11 @@ export async function unmountAll(context: TeardownContext): Promise<void> {
     const done = fsType === 'tmpfs' ? unmountHere(mountPoint) : helper.call('unmount', { target: mountPoint, force: false }, { signal });
     await done.catch((err: unknown) => failures.push(messageOf(err)));
   }
-  const left = mounts.length === 0 ? [] : await readMountsBelow(dir);
+  // Each line of the table was a mount, and each is unmounted: only where one was not, the table tells what is left.
+  const left = failures.length === 0 ? [] : await readMountsBelow(dir);
   if (left.length > 0) {
     throw new Error(
-      `unmount volumes of pod ${podUID}: ${left.map(({ mountPoint }) => mountPoint).join(', ')} still mounted${failures.length > 0 ? `: ${failures.join('; ')}` : ''}`,
+      `unmount volumes of pod ${podUID}: ${left.map(({ mountPoint }) => mountPoint).join(', ')} still mounted: ${failures.join('; ')}`,
     );
   }
   if (mounts.length > 0) logger.debug({ mounts: mounts.length }, 'volumes unmounted');

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { deepestFirst, isWithin, mountsBelow, parseMountInfo } from '../../../../src/shared/linux/mountinfo.ts';
+import { deepestFirst, isWithin, mountsBelow, parseMountInfo, readMountsBelow } from '../../../../src/shared/linux/mountinfo.ts';
 
 const table = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 36 22 0:33 / /var/lib/kubelet/pods/u1/volumes/kubernetes.io~empty-dir/mem rw,relatime shared:9 - tmpfs tmpfs rw,size=1024k,noswap
@@ -44,4 +47,15 @@ test('a path is within a folder by whole names', () => {
   assert.ok(isWithin('/a/b/c', '/a/b'));
   assert.ok(isWithin('/a', '/'));
   assert.ok(!isWithin('/a/bc', '/a/b'));
+});
+
+test('one read of the table is enough, but for an old kernel two must agree', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'mounts-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'mountinfo');
+  writeFileSync(path, table);
+  for (const kernel of ['6.1.0-amd64', '5.8.0', '5.7.19', '4.19.0-27-amd64']) {
+    const mounts = await readMountsBelow('/var/lib/kubelet/pods/u10', { path, kernel });
+    assert.deepEqual([kernel, mounts.map(({ id }) => id)], [kernel, [38]]);
+  }
 });
