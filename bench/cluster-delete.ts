@@ -1,7 +1,7 @@
 /** A pod that ends as soon as it is told to: from the request that deletes it until a watch sees it gone. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../src/shared/time/clock.ts';
-import { startProxy } from './driver/recording-proxy.ts';
+import { RuntimeCalls, stopCalls } from './driver/runtime-calls.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { BenchCluster } from './harness/cluster.ts';
 import { delaysBetween, loopDelayMeasurements, readLoopDelays } from './harness/loop-delay.ts';
@@ -10,7 +10,6 @@ import { percentile, unionLength } from './harness/statistics.ts';
 const repeats = 30;
 const warmUps = 3;
 const goalMs = 250;
-const stopCalls = new Set(['StopContainer', 'StopPodSandbox']);
 const timeoutMs = 60_000;
 /** Between a pod's start and its end, and after it. */
 const settleMs = 500;
@@ -27,8 +26,9 @@ export const benchmark: Benchmark = {
     for (let round = 0; round < repeats; round += 1) floors.push(await driver.stopPod(await driver.startPod(`floor-${round}`)));
     await driver.removeAll();
 
-    const proxy = await startProxy(context, cluster.containerd.endpoint);
-    const kubelet = await cluster.join(proxy.endpoint);
+    const runtimeCalls = new RuntimeCalls(cluster.containerd.logFile);
+    context.after(async () => runtimeCalls.close());
+    const kubelet = await cluster.join(cluster.containerd.endpoint);
     context.after(() => kubelet.stop(() => driver.removeAll()));
     const delaysBefore = await readLoopDelays(kubelet);
     const totals: number[] = [];
@@ -38,13 +38,13 @@ export const benchmark: Benchmark = {
       await cluster.createPod(name);
       await pods.until('ready', [name], timeoutMs);
       await sleep(settleMs);
-      proxy.takeCalls();
+      runtimeCalls.take();
       const began = monotonicMs();
       await cluster.deletePod(name);
       const [gone = NaN] = await pods.until('gone', [name], timeoutMs).catch((err: unknown) => {
         throw kubelet.withLog(err);
       });
-      const calls = proxy.takeCalls().filter(({ call, endMs }) => stopCalls.has(call) && endMs <= gone);
+      const calls = runtimeCalls.take().filter(({ call, endMs }) => stopCalls.has(call) && endMs <= gone);
       await sleep(settleMs);
       if (round < 0) continue;
       totals.push(gone - began);

@@ -1,12 +1,12 @@
 /**
  * One pod of a real API server at a time: from the request that makes it until a watch sees it run, with the default token volume. What
- * the kubelet took of that is the whole less the three calls to the runtime, which a proxy between kubelet and containerd times: so the
- * API server's share (the request itself, token, status, watch) counts as the kubelet's own. The floor beside it has that share too.
+ * the kubelet took of that is the whole less the three calls to the runtime, by containerd's own log: so the API server's share (the request
+ * itself, token, status, watch) counts as the kubelet's own. The floor beside it has that share too.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../src/shared/time/clock.ts';
 import { BareNode, type BareStart } from './driver/bare-node.ts';
-import { startProxy, type RecordingProxy } from './driver/recording-proxy.ts';
+import { RuntimeCalls, startCalls } from './driver/runtime-calls.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { BenchCluster, namespace } from './harness/cluster.ts';
 import { seenAtMs } from './harness/kubelet-log.ts';
@@ -18,7 +18,6 @@ const repeats = 30;
 /** The first pods find code that is not compiled yet; the very first is told for itself. */
 const warmUps = 5;
 const goalsMs = { p50: 30, p99: 40 };
-const startCalls = new Set(['RunPodSandbox', 'CreateContainer', 'StartContainer']);
 const timeoutMs = 60_000;
 /** What the pod before left to be done: its sandbox removed, its events sent. */
 const settleMs = 1000;
@@ -48,15 +47,16 @@ export const benchmark: Benchmark = {
     }
     await cluster.driver.removeAll();
 
-    const proxy = await startProxy(context, cluster.containerd.endpoint);
-    const kubelet = await cluster.join(proxy.endpoint);
+    const runtimeCalls = new RuntimeCalls(cluster.containerd.logFile);
+    context.after(async () => runtimeCalls.close());
+    const kubelet = await cluster.join(cluster.containerd.endpoint);
     context.after(() => kubelet.stop(() => cluster.driver.removeAll()));
     await sleep(settleMs);
     const delaysBefore = await readLoopDelays(kubelet);
     const starts: Start[] = [];
     let coldMs = 0;
     for (let round = -warmUps; round < repeats; round += 1) {
-      const start = await startOne(cluster, kubelet, proxy, `one-${round + warmUps}`);
+      const start = await startOne(cluster, kubelet, runtimeCalls, `one-${round + warmUps}`);
       if (round === -warmUps) coldMs = start.totalMs - start.criMs;
       if (round >= 0) starts.push(start);
     }
@@ -95,9 +95,9 @@ export const benchmark: Benchmark = {
 };
 
 /** Makes a pod and takes it away again. */
-async function startOne(cluster: BenchCluster, kubelet: KubeletProcess, proxy: RecordingProxy, name: string): Promise<Start> {
+async function startOne(cluster: BenchCluster, kubelet: KubeletProcess, runtimeCalls: RuntimeCalls, name: string): Promise<Start> {
   const { pods } = cluster;
-  proxy.takeCalls();
+  runtimeCalls.take();
   const began = monotonicMs();
   const offsetMs = began - Date.now();
   await cluster.createPod(name);
@@ -106,7 +106,7 @@ async function startOne(cluster: BenchCluster, kubelet: KubeletProcess, proxy: R
     throw kubelet.withLog(err);
   });
   // It has answered the kubelet by the time that the kubelet's word is out.
-  const calls = proxy.takeCalls().filter(({ call }) => startCalls.has(call));
+  const calls = runtimeCalls.take().filter(({ call }) => startCalls.has(call));
   if (calls.length !== startCalls.size)
     throw new Error(`one pod took ${calls.length} starting calls: ${calls.map(({ call }) => call).join(', ')}`);
   const seenAt = seenAtMs(kubelet.log(), `${namespace}/${name}`);

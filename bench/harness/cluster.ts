@@ -66,7 +66,7 @@ export class BenchCluster {
     return new BenchCluster(controlPlane, containerd, api, driver, pods);
   }
 
-  /** A kubelet whose Node is Ready. `runtimeEndpoint`: containerd's, or that of a proxy before it. */
+  /** A kubelet whose Node is Ready. */
   async join(runtimeEndpoint: string, maxPods = 110): Promise<KubeletProcess> {
     const [port = 0] = await stablePorts(1);
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);

@@ -28,6 +28,8 @@ export const secondRuntimeHandler = 'second';
 export class PrivateContainerd {
   readonly endpoint: string;
   readonly pid: number;
+  /** What it logs, from its first start on. */
+  readonly logFile: string;
   readonly #options: PrivateContainerdOptions;
   readonly #child: ChildProcess;
 
@@ -35,6 +37,7 @@ export class PrivateContainerd {
     this.#options = options;
     this.#child = child;
     this.endpoint = endpointOf(options.folder);
+    this.logFile = join(options.folder, 'containerd.log');
     this.pid = child.pid ?? 0;
   }
 

@@ -222,7 +222,7 @@ export class PodWorker {
         return false;
       }
       this.#view.expire();
-      status = await this.#view.fresh();
+      status = await this.#view.look(result.made);
       if (status?.failure)
         throw new KubeletError('FailedKillPod', `error killing pod: unable to read its final status: ${status.failure.message}`);
       const running = status?.containers.filter(({ state }) => state === 'running') ?? [];

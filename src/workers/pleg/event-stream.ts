@@ -4,6 +4,7 @@
  * event's statuses may be old or partial, and a look costs a few milliseconds. The relist stays what it is without them, each
  * second: unchanged it costs next to nothing, and it is what finds a lost event.
  */
+import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import { isUnimplemented } from '../../shared/cri/client.ts';
 import { ContainerEventType, type ContainerEventResponse } from '../../shared/cri/generated/cri-v1.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -21,8 +22,8 @@ const settledAfterMs = 1000;
 export interface EventStreamDependencies {
   readonly runtime: PlegRuntime;
   readonly records: PodRecords;
-  /** Asks for a look at the pod, now. */
-  readonly look: (uid: PodUID) => void;
+  /** Asks for a look at the pod, now. `made`: what is new of it, where that is known. */
+  readonly look: (uid: PodUID, made?: MadeInRuntime) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -114,11 +115,13 @@ export class EventStream {
   #hear(event: ContainerEventResponse): void {
     const { records, look, clock, logger } = this.#deps;
     eventedPlegConnLatency.observe(clock.now() / 1000 - Number(event.createdAt) / 1e9);
+    const known = records.doubt(event.containerId);
     // Without a sandbox status: the sandbox was removed meanwhile.
-    const uid = event.podSandboxStatus?.metadata?.uid ?? records.podOf(event.containerId)?.uid;
+    const uid = event.podSandboxStatus?.metadata?.uid ?? known?.uid;
     logger.trace({ podUID: uid, containerID: event.containerId, type: event.containerEventType }, 'runtime event');
     if (uid === undefined || uid === '') return;
     if (isStart(event)) this.#lookLater(uid as PodUID);
+    else if (known) look(known.uid, nothingMade);
     else look(uid as PodUID);
   }
 
@@ -137,6 +140,9 @@ export class EventStream {
     });
   }
 }
+
+/** The end of what is known makes nothing new: the pod need not be listed. */
+const nothingMade: MadeInRuntime = { containers: [] };
 
 function isStart({ containerEventType: type }: ContainerEventResponse): boolean {
   return type === ContainerEventType.CONTAINER_CREATED_EVENT || type === ContainerEventType.CONTAINER_STARTED_EVENT;

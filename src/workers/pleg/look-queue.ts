@@ -72,8 +72,7 @@ export class LookQueue {
   #turn(uid: PodUID, known: KnownSince | undefined): Turn | undefined {
     const pod = this.#pods.get(uid) ?? { running: null, next: null };
     if (pod.next) {
-      // Two who know different things: a list knows all of it.
-      if (!isSame(pod.next.known, known)) pod.next.known = undefined;
+      pod.next.known = together(pod.next.known, known);
       return pod.next;
     }
     if (this.#waiting.length >= maxWaiting) return undefined;
@@ -128,6 +127,11 @@ export class LookQueue {
   }
 }
 
-function isSame(a: KnownSince | undefined, b: KnownSince | undefined): boolean {
-  return a === b || (a !== undefined && b !== undefined && 'listedAtMs' in a && 'listedAtMs' in b);
+/** What two who share a look know. Where they know different things, a list knows all of it. */
+function together(a: KnownSince | undefined, b: KnownSince | undefined): KnownSince | undefined {
+  if (!a || !b) return undefined;
+  if ('listedAtMs' in a) return 'listedAtMs' in b ? a : undefined;
+  if ('listedAtMs' in b) return undefined;
+  const sandbox = a.made.sandbox ?? b.made.sandbox;
+  return { made: { ...(sandbox && { sandbox }), containers: [...a.made.containers, ...b.made.containers] } };
 }

@@ -58,8 +58,8 @@ export class Pleg implements PlegApi {
       tellSoFar: (uid, tookMs) => looker.tellSoFar(uid, tookMs),
       clock,
     });
-    const look = (podUID: PodUID) => {
-      this.#looks.ask(podUID).catch((err: unknown) => {
+    const look = (podUID: PodUID, made?: MadeInRuntime) => {
+      this.#looks.ask(podUID, made).catch((err: unknown) => {
         // The relist will see it.
         plegDiscardEvents.inc();
         logger.debug({ podUID, err }, 'a look that a runtime event asked for failed');

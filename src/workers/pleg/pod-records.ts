@@ -67,9 +67,11 @@ export class PodRecords {
     if (this.#pods.has(record.uid)) this.#dirty.add(record);
   }
 
-  /** For an event that names its container only. */
-  podOf(id: string): PodRecord | undefined {
-    return (this.#containers.get(id) ?? this.#sandboxes.get(id))?.pod;
+  /** Something happened to that sandbox or container: what is known of it is not final any more. Answers whose it is. */
+  doubt(id: string): PodRecord | undefined {
+    const item = this.#containers.get(id) ?? this.#sandboxes.get(id);
+    if (item) item.final = false;
+    return item?.pod;
   }
 
   /** Grows with every item that came, went or changed its state. */

@@ -21,6 +21,28 @@ suite('the event stream of the runtime', () => {
     assert.equal(node.relists(), 1);
   });
 
+  test('what is known is asked about by its ID, also where nothing more was expected of it; what is not known is listed', async (t) => {
+    const node = aPleg(t, { useEventStream: true });
+    node.runtime.addPod('u1', 'app');
+    node.start();
+    await settle();
+    node.runtime.exit('u1-app', 4);
+    node.runtime.say(died('u1-app', 'u1'));
+    await settle();
+    node.runtime.calls.length = 0;
+    node.runtime.containers.delete('u1-app');
+    node.runtime.say({ ...died('u1-app', 'u1'), containerEventType: ContainerEventType.CONTAINER_DELETED_EVENT });
+    await settle();
+    assert.deepEqual(node.runtime.calls, ['sandboxStatus u1-s', 'containerStatus u1-app']);
+    node.news();
+    node.runtime.addContainer('u1', 'other');
+    node.runtime.exit('u1-other', 1);
+    node.runtime.say(died('u1-other', 'u1'));
+    await settle();
+    assert.deepEqual(node.news(), ['status u1: other=exited s=ready', 'ContainerDied u1-other']);
+    assert.ok(node.runtime.calls.includes('listPod u1'));
+  });
+
   test('an event without a sandbox status is about the pod that has the container', async (t) => {
     const node = aPleg(t, { useEventStream: true });
     node.runtime.addPod('u1', 'app');

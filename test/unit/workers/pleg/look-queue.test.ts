@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { PodUID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
+import type { ContainerID, PodUID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
 import { LookQueue, slowLookMs } from '../../../../src/workers/pleg/look-queue.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
@@ -12,7 +12,8 @@ function aQueue() {
   const ends = new Map<string, () => void>();
   const queue = new LookQueue({
     look: (uid, known) => {
-      if (known && 'made' in known) begun.push(`${uid} with ${known.made.sandbox?.id}`);
+      if (known && 'made' in known)
+        begun.push([uid, 'with', known.made.sandbox?.id, ...known.made.containers.map(({ id }) => id)].join(' '));
       else begun.push(known === undefined ? uid : `${uid} listed at ${known.listedAtMs}`);
       return new Promise((resolve) => ends.set(uid, () => resolve(null)));
     },
@@ -64,6 +65,16 @@ suite('the queue of looks', () => {
     void queue.inspect(uid(3), 500);
     await settle();
     assert.deepEqual(begun, ['u1 with s1', 'u2', 'u3']);
+  });
+
+  test('who share a look put together what they know was made', async () => {
+    const { queue, begun } = aQueue();
+    const sandboxID = 's1' as SandboxID;
+    void queue.ask(uid(1), { containers: [] });
+    void queue.ask(uid(1), { sandbox: { id: sandboxID, podName: 'p', podNamespace: 'n' }, containers: [] });
+    void queue.ask(uid(1), { containers: [{ id: 'c1' as ContainerID, sandboxID }] });
+    await settle();
+    assert.deepEqual(begun, ['u1 with s1 c1']);
   });
 
   test('knows of which looks main was not told', async () => {

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseLine } from '../../../../bench/driver/runtime-calls.ts';
+
+const [sandbox, container] = ['a'.repeat(64), 'b'.repeat(64)];
+const pod = '&PodSandboxMetadata{Name:web,Uid:u1,Namespace:bench,Attempt:0,}';
+const app = '&ContainerMetadata{Name:app,Attempt:0,}';
+
+const pairs: [call: string, begin: string, end: string, about: string][] = [
+  ['RunPodSandbox', `for ${pod}`, `for ${pod} returns sandbox id \\"${sandbox}\\"`, pod],
+  [
+    'CreateContainer',
+    `within sandbox \\"${sandbox}\\" for container ${app}`,
+    `within sandbox \\"${sandbox}\\" for ${app} returns container id \\"${container}\\"`,
+    `\\"${sandbox}\\" ${app}`,
+  ],
+  ['StartContainer', `for \\"${container}\\"`, `for \\"${container}\\" returns successfully`, `\\"${container}\\"`],
+  ['StopContainer', `for \\"${container}\\" with timeout 30 (s)`, `for \\"${container}\\" returns successfully`, `\\"${container}\\"`],
+  ['StopPodSandbox', `for \\"${sandbox}\\"`, `for \\"${sandbox}\\" returns successfully`, `\\"${sandbox}\\"`],
+];
+
+const logged = (call: string, rest: string) => parseLine(`time="2026-11-21T17:48:18.060352444Z" level=info msg="${call} ${rest}"`);
+
+test("a runtime's lines of a call's begin and its end are about the same", () => {
+  const atMs = Date.UTC(2026, 10, 21, 17, 48, 18) + 60.352444;
+  for (const [call, begin, end, about] of pairs) {
+    assert.deepEqual(logged(call, begin), { call, about, isEnd: false, atMs });
+    assert.deepEqual(logged(call, end), { call, about, isEnd: true, atMs });
+  }
+});
+
+test('other lines are of no call', () => {
+  const others = ['RemoveContainer', 'PullImage'].map((call) => logged(call, `for \\"${container}\\" returns successfully`));
+  assert.deepEqual([...others, parseLine('not a line'), parseLine('')], [undefined, undefined, undefined, undefined]);
+});
