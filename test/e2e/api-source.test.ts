@@ -1,7 +1,6 @@
 /** Pods and events between this kubelet's API room and a real API server: what a node hears, and what it goes through to hear it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { ApiConnection } from '../../src/main/api/create-api-client.ts';
 import { EventRecorder } from '../../src/main/api/events/index.ts';
 import { nodeReference } from '../../src/shared/kubernetes/node-reference.ts';
 import { podReference } from '../../src/main/pods/events.ts';
@@ -9,9 +8,7 @@ import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { systemClock } from '../../src/shared/time/clock.ts';
-import type { ControlPlane } from '../../scripts/host/control-plane.ts';
-import { connectTo } from '../support/api-connection.ts';
-import { privateCluster, type TestCluster } from '../support/control-plane.ts';
+import { HandMadeCluster, populate } from '../support/hand-made-cluster.ts';
 import { aLogger } from '../support/logger.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 
@@ -25,19 +22,15 @@ interface EventList {
 }
 
 describe('the pods of a node', () => {
-  const ends: (() => Promise<unknown> | void)[] = [];
-  let cluster: TestCluster<ControlPlane>;
-  let connection: ApiConnection;
+  let made: HandMadeCluster;
+  let cluster: HandMadeCluster['cluster'];
+  let connection: HandMadeCluster['connection'];
   let config: PodConfig;
   let source: ApiSource;
   const { logger, lines } = aLogger();
   /** What was taken, oldest first: `ADD web`. */
   const taken: string[] = [];
 
-  const populate = async () => {
-    await cluster.api.create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } }).catch(() => {});
-    await cluster.api.create('/api/v1/nodes', { metadata: { name: nodeName } });
-  };
   const createPod = (name: string) =>
     cluster.api.create<Pod>(podsPath, {
       metadata: { name },
@@ -55,12 +48,8 @@ describe('the pods of a node', () => {
     );
 
   before(async () => {
-    cluster = await privateCluster(
-      { after: (end: () => Promise<unknown> | void) => void ends.push(end) },
-      { controllerManager: false, scheduler: false },
-    );
-    await populate();
-    connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName), { logger });
+    made = await HandMadeCluster.start(nodeName, logger);
+    ({ cluster, connection } = made);
     await createPod('early');
     config = new PodConfig({ sources: ['api'], onReport: () => {}, onEvent: () => {}, clock: systemClock, logger });
     source = ApiSource.start({
@@ -75,8 +64,7 @@ describe('the pods of a node', () => {
   });
   after(async () => {
     await source?.close();
-    await connection?.close();
-    for (const end of ends) await end();
+    await made?.close();
   });
 
   test('are streamed by the node’s own right, and followed through their life', async () => {
@@ -109,7 +97,7 @@ describe('the pods of a node', () => {
   test('are other pods in a cluster that begins anew under the same names', async () => {
     taken.length = 0;
     await cluster.controlPlane.restartEtcdEmpty();
-    await populate();
+    await populate(cluster, nodeName);
     const { metadata } = await createPod('early');
     await waitUntil(
       'the new pod is told',

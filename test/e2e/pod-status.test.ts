@@ -1,7 +1,6 @@
 /** What this kubelet writes of its pods to a real API server, under a node's own rights: status, final deletion, mirror pods. The runtime is in memory. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { ApiConnection } from '../../src/main/api/create-api-client.ts';
 import type { ApiCall, ApiClient } from '../../src/main/api/api-client.ts';
 import { MirrorPods } from '../../src/main/pods/mirror-pods.ts';
 import { PodUpdates } from '../../src/main/pods/pod-updates.ts';
@@ -11,10 +10,8 @@ import { StatusManager } from '../../src/main/status/index.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
-import type { ControlPlane } from '../../scripts/host/control-plane.ts';
-import { connectTo } from '../support/api-connection.ts';
-import { privateCluster, type TestCluster } from '../support/control-plane.ts';
 import { FakeNode } from '../support/fake-node.ts';
+import { HandMadeCluster } from '../support/hand-made-cluster.ts';
 import { aLogger } from '../support/logger.ts';
 import { aPod, aRuntimeContainer, aRuntimePodStatus } from '../support/pods.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
@@ -23,11 +20,10 @@ const nodeName = 'n1';
 const podsPath = '/api/v1/namespaces/default/pods';
 
 describe('pods of the API server', () => {
-  const ends: (() => Promise<unknown> | void)[] = [];
-  let cluster: TestCluster<ControlPlane>;
-  let connection: ApiConnection;
+  let made: HandMadeCluster;
+  let cluster: HandMadeCluster['cluster'];
+  let connection: HandMadeCluster['connection'];
   let kubelet: ReturnType<typeof aKubelet>;
-  let nodeUID: string;
   const calls: string[] = [];
   const { logger, lines } = aLogger();
 
@@ -58,7 +54,7 @@ describe('pods of the API server', () => {
       client,
       podManager,
       nodeName,
-      nodeUID: () => nodeUID,
+      nodeUID: () => made.nodeUID,
       isSynced: () => source.hasSynced(),
       sourcesReady: () => source.hasSynced(),
       isStaticPodEnding: (fullName) => podWorkers.isStaticPodEnding(fullName),
@@ -121,21 +117,14 @@ describe('pods of the API server', () => {
   };
 
   before(async () => {
-    cluster = await privateCluster(
-      { after: (end: () => Promise<unknown> | void) => void ends.push(end) },
-      { controllerManager: false, scheduler: false },
-    );
-    await cluster.api.create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } }).catch(() => {});
-    const node = await cluster.api.create<{ metadata: { uid: string } }>('/api/v1/nodes', { metadata: { name: nodeName } });
-    nodeUID = node.metadata.uid;
-    connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName), { logger });
+    made = await HandMadeCluster.start(nodeName, logger);
+    ({ cluster, connection } = made);
     kubelet = aKubelet();
     await kubelet.synced();
   });
   after(async () => {
     await kubelet?.close();
-    await connection?.close();
-    for (const end of ends) await end();
+    await made?.close();
     // What the server refused is in the log, and in nothing else.
     assert.deepEqual(
       lines.filter(({ msg }) => msg.startsWith('Failed to')).map(({ err, msg }) => [msg, (err as { message?: string })?.message]),
@@ -251,7 +240,7 @@ describe('pods of the API server', () => {
     const first = await getPod(name);
     assert.deepEqual(
       first.metadata.ownerReferences?.map(({ kind, uid }) => [kind, uid]),
-      [['Node', nodeUID]],
+      [['Node', made.nodeUID]],
     );
     await cluster.api.delete(`${podsPath}/${name}`);
     await waitUntil('its mirror is made anew and told', async () => {
