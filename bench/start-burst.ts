@@ -1,10 +1,10 @@
 /** A hundred pods at once on containerd: the kubelet must find the parallelism that the bare driver needs to be told. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CriDriver } from './driver/cri-driver.ts';
+import type { CriDriver } from './driver/cri-driver.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { bestBareBurst, startsSince } from './harness/bare-bursts.ts';
-import { benchCommand, benchImage, benchPodSpec, startContainerd } from './harness/containerd.ts';
-import { ensureKubelet, KubeletProcess } from './harness/kubelet-process.ts';
+import { benchPodSpec, startContainerd } from './harness/containerd.ts';
+import { KubeletProcess } from './harness/kubelet-process.ts';
 import { percentile } from './harness/statistics.ts';
 
 const pods = 100;
@@ -25,10 +25,7 @@ export const benchmark: Benchmark = {
   about: `${pods} pods at once on containerd, by their containers' own start times; the floor is the bare driver at the parallelism at which it is fastest.`,
   needs: 'root',
   async run(context) {
-    ensureKubelet();
-    const containerd = await startContainerd(context);
-    const driver = new CriDriver(containerd.endpoint, benchImage, benchCommand);
-    context.after(async () => driver.close());
+    const { containerd, driver } = await startContainerd(context);
     const best = await bestBareBurst(context, driver, pods, parallelisms);
     const bursts: Burst[] = [];
     for (let round = 1; round <= kubeletRounds; round += 1) {

@@ -5,11 +5,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../src/shared/time/clock.ts';
-import { CriDriver } from './driver/cri-driver.ts';
 import { RuntimeCalls, startCalls } from './driver/runtime-calls.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
-import { benchCommand, benchImage, benchPodSpec, startContainerd } from './harness/containerd.ts';
-import { ensureKubelet, KubeletProcess } from './harness/kubelet-process.ts';
+import { benchPodSpec, startContainerd } from './harness/containerd.ts';
+import { KubeletProcess } from './harness/kubelet-process.ts';
 import { phaseChangedAtMs, seenAtMs } from './harness/kubelet-log.ts';
 import { percentile, unionLength } from './harness/statistics.ts';
 
@@ -26,10 +25,7 @@ export const benchmark: Benchmark = {
     'One pod at a time on containerd. Own overhead: pod seen → container known to run, minus RunPodSandbox, CreateContainer and StartContainer.',
   needs: 'root',
   async run(context) {
-    ensureKubelet();
-    const containerd = await startContainerd(context);
-    const driver = new CriDriver(containerd.endpoint, benchImage, benchCommand);
-    context.after(async () => driver.close());
+    const { containerd, driver } = await startContainerd(context);
     const floors: number[] = [];
     for (let round = 0; round < repeats; round += 1) {
       const { startMs, endMs } = await driver.startPod(`floor-${round}`);

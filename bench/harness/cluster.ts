@@ -12,11 +12,11 @@ import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
 import { ControlPlane } from '../../scripts/host/control-plane.ts';
 import { removeFolder, type PrivateContainerd } from '../../scripts/host/private-containerd.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
-import { CriDriver } from '../driver/cri-driver.ts';
+import type { CriDriver } from '../driver/cri-driver.ts';
 import { ApiWatch } from './api-watch.ts';
 import type { BenchContext } from './benchmark.ts';
-import { benchCommand, benchImage, benchPodSpec, startContainerd } from './containerd.ts';
-import { ensureKubelet, KubeletProcess } from './kubelet-process.ts';
+import { benchPodSpec, startContainerd } from './containerd.ts';
+import { KubeletProcess } from './kubelet-process.ts';
 import { PodWatch } from './pod-watch.ts';
 
 export const nodeName = 'bench';
@@ -49,10 +49,7 @@ export class BenchCluster {
 
   /** All of it goes when the benchmark is over. */
   static async start(context: BenchContext): Promise<BenchCluster> {
-    ensureKubelet();
-    const containerd = await startContainerd(context);
-    const driver = new CriDriver(containerd.endpoint, benchImage, benchCommand);
-    context.after(async () => driver.close());
+    const { containerd, driver } = await startContainerd(context);
     context.say('an API server of its own …');
     const folder = mkdtempSync(join(tmpdir(), 'bench-control-plane-'));
     context.after(async () => removeFolder(folder));

@@ -5,14 +5,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { busyboxImage } from '../../scripts/host/local-images.ts';
 import { PrivateContainerd } from '../../scripts/host/private-containerd.ts';
+import { CriDriver } from '../driver/cri-driver.ts';
 import type { BenchContext } from './benchmark.ts';
+import { ensureKubelet } from './kubelet-process.ts';
 
 const root = join(import.meta.dirname, '../..');
-export const benchImage = busyboxImage;
+const benchImage = busyboxImage;
 /** A container that runs until it is stopped, and heeds the stop. */
-export const benchCommand: readonly string[] = ['/bin/sh', '-c', 'trap "exit 0" TERM; sleep 100000 & wait'];
+const benchCommand: readonly string[] = ['/bin/sh', '-c', 'trap "exit 0" TERM; sleep 100000 & wait'];
 
-export async function startContainerd({ say, after }: BenchContext): Promise<PrivateContainerd> {
+/** With the bare driver that is the floor, once the kubelet is compiled that is measured beside it. Both end with the benchmark. */
+export async function startContainerd({
+  say,
+  after,
+}: BenchContext): Promise<{ readonly containerd: PrivateContainerd; readonly driver: CriDriver }> {
+  ensureKubelet();
   const installation = join(root, '.cache/containerd-1.7');
   say('a containerd of its own …');
   execFileSync('sh', [join(root, 'scripts/host/packages.sh')], { stdio: 'ignore' });
@@ -20,7 +27,9 @@ export async function startContainerd({ say, after }: BenchContext): Promise<Pri
   const folder = mkdtempSync(join(tmpdir(), 'kb-'));
   const containerd = await PrivateContainerd.start({ folder, installation, network: '10.93', imageCache: join(root, '.cache/images') });
   after(() => containerd.destroy());
-  return containerd;
+  const driver = new CriDriver(containerd.endpoint, benchImage, benchCommand);
+  after(async () => driver.close());
+  return { containerd, driver };
 }
 
 /** The same pod as the bare driver's, as a manifest's spec. */
