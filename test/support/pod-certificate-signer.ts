@@ -19,7 +19,6 @@ export interface SignedRequest {
     readonly stubPKCS10Request: string;
     readonly unverifiedUserAnnotations?: Readonly<Record<string, string>>;
   };
-  readonly status?: { readonly conditions?: readonly { readonly type: string }[] };
 }
 
 /** `wait`: until the test decides anew. */
@@ -38,6 +37,8 @@ export class PodCertificateSigner {
   readonly errors: unknown[] = [];
   readonly #api: ApiClient;
   readonly #stop = new AbortController();
+  /** Names of those that it has answered: an answer is for good. */
+  readonly #answered = new Set<string>();
   #decide: (request: SignedRequest) => Decision = () => 'issue';
   #running: Promise<void> = Promise.resolve();
 
@@ -58,8 +59,7 @@ export class PodCertificateSigner {
   /** From now on, and for those that wait. */
   async decide(decide: (request: SignedRequest) => Decision): Promise<void> {
     this.#decide = decide;
-    const { items } = await this.#api.get<{ items: SignedRequest[] }>(path);
-    for (const request of items) await this.#answer(request);
+    for (const request of this.seen) await this.#answer(request);
   }
 
   async close(): Promise<void> {
@@ -92,9 +92,10 @@ export class PodCertificateSigner {
   }
 
   async #answer(request: SignedRequest): Promise<void> {
-    const decision = this.#decide(request);
-    if (decision === 'wait' || (request.status?.conditions ?? []).length > 0) return;
     const { namespace, name } = request.metadata;
+    const decision = this.#decide(request);
+    if (decision === 'wait' || this.#answered.has(name)) return;
+    this.#answered.add(name);
     const status = decision === 'issue' ? this.#issue(request) : { conditions: [condition(decision.type, decision)] };
     await this.#api.patch(`/apis/certificates.k8s.io/v1beta1/namespaces/${namespace}/podcertificaterequests/${name}/status`, { status });
   }

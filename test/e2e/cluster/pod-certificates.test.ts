@@ -30,7 +30,7 @@ describe('certificates of a pod', () => {
         '--feature-gates=PodCertificateRequest=true',
       ],
     });
-    const clock = `--import=${join(import.meta.dirname, '../../support/clock-jump.mjs')}`;
+    const clock = `--import=${join(import.meta.dirname, '../../support/clock-ahead.mjs')}`;
     node = await ClusterNode.start('cluster-certs', {
       of: cluster,
       config: { featureGates: { PodCertificateRequest: true } },
