@@ -10,12 +10,10 @@ import type { Logger } from '../shared/log/logger.ts';
 import { podUID, type PodUID } from '../shared/kubernetes/ids.ts';
 import { restartedPods } from '../shared/metrics/definitions/pods.ts';
 import { HeartbeatsReader } from '../shared/state/heartbeats.ts';
-import { createRuntimeSnapshot } from '../shared/state/runtime-snapshot.ts';
-import { usageTable, usageTableCapacity } from '../shared/state/usage-table.ts';
+import { setRuntimeCgroupDriver } from '../shared/state/runtime-cgroup-driver.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
 import { Cluster } from './cluster.ts';
 import { countCgroupVersion, countConstants } from './constant-metrics.ts';
-import { hostFacts } from './node/host-facts.ts';
 import { declaredFeatures, LocalNode, threadErrors, type NodeMembership } from './node/index.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity, resourceSettings } from './node/node-resources.ts';
@@ -44,13 +42,9 @@ import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
 import { startServer } from './server/index.ts';
 import { StopOrder, untilAborted, within } from './stop-order.ts';
 import { SyncLoop } from './sync-loop.ts';
-import { imagesSettings, plegSettings, podSyncSettings, statsSettings } from './thread-settings.ts';
+import { imagesSettings } from './thread-settings.ts';
 import { ImagesThread } from './threads/images-thread.ts';
-import { PlegThread } from './threads/pleg-thread.ts';
-import { defaultPodSyncThreads, PodSyncPool } from './threads/pod-sync-pool.ts';
 import { ProbesThread } from './threads/probes-thread.ts';
-import { StatsThread } from './threads/stats-thread.ts';
-import { ThreadState } from './threads/thread-state.ts';
 
 /** Upstream's backOffPeriod. */
 const backOffMs = 10_000;
@@ -60,18 +54,11 @@ const stopDeadlineMs = 4000;
 const drainDeadlineMs = 1500;
 
 /** Runs until the signal aborts, and resolves when all has stopped; pods keep running. Rejects when the kubelet can't start. */
-export async function runKubelet({ options, logger, signal }: KubeletStart): Promise<void> {
+export async function runKubelet({ options, logger, signal, first }: KubeletStart): Promise<void> {
   const log = (component: string): Logger => logger.child({ component });
   const { config, flags } = options;
   const nodeName = (flags.hostnameOverride === '' ? hostname() : flags.hostnameOverride).trim().toLowerCase();
-  const cores = availableParallelism();
-  const state = new ThreadState({
-    logging: options.logging,
-    podSyncThreads: defaultPodSyncThreads(cores),
-    syncFrequencyMs: config.syncFrequency,
-  });
-  const snapshot = createRuntimeSnapshot(config.maxPods);
-  const usage = usageTable.create(usageTableCapacity(config.maxPods));
+  const { state, snapshot, host, pleg, stats, pool } = first;
   const stops = new StopOrder(log('kubelet'));
 
   const heart = state.enterMain();
@@ -79,6 +66,8 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
   stops.add('heart', async () => heart.stop());
   state.hangs.start(log('threads'));
   stops.add('hangs', async () => state.hangs.stop());
+  // Those whose turn came already have nothing left to end.
+  stops.add('first-threads', () => first.close());
   try {
     const cache = new PodStatusCache();
     const podManager = new PodManager();
@@ -113,7 +102,7 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     let podWorkers: PodWorkers | null = null;
     let membership: NodeMembership | null = null;
     let syncLoop: SyncLoop<PodUpdate> | null = null;
-    const pleg = PlegThread.start({ state, logger: log('pleg'), settings: plegSettings(options, snapshot), onMessage });
+    first.listen(onMessage);
     stops.add('pleg', () => pleg.close());
 
     // Threads that need not know the runtime load while it is asked.
@@ -142,11 +131,9 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
     });
     const runtime = await untilAborted(runtimeState.untilAnswered(signal), signal);
     void runtimeState.watch(signal);
-    const host = await hostFacts(config.cgroupDriver, runtime);
+    setRuntimeCgroupDriver(state.runtimeCgroupDriver, runtime.cgroupDriver);
     countCgroupVersion(host.cgroupVersion);
 
-    const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage }) });
-    stops.add('stats', () => stats.close());
     const machine = await untilAborted(stats.machineInfo(), signal);
     const capacity = nodeCapacity(machine, config);
     const allocatable = nodeAllocatable(capacity, resourceSettings(config, flags), machine.hugePages);
@@ -192,19 +179,14 @@ export async function runKubelet({ options, logger, signal }: KubeletStart): Pro
             .map(podUID),
         ),
     });
-    const admission = new StartAdmission({ clock, cores });
-    const pool = PodSyncPool.start({
-      state,
-      logger: log('pod-sync'),
-      settings: podSyncSettings(options, host),
-      handlers: {
-        ensureImage: (request) => startLatency.whilePulling(request.podUID, () => images.ensureImage(request)),
-        startPermit: (kind, task, over) => admission.acquire(startRequest(kind, task), over),
-        tryStartPermit: (kind, task) => admission.tryAcquire(startRequest(kind, task)),
-        event: (event) => events.record(event),
-        // Only a sync asks for values.
-        ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.values(refs, task.pod) : []) }),
-      },
+    const admission = new StartAdmission({ clock, cores: availableParallelism() });
+    pool.answerWith({
+      ensureImage: (request) => startLatency.whilePulling(request.podUID, () => images.ensureImage(request)),
+      startPermit: (kind, task, over) => admission.acquire(startRequest(kind, task), over),
+      tryStartPermit: (kind, task) => admission.tryAcquire(startRequest(kind, task)),
+      event: (event) => events.record(event),
+      // Only a sync asks for values.
+      ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.values(refs, task.pod) : []) }),
     });
     stops.add('pod-sync', () => pool.close());
 

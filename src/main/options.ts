@@ -2,6 +2,7 @@
 import type { Logger, LoggingOptions } from '../shared/log/logger.ts';
 import type { FeatureGates } from './config/feature-gates.ts';
 import type { KubeletConfiguration, Milliseconds, StringMap } from './config/kubelet-configuration.ts';
+import type { FirstThreads } from './first-threads.ts';
 
 /** Settings that are this node's alone, so they have a flag and no field in the configuration (upstream: KubeletFlags). */
 export interface KubeletFlags {
@@ -54,4 +55,6 @@ export interface KubeletStart {
   readonly logger: Logger;
   /** Aborted by SIGTERM and SIGINT. */
   readonly signal: AbortSignal;
+  /** Started already, to be ended with the kubelet. */
+  readonly first: FirstThreads;
 }

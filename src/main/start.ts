@@ -131,9 +131,11 @@ async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortS
     logger: logger.child({ component: 'root-dir' }),
   });
   try {
-    // Not loaded before it is known to be wanted: it brings every part with it.
+    // Not loaded before they are known to be wanted: they bring every part with them.
+    const { startFirstThreads } = await import('./first-threads.ts');
+    const first = startFirstThreads(options, logger);
     const { runKubelet } = await import('./kubelet.ts');
-    await runKubelet({ options, logger, signal });
+    await runKubelet({ options, logger, signal, first });
   } finally {
     await rootDir.release();
   }

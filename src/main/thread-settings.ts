@@ -59,7 +59,7 @@ export function statsSettings(
   { config, flags }: KubeletOptions,
   host: HostFacts,
   shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer },
-): Settings<StatsBirth> {
+): Settings<StatsBirth, 'runtimeCgroupDriver'> {
   return {
     rootDir: flags.rootDirectory,
     ...host,

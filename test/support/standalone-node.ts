@@ -13,6 +13,7 @@ import { toConfigz } from '../../src/main/config/configz.ts';
 import { loadConfiguration } from '../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../src/main/config/logging-options.ts';
 import { toKubeletFlags } from '../../src/main/flags/apply-flags.ts';
+import { startFirstThreads } from '../../src/main/first-threads.ts';
 import { runKubelet } from '../../src/main/kubelet.ts';
 import { ensureRootDir } from '../../src/main/process/root-dir.ts';
 import type { KubeletOptions } from '../../src/main/options.ts';
@@ -66,7 +67,8 @@ export class StandaloneNode {
     const stop = new AbortController();
     const run = async () => {
       try {
-        await runKubelet({ options, logger: this.logs.logger, signal: stop.signal });
+        const { logger } = this.logs;
+        await runKubelet({ options, logger, signal: stop.signal, first: startFirstThreads(options, logger) });
       } finally {
         await rootDir.release();
       }

@@ -31,7 +31,8 @@ export interface PodSyncRun {
 
 export interface PodSyncPoolOptions extends ThreadDependencies {
   readonly settings: PodSyncSettings;
-  readonly handlers: PodSyncHandlers;
+  /** Absent: `answerWith` is called before the first task. */
+  readonly handlers?: PodSyncHandlers;
   readonly clock?: Clock;
   /** For tests: another worker in the pool's place. */
   readonly entry?: URL;
@@ -55,7 +56,7 @@ export class PodSyncPool {
   readonly #birth: PodSyncBirth;
   readonly #threads: number;
   readonly #entry: URL;
-  readonly #handlers: PodSyncHandlers;
+  #handlers: PodSyncHandlers | undefined;
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #lives: PoolLives;
@@ -84,6 +85,11 @@ export class PodSyncPool {
     return new PodSyncPool(options);
   }
 
+  /** Who answers what tasks ask for, from now on. */
+  answerWith(handlers: PodSyncHandlers): void {
+    this.#handlers = handlers;
+  }
+
   /** Tasks under way or waiting, those of decodeManifest included. */
   get pending(): number {
     return this.#open.size;
@@ -91,11 +97,13 @@ export class PodSyncPool {
 
   /** Runs one task, on whichever thread is least busy; sends it again when its thread dies. */
   run(task: PodTask): PodSyncRun {
+    const handlers = this.#handlers;
+    if (!handlers) throw new Error('nobody answers what tasks ask for yet');
     let line: PodSyncLine | null = null;
     let stopped = false;
     let gracePeriodSeconds: number | null = null;
     const sendOnce = async (pool: Piscina): Promise<PodSyncResult> => {
-      line = new PodSyncLine(task, this.#handlers, this.#logger);
+      line = new PodSyncLine(task, handlers, this.#logger);
       // Said before to a predecessor that died with it.
       if (gracePeriodSeconds !== null) line.post({ type: 'shrinkGracePeriod', gracePeriodSeconds });
       if (stopped) line.post({ type: 'stop' });

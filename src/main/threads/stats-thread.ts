@@ -5,7 +5,7 @@ import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
 import { Thread } from './thread.ts';
 
 export interface StatsThreadOptions extends ThreadDependencies {
-  readonly settings: Settings<StatsBirth>;
+  readonly settings: Settings<StatsBirth, 'runtimeCgroupDriver'>;
 }
 
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
@@ -18,7 +18,7 @@ export class StatsThread {
   }
 
   static start({ state, logger, settings }: StatsThreadOptions): StatsThread {
-    const common = state.birth('stats');
+    const common = { ...state.birth('stats'), runtimeCgroupDriver: state.runtimeCgroupDriver };
     return new StatsThread(
       new Thread<StatsApi>({
         name: 'stats',

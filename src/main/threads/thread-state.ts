@@ -7,6 +7,7 @@ import type { ThreadBirth } from '../../shared/contracts/thread.ts';
 import type { LoggingOptions } from '../../shared/log/logger.ts';
 import { bindMetrics, createMetricsSegment } from '../../shared/metrics/index.ts';
 import { createClaims } from '../../shared/state/claims.ts';
+import { createRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { createHeartbeats, LivesWriter } from '../../shared/state/heartbeats.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
 import { HangWatch, type HangWatchOptions } from './hang-watch.ts';
@@ -37,6 +38,8 @@ export class ThreadState {
   readonly hangs: HangWatch;
   readonly logging: LoggingOptions;
   readonly podSyncThreads: number;
+  /** Main writes the runtime's word into it (shared/state/runtime-cgroup-driver.ts). */
+  readonly runtimeCgroupDriver = createRuntimeCgroupDriver();
   readonly #segments = new Map<string, SharedArrayBuffer>();
   readonly #claims: SharedArrayBuffer;
 
@@ -87,6 +90,7 @@ export class ThreadState {
       metricsSegments: names.map((name) => this.#segments.get(name)!),
       heartbeatRows: names.map((name) => this.lives.rowOf(name)),
       claims: this.#claims,
+      runtimeCgroupDriver: this.runtimeCgroupDriver,
       settings,
     };
   }

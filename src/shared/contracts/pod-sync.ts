@@ -18,6 +18,8 @@ export interface PodSyncBirth extends Omit<ThreadBirth, 'metrics' | 'heartbeatRo
   readonly metricsSegments: readonly SharedArrayBuffer[];
   readonly heartbeatRows: readonly number[];
   readonly claims: SharedArrayBuffer;
+  /** The runtime's word on it (shared/state/runtime-cgroup-driver.ts) goes before the settings'; there before the first task. */
+  readonly runtimeCgroupDriver: SharedArrayBuffer;
   readonly settings: PodSyncSettings;
 }
 
@@ -31,6 +33,7 @@ export interface PodSyncSettings {
   readonly containerLogsDir: string;
   readonly seccompDefault: boolean;
   readonly seccompProfileRoot: string;
+  /** As configured. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
   readonly cgroupVersion: 1 | 2;
   /** Where the hierarchy is mounted: /sys/fs/cgroup. */

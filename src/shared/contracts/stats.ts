@@ -3,7 +3,9 @@ import type { ThreadBirth } from './thread.ts';
 
 export interface StatsBirth extends ThreadBirth {
   readonly rootDir: string;
+  /** As configured: the runtime's word (shared/state/runtime-cgroup-driver.ts) goes before it. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  readonly runtimeCgroupDriver: SharedArrayBuffer;
   readonly cgroupVersion: 1 | 2;
   readonly cgroupFsRoot: string;
   readonly cgroupRoot: string;

@@ -4,20 +4,26 @@
  * outlives its task, and never lists the runtime.
  */
 import type { DecodeManifestResult, DecodeManifestTask, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterPoolThread } from '../../shared/thread/enter-thread.ts';
 import { createDependencies } from './create-dependencies.ts';
+import type { PodSyncDependencies } from './dependencies.ts';
 import { runTask } from './run-task.ts';
 import { SyncReport } from './sync-report.ts';
 
 const { birth, logger } = enterPoolThread();
-const dependencies = createDependencies(birth.settings, logger);
-// Each task reports it.
-dependencies.catch(() => {});
+let dependencies: Promise<PodSyncDependencies> | undefined;
+
+/** Made with the first task, by when the runtime has said who drives cgroups. Each task reports what keeps them from being made. */
+function theDependencies(): Promise<PodSyncDependencies> {
+  const cgroupDriver = runtimeCgroupDriver(birth.runtimeCgroupDriver) ?? birth.settings.cgroupDriver;
+  return (dependencies ??= createDependencies({ ...birth.settings, cgroupDriver }, logger));
+}
 
 /** Never throws. */
 export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncResult> {
   try {
-    return await runTask(await dependencies, task, task.line);
+    return await runTask(await theDependencies(), task, task.line);
   } catch (err) {
     return new SyncReport().result(err);
   }

@@ -3,6 +3,7 @@
  * nothing. Born and called by main (main/threads/stats-thread.ts).
  */
 import type { StatsApi, StatsBirth } from '../../shared/contracts/stats.ts';
+import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { readMachineInfo } from './machine-info.ts';
@@ -18,7 +19,7 @@ const sampler = new UsageSampler({
   usage,
   snapshot,
   hierarchy: { version: cgroupVersion, root: cgroupFsRoot },
-  driver: cgroupDriver,
+  driver: () => runtimeCgroupDriver(birth.runtimeCgroupDriver) ?? cgroupDriver,
   cgroupRoot,
   clock: systemClock,
   logger,

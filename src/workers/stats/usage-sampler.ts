@@ -12,7 +12,8 @@ import type { Clock } from '../../shared/time/clock.ts';
 import { readCgroupUsage } from './cgroup-usage.ts';
 import { findPodCgroups, type PodCgroupsOptions } from './find-pod-cgroups.ts';
 
-export interface UsageSamplerOptions extends PodCgroupsOptions {
+export interface UsageSamplerOptions extends Omit<PodCgroupsOptions, 'driver'> {
+  readonly driver: () => PodCgroupsOptions['driver'];
   readonly usage: SharedArrayBuffer;
   readonly snapshot: SharedArrayBuffer;
   readonly clock: Clock;
@@ -44,7 +45,7 @@ export class UsageSampler {
     const names = this.#containerNames();
     const seen = new Set<string>();
     let read = 0;
-    for (const { podUID, path, containers } of findPodCgroups(this.#options)) {
+    for (const { podUID, path, containers } of findPodCgroups({ ...this.#options, driver: this.#options.driver() })) {
       this.#store({ podUID: podUID as PodUID, containerName: '', containerID: '' }, path, seen);
       for (const { id, path: containerPath } of containers) {
         const containerName = names.get(id);

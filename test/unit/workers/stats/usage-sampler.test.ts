@@ -122,7 +122,7 @@ function aSampler(root: string, capacity = 10) {
     usage,
     snapshot,
     hierarchy: { version: 2, root },
-    driver: 'cgroupfs',
+    driver: () => 'cgroupfs' as const,
     cgroupRoot: '/',
     clock: new FakeClock(5000),
     logger,
