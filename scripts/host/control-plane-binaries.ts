@@ -11,6 +11,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ensureGo, type Go } from './go-toolchain.ts';
 
@@ -101,6 +102,7 @@ async function run({ command, environment }: Go, args: readonly string[], progra
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
     if (code === 0) return;
     if (attempt === 3 || signal !== null) throw new Error(`go build of ${program} in ${module} ended with ${signal ?? code}`);
+    await sleep(2 ** attempt * 500 * (0.5 + Math.random()));
   }
 }
 
