@@ -6,6 +6,7 @@ import { certificateRequest } from '../../../../../src/main/volumes/pod-certific
 import { KeyMaker } from '../../../../../src/main/volumes/pod-certificates/key-maker.ts';
 import { stubCertificateRequest } from '../../../../../src/main/volumes/pod-certificates/stub-request.ts';
 import { aPod } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
 
 const subject = { pod: aPod({ spec: { serviceAccountName: 'sa' } }), serviceAccountUID: 'sa-uid', nodeName: 'n', nodeUID: 'n-uid' };
 
@@ -63,12 +64,13 @@ test('a key is made of the type that the pod asks for, and one of a type that no
 
 const block = (content: string, before = '') =>
   `-----BEGIN CERTIFICATE-----\n${before}${Buffer.from(content).toString('base64')}\n-----END CERTIFICATE-----\n`;
-for (const [name, chain, want] of [
+const chains = [
   ['its certificates in their order', block('leaf') + block('ca'), block('leaf') + block('ca')],
   ['nothing that stands between them', `subject=x\n${block('leaf')}\ni:y\n${block('ca')}z`, block('leaf') + block('ca')],
   ['nothing of their heads', block('leaf', 'Name: value\nOther: value\n\n'), block('leaf')],
   ['lines of the usual length', block('x'.repeat(60)), block('x'.repeat(60)).replace(/(.{64})(.+\n-----END)/, '$1\n$2')],
   ['nothing where there is none', 'no certificate', ''],
-] as const) {
-  test(`of a chain a pod gets ${name}`, () => assert.equal(cleanCertificateChain(chain), want));
-}
+] as const;
+table('of a chain a pod gets', (row) => {
+  for (const [name, chain, want] of chains) row(name, () => assert.equal(cleanCertificateChain(chain), want));
+});

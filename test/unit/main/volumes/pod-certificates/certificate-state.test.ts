@@ -11,6 +11,7 @@ import {
   stateLabel,
   type CertificateState,
 } from '../../../../../src/main/volumes/pod-certificates/certificate-state.ts';
+import { table } from '../../../../support/table.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -37,7 +38,7 @@ const renewed: CertificateState = {
   issued: { keyPEM: 'new key', chainPEM: 'NEW CHAIN', beginRefreshAtMs: 2 * hourMs + 2.5 * minuteMs, notAfterMs: 4 * hourMs },
 };
 
-for (const [name, state, request, nowMs, want] of [
+const looks: [name: string, CertificateState, PodCertificateRequest | null, nowMs: number, want: CertificateState][] = [
   ['a request that is pending is waited for', wait, aRequest({}), 0, wait],
   ['a request that is not seen yet is waited for', wait, null, 10 * minuteMs, wait],
   ['a request that is not seen for long was deleted, and is made anew', wait, null, 10 * minuteMs + 1, initial],
@@ -66,14 +67,16 @@ for (const [name, state, request, nowMs, want] of [
     { state: 'failed', reason: 'Invalid', message: 'it was issued without saying from when and until when it is good' },
   ],
   ['what is settled does not look at requests', denied, aRequest(answered), 0, denied],
-] satisfies [string, CertificateState, PodCertificateRequest | null, number, CertificateState][]) {
-  test(name, () => {
-    const facts = { nowMs, random: 0.5, cleanChain: (pem: string) => pem.toUpperCase() };
-    const next = afterLook(state, request, facts);
-    assert.deepEqual(next, want);
-    if (want === state) assert.equal(next, state);
-  });
-}
+];
+table('a look at the pending request moves the certificate on', (row) => {
+  for (const [name, state, request, nowMs, want] of looks) {
+    row(name, () => {
+      const next = afterLook(state, request, { nowMs, random: 0.5, cleanChain: (pem) => pem.toUpperCase() });
+      assert.deepEqual(next, want);
+      if (want === state) assert.equal(next, state);
+    });
+  }
+});
 
 test('on a node whose clock is ahead a new certificate is good for a minute at least', () => {
   const facts = { nowMs: 24 * hourMs, random: 0, cleanChain: (pem: string) => pem };
@@ -81,17 +84,18 @@ test('on a node whose clock is ahead a new certificate is good for a minute at l
   assert.equal(next.state === 'fresh' && next.issued.beginRefreshAtMs, 24 * hourMs + minuteMs);
 });
 
-for (const [name, state, nowMs, want] of [
+const needs = [
   ['a new pod', initial, 0, true],
   ['a certificate before its time', fresh, hourMs - 1, false],
   ['a certificate whose time has come', fresh, hourMs, true],
   ['one that is being asked for', waitRefresh, 2 * hourMs, false],
   ['one that was denied', denied, 2 * hourMs, false],
-] as const) {
-  test(`${want ? 'the signer is asked' : 'no signer is asked'} for ${name}`, () => assert.equal(needsRequest(state, nowMs), want));
-}
+] as const;
+table('the signer is asked for what is needed now, and nothing else', (row) => {
+  for (const [name, state, nowMs, want] of needs) row(name, () => assert.equal(needsRequest(state, nowMs), want));
+});
 
-for (const [state, nowMs, label, warnings, next] of [
+const ages = [
   [initial, 0, 'not_yet_issued', [], undefined],
   [wait, 0, 'not_yet_issued', [], 10 * minuteMs + 1],
   [wait, 11 * minuteMs, 'not_yet_issued', [], undefined],
@@ -101,11 +105,14 @@ for (const [state, nowMs, label, warnings, next] of [
   [waitRefresh, 0, 'fresh', [], 10 * minuteMs + 1],
   [waitRefresh, hourMs + 10 * minuteMs + 1, 'overdue_for_refresh', ['CertificateOverdueForRefresh'], 3 * hourMs + 1],
   [waitRefresh, 3 * hourMs + 1, 'expired', ['CertificateOverdueForRefresh', 'CertificateExpired'], undefined],
-] as const) {
-  test(`a certificate in ${state.state} at ${nowMs / minuteMs} min is ${label}, and looked at again at ${next}`, () => {
-    assert.deepEqual([stateLabel(state, nowMs), ageWarnings(state, nowMs), nextMomentMs(state, nowMs)], [label, warnings, next]);
-  });
-}
+] as const;
+table('what a certificate is with time, what is told of it, and when it is looked at again', (row) => {
+  for (const [state, nowMs, label, warnings, next] of ages) {
+    row(`${state.state} at ${nowMs / minuteMs} min`, () => {
+      assert.deepEqual([stateLabel(state, nowMs), ageWarnings(state, nowMs), nextMomentMs(state, nowMs)], [label, warnings, next]);
+    });
+  }
+});
 
 test('a request moves on what waits for one, and nothing else', () => {
   assert.deepEqual(afterRequest(initial, pending), wait);
