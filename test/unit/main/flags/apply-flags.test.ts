@@ -10,6 +10,7 @@ import { parseFlags } from '../../../../src/main/flags/parse-flags.ts';
 import { table } from '../../../support/table.ts';
 
 const base = kubeletConfiguration.absent;
+const before = JSON.stringify(base);
 
 /** A value of each type that is nobody's default. */
 const samples: Readonly<Record<FlagTypeName, string>> = {
@@ -43,7 +44,6 @@ table('a flag sets its field, and what it sets has the field’s type', (row) =>
   for (const spec of flagTable.filter(({ field }) => field !== undefined)) {
     row(`--${spec.name} sets ${spec.field}, and what it sets has the field’s type`, () => {
       const { values } = parseFlags([`--${spec.name}=${sampleOf(spec)}`]);
-      const before = JSON.stringify(base);
       const changed = applyFlags(base, values);
       assert.equal(JSON.stringify(base), before, 'the configuration that was given is not changed');
       assert.notDeepEqual(changed, base);
