@@ -21,8 +21,11 @@ interface PodName {
   readonly uid: string;
 }
 
-/** How long a start may wait to be looked at by itself: a sync that makes a sandbox and its containers takes less, most times. */
-export const startPatienceMs = 3000;
+/**
+ * How long a start may wait to be looked at by itself: a sync that makes a sandbox and its containers takes less, also in a burst of pods on a
+ * busy node, and asks for a look of its own when it is done. An end is looked at at once.
+ */
+export const startPatienceMs = 10_000;
 
 export class PodRecords {
   readonly #pods = new Map<PodUID, PodRecord>();
