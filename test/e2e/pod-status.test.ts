@@ -36,6 +36,7 @@ describe('pods of the API server', () => {
         return connection.client.call<T>(call);
       },
       watch: (call) => connection.client.watch(call),
+      onReturn: (listener) => connection.client.onReturn(listener),
     };
     const { podManager, statuses, workers: podWorkers } = node;
     const config = new PodConfig({ sources: ['api'], onReport: () => setImmediate(take), onEvent: () => {}, clock, logger });

@@ -31,6 +31,7 @@ export class FakeApi implements ApiClient {
   #refusals: { readonly path: PathPattern; readonly err: Error }[] = [];
   #awaited: { readonly path: PathPattern; readonly resolve: (watch: FakeWatch) => void }[] = [];
   #taken = new Set<FakeWatch>();
+  readonly #returnListeners = new Set<() => void>();
 
   /** The answer to every such call from now on; a later one for the same path takes its place. The path is without the query. */
   on(method: ApiCall['method'], path: PathPattern, answer: FakeAnswer): this {
@@ -96,6 +97,15 @@ export class FakeApi implements ApiClient {
       this.#awaited.splice(awaited, 1)[0]!.resolve(watch);
     }
     yield* watch.events<T>();
+  }
+
+  onReturn(listener: () => void): () => void {
+    this.#returnListeners.add(listener);
+    return () => void this.#returnListeners.delete(listener);
+  }
+  /** The server answers again, after a while in which it did not. */
+  comeBack(): void {
+    for (const listener of this.#returnListeners) listener();
   }
 
   #take(call: ApiCall): Script | undefined {

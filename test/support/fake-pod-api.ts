@@ -73,6 +73,10 @@ export class FakePodApi implements ApiClient {
     return structuredClone(this.#answer(call, name)) as T;
   }
 
+  onReturn(): () => void {
+    return () => {};
+  }
+
   // oxlint-disable-next-line require-yield
   async *watch<T>(): AsyncIterable<WatchEvent<T>> {
     throw new Error('nobody watches here');

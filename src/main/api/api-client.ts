@@ -46,6 +46,8 @@ export interface ApiClient {
    * timeout allows. Ends at once when the signal aborts.
    */
   watch<T>(call: Pick<ApiCall, 'path' | 'query' | 'trafficClass'> & { readonly signal: AbortSignal }): AsyncIterable<WatchEvent<T>>;
+  /** Calls back when calls are answered again after some seconds in which none was, until what is returned is called: for those in a back-off. */
+  onReturn(listener: () => void): () => void;
 }
 
 /**

@@ -25,6 +25,11 @@ export class ReflectorBackoff {
     this.#random = random;
   }
 
+  /** The next delay is the first again. */
+  reset(): void {
+    this.#previousMs = undefined;
+  }
+
   /** The next delay, not below what the server asked for. */
   nextMs(retryAfterMs = 0): number {
     const nowMs = this.#clock.monotonic();

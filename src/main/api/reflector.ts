@@ -55,6 +55,8 @@ const quietJitter = 0.5;
 const initialSilenceMs = 30_000;
 /** A watch that ends sooner and says nothing is not worth beginning again at once (client-go: VeryShortWatchError). */
 const shortWatchMs = 1000;
+/** A server that is back is asked within so long: a node has many watches, and a cluster many nodes. */
+const returnSpreadMs = 1000;
 
 export class Reflector<T extends ApiObject> {
   readonly #options: ReflectorOptions<T>;
@@ -67,6 +69,8 @@ export class Reflector<T extends ApiObject> {
   #state = initialState;
   #isSynced = false;
   #running: Promise<void> = Promise.resolve();
+  /** Null: it does not wait, or must. */
+  #endWait: (() => void) | null = null;
 
   private constructor(options: ReflectorOptions<T>) {
     const { clock, handler, random = Math.random } = options;
@@ -79,7 +83,8 @@ export class Reflector<T extends ApiObject> {
 
   static start<T extends ApiObject>(options: ReflectorOptions<T>): Reflector<T> {
     const reflector = new Reflector<T>(options);
-    reflector.#running = reflector.#run();
+    const unsubscribe = options.client.onReturn(() => reflector.#onReturn());
+    reflector.#running = reflector.#run().finally(unsubscribe);
     return reflector;
   }
 
@@ -110,8 +115,27 @@ export class Reflector<T extends ApiObject> {
       const delayMs = wait === 'no' ? 0 : this.#backoff.nextMs(err instanceof ApiError ? err.retryAfterMs : 0);
       this.#log(event, err, state.step, delayMs);
       this.#state = state;
-      if (delayMs > 0) await this.#options.clock.sleep(delayMs, signal).catch(() => {});
+      if (delayMs > 0) await this.#backOff(delayMs, event);
     }
+  }
+
+  /** Ends sooner when the server is back; what it asked to wait by a 429 is waited. */
+  async #backOff(delayMs: number, event: ReflectorEvent): Promise<void> {
+    const { clock } = this.#options;
+    const returned = new AbortController();
+    const isThrottled = event.type === 'failed' && event.failure === 'throttled';
+    if (!isThrottled) this.#endWait = () => returned.abort();
+    await clock.sleep(delayMs, AbortSignal.any([this.#stop.signal, returned.signal])).catch(() => {});
+    this.#endWait = null;
+    if (!returned.signal.aborted || this.#stop.signal.aborted) return;
+    this.#logger.debug('The API server is back, no longer waiting');
+    await clock.sleep(this.#random() * returnSpreadMs, this.#stop.signal).catch(() => {});
+  }
+
+  /** Also of one that asks just now: a server that is not quite ready yet refuses, and is soon asked again. */
+  #onReturn(): void {
+    this.#backoff.reset();
+    this.#endWait?.();
   }
 
   async #takeStep(): Promise<{ readonly event: ReflectorEvent; readonly err?: unknown }> {

@@ -141,6 +141,26 @@ test('a 500 without a time to come again is the answer', async () => {
   assert.equal(server.requests.length, 1);
 });
 
+test('who waits for the server hears of its first answer after a while of failures, to a call or a watch', async () => {
+  const clock = new FakeClock();
+  const { client } = await aClient({}, { clock });
+  let returns = 0;
+  client.onReturn(() => (returns += 1));
+  for (const fails of ['with 503', 'without an answer']) {
+    server.answer = (_request, response) => (fails === 'with 503' ? sendJSON(response, 503, {}) : server.cut());
+    await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }));
+    await clock.advance(3000);
+    const before = returns;
+    server.answer = (_request, response) => sendJSON(response, 404, {});
+    await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }));
+    assert.equal(returns, before);
+    server.answer = (_request, response) => void response.writeHead(200).end('{"type":"ADDED","object":{}}\n');
+    if (fails === 'with 503') await client.call(getPod);
+    else await collect(client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal: AbortSignal.timeout(10_000) }));
+    assert.equal(returns, before + 1);
+  }
+});
+
 test('a connection cut before the answer: a GET is made again, a POST is not', async () => {
   server.answer = (_request, response) => (server.requests.length === 1 ? server.cut() : sendJSON(response, 200, pod));
   const { client } = await aClient();

@@ -13,6 +13,7 @@ import { exchange, Unanswered, type Answer } from './exchange.ts';
 import { isHeartbeat, type Lanes } from './lanes.ts';
 import { responseError, retryAfterHeaderMs } from './response-error.ts';
 import { retryDelayMs, type AttemptFailure } from './retry-decision.ts';
+import { ServerPresence } from './server-presence.ts';
 import { ServerWarnings } from './server-warnings.ts';
 import type { Transport } from './transport.ts';
 import { openWatch, type WatchCall } from './watch.ts';
@@ -41,6 +42,7 @@ export class HttpApiClient implements ApiClient {
   readonly #options: HttpApiClientOptions;
   readonly #metrics: CallMetrics;
   readonly #warnings: ServerWarnings;
+  readonly #presence: ServerPresence;
   readonly #underway = new Set<AbortController>();
   #closed: ApiError | null = null;
   #waitLoggedAt = -Infinity;
@@ -49,6 +51,7 @@ export class HttpApiClient implements ApiClient {
     this.#options = options;
     this.#metrics = new CallMetrics(options.maker.server.host);
     this.#warnings = new ServerWarnings(options.logger);
+    this.#presence = new ServerPresence(options.clock);
   }
 
   async call<T>(call: ApiCall): Promise<T> {
@@ -81,6 +84,7 @@ export class HttpApiClient implements ApiClient {
         opened = await send(true);
       }
       if (opened.code !== 200) throw await opened.refuse();
+      this.#presence.answered();
       yield* opened.events();
     } catch (err) {
       if (call.signal.aborted) return;
@@ -88,6 +92,10 @@ export class HttpApiClient implements ApiClient {
     } finally {
       scope.end();
     }
+  }
+
+  onReturn(listener: () => void): () => void {
+    return this.#presence.onReturn(listener);
   }
 
   /** Ends everything under way; nothing begins any more. */
@@ -120,13 +128,18 @@ export class HttpApiClient implements ApiClient {
   ): Promise<{ readonly value: unknown } | { readonly failure: AttemptFailure; readonly error: ApiError }> {
     try {
       const answer = await this.#send(call, isRetry, signal);
-      if (answer.code >= 200 && answer.code < 300) return { value: this.#decode(call, answer) };
+      if (answer.code >= 200 && answer.code < 300) {
+        this.#presence.answered();
+        return { value: this.#decode(call, answer) };
+      }
+      if (answer.code >= 500) this.#presence.failed();
       const retryAfter = textOf(answer.headers['retry-after']);
       const error = responseError(call, answer.code, answer.body, retryAfter);
       return { failure: { kind: 'answered', code: answer.code, retryAfterMs: retryAfterHeaderMs(retryAfter) }, error };
     } catch (err) {
-      if (err instanceof Unanswered) return { failure: err.failure, error: err.error };
-      throw err;
+      if (!(err instanceof Unanswered)) throw err;
+      this.#presence.failed();
+      return { failure: err.failure, error: err.error };
     }
   }
 

@@ -69,6 +69,58 @@ async function aSynced(quietLimitMs?: number) {
 
 const query = (watch: FakeWatch) => ({ ...watch.call.query });
 
+/** It has failed often enough for the longest back-off: 12 s, with half of the jitter. */
+async function aWaiting(refusal: Error) {
+  const parts = aReflector(new FakeApi());
+  (await parts.api.nextWatch(path)).fail();
+  await settle();
+  for (const waitMs of [1200, 2400, 4800, 9600]) {
+    parts.api.refuseWatch(path, refusal);
+    await parts.clock.advance(waitMs);
+  }
+  return parts;
+}
+
+test('a server that is back is watched again within a second, and if it is not quite back yet, soon again', async () => {
+  const { api, clock, reflector } = await aWaiting(apiError(0, 'Unreachable'));
+  await clock.advance(3000);
+  assert.equal(api.watches.length, 1);
+  api.comeBack();
+  await clock.advance(499);
+  assert.equal(api.watches.length, 1);
+  api.refuseWatch(path, apiError(500, 'InternalError'));
+  api.on('GET', path, list('10', []));
+  await clock.advance(1);
+  await clock.advance(1200);
+  await reflector.close();
+  assert.equal(api.watches.length + api.callsTo('GET', path).length, 3);
+});
+
+test('a watch that is refused just when the server is back is soon begun again', async () => {
+  const { api, clock, reflector } = await aWaiting(apiError(0, 'Unreachable'));
+  const answer = api.hold('GET', path);
+  api.refuseWatch(path, apiError(403, 'Forbidden'));
+  await clock.advance(12_000);
+  assert.equal(api.callsTo('GET', path).length, 1);
+  api.comeBack();
+  answer.reject(apiError(403, 'Forbidden'));
+  await clock.advance(1199);
+  assert.equal(api.watches.length, 1);
+  await clock.advance(1);
+  assert.equal(api.watches.length, 2);
+  await reflector.close();
+});
+
+test('a server that is back and has asked to wait is waited for', async () => {
+  const { api, clock, reflector } = await aWaiting(apiError(429, 'TooManyRequests'));
+  api.comeBack();
+  await clock.advance(11_999);
+  assert.equal(api.watches.length, 1);
+  await clock.advance(1);
+  assert.equal(api.watches.length, 2);
+  await reflector.close();
+});
+
 test('pods are streamed, and known when the initial events end', async () => {
   const { api, told, reflector } = aReflector();
   const watch = await api.nextWatch(path);
