@@ -2,20 +2,18 @@
  * What only a member of a cluster has, wired by hand as the rest is in kubelet.ts: the client, what is sent over it (events, statuses,
  * mirror pods, the Node), and what is read over it (pods' values). Standalone there is none of it.
  */
-import type { Logger } from '../shared/log/logger.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
 import type { ApiClient } from './api/api-client.ts';
 import { createApiClient } from './api/create-api-client.ts';
 import { EventRecorder } from './api/events/index.ts';
 import { createReviews, type Reviews } from './api/reviews.ts';
+import type { KubeletContext } from './kubelet-context.ts';
 import { NodeMembership, type LocalNode } from './node/index.ts';
-import type { KubeletOptions } from './options.ts';
 import type { EventSink } from './pods/events.ts';
 import { RuntimeClasses, type RuntimeClassesOptions } from './pods/runtime-classes.ts';
 import { MirrorPods, type MirrorPodsDependencies } from './pods/mirror-pods.ts';
 import type { PodManager } from './pods/pod-manager.ts';
 import { StatusManager, type StatusManagerDependencies } from './status/index.ts';
-import type { StopOrder } from './stop-order.ts';
 import { PodValues, type PodValuesOptions } from './volumes/index.ts';
 
 /**
@@ -25,13 +23,7 @@ import { PodValues, type PodValuesOptions } from './volumes/index.ts';
 const eventSettleMs = 500;
 const configMapLingerMs = 60_000;
 
-export interface ClusterOptions {
-  readonly options: KubeletOptions;
-  readonly nodeName: string;
-  readonly log: (component: string) => Logger;
-  readonly stops: StopOrder;
-  readonly signal: AbortSignal;
-}
+export type ClusterOptions = Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'stops' | 'signal'>;
 
 export class Cluster {
   readonly client: ApiClient;

@@ -1,0 +1,116 @@
+/**
+ * The threads that look, wired: at the runtime's pods (pleg), at its images, at probes; and whether the runtime is well. What they see goes
+ * into the pod cache and on to those who act, who come later: until they are connected nobody is told.
+ */
+import type { PlegMessage, PodLifecycleEvent } from '../shared/contracts/pleg.ts';
+import type { MadeInRuntime } from '../shared/contracts/pod-sync.ts';
+import type { ProbeResult } from '../shared/contracts/probes.ts';
+import type { RuntimePodStatus } from '../shared/contracts/runtime-status.ts';
+import type { PodUID } from '../shared/kubernetes/ids.ts';
+import { setRuntimeCgroupDriver } from '../shared/state/runtime-cgroup-driver.ts';
+import { systemClock as clock } from '../shared/time/clock.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import { RuntimeState } from './node/runtime-state.ts';
+import type { EventSink } from './pods/events.ts';
+import type { PodStatusCache } from './pods/pod-status-cache.ts';
+import { untilAborted } from './stop-order.ts';
+import { imagesSettings } from './thread-settings.ts';
+import { ImagesThread } from './threads/images-thread.ts';
+import type { PlegThread } from './threads/pleg-thread.ts';
+import { ProbesThread } from './threads/probes-thread.ts';
+
+export interface ObserversOptions extends KubeletContext {
+  readonly events: EventSink;
+  /** What is seen of pods; nobody else writes it but finished looks. */
+  readonly cache: PodStatusCache;
+}
+
+/** What is told, and to whom. */
+export interface ToldByObservers {
+  readonly onStatuses: (changed: readonly PodUID[]) => void;
+  readonly onLifecycleEvents: (events: readonly PodLifecycleEvent[]) => void;
+  readonly onProbeResults: (results: readonly ProbeResult[]) => void;
+  /** The runtime is well again. */
+  readonly onRuntimeRecovered: () => void;
+  /** How the runtime is, and what it can do. */
+  readonly onRuntimeChanged: () => void;
+}
+
+export class Observers {
+  readonly runtimeState: RuntimeState;
+  readonly images: ImagesThread;
+  readonly #options: ObserversOptions;
+  readonly #pleg: PlegThread;
+  readonly #firstList = Promise.withResolvers<void>();
+  #told: Partial<ToldByObservers> = {};
+
+  /** The other threads load while the runtime is asked: none of these needs to know it. */
+  static start(options: ObserversOptions): Observers {
+    return new Observers(options);
+  }
+
+  private constructor(options: ObserversOptions) {
+    const { options: kubelet, first, log, stops, events } = options;
+    const { state, snapshot, pleg } = first;
+    this.#options = options;
+    this.#pleg = pleg;
+    first.listen((message) => this.#onMessage(message));
+    stops.add('pleg', () => pleg.close());
+    this.images = ImagesThread.start({
+      state,
+      logger: log('images'),
+      settings: imagesSettings(kubelet, snapshot),
+      onEvent: (event) => events.record(event),
+    });
+    stops.add('images', () => this.images.close());
+    const probes = ProbesThread.start({
+      state,
+      logger: log('probes'),
+      settings: { runtimeEndpoint: kubelet.config.containerRuntimeEndpoint },
+      onResults: (results) => this.#told.onProbeResults?.(results),
+    });
+    stops.add('probes', () => probes.close());
+    this.runtimeState = new RuntimeState({
+      ask: () => this.#pleg.runtimeStatus(),
+      onRecovered: () => this.#told.onRuntimeRecovered?.(),
+      onChanged: () => this.#told.onRuntimeChanged?.(),
+      clock,
+      logger: log('runtime-state'),
+    });
+  }
+
+  /** These are told from now on, beside those of before. */
+  connect(told: Partial<ToldByObservers>): void {
+    this.#told = { ...this.#told, ...told };
+  }
+
+  /** At one pod, now. */
+  look(uid: PodUID, made?: MadeInRuntime): Promise<RuntimePodStatus | null> {
+    return this.#pleg.look(uid, made);
+  }
+
+  /**
+   * However long the runtime is not there; it is watched from then on. The threads know by then who drives the cgroups. Rejects with the
+   * signal's reason.
+   */
+  async untilRuntimeAnswers(): Promise<void> {
+    const { signal, first } = this.#options;
+    const facts = await untilAborted(this.runtimeState.untilAnswered(signal), signal);
+    void this.runtimeState.watch(signal);
+    setRuntimeCgroupDriver(first.state.runtimeCgroupDriver, facts.cgroupDriver);
+  }
+
+  /** All pods that the runtime has are in the cache: one that runs since before must not be taken for one that never started. */
+  untilFirstList(): Promise<void> {
+    return untilAborted(this.#firstList.promise, this.#options.signal);
+  }
+
+  #onMessage(message: PlegMessage): void {
+    const { cache } = this.#options;
+    // Always: what is seen before there are workers is what they begin with.
+    const changed = cache.apply(message);
+    this.#told.onStatuses?.(changed);
+    this.#told.onLifecycleEvents?.(message.events);
+    if (cache.complete) this.#firstList.resolve();
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * What makes pods run, wired: their values, what their syncs ask for, the workers that decide when, the updates that begin and end them,
+ * and what is cleared away behind them. It is fed by the sync loop, and asks it for nothing but its next turn.
+ */
+import { availableParallelism } from 'node:os';
+import { podUID } from '../shared/kubernetes/ids.ts';
+import { restartedPods } from '../shared/metrics/definitions/pods.ts';
+import { systemClock as clock } from '../shared/time/clock.ts';
+import { makeCleaners } from './cleaners.ts';
+import type { Cluster } from './cluster.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import { declaredFeatures } from './node/index.ts';
+import type { Observers } from './observers.ts';
+import { AdmissionJournal, admitHandlers, changeProblem } from './pods/admission/index.ts';
+import type { DeadContainers } from './pods/dead-containers.ts';
+import type { EventSink } from './pods/events.ts';
+import type { PodManager } from './pods/pod-manager.ts';
+import type { PodStatusCache } from './pods/pod-status-cache.ts';
+import type { PodStatuses } from './pods/pod-statuses.ts';
+import { PodUpdates } from './pods/pod-updates.ts';
+import { PodWorkers } from './pods/pod-workers.ts';
+import { standaloneRuntimeHandler } from './pods/runtime-classes.ts';
+import { runsSomething } from './pods/runs-something.ts';
+import { isStaticPod } from './pods/static-pod.ts';
+import { TurnPace } from './pods/turn-pace.ts';
+import { WorkQueue } from './pods/work-queue.ts';
+import { within } from './stop-order.ts';
+import { taskAnswers } from './task-answers.ts';
+import type { ThisNode } from './this-node.ts';
+
+/** Upstream's backOffPeriod. */
+const backOffMs = 10_000;
+/** What a task may take to come to a place where it can stop. */
+const drainDeadlineMs = 1500;
+
+export interface PodRunnerOptions extends KubeletContext {
+  readonly observers: Observers;
+  readonly thisNode: ThisNode;
+  readonly cluster: Cluster | null;
+  readonly podManager: PodManager;
+  readonly cache: PodStatusCache;
+  readonly statuses: PodStatuses;
+  readonly events: EventSink;
+  /** The sources, which come after what they feed. */
+  readonly sources: { readonly areReady: () => boolean; readonly hasApiSynced: () => boolean };
+  /** Asked for a turn. */
+  readonly loop: { readonly onDue: () => void; readonly requestHousekeeping: () => void };
+}
+
+export interface PodRunner {
+  readonly workers: PodWorkers;
+  readonly updates: PodUpdates;
+  readonly workQueue: WorkQueue;
+  readonly deadContainers: DeadContainers;
+  readonly housekeep: () => void;
+}
+
+export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
+  const { options, log, stops, observers, thisNode, cluster, podManager, cache, statuses, events, sources, loop } = runner;
+  const { config, flags, featureGates } = options;
+  const { membership } = thisNode;
+
+  const values = cluster?.keepValues({
+    isRunning: (uid) => runsSomething(cache.get(uid)),
+    onChanged: (uids) => workers.wake(uids),
+    events,
+  });
+  const runtimeClasses = cluster?.keepRuntimeClasses({
+    onAdded: (names) => {
+      const waiting = podManager.all().filter(({ spec }) => names.has(spec.runtimeClassName ?? ''));
+      workers.wake(waiting.map(podUID));
+    },
+  });
+  const { pool } = runner.first;
+  pool.answerWith(taskAnswers({ observers, podManager, cache, events, values, cores: availableParallelism() }));
+  stops.add('pod-sync', () => pool.close());
+
+  const workQueue = new WorkQueue({ clock, onDue: loop.onDue });
+  stops.add('work-queue', async () => workQueue.close());
+  const workers = new PodWorkers({
+    pool,
+    look: (uid, made) => observers.look(uid, made),
+    cache,
+    statuses,
+    pace: new TurnPace(),
+    workQueue,
+    events,
+    node: () => thisNode.facts.current(),
+    ...(values && { valuesAtHand: (pod) => values.isAtHand(pod) }),
+    runtimeHandler: (pod) => runtimeClasses?.handlerOf(pod) ?? standaloneRuntimeHandler(pod),
+    policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
+    clock,
+    logger: log('pod-workers'),
+    onFailure: () => observers.runtimeState.suspect(),
+    random: Math.random,
+    onFinished: (uid) => {
+      values?.unregisterPod(uid);
+      loop.requestHousekeeping();
+    },
+    onForgotten: (uid) => {
+      housekeeping.collectSoon();
+      const wanted = podManager.get(uid);
+      if (!wanted) return;
+      restartedPods.inc({ static: isStaticPod(wanted) ? 'true' : '' });
+      updates.start(wanted);
+    },
+  });
+  observers.connect({ onStatuses: (changed) => workers.refreshStatuses(changed), onRuntimeRecovered: () => workers.wakeFailed() });
+  stops.add('pod-workers', () => within(drainDeadlineMs, workers.close()));
+
+  const journal = await AdmissionJournal.open({ rootDir: flags.rootDirectory, clock, logger: log('admission') });
+  stops.add('admission', () => journal.close());
+  const declared = declaredFeatures(featureGates);
+  const updates = new PodUpdates({
+    podManager,
+    podWorkers: workers,
+    statuses,
+    events,
+    admitHandlers: admitHandlers({ ...options, node: thisNode.node, declaredFeatures: declared }),
+    changeProblem: (before, after) => changeProblem(before, after, declared),
+    journal,
+    refreshNode: membership ? () => membership.fetch().catch(() => {}) : null,
+    onAdmitted: (pod) => values?.registerPod(pod),
+    sourcesReady: sources.areReady,
+    logger: log('pod-updates'),
+  });
+  const mirrors = cluster?.mirror({
+    podManager,
+    isSynced: sources.hasApiSynced,
+    sourcesReady: sources.areReady,
+    isStaticPodEnding: (fullName) => workers.isStaticPodEnding(fullName),
+    onMirror: (pod, mirror) => {
+      if (statuses.rebase(podUID(pod), mirror.status)) workers.refreshStatuses([podUID(pod)]);
+    },
+  });
+  const { housekeeping, deadContainers } = makeCleaners({ ...runner, workers, updates, mirrors });
+  const housekeep = () => {
+    housekeeping.run();
+    journal.keep(new Set([...podManager.uids(), ...workers.uids()]));
+  };
+  return { workers, updates, workQueue, deadContainers, housekeep };
+}
