@@ -27,6 +27,9 @@ const zips: Partial<Record<NodeJS.Architecture, { readonly goArch: string; reado
   arm64: { goArch: 'arm64', sha256: '02b36b6787b3ac767668f630e2998df45a3b1f9ffee08d1bf3ef6487cd658d99' },
 };
 
+/** What a Go that fetches a newer one may take for it. */
+const ownFetchMs = 5 * 60_000;
+
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, `.cache/go-${fetchedVersion}`);
 
@@ -53,7 +56,12 @@ export async function ensureGo(module: string, say: (what: string) => void): Pro
 /** Go 1.21 and later fetch a newer one by themselves where they may: then it is the newer one that answers here. */
 function hostGoBuilds(module: string): boolean {
   try {
-    const version = execFileSync('go', ['env', 'GOVERSION'], { cwd: module, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    const version = execFileSync('go', ['env', 'GOVERSION'], {
+      cwd: module,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: ownFetchMs,
+    });
     const [, minor] = /^go1\.(\d+)/.exec(version) ?? [];
     // One that was built from Go's sources names no version.
     return minor === undefined || Number(minor) >= oldestMinor;
