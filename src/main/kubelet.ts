@@ -1,7 +1,7 @@
 /**
  * The composition root: every part is made by hand, in the order in which it starts, and ended in the order of the data's flow:
- * sources → sync loop → what makes pods run (pod-runner.ts) → what is known of the node (this-node.ts) → the threads that look
- * (observers.ts) → the server.
+ * sources → sync loop → what makes pods run (wiring/pod-runner.ts) → what is known of the node (wiring/this-node.ts) → the threads that
+ * look (wiring/observers.ts) → the server.
  *
  * A runtime that is not there when the kubelet starts is waited for, with `/healthz` up and the log saying so; upstream gives up.
  */
@@ -9,22 +9,22 @@ import { hostname } from 'node:os';
 import type { PodUID } from '../shared/kubernetes/ids.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
-import { Cluster } from './cluster.ts';
+import { Cluster } from './wiring/cluster.ts';
 import { countConstants } from './constant-metrics.ts';
-import type { KubeletContext } from './kubelet-context.ts';
+import type { KubeletContext } from './wiring/kubelet-context.ts';
 import { reportHost } from './node/report-host.ts';
-import { Observers } from './observers.ts';
+import { Observers } from './wiring/observers.ts';
 import type { KubeletStart } from './options.ts';
-import { startPodRunner } from './pod-runner.ts';
+import { startPodRunner } from './wiring/pod-runner.ts';
 import { EventLog } from './pods/events.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { PodStatusCache } from './pods/pod-status-cache.ts';
 import { PodStatuses } from './pods/pod-statuses.ts';
 import { startServer } from './server/index.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
-import { StopOrder, within } from './stop-order.ts';
+import { StopOrder, within } from './wiring/stop-order.ts';
 import { SyncLoop } from './sync-loop.ts';
-import { startThisNode, type ThisNode } from './this-node.ts';
+import { startThisNode, type ThisNode } from './wiring/this-node.ts';
 
 /** SIGTERM to exit takes 5 s at most: a second of it is for the process itself. */
 const stopDeadlineMs = 4000;

@@ -2,7 +2,7 @@
 import type { Logger, LoggingOptions } from '../shared/log/logger.ts';
 import type { FeatureGates } from './config/feature-gates.ts';
 import type { KubeletConfiguration, Milliseconds, StringMap } from './config/kubelet-configuration.ts';
-import type { FirstThreads } from './first-threads.ts';
+import type { FirstThreads } from './wiring/first-threads.ts';
 
 /** Settings that are this node's alone, so they have a flag and no field in the configuration (upstream: KubeletFlags). */
 export interface KubeletFlags {

@@ -132,7 +132,7 @@ async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortS
   });
   try {
     // Not loaded before they are known to be wanted: they bring every part with them.
-    const { startFirstThreads } = await import('./first-threads.ts');
+    const { startFirstThreads } = await import('./wiring/first-threads.ts');
     const first = startFirstThreads(options, logger);
     const { runKubelet } = await import('./kubelet.ts');
     await runKubelet({ options, logger, signal, first });

@@ -13,7 +13,7 @@ import { toConfigz } from '../../src/main/config/configz.ts';
 import { loadConfiguration } from '../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../src/main/config/logging-options.ts';
 import { toKubeletFlags } from '../../src/main/flags/apply-flags.ts';
-import { startFirstThreads } from '../../src/main/first-threads.ts';
+import { startFirstThreads } from '../../src/main/wiring/first-threads.ts';
 import { runKubelet } from '../../src/main/kubelet.ts';
 import { ensureRootDir } from '../../src/main/process/root-dir.ts';
 import type { KubeletOptions } from '../../src/main/options.ts';

@@ -1,20 +1,20 @@
 /**
- * What only a member of a cluster has, wired by hand as the rest is in kubelet.ts: the client, what is sent over it (events, statuses,
+ * What only a member of a cluster has, wired by hand: the client, what is sent over it (events, statuses,
  * mirror pods, the Node), and what is read over it (pods' values). Standalone there is none of it.
  */
-import { systemClock as clock } from '../shared/time/clock.ts';
-import type { ApiClient } from './api/api-client.ts';
-import { createApiClient } from './api/create-api-client.ts';
-import { EventRecorder } from './api/events/index.ts';
-import { createReviews, type Reviews } from './api/reviews.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import type { ApiClient } from '../api/api-client.ts';
+import { createApiClient } from '../api/create-api-client.ts';
+import { EventRecorder } from '../api/events/index.ts';
+import { createReviews, type Reviews } from '../api/reviews.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import { NodeMembership, type LocalNode } from './node/index.ts';
-import type { EventSink } from './pods/events.ts';
-import { RuntimeClasses, type RuntimeClassesOptions } from './pods/runtime-classes.ts';
-import { MirrorPods, type MirrorPodsDependencies } from './pods/mirror-pods.ts';
-import type { PodManager } from './pods/pod-manager.ts';
-import { StatusManager, type StatusManagerDependencies } from './status/index.ts';
-import { PodValues, type PodValuesOptions } from './volumes/index.ts';
+import { NodeMembership, type LocalNode } from '../node/index.ts';
+import type { EventSink } from '../pods/events.ts';
+import { RuntimeClasses, type RuntimeClassesOptions } from '../pods/runtime-classes.ts';
+import { MirrorPods, type MirrorPodsDependencies } from '../pods/mirror-pods.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import { StatusManager, type StatusManagerDependencies } from '../status/index.ts';
+import { PodValues, type PodValuesOptions } from '../volumes/index.ts';
 
 /**
  * A pod's start is some hundred milliseconds of work for the runtime and the API server: its three events, and the config map that every pod

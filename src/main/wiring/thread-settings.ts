@@ -1,13 +1,13 @@
 /** What each thread is told of the configuration: options in, settings out. Pure. */
 import { join } from 'node:path';
-import type { ImagesBirth } from '../shared/contracts/images.ts';
-import type { PlegBirth } from '../shared/contracts/pleg.ts';
-import type { PodSyncSettings } from '../shared/contracts/pod-sync.ts';
-import type { StatsBirth } from '../shared/contracts/stats.ts';
-import { containerLogsDir } from '../shared/kubernetes/paths.ts';
-import { cgroupFsRoot, type HostFacts } from './node/host-facts.ts';
-import type { KubeletOptions } from './options.ts';
-import type { Settings } from './threads/thread-dependencies.ts';
+import type { ImagesBirth } from '../../shared/contracts/images.ts';
+import type { PlegBirth } from '../../shared/contracts/pleg.ts';
+import type { PodSyncSettings } from '../../shared/contracts/pod-sync.ts';
+import type { StatsBirth } from '../../shared/contracts/stats.ts';
+import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
+import { cgroupFsRoot, type HostFacts } from '../node/host-facts.ts';
+import type { KubeletOptions } from '../options.ts';
+import type { Settings } from '../threads/thread-dependencies.ts';
 
 /** Upstream: genericPlegRelistPeriod. */
 const relistPeriodMs = 1000;

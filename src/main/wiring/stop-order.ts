@@ -1,6 +1,6 @@
 /** Stopping follows the data's flow: nothing closes while something before it still feeds it. */
-import type { Logger } from '../shared/log/logger.ts';
-import { systemClock } from '../shared/time/clock.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { systemClock } from '../../shared/time/clock.ts';
 
 /** Closes what was started, the last first: that is the order of the data's flow. What fails to close does not keep the rest open. */
 export class StopOrder {

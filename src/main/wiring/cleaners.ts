@@ -1,16 +1,16 @@
 /** What clears away behind pods, wired: what is left of those that are gone, and the dead containers of those that run. */
-import { systemClock as clock } from '../shared/time/clock.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { Observers } from './observers.ts';
-import { DeadContainers } from './pods/dead-containers.ts';
-import { Housekeeping } from './pods/housekeeping.ts';
-import type { MirrorPods } from './pods/mirror-pods.ts';
-import { listPodDirectories } from './pods/pod-directories.ts';
-import type { PodManager } from './pods/pod-manager.ts';
-import type { PodStatusCache } from './pods/pod-status-cache.ts';
-import type { PodStatuses } from './pods/pod-statuses.ts';
-import type { PodUpdates } from './pods/pod-updates.ts';
-import type { PodWorkers } from './pods/pod-workers.ts';
+import { DeadContainers } from '../pods/dead-containers.ts';
+import { Housekeeping } from '../pods/housekeeping.ts';
+import type { MirrorPods } from '../pods/mirror-pods.ts';
+import { listPodDirectories } from '../pods/pod-directories.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import type { PodStatusCache } from '../pods/pod-status-cache.ts';
+import type { PodStatuses } from '../pods/pod-statuses.ts';
+import type { PodUpdates } from '../pods/pod-updates.ts';
+import type { PodWorkers } from '../pods/pod-workers.ts';
 
 export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'log'> {
   readonly observers: Observers;

@@ -3,17 +3,17 @@
  * loads for some hundred milliseconds, and so does main: they begin before main has loaded its own parts, on the other cores.
  */
 import { availableParallelism } from 'node:os';
-import type { PlegMessage } from '../shared/contracts/pleg.ts';
-import type { Logger } from '../shared/log/logger.ts';
-import { createRuntimeSnapshot } from '../shared/state/runtime-snapshot.ts';
-import { usageTable, usageTableCapacity } from '../shared/state/usage-table.ts';
-import { hostFacts, type HostFacts } from './node/host-facts.ts';
-import type { KubeletOptions } from './options.ts';
+import type { PlegMessage } from '../../shared/contracts/pleg.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { createRuntimeSnapshot } from '../../shared/state/runtime-snapshot.ts';
+import { usageTable, usageTableCapacity } from '../../shared/state/usage-table.ts';
+import { hostFacts, type HostFacts } from '../node/host-facts.ts';
+import type { KubeletOptions } from '../options.ts';
 import { plegSettings, podSyncSettings, statsSettings } from './thread-settings.ts';
-import { PlegThread } from './threads/pleg-thread.ts';
-import { defaultPodSyncThreads, PodSyncPool } from './threads/pod-sync-pool.ts';
-import { StatsThread } from './threads/stats-thread.ts';
-import { ThreadState } from './threads/thread-state.ts';
+import { PlegThread } from '../threads/pleg-thread.ts';
+import { defaultPodSyncThreads, PodSyncPool } from '../threads/pod-sync-pool.ts';
+import { StatsThread } from '../threads/stats-thread.ts';
+import { ThreadState } from '../threads/thread-state.ts';
 
 export interface FirstThreads {
   readonly state: ThreadState;

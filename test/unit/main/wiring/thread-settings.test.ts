@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computeFeatureGates } from '../../../src/main/config/feature-gates.ts';
-import type { KubeletConfiguration } from '../../../src/main/config/kubelet-configuration.ts';
-import { toConfigz } from '../../../src/main/config/configz.ts';
-import { loadConfiguration } from '../../../src/main/config/load-configuration.ts';
-import { toLoggingOptions } from '../../../src/main/config/logging-options.ts';
-import { toKubeletFlags } from '../../../src/main/flags/apply-flags.ts';
-import type { KubeletOptions } from '../../../src/main/options.ts';
-import { serverSettings } from '../../../src/main/server/server-settings.ts';
-import { imagesSettings, podSyncSettings } from '../../../src/main/thread-settings.ts';
-import { table } from '../../support/table.ts';
+import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
+import type { KubeletConfiguration } from '../../../../src/main/config/kubelet-configuration.ts';
+import { toConfigz } from '../../../../src/main/config/configz.ts';
+import { loadConfiguration } from '../../../../src/main/config/load-configuration.ts';
+import { toLoggingOptions } from '../../../../src/main/config/logging-options.ts';
+import { toKubeletFlags } from '../../../../src/main/flags/apply-flags.ts';
+import type { KubeletOptions } from '../../../../src/main/options.ts';
+import { serverSettings } from '../../../../src/main/server/server-settings.ts';
+import { imagesSettings, podSyncSettings } from '../../../../src/main/wiring/thread-settings.ts';
+import { table } from '../../../support/table.ts';
 
 const host = { cgroupVersion: 1, cgroupDriver: 'cgroupfs' } as const;
 

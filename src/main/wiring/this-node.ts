@@ -2,16 +2,16 @@
  * What is known of this node, wired once the runtime has answered: the machine (by the stats thread), what pods are told of the node
  * and what the Node says; in a cluster its membership.
  */
-import { HeartbeatsReader } from '../shared/state/heartbeats.ts';
-import { systemClock as clock } from '../shared/time/clock.ts';
+import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { Cluster } from './cluster.ts';
-import { countCgroupVersion } from './constant-metrics.ts';
+import { countCgroupVersion } from '../constant-metrics.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import { LocalNode, threadErrors, type Node, type NodeMembership } from './node/index.ts';
-import { NodeFactsSource } from './node/node-facts.ts';
-import { nodeAllocatable, nodeCapacity, resourceSettings } from './node/node-resources.ts';
+import { LocalNode, threadErrors, type Node, type NodeMembership } from '../node/index.ts';
+import { NodeFactsSource } from '../node/node-facts.ts';
+import { nodeAllocatable, nodeCapacity, resourceSettings } from '../node/node-resources.ts';
 import type { Observers } from './observers.ts';
-import type { EventSink } from './pods/events.ts';
+import type { EventSink } from '../pods/events.ts';
 import { untilAborted } from './stop-order.ts';
 
 export interface ThisNodeOptions extends KubeletContext {

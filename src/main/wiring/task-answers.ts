@@ -1,14 +1,14 @@
 /** What the sync pool's tasks ask main for: images, permits to start, values of the API server, events. */
-import { systemClock as clock } from '../shared/time/clock.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { Observers } from './observers.ts';
-import type { EventSink } from './pods/events.ts';
-import type { PodManager } from './pods/pod-manager.ts';
-import { PodStartLatency } from './pods/pod-start-latency.ts';
-import type { PodStatusCache } from './pods/pod-status-cache.ts';
-import { StartAdmission } from './pods/start-admission.ts';
-import { startRequest } from './pods/start-request.ts';
-import type { PodSyncHandlers } from './threads/pod-sync-line.ts';
-import type { PodValues } from './volumes/index.ts';
+import type { EventSink } from '../pods/events.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import { PodStartLatency } from '../pods/pod-start-latency.ts';
+import type { PodStatusCache } from '../pods/pod-status-cache.ts';
+import { StartAdmission } from '../pods/start-admission.ts';
+import { startRequest } from '../pods/start-request.ts';
+import type { PodSyncHandlers } from '../threads/pod-sync-line.ts';
+import type { PodValues } from '../volumes/index.ts';
 
 export interface TaskAnswersOptions {
   readonly observers: Observers;
