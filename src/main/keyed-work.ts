@@ -86,6 +86,12 @@ export class KeyedWork<K> {
     this.#begin();
   }
 
+  /** What all of them failed of is over: every back-off ends now, and the next one is the first again. */
+  startAfresh(): void {
+    this.#delays.clear();
+    this.retryNow([...this.#backedOff.keys()]);
+  }
+
   /** Begins nothing more, aborts what is in flight, and resolves when that has ended. */
   async close(): Promise<void> {
     this.#closing.abort();

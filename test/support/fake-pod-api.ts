@@ -25,6 +25,7 @@ export class FakePodApi implements ApiClient {
   #waiting: (() => void)[] = [];
   #version = 100;
   #uids = 0;
+  readonly #returnListeners = new Set<() => void>();
 
   /** What the kubelet's API source has. */
   readonly apiPod = (uid: PodUID): Pod | undefined => this.seen.get(uid);
@@ -73,8 +74,14 @@ export class FakePodApi implements ApiClient {
     return structuredClone(this.#answer(call, name)) as T;
   }
 
-  onReturn(): () => void {
-    return () => {};
+  onReturn(listener: () => void): () => void {
+    this.#returnListeners.add(listener);
+    return () => void this.#returnListeners.delete(listener);
+  }
+  /** The server answers again, after a while in which it did not. */
+  comeBack(): void {
+    this.failure = null;
+    for (const listener of this.#returnListeners) listener();
   }
 
   // oxlint-disable-next-line require-yield

@@ -40,6 +40,9 @@ const parallel = 4;
 /** Something else may have the name for long. */
 const backoff = { initialMs: 1000, maxMs: 60_000 };
 
+/** A server that is back is asked within so long: many nodes have waited for it. */
+const returnSpreadMs = 1000;
+
 /** What we have done is believed for so long without the watch having shown it. */
 const trustMs = 10_000;
 
@@ -55,9 +58,11 @@ export class MirrorPods {
   /** By full name. */
   readonly #done = new Map<string, Done>();
   readonly #work: KeyedWork<string>;
+  readonly #unsubscribe: () => void;
+  #cancelFreshStart = () => {};
 
   constructor(dependencies: MirrorPodsDependencies) {
-    const { podManager, clock, random } = dependencies;
+    const { client, podManager, clock, random } = dependencies;
     this.#deps = dependencies;
     this.#work = new KeyedWork({
       work: (fullName, signal) => this.#sync(fullName, signal),
@@ -69,6 +74,10 @@ export class MirrorPods {
       random,
     });
     podManager.onChange((pod, change) => this.#onChange(pod, change === 'removed'));
+    this.#unsubscribe = client.onReturn(() => {
+      this.#cancelFreshStart();
+      this.#cancelFreshStart = clock.after(random() * returnSpreadMs, () => this.#work.startAfresh());
+    });
   }
 
   /** Looks at all of them: when the Node is registered, when the API source has synced, and with each round of housekeeping. Cheap when all is well. */
@@ -80,6 +89,8 @@ export class MirrorPods {
 
   /** Aborts what is in flight. */
   async close(): Promise<void> {
+    this.#unsubscribe();
+    this.#cancelFreshStart();
     await this.#work.close();
   }
 

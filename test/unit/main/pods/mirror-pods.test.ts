@@ -104,6 +104,18 @@ function aKeeper() {
   };
 }
 
+test('a static pod that came while the API server was away gets its mirror when that is back, and not a back-off later', async () => {
+  const { api, clock, set } = aKeeper();
+  api.failure = apiError(0, 'Unreachable');
+  await set(aStatic());
+  // 1, 2, 4, 8, 16 and 32 s; the next try would come after a minute.
+  await clock.advance(64_000);
+  assert.deepEqual([api.calls.length, api.pods.size], [7, 0]);
+  api.comeBack();
+  await clock.advance(1);
+  assert.deepEqual([api.calls.length, api.pods.size], [8, 1]);
+});
+
 test('a static pod gets its mirror as soon as it is there, and only one', async () => {
   const { api, set, show, reconcile, mirrored } = aKeeper();
   await set(aStatic());
