@@ -133,7 +133,10 @@ async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortS
   try {
     // Not loaded before they are known to be wanted: they bring every part with them.
     const { startFirstThreads } = await import('./wiring/first-threads.ts');
-    const first = startFirstThreads(options, logger);
+    const { ThreadPriorities } = await import('./threads/thread-priorities.ts');
+    const priorities = new ThreadPriorities();
+    priorities.raiseMain();
+    const first = startFirstThreads(options, logger, priorities);
     const { runKubelet } = await import('./kubelet.ts');
     await runKubelet({ options, logger, signal, first });
   } finally {

@@ -111,10 +111,12 @@ export class PodStatuses {
     this.#keep(pod, { waiting: {}, isBased: true, ...this.#entries.get(uid), status: last, mayRun: false, isFinished: true });
   }
 
-  /** What the last task said of the containers that do not run. Takes effect with the next refresh. */
-  setWaiting(uid: PodUID, waiting: PodSyncReport['waiting']): void {
+  /** What the last task said of the containers that do not run. Takes effect with the next refresh. False: it was known. */
+  setWaiting(uid: PodUID, waiting: PodSyncReport['waiting']): boolean {
     const entry = this.#entries.get(uid);
-    if (entry) entry.waiting = waiting;
+    if (!entry || isDeepStrictEqual(entry.waiting, waiting)) return false;
+    entry.waiting = waiting;
+    return true;
   }
 
   /** From the next refresh on the pod is Failed for this reason (an eviction, a deadline). */

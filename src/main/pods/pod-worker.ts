@@ -4,7 +4,7 @@
  * log line, event and next look in one place, `#settle`. Upstream: podWorkerLoop in pkg/kubelet/pod_workers.go, and main's part of
  * SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
-import type { ContainerBackoff, MadeInRuntime, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
+import type { ContainerBackoff, MadeInRuntime, PodSyncResult, RuntimeHandlerChoice } from '../../shared/contracts/pod-sync.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -19,8 +19,9 @@ import { firstSeenMs } from './first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
 import { PodView } from './pod-view.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
-import { runsSomething } from './runs-something.ts';
+import { runsWholly } from './runs-something.ts';
 import { failedWith, hasFailed, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
+import type { Turn } from './turn-pace.ts';
 
 /** Upstream's names of what a worker does (kubetypes.SyncPodType), by task. */
 const operationTypes: Readonly<Record<PodTask['kind'], string>> = {
@@ -43,6 +44,8 @@ export class PodWorker {
   #working: Promise<void> | null = null;
   #dirty = false;
   #run: PodSyncRun | null = null;
+  /** Its sync's place in the line, until that is over. */
+  #turn: Turn | undefined;
   readonly #view: PodView;
   #hasFailed = false;
   #isLooking = false;
@@ -95,6 +98,7 @@ export class PodWorker {
     if (after === before) return;
     this.#lifecycle = after;
     if (before.state !== after.state) this.#log.debug({ from: before.state, to: after.state, event: event.type }, 'Pod lifecycle moved on');
+    if (after.state !== 'syncing') this.#turn?.hurry();
     if (after.state !== 'terminating' || !this.#run) return;
     if (before.state === 'syncing') this.#run.stop();
     else if (after.gracePeriodSeconds !== null) this.#run.shrinkGracePeriod(after.gracePeriodSeconds);
@@ -126,6 +130,7 @@ export class PodWorker {
   /** Starts nothing more and stops what is under way; resolves when nothing is. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#turn?.hurry();
     this.#run?.stop();
     await this.#working;
   }
@@ -159,7 +164,19 @@ export class PodWorker {
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#countStart(pod);
     this.apply({ type: 'started' });
     const runtimeHandler = pod.spec.runtimeClassName ? await this.#deps.runtimeHandler(pod) : undefined;
-    await this.#deps.pace?.turn(!runsSomething(this.#deps.cache.get(uid)));
+    const turn = this.#deps.pace?.turn(!runsWholly(pod, this.#deps.cache.get(uid)));
+    this.#turn = turn;
+    try {
+      await turn?.granted;
+      return !this.#closed && (await this.#syncNow(pod, runtimeHandler));
+    } finally {
+      this.#turn = undefined;
+      turn?.over();
+    }
+  }
+
+  async #syncNow(pod: Pod, runtimeHandler: RuntimeHandlerChoice | undefined): Promise<boolean> {
+    const { uid } = this;
     const status = await this.#view.fresh();
     if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
     if (this.#lifecycle.state !== 'syncing') return true;
@@ -182,10 +199,11 @@ export class PodWorker {
       ...(runtimeHandler && { runtimeHandler }),
     });
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
-    this.#deps.statuses.setWaiting(uid, result.waiting);
+    const isNews = this.#deps.statuses.setWaiting(uid, result.waiting);
     this.#settle('sync', result);
     if (result.changedRuntime) await this.#lookAfterwards(result.made);
-    this.refreshStatus();
+    // A sync that found all as it should be has said nothing new; what the runtime does meanwhile, the pleg thread tells.
+    if (isNews || result.changedRuntime) this.refreshStatus();
     return this.#lifecycle.state !== 'syncing' || isTerminalPhase(this.#deps.statuses.get(uid)?.phase);
   }
 

@@ -1,7 +1,15 @@
-/** Whether the runtime runs anything of a pod: a container that runs, or a sandbox that is ready. */
+/** What the runtime runs of a pod: anything (a container that runs, or a sandbox that is ready), or all of it. */
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
 
 export function runsSomething(status: RuntimePodStatus | null): boolean {
   if (!status) return false;
   return status.containers.some(({ state }) => state === 'running') || status.sandboxes.some(({ state }) => state === 'ready');
+}
+
+/** Each of its containers, in a sandbox that is ready: a sync will hardly find anything to do. */
+export function runsWholly({ spec }: Pod, status: RuntimePodStatus | null): boolean {
+  if (!status?.sandboxes.some(({ state }) => state === 'ready')) return false;
+  const running = new Set(status.containers.filter(({ state }) => state === 'running').map(({ name }) => name));
+  return spec.containers.every(({ name }) => running.has(name));
 }

@@ -46,6 +46,7 @@ export class ImagesThread {
         resourceLimits,
         lives: state.lives,
         heartbeatRow: common.heartbeatRow,
+        priorities: state.priorities,
         hangs: state.hangs,
         logger,
         finish: (api) => api.close(),

@@ -12,7 +12,7 @@ import {
   type RecordedEvent,
 } from '../../shared/contracts/pod-sync.ts';
 import type { ValueRef, ValueResult } from '../../shared/contracts/values.ts';
-import { toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
+import { KubeletError, toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
 /** A task as main states it: the pool adds the line, a new one each time that the task is sent. */
@@ -41,6 +41,9 @@ export interface PodSyncHandlers {
 const maxRequests = 1000;
 /** Then the line is closed from here: the task did not do so, nor did its thread's end. */
 const lingerMs = 1000;
+
+/** One for all: without a reason each abort makes an error with a stack of its own, for every sync of every pod. */
+const taskIsOver = new KubeletError('TaskIsOver', 'the task that asked is over');
 
 export class PodSyncLine {
   /** The task's end. */
@@ -79,7 +82,7 @@ export class PodSyncLine {
     if (this.#over.signal.aborted) return;
     const timer = setTimeout(() => this.#mainPort.close(), lingerMs);
     this.#mainPort.once('close', () => clearTimeout(timer));
-    this.#over.abort();
+    this.#over.abort(taskIsOver);
     for (const permit of this.#permits.values()) permit.release(false);
     this.#permits.clear();
   }

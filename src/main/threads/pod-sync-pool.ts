@@ -20,6 +20,7 @@ import { PodSyncLine, type PodSyncHandlers, type PodTask } from './pod-sync-line
 import { PoolLives } from './pool-lives.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
 import type { ThreadDependencies } from './thread-dependencies.ts';
+import type { Awaiting, ThreadPriorities } from './thread-priorities.ts';
 
 export interface PodSyncRun {
   /** Settles always, unless the pool is closed (KubeletError `ThreadClosed`). */
@@ -60,6 +61,7 @@ export class PodSyncPool {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #lives: PoolLives;
+  readonly #priorities: ThreadPriorities;
   #pool: Piscina;
   #poolBornAtMs = 0;
   /** Pools that lost a thread for good: each ends with its last task. With the number of their tasks. */
@@ -78,7 +80,9 @@ export class PodSyncPool {
     this.#logger = logger;
     this.#clock = clock;
     this.#lives = new PoolLives({ lives: state.lives, hangs: state.hangs, birth: this.#birth, logger });
-    this.#pool = this.#createPool();
+    this.#priorities = state.priorities;
+    // While the kubelet starts, what the runtime is asked with goes first: before its answer there is no task.
+    this.#pool = this.#createPool('later');
   }
 
   static start(options: PodSyncPoolOptions): PodSyncPool {
@@ -185,8 +189,8 @@ export class PodSyncPool {
     }
   }
 
-  #createPool(): Piscina {
-    const pool = new Piscina({
+  #createPool(awaited: Awaiting = 'now'): Piscina {
+    const options = {
       filename: fileURLToPath(this.#entry),
       workerData: this.#birth,
       minThreads: this.#threads,
@@ -198,7 +202,8 @@ export class PodSyncPool {
       // Otherwise an idle worker sleeps in Atomics.wait, and its gRPC connections with it.
       atomics: 'disabled',
       recordTiming: false,
-    });
+    } as const;
+    const pool = this.#priorities.making(() => new Piscina(options), awaited);
     // An error of an idle thread; its death is seen, logged and counted by PoolLives.
     pool.on('error', (err: unknown) => this.#logger.debug({ err }, 'an idle thread of the sync pool failed'));
     this.#poolBornAtMs = this.#clock.monotonic();

@@ -34,6 +34,8 @@ export class ProbesThread {
       resourceLimits,
       lives: state.lives,
       heartbeatRow: common.heartbeatRow,
+      priorities: state.priorities,
+      awaited: 'none',
       hangs: state.hangs,
       logger,
       finish: (api) => api.close(),

@@ -58,6 +58,8 @@ export class ServerThread {
       resourceLimits,
       lives: state.lives,
       heartbeatRow: common.heartbeatRow,
+      priorities: state.priorities,
+      awaited: 'none',
       hangs: state.hangs,
       logger,
       finish: (api) => api.close(),

@@ -27,6 +27,7 @@ export class StatsThread {
         resourceLimits,
         lives: state.lives,
         heartbeatRow: common.heartbeatRow,
+        priorities: state.priorities,
         hangs: state.hangs,
         logger,
         finish: (api) => api.close(),

@@ -14,6 +14,7 @@ import { HangWatch, type HangWatchOptions } from './hang-watch.ts';
 import { beat } from '../../shared/thread/enter-thread.ts';
 import type { Heart } from '../../shared/state/beat.ts';
 import { EventLoopDelays } from './event-loop-delays.ts';
+import { ThreadPriorities } from './thread-priorities.ts';
 
 const threadNames = ['main', 'pleg', 'images', 'stats', 'probes', 'server'] as const;
 export type ThreadName = (typeof threadNames)[number];
@@ -28,6 +29,7 @@ export interface ThreadStateOptions {
   /** The pool's threads; as many slots more are kept for those that replace one that is still ending. */
   readonly podSyncThreads: number;
   readonly syncFrequencyMs: number;
+  readonly priorities?: ThreadPriorities;
   /** For tests: after how long a silent thread is ended. */
   readonly hangs?: Pick<HangWatchOptions, 'limitMs' | 'periodMs'>;
 }
@@ -38,12 +40,13 @@ export class ThreadState {
   readonly hangs: HangWatch;
   readonly logging: LoggingOptions;
   readonly podSyncThreads: number;
+  readonly priorities: ThreadPriorities;
   /** Main writes the runtime's word into it (shared/state/runtime-cgroup-driver.ts). */
   readonly runtimeCgroupDriver = createRuntimeCgroupDriver();
   readonly #segments = new Map<string, SharedArrayBuffer>();
   readonly #claims: SharedArrayBuffer;
 
-  constructor({ logging, podSyncThreads, syncFrequencyMs, hangs }: ThreadStateOptions) {
+  constructor({ logging, podSyncThreads, syncFrequencyMs, priorities = new ThreadPriorities(), hangs }: ThreadStateOptions) {
     const slots = Array.from({ length: podSyncThreads * 2 }, (_, slot) => `pod-sync-${slot}`);
     const loops: Partial<Record<string, number>> = {
       main: Math.max(2 * syncFrequencyMs, minimumSyncLoopAgeMs),
@@ -51,6 +54,7 @@ export class ThreadState {
     };
     this.logging = logging;
     this.podSyncThreads = podSyncThreads;
+    this.priorities = priorities;
     this.heartbeats = createHeartbeats([...threadNames, ...slots].map((thread) => ({ thread, loopStaleAfterMs: loops[thread] ?? 0 })));
     this.lives = new LivesWriter(this.heartbeats);
     this.hangs = new HangWatch({ heartbeats: this.heartbeats, ...hangs });
@@ -77,7 +81,8 @@ export class ThreadState {
   /** What a thread of its own is born with, each time anew. */
   birth(thread: Exclude<ThreadName, 'main'>): ThreadBirth {
     const heartbeatRow = this.lives.rowOf(thread);
-    return { thread, logging: this.logging, heartbeats: this.heartbeats, heartbeatRow, metrics: this.#segments.get(thread)! };
+    const { logging, heartbeats } = this;
+    return { thread, logging, nice: this.priorities.normal, heartbeats, heartbeatRow, metrics: this.#segments.get(thread)! };
   }
 
   /** What every thread of the sync pool is born with. */
@@ -86,6 +91,7 @@ export class ThreadState {
     return {
       thread: 'pod-sync',
       logging: this.logging,
+      nice: this.priorities.normal,
       heartbeats: this.heartbeats,
       metricsSegments: names.map((name) => this.#segments.get(name)!),
       heartbeatRows: names.map((name) => this.lives.rowOf(name)),

@@ -14,6 +14,7 @@ import { endpoint } from '../../shared/thread/endpoint.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
 import type { HangWatch } from './hang-watch.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
+import type { Awaiting, ThreadPriorities } from './thread-priorities.ts';
 
 export interface Birth {
   /** Plain data, shared memory, and the ports of `transferList`. */
@@ -30,6 +31,9 @@ export interface ThreadOptions<Api> {
   /** Where its life is kept for `/healthz`. */
   readonly lives: LivesWriter;
   readonly heartbeatRow: number;
+  readonly priorities?: ThreadPriorities;
+  /** Whether somebody waits for it to load. Default: now. */
+  readonly awaited?: Awaiting;
   /** Ends the thread when it hangs. */
   readonly hangs?: HangWatch;
   readonly logger: Logger;
@@ -161,9 +165,10 @@ export class Thread<Api> {
   }
 
   #start(): void {
-    const { name, entry, onBirth, resourceLimits, lives, heartbeatRow, logger } = this.#options;
+    const { name, entry, onBirth, resourceLimits, lives, heartbeatRow, priorities, awaited, logger } = this.#options;
     const { workerData, transferList = [] } = onBirth();
-    const worker = new Worker(entry, { name, workerData, transferList: [...transferList], resourceLimits });
+    const make = () => new Worker(entry, { name, workerData, transferList: [...transferList], resourceLimits });
+    const worker = priorities?.making(make, awaited) ?? make();
     const life: Life<Api> = {
       worker,
       api: wrap<Api>(endpoint(worker)),

@@ -13,6 +13,7 @@ import { plegSettings, podSyncSettings, statsSettings } from './thread-settings.
 import { PlegThread } from '../threads/pleg-thread.ts';
 import { defaultPodSyncThreads, PodSyncPool } from '../threads/pod-sync-pool.ts';
 import { StatsThread } from '../threads/stats-thread.ts';
+import type { ThreadPriorities } from '../threads/thread-priorities.ts';
 import { ThreadState } from '../threads/thread-state.ts';
 
 export interface FirstThreads {
@@ -29,13 +30,14 @@ export interface FirstThreads {
 }
 
 /** Whoever calls this ends the threads, also when nothing comes of the start. */
-export function startFirstThreads(options: KubeletOptions, logger: Logger): FirstThreads {
+export function startFirstThreads(options: KubeletOptions, logger: Logger, priorities?: ThreadPriorities): FirstThreads {
   const log = (component: string): Logger => logger.child({ component });
   const { config } = options;
   const state = new ThreadState({
     logging: options.logging,
     podSyncThreads: defaultPodSyncThreads(availableParallelism()),
     syncFrequencyMs: config.syncFrequency,
+    ...(priorities && { priorities }),
   });
   const snapshot = createRuntimeSnapshot(config.maxPods);
   const usage = usageTable.create(usageTableCapacity(config.maxPods));

@@ -82,7 +82,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     look: (uid, made) => observers.look(uid, made),
     cache,
     statuses,
-    pace: new TurnPace(),
+    pace: new TurnPace(clock),
     workQueue,
     events,
     node: () => thisNode.facts.current(),

@@ -5,6 +5,8 @@ export interface ThreadBirth {
   /** `pleg`, `images`, … : the thread's name in logs, metrics and `/healthz`. */
   readonly thread: string;
   readonly logging: LoggingOptions;
+  /** Its nice value from when it has loaded. */
+  readonly nice: number;
   /** The heartbeat table (shared/state/heartbeats.ts) and this thread's row in it. */
   readonly heartbeats: SharedArrayBuffer;
   readonly heartbeatRow: number;

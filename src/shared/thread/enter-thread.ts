@@ -13,6 +13,7 @@ import { QuietCollector } from './quiet-collector.ts';
 import { claimSlot } from '../state/claims.ts';
 import { monotonicMs } from '../time/clock.ts';
 import { endpoint } from './endpoint.ts';
+import { setNiceOfThisThread } from './nice.ts';
 
 export interface ThreadLife<Birth> {
   readonly birth: Birth;
@@ -23,6 +24,7 @@ export interface ThreadLife<Birth> {
 /** Once, at the top of a thread's entry. */
 export function enterThread<Birth extends ThreadBirth>(): ThreadLife<Birth> {
   const birth = workerData as Birth;
+  setNiceOfThisThread(birth.nice);
   const logger = createLogger(birth.logging, { component: birth.thread });
   bindMetrics(birth.metrics);
   return { birth, logger, heart: beat(birth, birth.thread) };
@@ -38,6 +40,7 @@ export interface SlotClaimed {
 /** The same for a thread of the sync pool: all of them share one birth, and each claims a place of its own. */
 export function enterPoolThread(): ThreadLife<PodSyncBirth> & { readonly slot: number } {
   const birth = workerData as PodSyncBirth;
+  setNiceOfThisThread(birth.nice);
   const slot = claimSlot(birth.claims, threadId);
   parentPort?.postMessage({ claimedSlot: slot, atMs: monotonicMs() } satisfies SlotClaimed);
   const thread = `${birth.thread}-${slot}`;
