@@ -1,0 +1,168 @@
+/** Over which connections the API client's calls and watches go, and what becomes of dead ones. */
+import assert from 'node:assert/strict';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { AnsweringServer, sendJSON } from '../../support/api-answers.ts';
+import { ConnectProxy } from '../../support/connect-proxy.ts';
+import { aClient, getPod, isError, pod, server, until, useServer, withServer } from '../../support/api-client-suite.ts';
+
+useServer();
+
+test('a hundred watches and the calls beside them need two connections', async () => {
+  server.answer = (request, response) => {
+    if (!request.url.includes('watch=true')) return sendJSON(response, 200, pod);
+    response.writeHead(200);
+    response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+  };
+  const { client } = await aClient();
+  const before = server.connections;
+  const controller = new AbortController();
+  let begun = 0;
+  const watches = Array.from({ length: 100 }, async (_, i) => {
+    const path = `/api/v1/namespaces/n/secrets/s${i}`;
+    for await (const _event of client.watch({ path, trafficClass: 'values', signal: controller.signal })) begun += 1;
+  });
+  await until(() => begun >= 100);
+  await client.call(getPod);
+  assert.equal(server.connections - before, 2);
+  controller.abort();
+  await Promise.all(watches);
+});
+
+test('more watches than the server allows on a connection get another connection', async () => {
+  await withServer(await AnsweringServer.start({ maxStreams: 20 }), async () => {
+    server.answer = (_request, response) => {
+      response.writeHead(200);
+      response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+    };
+    const { client } = await aClient();
+    const controller = new AbortController();
+    let begun = 0;
+    const watches = Array.from({ length: 50 }, async () => {
+      for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'values', signal: controller.signal })) begun += 1;
+    });
+    await until(() => begun === 50);
+    assert.equal(server.connections, 3);
+    controller.abort();
+    await Promise.all(watches);
+  });
+});
+
+test('a peer that vanished without a word is noticed by pings: its watch ends, and the next one goes another way', async () => {
+  server.answer = (_request, response) => {
+    response.writeHead(200);
+    response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+  };
+  const wire = await BlackHole.before(server.port);
+  try {
+    const { client } = await aClient({}, { cluster: { server: `https://127.0.0.1:${wire.port}` }, pingIntervalMs: 30 });
+    const { signal } = new AbortController();
+    await assert.rejects(
+      async () => {
+        for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })) wire.swallows = true;
+      },
+      isError(0, 'Unreachable'),
+    );
+    wire.swallows = false;
+    for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })) break;
+  } finally {
+    await wire.close();
+  }
+});
+
+test('after a failed heartbeat calls go over a new connection', async () => {
+  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  const { client, renewConnections } = await aClient();
+  await client.call(getPod);
+  const before = server.connections;
+  renewConnections();
+  await client.call(getPod);
+  assert.equal(server.connections, before + 1);
+});
+
+test('with DISABLE_HTTP2 all goes over HTTP/1.1, watches on connections of their own', async () => {
+  server.answer = (request, response) => {
+    if (!request.url.includes('watch=true')) return sendJSON(response, 200, pod);
+    response.writeHead(200);
+    response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+  };
+  const { client } = await aClient({}, { environment: { DISABLE_HTTP2: '1' } });
+  const controller = new AbortController();
+  let begun = 0;
+  const watches = Array.from({ length: 5 }, async () => {
+    for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal: controller.signal })) begun += 1;
+  });
+  await until(() => begun >= 5);
+  await Promise.all(Array.from({ length: 10 }, () => client.call(getPod)));
+  assert.deepEqual(new Set(server.requests.map(({ protocol }) => protocol)), new Set(['1.1']));
+  controller.abort();
+  await Promise.all(watches);
+});
+
+for (const { name, cluster, environment } of [
+  { name: 'of the kubeconfig', cluster: (url: string) => ({ 'proxy-url': url }), environment: () => ({}) },
+  { name: 'of the environment', cluster: () => ({}), environment: (url: string) => ({ HTTPS_PROXY: url, NO_PROXY: 'example.org' }) },
+]) {
+  test(`calls and watches go through the proxy ${name}, and TLS ends at the server`, async () => {
+    server.answer = (request, response) => {
+      if (!request.url.includes('watch=true')) return sendJSON(response, 200, pod);
+      response.writeHead(200);
+      response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+    };
+    const proxy = await ConnectProxy.start();
+    try {
+      const elsewhere = { ...cluster(proxy.url), server: `https://api.example:${server.port}`, 'tls-server-name': 'kubernetes' };
+      const { client } = await aClient({ token: 'secret' }, { cluster: elsewhere, environment: environment(proxy.url) });
+      assert.deepEqual(await client.call(getPod), pod);
+      const { signal } = new AbortController();
+      for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })) break;
+      assert.deepEqual(new Set(proxy.tunnels), new Set([`api.example:${server.port}`]));
+      assert.equal(server.requests[0]?.headers['authorization'], 'Bearer secret');
+    } finally {
+      await proxy.close();
+    }
+  });
+}
+
+test('this host itself is not asked for at the proxy of the environment', async () => {
+  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  const { client } = await aClient({}, { environment: { HTTPS_PROXY: 'http://127.0.0.1:1' } });
+  assert.deepEqual(await client.call(getPod), pod);
+});
+
+/** A wire to a server that can be made to swallow everything. */
+class BlackHole {
+  swallows = false;
+  readonly #sockets: Socket[] = [];
+  readonly #server: Server;
+
+  private constructor(target: number) {
+    this.#server = createServer((near) => {
+      const far = connect(target, '127.0.0.1');
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        this.#sockets.push(from);
+        let isDead = false;
+        from.on('data', (chunk) => void ((isDead ||= this.swallows) || to.write(chunk)));
+        from.on('error', () => {}).on('close', () => to.destroy());
+      }
+    });
+  }
+
+  static async before(target: number): Promise<BlackHole> {
+    const wire = new BlackHole(target);
+    await new Promise<void>((resolve) => wire.#server.listen(0, '127.0.0.1', resolve));
+    return wire;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}

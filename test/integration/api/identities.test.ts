@@ -1,0 +1,154 @@
+/** Who the API client is, and whom it trusts: tokens, plugins, certificates, authorities. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { sendJSON } from '../../support/api-answers.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { aClient, getPod, isError, pod, server, useServer } from '../../support/api-client-suite.ts';
+
+useServer();
+
+test('a server that its authority did not sign, or whose name is another, is not spoken to', async () => {
+  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  const { client } = await aClient({ token: 'secret' }, { cluster: { 'tls-server-name': 'elsewhere' } });
+  await assert.rejects(client.call(getPod), isError(0, 'Unreachable'));
+  const other = await aClient({ token: 'secret' }, { cluster: { 'certificate-authority': undefined } });
+  await assert.rejects(other.client.call(getPod), isError(0, 'Unreachable'));
+  const insecure = await aClient({}, { cluster: { 'certificate-authority': undefined, 'insecure-skip-tls-verify': true } });
+  await insecure.client.call(getPod);
+  assert.equal(server.requests.length, 1);
+});
+
+test('a kubeconfig that names a file which is not there, or is something else, makes no client', async () => {
+  const refused = (want: RegExp) => (err: Error) =>
+    err.name === 'ConfigurationError' && err.message.startsWith('kubeconfig "') && want.test(err.message);
+  const missing = { 'client-certificate': 'no-such.crt', 'client-key': 'no-such.key' };
+  await assert.rejects(aClient(missing), refused(/client certificate: ENOENT.*no-such\.crt/));
+  await assert.rejects(aClient({ tokenFile: 'no-such-token' }), refused(/failed to read token file ".*no-such-token"/));
+  await assert.rejects(aClient({ tokenFile: '/dev/zero' }), refused(/not a regular file/));
+  await assert.rejects(aClient({}, { cluster: { 'certificate-authority': 'ca.key' } }), refused(/ca\.key: has no certificate in PEM/));
+  await assert.rejects(aClient({}, { cluster: { 'certificate-authority': './' } }), refused(/not a regular file|EISDIR/));
+  await assert.rejects(aClient({}, { kubeconfigPath: '/no/such/kubeconfig' }), refused(/ENOENT/));
+});
+
+test('a token file that was renewed is read again after a 401, and the call is made once more', async () => {
+  const tokenFile = join(server.folder, 'token');
+  writeFileSync(tokenFile, 'old\n');
+  let good = 'old';
+  server.answer = (request, response) => sendJSON(response, request.headers['authorization'] === `Bearer ${good}` ? 200 : 401, pod);
+  const { client } = await aClient({ tokenFile: 'token' });
+  await client.call(getPod);
+  writeFileSync(tokenFile, 'new\n');
+  good = 'new';
+  await client.call({ ...getPod, method: 'POST', body: pod });
+  good = 'other';
+  await assert.rejects(client.call(getPod), isError(401, 'Unauthorized'));
+  assert.deepEqual(
+    server.requests.map((request) => request.headers['authorization']),
+    ['old', 'old', 'new', 'new'].map((token) => `Bearer ${token}`),
+  );
+});
+
+test('an exec plugin is told of the cluster, and its token is used', async () => {
+  const seen = join(server.folder, 'exec-info');
+  const script = `echo "$KUBERNETES_EXEC_INFO" > ${seen}; printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s"}}' "$TOKEN"`;
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    interactiveMode: 'Never',
+    command: 'sh',
+    args: ['-c', script],
+    env: [{ name: 'TOKEN', value: 'made' }],
+    provideClusterInfo: true,
+  };
+  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  const { client } = await aClient({ exec });
+  await client.call(getPod);
+  assert.equal(server.requests[0]?.headers['authorization'], 'Bearer made');
+  const { spec } = JSON.parse(readFileSync(seen, 'utf8')) as { spec: { interactive: boolean; cluster: Record<string, string> } };
+  assert.deepEqual([spec.interactive, spec.cluster['server']], [false, server.url]);
+  assert.deepEqual(Buffer.from(spec.cluster['certificate-authority-data']!, 'base64'), readFileSync(server.authority.certFile));
+});
+
+test('an exec plugin that is missing or fails names itself, and nothing is sent', async () => {
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    interactiveMode: 'Never',
+    command: './no-such-plugin',
+    installHint: 'install it',
+  };
+  const missing = await aClient({ exec });
+  await assert.rejects(missing.client.call(getPod), {
+    code: 0,
+    reason: 'Unauthorized',
+    message: /no-such-plugin not found \(install it\)/,
+  });
+  const failing = await aClient({ exec: { ...exec, command: 'sh', args: ['-c', 'echo no such profile >&2; exit 3'] } });
+  await assert.rejects(failing.client.call(getPod), { message: /sh failed with exit code 3: no such profile/ });
+  assert.equal(server.requests.length, 0);
+});
+
+test('a client certificate that was renewed is shown by new connections', async () => {
+  const usages = ['clientAuth'] as const;
+  const [old, renewed] = ['old', 'renewed'].map((name) => server.authority.issue(name, { commonName: name, usages }));
+  const current = join(server.folder, 'kubelet-client-current.pem');
+  const put = (files: typeof old) => writeFileSync(current, readFileSync(files!.certFile) + '' + readFileSync(files!.keyFile));
+  put(old);
+  server.answer = (request, response) => sendJSON(response, request.client === 'old' && server.requests.length > 1 ? 401 : 200, pod);
+  const { client } = await aClient({ 'client-certificate': current, 'client-key': current });
+  await client.call(getPod);
+  put(renewed);
+  await client.call(getPod);
+  assert.deepEqual(
+    server.requests.map(({ client: shown }) => shown),
+    ['old', 'old', 'renewed'],
+  );
+});
+
+test('a renewal that is half done leaves the old certificate in use, until it is whole', async () => {
+  const [old, renewed] = ['half-old', 'half-renewed'].map((name) =>
+    server.authority.issue(name, { commonName: name, usages: ['clientAuth'] }),
+  );
+  const paths = { certificate: join(server.folder, 'client.crt'), key: join(server.folder, 'client.key') };
+  const put = (certificate: string, key: string) => {
+    writeFileSync(paths.certificate, readFileSync(certificate));
+    writeFileSync(paths.key, readFileSync(key));
+  };
+  put(old!.certFile, old!.keyFile);
+  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  const clock = new FakeClock();
+  const { client } = await aClient({ 'client-certificate': paths.certificate, 'client-key': paths.key }, { clock });
+  await client.call(getPod);
+  for (const key of [old!.keyFile, renewed!.keyFile]) {
+    put(renewed!.certFile, key);
+    await clock.advance(10_000);
+    await client.call(getPod);
+  }
+  assert.deepEqual(
+    server.requests.map(({ client: shown }) => shown),
+    ['half-old', 'half-old', 'half-renewed'],
+  );
+});
+
+test('an authority that was renewed is heeded by new connections, and a broken file changes nothing', async () => {
+  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  const file = join(server.folder, 'renewed-ca.crt');
+  const authority = readFileSync(server.authority.certFile);
+  writeFileSync(file, authority);
+  const clock = new FakeClock();
+  const { client } = await aClient({}, { cluster: { 'certificate-authority': file }, clock });
+  await client.call(getPod);
+  const before = server.connections;
+  const steps: [content: string | Buffer, newConnections: number][] = [
+    ['no certificate', 0],
+    ['', 0],
+    [authority, 0],
+    [Buffer.concat([authority, Buffer.from('\n')]), 1],
+  ];
+  for (const [content, made] of steps) {
+    writeFileSync(file, content);
+    await clock.advance(5 * 60_000);
+    await client.call(getPod);
+    assert.equal(server.connections - before, made);
+  }
+});

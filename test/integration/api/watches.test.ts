@@ -1,0 +1,94 @@
+/** Watches of the API client, from their beginning to their end. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sendJSON } from '../../support/api-answers.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { aClient, collect, isError, pod, server, until, useServer } from '../../support/api-client-suite.ts';
+
+useServer();
+
+test('events of a watch come as they are sent, and its end is the end', async () => {
+  server.answer = (_request, response) => {
+    response.writeHead(200);
+    const lines = ['ADDED', 'MODIFIED', 'BOOKMARK'].map((type) => `${JSON.stringify({ type, object: pod })}\n`).join('');
+    response.write(lines.slice(0, 40));
+    setTimeout(() => response.end(lines.slice(40)), 10);
+  };
+  const { client } = await aClient();
+  const { signal } = new AbortController();
+  const events = await collect(client.watch({ path: '/api/v1/pods', query: { timeoutSeconds: 300 }, trafficClass: 'pods', signal }));
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['ADDED', 'MODIFIED', 'BOOKMARK'],
+  );
+  assert.equal(server.requests[0]?.url, '/api/v1/pods?timeoutSeconds=300&watch=true');
+});
+
+for (const { name, end, reason } of [
+  { name: 'ended by the server in mid-object', end: 'end', reason: 'Unreadable' },
+  { name: 'cut with its connection', end: 'cut', reason: 'Unreachable' },
+]) {
+  test(`a watch ${name} gives its events and then an error`, async () => {
+    server.answer = (_request, response) => {
+      response.writeHead(200);
+      response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n{"type":"MODIF`);
+      setTimeout(() => (end === 'end' ? response.end() : server.cut()), 20);
+    };
+    const { client } = await aClient();
+    const seen: unknown[] = [];
+    await assert.rejects(
+      async () => {
+        const { signal } = new AbortController();
+        for await (const event of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })) seen.push(event);
+      },
+      isError(0, reason),
+    );
+    assert.equal(seen.length, 1);
+  });
+}
+
+test('a watch that the server refuses says why and when to come again', async () => {
+  const status = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' };
+  server.answer = (_request, response) => sendJSON(response, 410, status, { 'retry-after': '3' });
+  const { client } = await aClient();
+  const { signal } = new AbortController();
+  await assert.rejects(collect(client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })), {
+    code: 410,
+    reason: 'Expired',
+    retryAfterMs: 3000,
+  });
+});
+
+test('a watch ends at once when its reader aborts or goes', async () => {
+  let closed = 0;
+  server.answer = (_request, response) => {
+    response.writeHead(200);
+    response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+    response.on('close', () => (closed += 1));
+  };
+  const { client } = await aClient();
+  const controller = new AbortController();
+  const call = { path: '/api/v1/pods', trafficClass: 'pods', signal: controller.signal } as const;
+  for await (const _ of client.watch(call)) break;
+  setTimeout(() => controller.abort(), 30);
+  assert.equal((await collect(client.watch(call))).length, 1);
+  await until(() => closed >= 2);
+});
+
+test('a watch that is silent for longer than the server said it would last ends', async () => {
+  server.answer = (_request, response) => {
+    response.writeHead(200);
+    response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+  };
+  const clock = new FakeClock();
+  const { client } = await aClient({}, { clock });
+  const { signal } = new AbortController();
+  const watch = client.watch({ path: '/api/v1/pods', query: { timeoutSeconds: 60 }, trafficClass: 'pods', signal })[Symbol.asyncIterator]();
+  assert.equal((await watch.next()).done, false);
+  const next = watch.next();
+  await clock.advance(89_000);
+  assert.equal(await Promise.race([next, sleep(50, 'silent')]), 'silent');
+  await clock.advance(2_000);
+  await assert.rejects(next, isError(0, 'Timeout'));
+});

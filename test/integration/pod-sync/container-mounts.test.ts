@@ -1,0 +1,105 @@
+/** What a container gets of its pod's volumes: mounts, subPaths, environment files. */
+import assert from 'node:assert/strict';
+import { lstat, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
+import { makeEnvironment } from '../../../src/workers/pod-sync/runtime-config/index.ts';
+import { aNode, someSettings } from '../../support/runtime-config-inputs.ts';
+import { aPodWith, lines, mode, mountsOf, outside, setUp, standalone, useVolumes, volumes } from '../../support/volumes-suite.ts';
+
+useVolumes();
+
+test("a container's mounts: volumes as asked, the hosts file, a new termination message file", async () => {
+  const made = aPodWith([{ name: 'data', emptyDir: {} }], {
+    terminationMessagePath: '/dev/termination-log',
+    volumeMounts: [
+      { name: 'data', mountPath: '/data', readOnly: true, mountPropagation: 'HostToContainer' },
+      { name: 'data', mountPath: 'relative', subPath: 'a/b' },
+      { name: 'data', mountPath: '/expr', subPathExpr: '$(WHO)/logs' },
+    ],
+  });
+  await setUp(made);
+  const mounts = await mountsOf(made, [{ name: 'WHO', value: 'me' }]);
+  assert.deepEqual(
+    mounts
+      .map(({ containerPath, hostPath, readonly, propagation }) => [containerPath, hostPath.replace(made.dir, ''), readonly, propagation])
+      .slice(0, 4),
+    [
+      ['/data', '/volumes/kubernetes.io~empty-dir/data', true, 1],
+      ['/relative', '/volume-subpaths/data/app/1', false, 0],
+      ['/expr', '/volume-subpaths/data/app/2', false, 0],
+      ['/etc/hosts', '/etc-hosts', false, 0],
+    ],
+  );
+  assert.match(await readFile(join(made.dir, 'etc-hosts'), 'utf8'), /^10\.0\.0\.7\tweb$/m);
+  assert.equal(await mode(join(made.dir, 'volumes/kubernetes.io~empty-dir/data/me/logs')), 0o777);
+  const message = mounts[4];
+  assert.match(message?.hostPath ?? '', /\/containers\/app\/[0-9a-f]{8}$/);
+  assert.deepEqual([message?.containerPath, await mode(message?.hostPath ?? '')], ['/dev/termination-log', 0o666]);
+  const again = await mountsOf(made, [{ name: 'WHO', value: 'me' }]);
+  assert.notEqual(again[4]?.hostPath, message?.hostPath);
+  assert.equal((await readMountsBelow(made.dir)).length, 2);
+  await volumes.unmountVolumes(made.uid);
+  await volumes.removePodDirectory(made.uid);
+  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+});
+
+test('a subPath that leads out is refused, and what is there is told to the log only', async () => {
+  const made = aPodWith([{ name: 'data', emptyDir: {} }], { volumeMounts: [{ name: 'data', mountPath: '/x', subPath: 'way/out' }] });
+  await setUp(made);
+  await symlink(outside, join(made.dir, 'volumes/kubernetes.io~empty-dir/data/way'));
+  await assert.rejects(mountsOf(made), {
+    reason: 'CreateContainerConfigError',
+    message: 'failed to prepare subPath for volumeMount "data" of container "app"',
+  });
+  assert.ok(lines.some(({ subPath, err }) => subPath === 'way/out' && /outside of allowed base/.test(String(err))));
+  assert.deepEqual(await readdir(outside).then((names) => names.includes('out')), false);
+});
+
+for (const [what, volumeMount, message] of [
+  ['an unknown volume', { name: 'nobody', mountPath: '/x' }, 'cannot find volume "nobody" to mount into container "app"'],
+  ['a subPath from the root', { name: 'data', mountPath: '/x', subPath: '/etc' }, 'error SubPath `/etc` must not be an absolute path'],
+  [
+    'a subPath that goes up',
+    { name: 'data', mountPath: '/x', subPath: 'a/../..' },
+    "unable to provision SubPath `a/../..`: must not contain '..'",
+  ],
+  ['a subPathExpr of nothing', { name: 'data', mountPath: '/x', subPathExpr: '$(B)$(A)' }, 'missing value for A, B'],
+  ['an unknown propagation', { name: 'data', mountPath: '/x', mountPropagation: 'Sideways' }, 'invalid MountPropagation mode: "Sideways"'],
+  [
+    'recursive read-only where the runtime has it not',
+    { name: 'data', mountPath: '/x', readOnly: true, recursiveReadOnly: 'Enabled' },
+    'failed to resolve recursive read-only mode: volume "data" requested recursive read-only mode, but it is not supported by the runtime',
+  ],
+] as const) {
+  test(`${what} is a clear CreateContainerConfigError`, async () => {
+    const made = aPodWith([{ name: 'data', emptyDir: {} }], { volumeMounts: [{ name: 'data', mountPath: '/data' }, volumeMount] });
+    await setUp(made);
+    await assert.rejects(mountsOf(made), { reason: 'CreateContainerConfigError', message });
+  });
+}
+
+test('an environment file in a volume is read, and only there', async () => {
+  const env = [{ name: 'V', valueFrom: { fileKeyRef: { volumeName: 'data', path: 'env', key: 'A' } } }];
+  const made = aPodWith([{ name: 'data', emptyDir: {} }], { env });
+  await setUp(made);
+  const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
+  await writeFile(join(path, 'env'), "A='from a file'\n");
+  const envFiles = await volumes.readEnvFiles(made.pod, made.container);
+  const [services] = await standalone([{ kind: 'Services', namespace: '', links: true }]);
+  const nothing = { services: services!, configMaps: new Map(), secrets: new Map() };
+  const values = makeEnvironment({
+    pod: made.pod,
+    container: made.container,
+    node: aNode,
+    settings: someSettings,
+    podIPs: [],
+    envFiles,
+    values: nothing,
+  });
+  assert.deepEqual(values, [{ name: 'V', value: 'from a file' }]);
+  await rm(join(path, 'env'));
+  await symlink(join(outside, 'precious'), join(path, 'env'));
+  await assert.rejects(volumes.readEnvFiles(made.pod, made.container), /couldn't parse env file: .*not within volume path/);
+});

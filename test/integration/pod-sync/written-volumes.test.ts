@@ -1,0 +1,262 @@
+/** Volumes whose files the kubelet writes: downward API, secrets, config maps, projections. */
+import assert from 'node:assert/strict';
+import { readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { ValueResult } from '../../../src/shared/contracts/values.ts';
+import type { Volume } from '../../../src/shared/kubernetes/api.ts';
+import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
+import { type AskValues, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
+import {
+  aPodWith,
+  configMap,
+  helper,
+  logger,
+  mode,
+  mountsOf,
+  rootDir,
+  secret,
+  serverWith,
+  setUp,
+  useVolumes,
+  volumes,
+} from '../../support/volumes-suite.ts';
+
+useVolumes();
+
+test('downward API files are in the layout that programs watch, and follow the pod', async () => {
+  const items = [
+    { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
+    { path: 'deep/cpu', mode: 0o400, resourceFieldRef: { containerName: 'app', resource: 'limits.cpu', divisor: '1m' } },
+  ];
+  const made = aPodWith([{ name: 'info', downwardAPI: { defaultMode: 0o644, items } }], {}, { securityContext: { fsGroup: 77 } });
+  const path = join(made.dir, 'volumes/kubernetes.io~downward-api/info');
+  await setUp(made);
+  assert.equal(await readFile(join(path, 'labels'), 'utf8'), 'app="web"');
+  assert.equal(await readFile(join(path, 'deep/cpu'), 'utf8'), '3500');
+  assert.equal(await readlink(join(path, 'labels')), '..data/labels');
+  assert.equal(await readlink(join(path, 'deep')), '..data/deep');
+  const first = await readlink(join(path, '..data'));
+  assert.match(first, /^\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\./);
+  assert.deepEqual([(await stat(join(path, 'deep/cpu'))).gid, await mode(join(path, 'deep/cpu'))], [77, 0o440]);
+  assert.deepEqual(
+    (await readMountsBelow(path)).map(({ fsType }) => fsType),
+    ['tmpfs'],
+  );
+  await setUp(made);
+  assert.equal(await readlink(join(path, '..data')), first);
+  const labelled = { ...made.pod, metadata: { ...made.pod.metadata, labels: { app: 'other' } } };
+  const fewer = { ...labelled.spec, volumes: [{ name: 'info', downwardAPI: { items: items.slice(0, 1) } }] };
+  await setUp({ pod: { ...labelled, spec: fewer } });
+  assert.equal(await readFile(join(path, 'labels'), 'utf8'), 'app="other"');
+  assert.notEqual(await readlink(join(path, '..data')), first);
+  const left = await readdir(path);
+  assert.deepEqual(left.filter((name) => !/^\.\.\d/.test(name)).sort(), ['..data', 'labels']);
+  assert.equal(left.length, 3);
+  assert.equal((await mountsOf(made)).find(({ containerPath }) => containerPath === '/info')?.readonly, true);
+});
+
+test('a projected volume of downward API files is set up; one that needs the API server says so', async () => {
+  const own = { downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } };
+  const made = aPodWith([{ name: 'all', projected: { sources: [own] } }]);
+  await setUp(made);
+  assert.equal(await readFile(join(made.dir, 'volumes/kubernetes.io~projected/all/name'), 'utf8'), 'web');
+  const failing = aPodWith([
+    { name: 'token', projected: { sources: [own, { serviceAccountToken: { path: 'token' } }] } },
+    { name: 'conf', configMap: { name: 'cm' } },
+    { name: 'share', nfs: { server: 's', path: '/' } },
+    { name: 'fine', emptyDir: {} },
+    { name: 'odd', emptyDir: { medium: 'Punchcards' } },
+  ]);
+  await assert.rejects(setUp(failing), (err: Error) => {
+    for (const part of [
+      /^missing: MountVolume.SetUp failed for volume "token" : cannot setup projected serviceAccountToken volume token because kube client is not configured/m,
+      /failed for volume "conf" : cannot setup configMap volume conf because kube client is not configured/,
+      /^unknown: can't use volume plugins for share: this kubelet has none for nfs/m,
+      /failed for volume "odd" : unknown storage medium "Punchcards"/,
+    ])
+      assert.match(err.message, part);
+    assert.doesNotMatch(err.message, /"fine"/);
+    return true;
+  });
+});
+
+test('a secret is in memory and a config map on disk, with the modes that their volumes ask for', async () => {
+  const made = aPodWith([
+    { name: 'sec', secret: { secretName: 's', defaultMode: 0o400 } },
+    {
+      name: 'conf',
+      configMap: {
+        name: 'cm',
+        items: [
+          { key: 'a', path: 'deep/er/a', mode: 0o755 },
+          { key: 'bin', path: 'bin' },
+        ],
+      },
+    },
+    { name: 'none', secret: { secretName: 'gone', optional: true } },
+  ]);
+  const server = serverWith({
+    'Secret s': secret({ user: 'me', password: 'geheim' }),
+    'ConfigMap cm': configMap({ a: 'text', b: 'left out' }, { bin: '/wA=' }),
+  });
+  await setUp(made, server);
+  const sec = join(made.dir, 'volumes/kubernetes.io~secret/sec');
+  const conf = join(made.dir, 'volumes/kubernetes.io~configmap/conf');
+  assert.deepEqual([await readFile(join(sec, 'password'), 'utf8'), await mode(join(sec, 'password'))], ['geheim', 0o400]);
+  assert.deepEqual([await readFile(join(conf, 'deep/er/a'), 'utf8'), await mode(join(conf, 'deep/er/a'))], ['text', 0o755]);
+  assert.deepEqual([...(await readFile(join(conf, 'bin')))], [255, 0]);
+  assert.deepEqual((await readdir(conf)).filter((name) => !name.startsWith('..')).sort(), ['bin', 'deep']);
+  assert.deepEqual((await readMountsBelow(made.dir)).map(({ mountPoint, fsType }) => `${fsType} ${mountPoint}`).sort(), [
+    `tmpfs ${join(made.dir, 'volumes/kubernetes.io~secret/none')}`,
+    `tmpfs ${sec}`,
+  ]);
+  assert.deepEqual(
+    (await readdir(join(made.dir, 'volumes/kubernetes.io~secret/none'))).filter((name) => !name.startsWith('..')),
+    [],
+  );
+  assert.deepEqual(
+    (await mountsOf(made)).slice(0, 3).map(({ readonly }) => readonly),
+    [true, true, true],
+  );
+  await volumes.unmountVolumes(made.uid);
+  assert.deepEqual(await readdir(join(made.dir, 'volumes')), []);
+  await volumes.removePodDirectory(made.uid);
+});
+
+test('files follow their object; what is equal is not written again, also by another kubelet', async () => {
+  const made = aPodWith([{ name: 'conf', configMap: { name: 'cm' } }]);
+  const path = join(made.dir, 'volumes/kubernetes.io~configmap/conf');
+  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ a: '1', b: 'x' }) }));
+  const first = await readlink(join(path, '..data'));
+  await setUp(
+    made,
+    serverWith({ 'ConfigMap cm': configMap({ b: 'x', a: '1' }) }),
+    new PodVolumes({ rootDir, clusterDomain: '', helper, logger, selinuxEnabled: false }),
+  );
+  assert.equal(await readlink(join(path, '..data')), first);
+  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ a: '2' }) }));
+  assert.equal(await readFile(join(path, 'a'), 'utf8'), '2');
+  assert.deepEqual(
+    (await readdir(path)).filter((name) => !name.startsWith('..')),
+    ['a'],
+  );
+});
+
+test('a volume whose object is gone is missing at first, and only outdated once it was there', async () => {
+  const made = aPodWith([{ name: 'sec', secret: { secretName: 's' } }]);
+  await assert.rejects(setUp(made, serverWith({})), /^Error: missing: MountVolume.SetUp failed for volume "sec" : Secret s not found$/);
+  assert.deepEqual(await readMountsBelow(made.dir), []);
+  await setUp(made, serverWith({ 'Secret s': secret({ a: 'kept' }) }));
+  await assert.rejects(setUp(made, serverWith({})), /^Error: outdated: /);
+  assert.equal(await readFile(join(made.dir, 'volumes/kubernetes.io~secret/sec/a'), 'utf8'), 'kept');
+  const withKey = aPodWith([{ name: 'sec', secret: { secretName: 's', items: [{ key: 'k', path: 'k' }] } }]);
+  await assert.rejects(setUp(withKey, serverWith({ 'Secret s': secret({}) })), /: references non-existent secret key: k$/);
+});
+
+test('a projected volume has the files of all its sources, of several for one path the last', async () => {
+  const projected: Volume['projected'] = {
+    defaultMode: 0o644,
+    sources: [
+      { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+      { secret: { name: 's', items: [{ key: 'a', path: 'dir/a' }] } },
+      { downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+      { clusterTrustBundle: { name: 'bundle', path: 'trust.pem' } },
+      { secret: { name: 's', items: [{ key: 'b', path: 'dir/a' }] } },
+      { secret: { name: 'gone', optional: true } },
+    ],
+  };
+  const server = serverWith({
+    Token: { kind: 'Token', token: 'jwt' },
+    'ConfigMap kube-root-ca.crt': configMap({ 'ca.crt': 'CA' }),
+    'Secret s': secret({ a: 'first', b: 'last' }),
+    'TrustBundle bundle': { kind: 'TrustAnchors', pem: 'PEM' },
+  });
+  const made = aPodWith([{ name: 'all', projected }]);
+  await setUp(made, server);
+  const at = (name: string) => join(made.dir, 'volumes/kubernetes.io~projected/all', name);
+  const contents = ['token', 'ca.crt', 'dir/a', 'namespace', 'trust.pem'].map((name) => readFile(at(name), 'utf8'));
+  assert.deepEqual(await Promise.all(contents), ['jwt', 'CA', 'last', 'default', 'PEM']);
+  assert.equal(await mode(at('token')), 0o644);
+  const failing = aPodWith([{ name: 'all', projected: { sources: [{ secret: { name: 'x' } }, { configMap: { name: 'y' } }] } }]);
+  await assert.rejects(setUp(failing, server), /failed for volume "all" : \[Secret x not found, ConfigMap y not found\]$/);
+});
+
+test('a certificate lies in the volume as one file, as two, or both', async () => {
+  const source = { signerName: 'example.com/s', keyType: 'ED25519' };
+  const sources = [
+    { podCertificate: { ...source, credentialBundlePath: 'bundle.pem' } },
+    { podCertificate: { ...source, keyPath: 'tls/key.pem', certificateChainPath: 'tls/chain.pem' } },
+  ];
+  const made = aPodWith([{ name: 'id', projected: { sources } }], {}, { securityContext: { runAsUser: 1000 } });
+  const server: AskValues = async (refs) => {
+    assert.deepEqual(
+      refs,
+      [0, 1].map((sourceIndex) => ({ kind: 'PodCertificate', volume: 'id', sourceIndex })),
+    );
+    return refs.map((_, n) => ({ outcome: 'value', value: { kind: 'Credentials', keyPEM: `key-${n}\n`, chainPEM: `chain-${n}\n` } }));
+  };
+  await setUp(made, server);
+  const at = (name: string) => join(made.dir, 'volumes/kubernetes.io~projected/id', name);
+  const contents = ['bundle.pem', 'tls/key.pem', 'tls/chain.pem'].map((name) => readFile(at(name), 'utf8'));
+  assert.deepEqual(await Promise.all(contents), ['key-0\nchain-0\n', 'key-1\n', 'chain-1\n']);
+  assert.deepEqual([(await stat(at('bundle.pem'))).uid, await mode(at('bundle.pem'))], [1000, 0o600]);
+  const refusing: AskValues = async (refs) =>
+    refs.map(() => ({ outcome: 'failed', failure: { reason: 'NotIssued', message: 'credential bundle is not issued yet' } }));
+  const waiting = aPodWith([{ name: 'id', projected: { sources } }]);
+  await assert.rejects(setUp(waiting, refusing), /failed for volume "id" : credential bundle is not issued yet$/);
+});
+
+test('a token that the volume holds already is told to main, which may keep it', async () => {
+  const made = aPodWith([{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 'deep/token' } }] } }]);
+  const held: (string | undefined)[] = [];
+  const server: AskValues = async (refs) =>
+    refs.map((ref): ValueResult => {
+      assert.ok(ref.kind === 'Token');
+      held.push(ref.onDisk);
+      return { outcome: 'value', value: { kind: 'Token', token: ref.onDisk ?? 'new' } };
+    });
+  await setUp(made, server);
+  const data = join(made.dir, 'volumes/kubernetes.io~projected/t/..data');
+  const first = await readlink(data);
+  await setUp(made, server);
+  assert.deepEqual(held, [undefined, 'new']);
+  assert.equal(await readlink(data), first);
+});
+
+for (const [who, spec, want] of [
+  ['root alone when nobody else is named', { securityContext: {} }, [0, 0, 0o644]],
+  ['the user that all containers run as', { securityContext: { runAsUser: 1000 } }, [1000, 0, 0o600]],
+  ['the fsGroup', { securityContext: { fsGroup: 2000 } }, [0, 2000, 0o640]],
+  ['both', { securityContext: { runAsUser: 1000, fsGroup: 2000 } }, [1000, 2000, 0o640]],
+] as const) {
+  test(`a token may be read by ${who}`, async () => {
+    const source = { sources: [{ serviceAccountToken: { path: 'token' } }] };
+    const made = aPodWith([{ name: 't', projected: source }], {}, spec);
+    await setUp(made, serverWith({ Token: { kind: 'Token', token: 'jwt' } }));
+    const { uid, gid } = await stat(join(made.dir, 'volumes/kubernetes.io~projected/t/token'));
+    assert.deepEqual([uid, gid, await mode(join(made.dir, 'volumes/kubernetes.io~projected/t/token'))], want);
+  });
+}
+
+test('a subPath of a config map is bound as it is at the start of the container', async () => {
+  const made = aPodWith([{ name: 'conf', configMap: { name: 'cm' } }], {
+    volumeMounts: [{ name: 'conf', mountPath: '/etc/app.conf', subPath: 'app.conf' }],
+  });
+  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ 'app.conf': 'old' }) }));
+  const [first] = await mountsOf(made);
+  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ 'app.conf': 'new' }) }));
+  assert.equal(await readFile(first?.hostPath ?? '', 'utf8'), 'old');
+  const [second] = await mountsOf(made);
+  assert.equal(await readFile(second?.hostPath ?? '', 'utf8'), 'new');
+  await volumes.unmountVolumes(made.uid);
+  await volumes.removePodDirectory(made.uid);
+});
+
+test('items that lead out of the volume are refused', async () => {
+  const at = (path: string) => aPodWith([{ name: 'sec', secret: { secretName: 's', items: [{ key: 'a', path }] } }]);
+  const server = serverWith({ 'Secret s': secret({ a: 'x' }) });
+  await assert.rejects(setUp(at('../../escaped'), server), /invalid path: must not contain '\.\.': \.\.\/\.\.\/escaped/);
+  await assert.rejects(setUp(at('/etc/passwd'), server), /invalid path: must be relative path: \/etc\/passwd/);
+});

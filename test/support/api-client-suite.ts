@@ -1,0 +1,72 @@
+/** The API client against a real TLS server that behaves well, badly and not at all: what its tests have in common. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, before } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { stringify } from 'yaml';
+import { ApiError, type ApiCall, type WatchEvent } from '../../src/main/api/api-client.ts';
+import type { ApiClientOptions, ApiConnection } from '../../src/main/api/create-api-client.ts';
+import { connectTo } from './api-connection.ts';
+import { AnsweringServer } from './api-answers.ts';
+
+export let server: AnsweringServer;
+const open: ApiConnection[] = [];
+export const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', unknownField: { kept: true } } };
+export const getPod: ApiCall = { method: 'GET', path: '/api/v1/namespaces/default/pods/a', trafficClass: 'pods' };
+
+/** A client of the server, by a kubeconfig with this user and these changes to the cluster. */
+export async function aClient(
+  user: object = {},
+  { cluster = {}, ...options }: Partial<ApiClientOptions> & { readonly cluster?: object } = {},
+): Promise<ApiConnection> {
+  const kubeconfigPath = join(server.folder, `kubeconfig-${open.length}`);
+  const kubeconfig = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'k', user: 'u' } }],
+    clusters: [{ name: 'k', cluster: { server: server.url, 'certificate-authority': 'ca.crt', ...cluster } }],
+    users: [{ name: 'u', user }],
+  };
+  writeFileSync(kubeconfigPath, stringify(kubeconfig));
+  const connection = await connectTo(kubeconfigPath, { environment: { PATH: process.env['PATH'] }, ...options });
+  open.push(connection);
+  return connection;
+}
+
+export async function collect<T>(events: AsyncIterable<WatchEvent<T>>): Promise<WatchEvent<T>[]> {
+  const seen: WatchEvent<T>[] = [];
+  for await (const event of events) seen.push(event);
+  return seen;
+}
+
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(5);
+}
+
+export const isError = (code: number, reason: string) => (err: unknown) =>
+  err instanceof ApiError && err.code === code && err.reason === reason;
+
+/** For each file of such tests. */
+export function useServer(): void {
+  before(async () => {
+    server = await AnsweringServer.start();
+  });
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((connection) => connection.close()));
+    server.requests.length = 0;
+  });
+  after(() => server.close());
+}
+
+/** Another server in its place, for as long as that is used: `aClient` speaks to it meanwhile. */
+export async function withServer(other: AnsweringServer, use: () => Promise<void>): Promise<void> {
+  const usual = server;
+  server = other;
+  try {
+    await use();
+  } finally {
+    await other.close();
+    server = usual;
+  }
+}

@@ -1,0 +1,94 @@
+/** Volumes for real, as root below a root dir of the test's own: what their tests have in common. */
+import { mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before } from 'node:test';
+import type { Value, ValueResult } from '../../src/shared/contracts/values.ts';
+import type { Container, Pod, PodSpec, Volume } from '../../src/shared/kubernetes/api.ts';
+import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
+import { readMountsBelow } from '../../src/shared/linux/mountinfo.ts';
+import { unmount } from '../../src/shared/linux/native.ts';
+import { HelperClient } from '../../src/workers/pod-sync/helper-client.ts';
+import { type AskValues, PodVolumes } from '../../src/workers/pod-sync/volumes/index.ts';
+import { aLogger } from './logger.ts';
+import { aContainer, aPod } from './pods.ts';
+import { aNode } from './runtime-config-inputs.ts';
+
+export const { logger, lines } = aLogger();
+export const helper = new HelperClient({ logger });
+export let rootDir: string;
+export let outside: string;
+export let volumes: PodVolumes;
+export let count = 0;
+
+export interface Made {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly uid: PodUID;
+  readonly dir: string;
+}
+
+/** A pod with these volumes, each mounted at `/<name>` unless the container says otherwise. */
+export function aPodWith(list: readonly Volume[], container: Partial<Container> = {}, spec: Partial<PodSpec> = {}): Made {
+  const uid = `uid-${(count += 1)}` as PodUID;
+  const made = aContainer({ volumeMounts: list.map(({ name }) => ({ name, mountPath: `/${name}` })), ...container });
+  const metadata = { uid, labels: { app: 'web' }, annotations: {} };
+  return {
+    pod: aPod({ metadata, spec: { volumes: list, containers: [made], ...spec } }),
+    container: made,
+    uid,
+    dir: join(rootDir, 'pods', uid),
+  };
+}
+
+export const standalone: AskValues = async (refs) =>
+  refs.map(() => ({ outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } }));
+/** In the pod's folder, which its sync makes. Rejects with what the volumes that failed say. */
+export const setUp = async ({ pod }: Pick<Made, 'pod'>, askValues: AskValues = standalone, by: PodVolumes = volumes) => {
+  await mkdir(join(rootDir, 'pods', pod.metadata.uid), { recursive: true, mode: 0o750 });
+  const failures = await by.mountVolumes({ pod, node: aNode, askValues });
+  if (failures.length > 0) throw new Error(failures.map(({ state, message }) => `${state}: ${message}`).join('\n'));
+};
+/** An API server that has these objects, by kind and name; what it has not is not found. */
+export const serverWith =
+  (values: Readonly<Record<string, Value>>): AskValues =>
+  async (refs) =>
+    refs.map((ref): ValueResult => {
+      const key = 'name' in ref ? `${ref.kind} ${ref.name}` : ref.kind;
+      const value = values[key];
+      if (value) return { outcome: 'value', value };
+      return { outcome: 'failed', failure: { reason: 'NotFound', message: `${key} not found` } };
+    });
+export const base64 = (text: string) => Buffer.from(text).toString('base64');
+export const secret = (data: Record<string, string>): Value => ({
+  kind: 'Secret',
+  uid: 'u',
+  type: 'Opaque',
+  data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, base64(text)])),
+});
+export const configMap = (data: Record<string, string>, binaryData: Record<string, string> = {}): Value => ({
+  kind: 'ConfigMap',
+  data,
+  binaryData,
+});
+export const mountsOf = ({ pod, container }: Made, env: readonly { name: string; value: string }[] = [], podIPs = ['10.0.0.7']) =>
+  volumes.makeContainerMounts({ pod, container, env, podIPs, supportsRecursiveReadOnly: false });
+export const mode = async (path: string) => (await stat(path)).mode & 0o7777;
+
+/** For each file of such tests: its root dir, and what is left of it taken down. */
+export function useVolumes(): void {
+  before(async () => {
+    const base = await realpath(await mkdtemp(join(tmpdir(), 'volumes-')));
+    rootDir = join(base, 'kubelet');
+    outside = join(base, 'outside');
+    await mkdir(rootDir);
+    await mkdir(outside);
+    await writeFile(join(outside, 'precious'), 'data');
+    volumes = new PodVolumes({ rootDir, clusterDomain: 'cluster.local', helper, logger, selinuxEnabled: false });
+  });
+  after(async () => {
+    for (const { mountPoint } of (await readMountsBelow(join(rootDir, '..'))).reverse()) await unmount(mountPoint);
+    await helper.close();
+    await rm(join(rootDir, '..'), { recursive: true, force: true });
+  });
+}
