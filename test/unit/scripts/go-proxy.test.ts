@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { defaultGoProxy, goProxies, goSetting } from '../../../scripts/host/go-proxy.ts';
+import { table } from '../../support/table.ts';
 
 const origin = 'https://go.dev/dl/mod';
 const lists: readonly [list: string, want: string[]][] = [
@@ -18,12 +19,14 @@ const lists: readonly [list: string, want: string[]][] = [
   ['off', []],
   [',', []],
 ];
-for (const [list, want] of lists) {
-  test(`GOPROXY=${list} names ${want.length === 0 ? 'nobody' : want.join(', then ')}`, () => {
-    const said = goProxies(list).map(({ url, fallsBackOnError }) => (fallsBackOnError ? `${url} after any error` : url));
-    assert.deepEqual(said, want);
-  });
-}
+table('GOPROXY names mirrors, in order', (row) => {
+  for (const [list, want] of lists) {
+    row(`GOPROXY=${list} names ${want.length === 0 ? 'nobody' : want.join(', then ')}`, () => {
+      const said = goProxies(list).map(({ url, fallsBackOnError }) => (fallsBackOnError ? `${url} after any error` : url));
+      assert.deepEqual(said, want);
+    });
+  }
+});
 
 test('a setting of Go is the environment’s before that of go env -w, whose file is where Go has it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'go-proxy-'));

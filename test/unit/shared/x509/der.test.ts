@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import * as der from '../../../../src/shared/x509/der.ts';
+import { table } from '../../../support/table.ts';
 
 const encodings: [name: string, bytes: Buffer, hex: string][] = [
   ['zero', der.integer(0n), '020100'],
@@ -12,4 +12,6 @@ const encodings: [name: string, bytes: Buffer, hex: string][] = [
   ['nothing', der.nothing(), '0500'],
   ['bits', der.bits(Buffer.from([0xa0]), 5), '030205a0'],
 ];
-for (const [name, bytes, hex] of encodings) test(`${name} is written as DER has it`, () => assert.equal(bytes.toString('hex'), hex));
+table('DER is written as it should', (row) => {
+  for (const [name, bytes, hex] of encodings) row(`${name} is written as DER has it`, () => assert.equal(bytes.toString('hex'), hex));
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
-import { test } from 'node:test';
 import { selfSignedCertificate } from '../../../../../src/workers/server/tls/self-signed.ts';
+import { table } from '../../../../support/table.ts';
 
 const hosts: [host: string, names: string][] = [
   ['node-1.example', 'DNS:node-1.example'],
@@ -9,18 +9,20 @@ const hosts: [host: string, names: string][] = [
   ['2001:db8::7', 'IP Address:2001:DB8:0:0:0:0:0:7'],
   ['::ffff:192.0.2.1', 'IP Address:0:0:0:0:0:FFFF:C000:201'],
 ];
-for (const [host, names] of hosts) {
-  test(`a certificate for ${host} is one that its own authority has signed`, () => {
-    const nowMs = Date.parse('2026-03-01T12:00:00Z');
-    const { cert, key } = selfSignedCertificate(host, nowMs);
-    const [leaf, ca] = (cert.match(/-----BEGIN[^]+?-----END CERTIFICATE-----/g) ?? []).map((pem) => new X509Certificate(pem)) as [
-      X509Certificate,
-      X509Certificate,
-    ];
-    assert.equal(leaf.subjectAltName, names);
-    assert.ok(leaf.verify(ca.publicKey) && leaf.checkIssued(ca) && ca.verify(ca.publicKey));
-    assert.deepEqual([leaf.ca, ca.ca], [false, true]);
-    assert.deepEqual([leaf.validFrom, leaf.validTo], ['Mar  1 11:00:00 2026 GMT', 'Mar  1 11:00:00 2027 GMT']);
-    assert.ok(createPublicKey(createPrivateKey(key)).equals(leaf.publicKey));
-  });
-}
+table('a certificate is one that its own authority has signed', (row) => {
+  for (const [host, names] of hosts) {
+    row(`a certificate for ${host} is one that its own authority has signed`, () => {
+      const nowMs = Date.parse('2026-03-01T12:00:00Z');
+      const { cert, key } = selfSignedCertificate(host, nowMs);
+      const [leaf, ca] = (cert.match(/-----BEGIN[^]+?-----END CERTIFICATE-----/g) ?? []).map((pem) => new X509Certificate(pem)) as [
+        X509Certificate,
+        X509Certificate,
+      ];
+      assert.equal(leaf.subjectAltName, names);
+      assert.ok(leaf.verify(ca.publicKey) && leaf.checkIssued(ca) && ca.verify(ca.publicKey));
+      assert.deepEqual([leaf.ca, ca.ca], [false, true]);
+      assert.deepEqual([leaf.validFrom, leaf.validTo], ['Mar  1 11:00:00 2026 GMT', 'Mar  1 11:00:00 2027 GMT']);
+      assert.ok(createPublicKey(createPrivateKey(key)).equals(leaf.publicKey));
+    });
+  }
+});
