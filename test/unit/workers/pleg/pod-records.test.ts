@@ -38,8 +38,8 @@ test('a relist of 1,000 containers that brings nothing new makes next to no obje
   const relists = (count: number) => {
     for (let n = 0; n < count; n += 1) assert.equal(records.applyLists(sandboxes, containers, (now += 1), now), false);
   };
-  relists(10);
-  const rounds = 15;
+  relists(20);
+  const rounds = 30;
   const before = getHeapStatistics().used_heap_size;
   relists(rounds);
   const bytes = (getHeapStatistics().used_heap_size - before) / rounds;
