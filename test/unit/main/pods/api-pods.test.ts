@@ -1,14 +1,13 @@
 /** Pods of the API server, through pod updates, workers, statuses and the status manager: what of them is written, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Housekeeping } from '../../../../src/main/pods/housekeeping.ts';
-import { PodUpdates } from '../../../../src/main/pods/pod-updates.ts';
 import { StatusManager } from '../../../../src/main/status/index.ts';
 import type { Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { FakeNode } from '../../../support/fake-node.ts';
 import { FakePodApi } from '../../../support/fake-pod-api.ts';
+import { aHousehold } from '../../../support/household.ts';
 import { aPod, anExitedContainer, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../support/pods.ts';
 
 const uid = 'uid-web' as PodUID;
@@ -25,43 +24,19 @@ function anApiPod(fields: Parameters<typeof aPod>[0] = {}): Pod {
 function aMember() {
   const node = new FakeNode();
   const api = new FakePodApi();
-  const { podManager, statuses, cache, clock, workers: podWorkers } = node;
+  const { podManager, cache, clock, workers: podWorkers } = node;
   const logger = node.logs.logger;
   const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, clock, logger, random: () => 0 });
   node.sink = manager;
-  const member = { node, api, manager, refusal: null as { reason: string; message: string } | null };
-  const events = { record: (event: (typeof node.events)[number]) => void node.events.push(event) };
-  const admitHandlers = [() => (member.refusal ? { refusal: member.refusal } : null)];
-  const updates = new PodUpdates({
-    podManager,
-    podWorkers,
-    statuses,
-    events,
-    admitHandlers,
-    changeProblem: (_, { spec }) => (spec.activeDeadlineSeconds === 7 ? 'this node cannot' : null),
-    journal: { has: () => false, add: () => {} },
-    refreshNode: null,
-    sourcesReady: () => true,
-    logger,
-  });
-  const housekeeping = new Housekeeping({
-    podManager,
-    podWorkers,
-    cache,
-    statuses,
-    start: (pod) => updates.start(pod),
-    activePods: () => updates.active(),
-    listPodDirectories: async () => [],
-    collectContainers: async () => undefined,
-    gcPolicy: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
-    clock,
-    logger,
-  });
+  const household = aHousehold(node, { changeProblem: (_, { spec }) => (spec.activeDeadlineSeconds === 7 ? 'this node cannot' : null) });
+  const { updates } = household;
   const act = async (change: () => void) => {
     change();
     await settle();
   };
-  return Object.assign(member, {
+  return Object.assign(household, {
+    api,
+    manager,
     add: (pod: Pod) => act(() => updates.add([api.add(pod)])),
     /** The user deletes it, and the watch shows it. */
     delete: (gracePeriodSeconds = 30) =>
@@ -83,7 +58,6 @@ function aMember() {
         api.show();
         updates.reconcile([pod]);
       }),
-    round: () => act(() => housekeeping.run()),
     /** What the pleg thread sees in the runtime now. */
     see: async (runtime: ReturnType<typeof aRuntimePodStatus>) => {
       node.runtime.set(uid, runtime);

@@ -1,52 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Housekeeping } from '../../../../src/main/pods/housekeeping.ts';
-import { PodUpdates } from '../../../../src/main/pods/pod-updates.ts';
-import type { ContainerGcRequest } from '../../../../src/shared/contracts/images.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
-import { aStaticPod, FakeNode } from '../../../support/fake-node.ts';
+import { aStaticPod } from '../../../support/fake-node.ts';
+import { aHousehold } from '../../../support/household.ts';
 import { aRuntimeContainer, aRuntimePodStatus, anExitedContainer, aSandbox } from '../../../support/pods.ts';
 
 const uid = (name: string) => name as PodUID;
-
-function aHousehold() {
-  const node = new FakeNode();
-  const collected: ContainerGcRequest[] = [];
-  const household = { node, collected, directories: [] as PodUID[], refusal: null as { reason: string; message: string } | null };
-  const { podManager, statuses, cache, clock, workers: podWorkers } = node;
-  const logger = node.logs.logger;
-  const events = { record: (event: (typeof node.events)[number]) => void node.events.push(event) };
-  const updates = new PodUpdates({
-    podManager,
-    podWorkers,
-    statuses,
-    events,
-    admitHandlers: [() => (household.refusal ? { refusal: household.refusal } : null)],
-    journal: { has: () => false, add: () => {} },
-    refreshNode: null,
-    sourcesReady: () => true,
-    logger,
-  });
-  const housekeeping = new Housekeeping({
-    podManager,
-    podWorkers,
-    cache,
-    statuses,
-    start: (pod) => updates.start(pod),
-    activePods: () => updates.active(),
-    listPodDirectories: async () => household.directories,
-    collectContainers: async (request) => collected.push(request),
-    gcPolicy: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
-    clock,
-    logger,
-  });
-  const round = async () => {
-    housekeeping.run();
-    await settle();
-  };
-  return Object.assign(household, { updates, housekeeping, round });
-}
 
 test('a pod that no source wants any more is ended and forgotten', async () => {
   const { node, updates, round } = aHousehold();

@@ -1,0 +1,45 @@
+/** What pod updates and housekeeping do on a fake node: nobody speaks against a pod unless the test says so, and what is collected is kept. */
+import { Housekeeping } from '../../src/main/pods/housekeeping.ts';
+import { PodUpdates, type PodUpdatesDependencies } from '../../src/main/pods/pod-updates.ts';
+import type { ContainerGcRequest } from '../../src/shared/contracts/images.ts';
+import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
+import { settle } from './fake-clock.ts';
+import { FakeNode } from './fake-node.ts';
+
+export function aHousehold(node = new FakeNode(), over: Partial<PodUpdatesDependencies> = {}) {
+  const collected: ContainerGcRequest[] = [];
+  const household = { node, collected, directories: [] as PodUID[], refusal: null as { reason: string; message: string } | null };
+  const { podManager, statuses, cache, clock, workers: podWorkers } = node;
+  const { logger } = node.logs;
+  const updates = new PodUpdates({
+    podManager,
+    podWorkers,
+    statuses,
+    events: { record: (event) => void node.events.push(event) },
+    admitHandlers: [() => (household.refusal ? { refusal: household.refusal } : null)],
+    journal: { has: () => false, add: () => {} },
+    refreshNode: null,
+    sourcesReady: () => true,
+    logger,
+    ...over,
+  });
+  const housekeeping = new Housekeeping({
+    podManager,
+    podWorkers,
+    cache,
+    statuses,
+    start: (pod) => updates.start(pod),
+    activePods: () => updates.active(),
+    listPodDirectories: async () => household.directories,
+    collectContainers: async (request) => collected.push(request),
+    gcPolicy: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
+    clock,
+    logger,
+  });
+  /** Of housekeeping. */
+  const round = async () => {
+    housekeeping.run();
+    await settle();
+  };
+  return Object.assign(household, { updates, housekeeping, round });
+}
