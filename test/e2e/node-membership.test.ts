@@ -7,6 +7,7 @@ import { NodeMembership, type Node } from '../../src/main/node/index.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { connectTo } from '../support/api-connection.ts';
 import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
+import { foreignStatus } from '../support/foreign-status.ts';
 import { aLocalNode, aMachine, type NodeWorld } from '../support/local-node.ts';
 import { aLogger } from '../support/logger.ts';
 import { waitUntil, type Afterwards } from '../support/simulated-runtime.ts';
@@ -110,19 +111,7 @@ test('a node whose network goes is NotReady at once, and what others wrote stays
   await membership.registered;
   await cluster.kubectl('label', 'node', node.name, 'foreign=1');
   await cluster.kubectl('taint', 'node', node.name, 'foreign=1:PreferNoSchedule');
-  const condition = {
-    type: 'Foreign',
-    status: 'True',
-    reason: 'R',
-    message: 'M',
-    lastHeartbeatTime: '2026-01-01T00:00:00Z',
-    lastTransitionTime: '2026-01-01T00:00:00Z',
-  };
-  await cluster.api.patch(
-    `${node.path}/status`,
-    { status: { conditions: [condition], capacity: { 'example.com/dongle': '3' } } },
-    'strategic-merge',
-  );
+  await cluster.api.patch(`${node.path}/status`, foreignStatus(3), 'strategic-merge');
   world.network = 'container runtime network not ready: NetworkReady=false reason:R message:M';
   membership.wake();
   const seen = await waitUntil('NotReady', async () => {
@@ -138,7 +127,7 @@ test('a node whose network goes is NotReady at once, and what others wrote stays
   });
   assert.deepEqual(
     later.status?.conditions?.find(({ type }) => type === 'Foreign'),
-    condition,
+    foreignStatus(3).status.conditions[0],
   );
   assert.equal(later.metadata.labels?.['foreign'], '1');
   assert.ok(later.spec?.taints?.some(({ key }) => key === 'foreign'));

@@ -6,6 +6,7 @@ import type { Node } from '../../../src/main/node/index.ts';
 import { milliValue, value } from '../../../src/shared/kubernetes/quantity.ts';
 import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
 import { sharedCluster } from '../../support/control-plane.ts';
+import { foreignStatus } from '../../support/foreign-status.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 
 const nodeName = 'cluster-node';
@@ -140,19 +141,7 @@ describe('a node of a cluster', () => {
     await node.kubectl('label', 'node', nodeName, 'foreign=1');
     await node.kubectl('annotate', 'node', nodeName, 'foreign=2');
     await node.kubectl('taint', 'node', nodeName, 'foreign=3:PreferNoSchedule');
-    const condition = {
-      type: 'Foreign',
-      status: 'True',
-      reason: 'R',
-      message: 'M',
-      lastHeartbeatTime: '2026-01-01T00:00:00Z',
-      lastTransitionTime: '2026-01-01T00:00:00Z',
-    };
-    await node.api.patch(
-      `${node.nodePath}/status`,
-      { status: { conditions: [condition], capacity: { 'example.com/dongle': '2' } } },
-      'strategic-merge',
-    );
+    await node.api.patch(`${node.nodePath}/status`, foreignStatus(2), 'strategic-merge');
     await until('offers the foreign resource', ({ status }) => status?.allocatable?.['example.com/dongle'] === '2');
     await node.restartKubelet();
     await node.create('after-foreign');
@@ -162,7 +151,7 @@ describe('a node of a cluster', () => {
     assert.deepEqual(spec?.taints?.map(({ key }) => key).toSorted(), ['dedicated', 'foreign']);
     assert.deepEqual(
       status?.conditions?.find(({ type }) => type === 'Foreign'),
-      condition,
+      foreignStatus(2).status.conditions[0],
     );
   });
 
