@@ -190,11 +190,14 @@ export class PodWorkers implements PodWorkerOwner {
     return this.#workers.get(uid)?.lifecycle.state === 'terminated';
   }
 
-  /** Nobody will ask for its containers and logs again: it was evicted, or is deleted and has ended. Upstream: ShouldPodContentBeRemoved. */
+  /**
+   * Nobody will ask for its containers and logs again: it was evicted, or is deleted and has ended. Upstream: ShouldPodContentBeRemoved; but one
+   * that comes back by the same UID writes into the folder of its logs again, before a collection that was asked for now may have come there.
+   */
   shouldContentBeRemoved(uid: PodUID): boolean {
     const lifecycle = this.#workers.get(uid)?.lifecycle;
     if (!lifecycle) return true;
-    if (lifecycle.state === 'syncing') return false;
+    if (lifecycle.state === 'syncing' || lifecycle.restartRequested) return false;
     return lifecycle.evicted || (lifecycle.deleted && lifecycle.state === 'terminated');
   }
 

@@ -128,6 +128,8 @@ test('a UID that is created again while it ends starts only after it was forgott
     node.begun.filter((task) => task.startsWith('sync')),
     ['sync web'],
   );
+  // Its logs' folder is written into again before a collection comes there.
+  assert.equal(node.workers.shouldContentBeRemoved(uid('web')), false);
   await node.syncKnownPods();
   await node.endAll();
   assert.deepEqual(node.forgotten, ['web']);
