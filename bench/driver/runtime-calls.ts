@@ -79,7 +79,8 @@ export class RuntimeCalls {
 
   #newLines(): string[] {
     const chunk = Buffer.alloc(64 * 1024);
-    for (let length = 0; (length = readSync(this.#file, chunk, 0, chunk.length, null)) > 0;) this.#rest += chunk.toString('utf8', 0, length);
+    for (let length = 0; (length = readSync(this.#file, chunk, 0, chunk.length, null)) > 0;)
+      this.#rest += chunk.toString('utf8', 0, length);
     const lines = this.#rest.split('\n');
     this.#rest = lines.pop() ?? '';
     return lines;

@@ -16,7 +16,8 @@ for (const [keyType, algorithm, signature] of [
 ] as const) {
   test(`OpenSSL accepts the request for a key of type ${keyType}, and that it says nothing else`, async () => {
     const { keyPEM, stubRequest } = await keys.make(keyType);
-    const openssl = (...args: string[]) => execFileSync('openssl', ['req', '-inform', 'DER', '-noout', ...args], { input: stubRequest, stdio: 'pipe' });
+    const openssl = (...args: string[]) =>
+      execFileSync('openssl', ['req', '-inform', 'DER', '-noout', ...args], { input: stubRequest, stdio: 'pipe' });
     const text = String(openssl('-verify', '-text'));
     for (const part of [algorithm, signature]) assert.ok(text.includes(part), `no ${part} in ${text}`);
     assert.match(text, /Subject: ?\n/);
