@@ -1,6 +1,6 @@
 /**
  * Runs the benchmarks, all or those named, one after the other: `npm run bench [name …]`. Writes each one's JSON into
- * bench/results/ and, from all that are there, the table of bench/RESULTS.md. A benchmark that cannot run says why, in the table too,
+ * bench/results/ and, from all that are there, the tables of bench/RESULTS.md and of the README. A benchmark that cannot run says why, in the table too,
  * and the exit code is 1; the others run all the same.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { messageOf } from '../src/shared/errors/kubelet-error.ts';
 import type { BenchContext, Benchmark, BenchRecord } from './harness/benchmark.ts';
 import { hostFacts } from './harness/host-facts.ts';
-import { amount, resultsMarkdown } from './harness/results-table.ts';
+import { amount, resultsMarkdown, withNumbers } from './harness/results-table.ts';
 
 const root = join(import.meta.dirname, '..');
 const resultsFolder = join(import.meta.dirname, 'results');
@@ -61,12 +61,14 @@ async function runOne(name: string): Promise<boolean> {
   return !('failed' in outcome);
 }
 
-function writeTable(): void {
+function writeTables(): void {
   const present = new Set(readdirSync(resultsFolder));
   const records = Object.keys(benchmarks)
     .filter((name) => present.has(`${name}.json`))
     .map((name) => JSON.parse(readFileSync(join(resultsFolder, `${name}.json`), 'utf8')) as BenchRecord);
   writeFileSync(join(import.meta.dirname, 'RESULTS.md'), resultsMarkdown(records));
+  const readme = join(root, 'README.md');
+  writeFileSync(readme, withNumbers(readFileSync(readme, 'utf8'), records));
 }
 
 async function main(names: readonly string[]): Promise<number> {
@@ -80,7 +82,7 @@ async function main(names: readonly string[]): Promise<number> {
   for (const name of names.length > 0 ? names : Object.keys(benchmarks)) {
     if (!(await runOne(name))) failed += 1;
   }
-  writeTable();
+  writeTables();
   say(failed === 0 ? '==> bench/RESULTS.md' : `==> bench/RESULTS.md; ${failed} did not run`);
   return failed === 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-/** The table of bench/RESULTS.md, from the JSON of every benchmark that was run on this machine. */
+/** The tables of bench/RESULTS.md and of the README, from the JSON of every benchmark that was run on this machine. */
 import type { BenchRecord, HostFacts, Measurement } from './benchmark.ts';
 
 export function resultsMarkdown(records: readonly BenchRecord[]): string {
@@ -39,6 +39,20 @@ function row({ what, value, unit, floor, goal }: Measurement): string {
   const floorText = floor ? `${amount(floor.value, unit)} (${floor.what})` : '';
   const goalText = goal ? `${goal.text}: ${goal.met ? 'met' : '**missed**'}` : '';
   return `| ${what} | ${amount(value, unit)} | ${floorText} | ${goalText} |`;
+}
+
+const [begin, end] = ['<!-- numbers: written by npm run bench -->', '<!-- end of numbers -->'];
+
+/** The README with its table made anew: what has a goal. Throws when it has no place for one. */
+export function withNumbers(readme: string, records: readonly BenchRecord[]): string {
+  const [before, rest] = readme.split(begin);
+  const after = rest?.split(end)[1];
+  if (before === undefined || after === undefined) throw new Error(`the README has no lines ${begin} and ${end}`);
+  const rows = records.flatMap(({ name, outcome }) =>
+    'failed' in outcome ? [] : outcome.measurements.filter(({ goal }) => goal).map((measured) => `| ${name} ${row(measured)}`),
+  );
+  const table = ['| benchmark | measured | value | floor | goal |', '|---|---|---:|---|---|', ...rows];
+  return `${before}${begin}\n\n${table.join('\n')}\n\n${end}${after}`;
 }
 
 /** Three digits that matter, as people write numbers. */

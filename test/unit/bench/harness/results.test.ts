@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BenchRecord } from '../../../../bench/harness/benchmark.ts';
-import { amount, resultsMarkdown } from '../../../../bench/harness/results-table.ts';
+import { amount, resultsMarkdown, withNumbers } from '../../../../bench/harness/results-table.ts';
 import { percentile, unionLength } from '../../../../bench/harness/statistics.ts';
 import { table } from '../../../support/table.ts';
 
@@ -43,16 +43,34 @@ table('an amount is shown as people read it', (row) => {
   for (const [value, unit, text] of amounts) row(`${value} is shown as ${text}`, () => assert.equal(amount(value, unit), text));
 });
 
+const host = { cpu: 'X', cores: 2, memoryGiB: 24, kernel: '6', os: 'Debian', node: 'v26', kubelet: 'abc', loadBefore: 0.1 };
+const measurement = {
+  what: 'relist p99',
+  value: 5,
+  unit: 'ms',
+  floor: { what: 'bare lists', value: 3 },
+  goal: { text: 'floor + 3 ms', met: true },
+};
+const at = '2026-01-02T03:04:05.000Z';
+
+test('the README shows what has a goal, between its two lines, and all else stays', () => {
+  const begin = '<!-- numbers: written by npm run bench -->';
+  const outcome = { repeats: '3 relists', measurements: [measurement, { what: 'relist p50', value: 2, unit: 'ms' }] };
+  const records: BenchRecord[] = [
+    { name: 'relist', about: 'A relist.', at, host, outcome },
+    { name: 'idle', about: 'Nothing.', at, host, outcome: { failed: 'bin/kubelet is not there' } },
+  ];
+  const table = `| benchmark | measured | value | floor | goal |
+|---|---|---:|---|---|
+| relist | relist p99 | 5 ms | 3 ms (bare lists) | floor + 3 ms: met |`;
+  const wanted = `before\n${begin}\n\n${table}\n\n<!-- end of numbers -->\nafter\n`;
+  const first = withNumbers(`before\n${begin}\n<!-- end of numbers -->\nafter\n`, records);
+  assert.equal(first, wanted);
+  assert.equal(withNumbers(first, records), wanted);
+  assert.throws(() => withNumbers('no place', records), /the README has no lines/);
+});
+
 test('the table shows value, floor and goal, and says of a benchmark that did not run why', () => {
-  const host = { cpu: 'X', cores: 2, memoryGiB: 24, kernel: '6', os: 'Debian', node: 'v26', kubelet: 'abc', loadBefore: 0.1 };
-  const measurement = {
-    what: 'relist p99',
-    value: 5,
-    unit: 'ms',
-    floor: { what: 'bare lists', value: 3 },
-    goal: { text: 'floor + 3 ms', met: true },
-  };
-  const at = '2026-01-02T03:04:05.000Z';
   const records: BenchRecord[] = [
     { name: 'relist', about: 'A relist.', at, host, outcome: { repeats: '3 relists', measurements: [measurement] } },
     { name: 'idle', about: 'Nothing.', at, host, outcome: { failed: 'bin/kubelet is not there' } },
