@@ -117,19 +117,15 @@ test('every thread starts and beats', { timeout: 20_000 }, async () => {
 });
 
 for (const name of ['pleg', 'images', 'stats', 'probes', 'server'] as const) {
-  test(
-    `${name}, killed, is started again at once and beats; its death is in the log and counted`,
-    { timeout: 20_000 },
-    async () => {
-      const killedAtMs = monotonicMs();
-      await threads[name].thread.kill();
-      await until(name, ([row]) => row!.deaths === 1 && lives(row!));
-      const afterMs = health(name)[0]!.startedAtMs - killedAtMs;
-      // No back-off comes before its first successor.
-      assert.ok(afterMs < 5000, `${afterMs} ms`);
-      assert.equal(lines.filter(({ msg, thread }) => msg.startsWith('thread died') && thread === name).length, 1);
-    },
-  );
+  test(`${name}, killed, is started again at once and beats; its death is in the log and counted`, { timeout: 20_000 }, async () => {
+    const killedAtMs = monotonicMs();
+    await threads[name].thread.kill();
+    await until(name, ([row]) => row!.deaths === 1 && lives(row!));
+    const afterMs = health(name)[0]!.startedAtMs - killedAtMs;
+    // No back-off comes before its first successor.
+    assert.ok(afterMs < 5000, `${afterMs} ms`);
+    assert.equal(lines.filter(({ msg, thread }) => msg.startsWith('thread died') && thread === name).length, 1);
+  });
 }
 
 test('the pool’s threads, killed, are replaced', { timeout: 20_000 }, async () => {
