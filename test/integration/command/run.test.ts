@@ -102,7 +102,7 @@ test('a kubelet that waits for its runtime can be told to stop, with exit code 0
 test('a fault that nobody caught is logged with its stack, and ends the process with exit code 2', () => {
   const module = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
   const script = `
-    import { handleFaults } from ${module('main/signals.ts')};
+    import { handleFaults } from ${module('main/process/signals.ts')};
     import { createLogger } from ${module('shared/log/create-logger.ts')};
     handleFaults(createLogger({ format: 'text', verbosity: 0, vmodule: [] }, { component: 'kubelet' }));
     Promise.reject(new Error('nobody saw it coming'));
