@@ -86,6 +86,14 @@ export async function stopProgram(folder: string, name: string, graceMs: number)
   if (pid !== undefined) await socketsClosed(pid, performance.now() + 5000);
 }
 
+/** The program of that name in that folder does nothing, whichever process started it, until the answer is called. Throws when there is none. */
+export function pauseProgram(folder: string, name: string): () => void {
+  const pid = runningPid(daemonOf(folder, name));
+  if (pid === undefined) throw new Error(`${name} does not run in ${folder}`);
+  process.kill(pid, 'SIGSTOP');
+  return () => process.kill(pid, 'SIGCONT');
+}
+
 /** The first thread of a killed program is gone before the last one, and it is the last one that closes the sockets. */
 async function socketsClosed(pid: number, endMs: number): Promise<void> {
   while (threadsOf(pid) > 1 && performance.now() < endMs) await sleep(5);
