@@ -1,19 +1,9 @@
-/** Manifests for tests: a small pod that is valid, and ways to make it another. */
+/** Manifests for tests of the decoder: a small pod that is valid, and what it is decoded to. */
 import { decodeManifest } from '../../src/workers/pod-sync/manifest/decode-manifest.ts';
 import type { DecodeManifestResult } from '../../src/shared/contracts/pod-sync.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 
-export type Json = Record<string, unknown>;
-
-/** A manifest as it is written: `spec` and `container` are added to the smallest pod that is valid. */
-export function aManifest({ metadata = {}, spec = {}, container = {} }: { metadata?: Json; spec?: Json; container?: Json } = {}): Json {
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'web', ...metadata },
-    spec: { containers: [{ name: 'main', image: 'registry.example/web:1', ...container }], ...spec },
-  };
-}
+export { aManifest, type Json } from './manifest-samples.ts';
 
 /** As the file source would have it decoded on node `node-1`. */
 export function decode(

@@ -3,7 +3,7 @@
  * were given for, proxies from the environment, ten seconds in all.
  */
 import { EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
-import { maxManifestBytes } from './manifest-source.ts';
+import { maxManifestBytes, withoutCredentials } from './manifest-source.ts';
 
 export type Headers = Readonly<Record<string, readonly string[]>>;
 /** Rejects on anything but a 200 whose body is below 10 MB. */
@@ -57,14 +57,6 @@ async function fetchFollowing(dispatcher: Dispatcher, first: URL, headers: Heade
     return readBounded(body);
   }
   throw new Error(`stopped after ${maxRedirects} redirects`);
-}
-
-/** Without user and password, so that it may be logged. */
-export function withoutCredentials(url: URL): string {
-  const bare = new URL(url);
-  bare.username = '';
-  bare.password = '';
-  return bare.href;
 }
 
 function headersFor(url: URL, first: URL, headers: Headers): Record<string, string[]> {

@@ -7,8 +7,8 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podFullName } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { withoutCredentials, type FetchManifest, type Headers } from './fetch-manifest.ts';
-import { decodeInTime, type DecodeManifest, type SourceError } from './manifest-source.ts';
+import type { FetchManifest, Headers } from './fetch-manifest.ts';
+import { decodeInTime, withoutCredentials, type DecodeManifest, type SourceError } from './manifest-source.ts';
 
 export interface HttpSourceOptions {
   readonly url: string;

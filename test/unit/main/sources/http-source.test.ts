@@ -4,7 +4,7 @@ import { HttpSource } from '../../../../src/main/sources/http-source.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
-import { aManifest, decode, type Json } from '../../../support/manifests.ts';
+import { aManifest, decodeInMain, type Json } from '../../../support/manifest-samples.ts';
 
 /** A source whose answers the test gives: a body, or an error. */
 function aSource() {
@@ -21,9 +21,9 @@ function aSource() {
       if (server.answer instanceof Error) throw server.answer;
       return new TextEncoder().encode(server.answer);
     },
-    decode: async ({ source: from, origin, content }) => {
+    decode: async (request) => {
       server.decoded += 1;
-      return decode(new TextDecoder().decode(content), from, origin);
+      return decodeInMain(request);
     },
     onPods: (pods: readonly Pod[]) => reports.push(pods.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`)),
     clock,

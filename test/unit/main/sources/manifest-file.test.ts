@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { FileInfo } from '../../../../src/main/sources/file-access.ts';
 import { readManifestFile, type ManifestFile } from '../../../../src/main/sources/manifest-file.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
-import { aManifest, decode } from '../../../support/manifests.ts';
+import { aManifest, decodeInMain } from '../../../support/manifest-samples.ts';
 
 const good = JSON.stringify(aManifest());
 const other = JSON.stringify(aManifest({ container: { image: 'other' } }));
@@ -32,10 +32,10 @@ function aFile(content: string | Error = good) {
           return new TextEncoder().encode(state.content);
         },
       },
-      decode: async ({ content }) => {
+      decode: async (request) => {
         state.decodes += 1;
         if (state.poolFails) throw new Error('the thread ended');
-        return decode(new TextDecoder().decode(content));
+        return decodeInMain(request);
       },
       nodeName: 'node-1',
       clock,

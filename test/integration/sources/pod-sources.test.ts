@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PodSources } from '../../../../src/main/sources/pod-sources.ts';
-import { FakeApi } from '../../../support/fake-api.ts';
-import { FakeClock, settle } from '../../../support/fake-clock.ts';
-import { aLogger } from '../../../support/logger.ts';
-import { aPod } from '../../../support/pods.ts';
+import { PodSources } from '../../../src/main/sources/pod-sources.ts';
+import { FakeApi } from '../../support/fake-api.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { aPod } from '../../support/pods.ts';
 
 test('the API server is a source among the others, and is left with them', async () => {
   const client = new FakeApi();
@@ -21,7 +21,7 @@ test('the API server is a source among the others, and is left with them', async
     onReport: () => (reports += 1),
     onEvent: () => {},
     clock: new FakeClock(),
-    logger: aLogger().logger,
+    logger: silentLogger,
   });
   assert.deepEqual(sources.sources, ['api']);
   const watch = await client.nextWatch('/api/v1/pods');
