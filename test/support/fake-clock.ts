@@ -9,7 +9,8 @@ interface Alarm {
 export class FakeClock implements Clock {
   #monotonic = 0;
   readonly #startMs: number;
-  #alarms: Alarm[] = [];
+  /** In the order in which they were set. */
+  readonly #alarms = new Set<Alarm>();
 
   constructor(startMs: number = Date.UTC(2026, 0, 1)) {
     this.#startMs = startMs;
@@ -25,10 +26,8 @@ export class FakeClock implements Clock {
 
   after(ms: number, callback: () => void): () => void {
     const alarm = { at: this.#monotonic + ms, ring: callback };
-    this.#alarms.push(alarm);
-    return () => {
-      this.#alarms = this.#alarms.filter((other) => other !== alarm);
-    };
+    this.#alarms.add(alarm);
+    return () => void this.#alarms.delete(alarm);
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -42,19 +41,28 @@ export class FakeClock implements Clock {
     });
   }
 
-  /** Moves time on and rings what is due, in order of its time; lets promises that this settles run in between. */
+  /**
+   * Moves time on and rings what is due, in order of its time. Everything runs that is ready to run before the first and after the last;
+   * in between promises settle that a ring settles, and a turn of the event loop goes by.
+   */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
-    for (;;) {
-      await settle();
-      const next = this.#alarms.filter((alarm) => alarm.at <= end).sort((a, b) => a.at - b.at)[0];
-      if (!next) break;
-      this.#alarms = this.#alarms.filter((other) => other !== next);
+    await settle();
+    for (let next = this.#firstDue(end); next; next = this.#firstDue(end)) {
+      this.#alarms.delete(next);
       this.#monotonic = Math.max(this.#monotonic, next.at);
       next.ring();
+      await turn();
     }
     this.#monotonic = end;
     await settle();
+  }
+
+  /** Of those of one time the one that was set first. */
+  #firstDue(end: number): Alarm | undefined {
+    let first: Alarm | undefined;
+    for (const alarm of this.#alarms) if (alarm.at <= end && (!first || alarm.at < first.at)) first = alarm;
+    return first;
   }
 }
 
@@ -62,11 +70,15 @@ export class FakeClock implements Clock {
 export function settle(): Promise<void> {
   return new Promise((resolve) => {
     let turns = 0;
-    const turn = (): void => {
+    const count = (): void => {
       turns += 1;
       if (turns === 5) resolve();
-      else setImmediate(turn);
+      else setImmediate(count);
     };
-    setImmediate(turn);
+    setImmediate(count);
   });
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -6,7 +6,7 @@ import { LocalNode, type LocalNodeOptions } from '../../src/main/node/local-node
 import type { RuntimeFacts } from '../../src/shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../src/shared/contracts/stats.ts';
 import { FakeClock, settle } from './fake-clock.ts';
-import { aLogger } from './logger.ts';
+import { silentLogger } from './logger.ts';
 
 export function aMachine(changes: Partial<MachineInfo> = {}): MachineInfo {
   return {
@@ -74,7 +74,7 @@ export async function aLocalNode(changes: Partial<LocalNodeOptions> = {}): Promi
     listImages: async () => [],
     readNetwork: async () => hostNetwork,
     clock: new FakeClock(),
-    logger: aLogger().logger,
+    logger: silentLogger,
     ...changes,
   });
   await local.untilKnown();

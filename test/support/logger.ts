@@ -8,8 +8,24 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-export function aLogger(): { logger: Logger; lines: LogLine[] } {
+/** Lines are read from their JSON when somebody asks for them. */
+export function aLogger(): { readonly logger: Logger; readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
-  const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) });
-  return { logger, lines };
+  let unread: string[] | null = [];
+  const keep = (line: string) => void lines.push(JSON.parse(line) as LogLine);
+  const write = (line: string) => {
+    if (unread) unread.push(line);
+    else keep(line);
+  };
+  return {
+    logger: pino({ level: 'trace' }, { write }),
+    get lines() {
+      unread?.forEach(keep);
+      unread = null;
+      return lines;
+    },
+  };
 }
+
+/** For tests that read no line: it makes none, and costs nothing. */
+export const silentLogger: Logger = pino({ level: 'silent' });

@@ -11,21 +11,21 @@ import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { apiError, FakeApi } from '../../support/fake-api.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakePodApi } from '../../support/fake-pod-api.ts';
-import { aLogger } from '../../support/logger.ts';
+import { silentLogger } from '../../support/logger.ts';
 import { aPod } from '../../support/pods.ts';
 
-const podCount = 4;
+const podCount = 3;
 /** From this one on they end, … */
-const firstEnded = 2;
+const firstEnded = 1;
 /** … and from this one on they were deleted, too. */
-const firstDeleted = 3;
+const firstDeleted = 2;
 const awayMs = 600_000;
 const startTime = '2026-01-01T00:00:00Z';
 const leasePath = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1';
 
 test('ten minutes without an API server: it is asked seldom, and knows all soon after its return', async (t) => {
   const [clock, api, podApi, stop] = [new FakeClock(), new FakeApi(), new FakePodApi(), new AbortController()];
-  const { logger } = aLogger();
+  const logger = silentLogger;
   const unreachable = apiError(0, 'Unreachable', 'connect ECONNREFUSED');
   const asked = { watches: 0, leases: 0, pods: 0 };
   let isAway = false;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { NodeLease, type Lease } from '../../../../src/main/node/node-lease.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
-import { aLogger } from '../../../support/logger.ts';
+import { silentLogger } from '../../../support/logger.ts';
 
 const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const path = `${leases}/n1`;
@@ -30,7 +30,7 @@ function aLease(nodeUID: string | null = 'u1') {
     deadlineMs: 10_000,
     clock,
     random: () => 0,
-    logger: aLogger().logger,
+    logger: silentLogger,
   });
   const start = async () => {
     void nodeLease.run(stop.signal);

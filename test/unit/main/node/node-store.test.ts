@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { NodeStore, type StoredNode } from '../../../../src/main/node/node-store.ts';
 import { FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
-import { aLogger } from '../../../support/logger.ts';
+import { silentLogger } from '../../../support/logger.ts';
 
 const node = (resourceVersion: string, uid = 'u1'): StoredNode => ({ metadata: { name: 'n1', uid, resourceVersion } });
 const ended = (resourceVersion: string) => ({ metadata: { resourceVersion, annotations: { 'k8s.io/initial-events-end': 'true' } } });
 
 async function aStore(t: { after(end: () => Promise<void>): void }) {
   const api = new FakeApi();
-  const store = NodeStore.start({ client: api, nodeName: 'n1', clock: new FakeClock(), logger: aLogger().logger, random: () => 0 });
+  const store = NodeStore.start({ client: api, nodeName: 'n1', clock: new FakeClock(), logger: silentLogger, random: () => 0 });
   t.after(() => store.close());
   const changes: string[] = [];
   store.onChange((change) => changes.push(`${change} ${store.get()?.metadata.uid ?? '-'}@${store.get()?.metadata.resourceVersion ?? '-'}`));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { RuntimeClasses, standaloneRuntimeHandler } from '../../../../src/main/pods/runtime-classes.ts';
 import { FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
-import { aLogger } from '../../../support/logger.ts';
+import { silentLogger } from '../../../support/logger.ts';
 import { aPod } from '../../../support/pods.ts';
 
 const path = '/apis/node.k8s.io/v1/runtimeclasses';
@@ -24,7 +24,7 @@ function someClasses() {
   const clock = new FakeClock();
   const api = new FakeApi();
   const added: string[][] = [];
-  const classes = RuntimeClasses.start({ client: api, onAdded: (names) => added.push([...names]), clock, logger: aLogger().logger });
+  const classes = RuntimeClasses.start({ client: api, onAdded: (names) => added.push([...names]), clock, logger: silentLogger });
   return { clock, api, added, classes };
 }
 

@@ -5,7 +5,7 @@ import type { RecordedEvent } from '../../../../src/shared/contracts/pod-sync.ts
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
-import { aLogger } from '../../../support/logger.ts';
+import { silentLogger } from '../../../support/logger.ts';
 
 const aPod = (uid: string): Pod => ({ metadata: { name: 'web', namespace: 'default', uid }, spec: { containers: [] } });
 
@@ -17,7 +17,7 @@ function aPodConfig() {
     onReport: () => (reports.count += 1),
     onEvent: (event) => events.push(event),
     clock: new FakeClock(),
-    logger: aLogger().logger,
+    logger: silentLogger,
   });
   return { config, events, reports };
 }

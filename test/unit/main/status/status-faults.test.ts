@@ -6,7 +6,7 @@ import type { PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import { apiError } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { FakePodApi } from '../../../support/fake-pod-api.ts';
-import { aLogger } from '../../../support/logger.ts';
+import { silentLogger } from '../../../support/logger.ts';
 import { aPod } from '../../../support/pods.ts';
 import { table } from '../../../support/table.ts';
 
@@ -26,13 +26,13 @@ function randomOf(seed: number): () => number {
 }
 
 table('what others said last stays, the kubelet’s last word arrives, and deleted pods go, once each, whatever happens', (row) => {
-  for (const seed of [1, 2, 3, 4, 5, 6]) {
+  for (const seed of [1, 2, 3, 4]) {
     row(`what others said last stays, the kubelet’s last word arrives, and deleted pods go, once each (${seed})`, async () => {
       const random = randomOf(seed);
       const api = new FakePodApi();
       const clock = new FakeClock();
       const podManager = new PodManager();
-      const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, clock, logger: aLogger().logger, random });
+      const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, clock, logger: silentLogger, random });
       const names = ['a', 'b', 'c', 'd'];
       const pods = names.map((name) =>
         aPod({ metadata: { name, uid: name, annotations: { 'kubernetes.io/config.source': 'api' } }, status: { phase: 'Pending' } }),

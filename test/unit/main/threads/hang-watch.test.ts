@@ -4,7 +4,7 @@ import { HangWatch } from '../../../../src/main/threads/hang-watch.ts';
 import { BeatWriter, createHeartbeats, LivesWriter } from '../../../../src/shared/state/heartbeats.ts';
 import type { Clock } from '../../../../src/shared/time/clock.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
-import { aLogger } from '../../../support/logger.ts';
+import { silentLogger } from '../../../support/logger.ts';
 
 /** Three threads; the one that is watched beats each second while `beats` says so. */
 function aWatched({ isDebugged = () => false }: { isDebugged?: () => boolean } = {}) {
@@ -30,13 +30,13 @@ function aWatched({ isDebugged = () => false }: { isDebugged?: () => boolean } =
   lives.started(1, 0);
   beat();
   const letBe = watch.follow(1, (why) => ended.push(`at ${Math.round(clock.monotonic() / 1000)} s: ${why}`));
-  watch.start(aLogger().logger);
+  watch.start(silentLogger);
   return { clock, lives, ended, watch, watched, letBe, pause: (ms: number) => (pausedMs += ms) };
 }
 
 test('a thread that beats is let be', async () => {
   const { clock, ended } = aWatched();
-  await clock.advance(300_000);
+  await clock.advance(100_000);
   assert.deepEqual(ended, []);
 });
 
@@ -72,7 +72,7 @@ test('a thread at a breakpoint of a debugger is let be', async () => {
   let attached = true;
   const { clock, ended, watched } = aWatched({ isDebugged: () => attached });
   watched.beats = false;
-  await clock.advance(600_000);
+  await clock.advance(150_000);
   assert.deepEqual(ended, []);
   attached = false;
   await clock.advance(40_000);

@@ -5,7 +5,7 @@ import { PodSyncLine, type PodSyncHandlers, type PodTask } from '../../../../src
 import type { PodSyncReply } from '../../../../src/shared/contracts/pod-sync.ts';
 import type { ValueRef } from '../../../../src/shared/contracts/values.ts';
 import { KubeletError } from '../../../../src/shared/errors/kubelet-error.ts';
-import { aLogger } from '../../../support/logger.ts';
+import { silentLogger } from '../../../support/logger.ts';
 
 const task = { kind: 'cleanUp', podUID: 'uid-1' } as unknown as PodTask;
 const refs: ValueRef[] = [
@@ -21,7 +21,7 @@ async function answer(t: TestContext, values?: NonNullable<PodSyncHandlers['valu
     event: () => {},
     ...(values && { values }),
   };
-  const line = new PodSyncLine(task, handlers, aLogger().logger);
+  const line = new PodSyncLine(task, handlers, silentLogger);
   t.after(() => {
     line.close();
     line.port.close();
@@ -77,7 +77,7 @@ const aSync = (fields: object) => ({ kind: 'sync', podUID: 'uid-1', status: null
 
 test('a pod that need not wait for its values brings the permit for its sandbox along; unused, it goes back with the line', async () => {
   const granted: string[] = [];
-  const line = new PodSyncLine(aSync({}), granting(granted), aLogger().logger);
+  const line = new PodSyncLine(aSync({}), granting(granted), silentLogger);
   assert.equal(line.hasSandboxPermit, true);
   line.close();
   line.port.close();
@@ -90,7 +90,7 @@ for (const [what, fields] of [
 ] as const) {
   test(`a pod that ${what} gets no permit before it asks`, () => {
     const granted: string[] = [];
-    const line = new PodSyncLine(aSync(fields), granting(granted), aLogger().logger);
+    const line = new PodSyncLine(aSync(fields), granting(granted), silentLogger);
     line.close();
     line.port.close();
     assert.deepEqual([line.hasSandboxPermit, granted], [false, []]);

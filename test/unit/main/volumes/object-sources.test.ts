@@ -5,7 +5,7 @@ import { secretKind } from '../../../../src/main/volumes/object-source.ts';
 import { WatchingSource } from '../../../../src/main/volumes/watching-source.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
-import { aLogger } from '../../../support/logger.ts';
+import { silentLogger } from '../../../support/logger.ts';
 
 const path = '/api/v1/namespaces/ns/secrets/s';
 const watchPath = '/api/v1/namespaces/ns/secrets';
@@ -33,7 +33,7 @@ function aWatching(lingerMs = 0) {
     lingerMs,
     onChanged: (uids) => changed.push([...uids]),
     clock,
-    logger: aLogger().logger,
+    logger: silentLogger,
   });
   return { clock, api, changed, source };
 }
@@ -177,7 +177,7 @@ test('the watch of an object that nobody reads is closed, and begins again with 
 function aCaching(ttl = 60_000) {
   const clock = new FakeClock();
   const api = new FakeApi().on('GET', path, aSecret('10'));
-  const source = new CachingSource({ client: api, kind: secretKind, ttlMs: () => ttl, clock, logger: aLogger().logger });
+  const source = new CachingSource({ client: api, kind: secretKind, ttlMs: () => ttl, clock, logger: silentLogger });
   source.reference('ns', 's', 'a');
   return { clock, api, source };
 }

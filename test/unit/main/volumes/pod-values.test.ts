@@ -8,7 +8,7 @@ import type { Volume } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
-import { aLogger } from '../../../support/logger.ts';
+import { silentLogger } from '../../../support/logger.ts';
 import { aContainer, aPod } from '../../../support/pods.ts';
 
 const tokenPath = '/api/v1/namespaces/default/serviceaccounts/sa/token';
@@ -37,7 +37,7 @@ function values(options: Partial<PodValuesOptions> = {}) {
     isRunning: () => false,
     onChanged: (uids) => changed.push([...uids]),
     clock,
-    logger: aLogger().logger,
+    logger: silentLogger,
     random: () => 0,
     ...options,
   });

@@ -4,7 +4,7 @@ import { ExecPlugin } from '../../../../../src/main/api/identity/exec-plugin.ts'
 import { parseExecCredential } from '../../../../../src/main/api/identity/exec-credential.ts';
 import type { PluginCommand, PluginExit } from '../../../../../src/main/api/identity/run-plugin.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
-import { aLogger } from '../../../../support/logger.ts';
+import { silentLogger } from '../../../../support/logger.ts';
 import { table } from '../../../../support/table.ts';
 
 const apiVersion = 'client.authentication.k8s.io/v1' as const;
@@ -27,7 +27,7 @@ function aPlugin(exits: PluginExit[]) {
       return exits.shift()!;
     },
     clock,
-    logger: aLogger().logger,
+    logger: silentLogger,
   });
   return { plugin, clock, commands };
 }

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { AdmissionJournal } from '../../../../../src/main/pods/admission/index.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
-import { aLogger } from '../../../../support/logger.ts';
+import { aLogger, silentLogger } from '../../../../support/logger.ts';
 
 function aFolder(t: TestContext) {
   const rootDir = mkdtempSync(join(tmpdir(), 'journal-'));
@@ -39,7 +39,7 @@ test('pods that the Go kubelet had admitted count', async (t) => {
 
 test('pods that are admitted while the disk is slow wait for nothing, and are written together', async (t) => {
   const { rootDir } = aFolder(t);
-  const { logger } = aLogger();
+  const logger = silentLogger;
   const clock = new FakeClock();
   const written: string[] = [];
   let isWritten = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { CgroupTree, PodCgroups } from '../../../../../src/workers/pod-sync/cgroups/index.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
-import { aLogger } from '../../../../support/logger.ts';
+import { silentLogger } from '../../../../support/logger.ts';
 import { aContainer, aPod } from '../../../../support/pod-sync-samples.ts';
 
 function aHost(version: 1 | 2, driver: 'cgroupfs' | 'systemd' = 'cgroupfs', cgroupsPerQOS = true) {
@@ -20,7 +20,7 @@ function aHost(version: 1 | 2, driver: 'cgroupfs' | 'systemd' = 'cgroupfs', cgro
     writeFileSync(join(root, 'cgroup.controllers'), 'cpu memory pids\n');
   }
   const clock = new FakeClock();
-  const { logger } = aLogger();
+  const logger = silentLogger;
   const tree = new CgroupTree({ root, version, clock, logger, kill: () => true });
   const settings = {
     cgroupDriver: driver,
