@@ -45,7 +45,6 @@ table('a flag sets its field, and what it sets has the field’s type', (row) =>
     row(`--${spec.name} sets ${spec.field}, and what it sets has the field’s type`, () => {
       const { values } = parseFlags([`--${spec.name}=${sampleOf(spec)}`]);
       const changed = applyFlags(base, values);
-      assert.equal(JSON.stringify(base), before, 'the configuration that was given is not changed');
       assert.notDeepEqual(changed, base);
       const problems: Problem[] = [];
       const again = kubeletConfiguration.read(kubeletConfiguration.write(changed), new Place(problems));
@@ -53,6 +52,7 @@ table('a flag sets its field, and what it sets has the field’s type', (row) =>
       assert.deepEqual(again, changed);
     });
   }
+  row('the configuration that was given is not changed', () => assert.equal(JSON.stringify(base), before));
 });
 
 test('gates of flags are laid over those of the configuration, by name', () => {

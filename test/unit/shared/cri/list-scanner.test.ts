@@ -102,7 +102,7 @@ suite('scanning a list of the runtime', () => {
   test('every reply that is cut short or corrupted is read to its end or refused by name, and nothing is read behind it', () => {
     const next = numbers(2);
     let refused = 0;
-    for (let round = 0; round < 500; round += 1) {
+    for (let round = 0; round < 250; round += 1) {
       const bytes = new BinaryWriter().uint32(10).bytes(randomItem(next)).uint32(10).bytes(randomItem(next)).finish();
       const hostile = bytes.slice(0, Math.floor(next() * (bytes.length + 1)));
       if (hostile.length > 0 && next() < 0.7) hostile[Math.floor(next() * hostile.length)] = Math.floor(next() * 256);
@@ -114,7 +114,7 @@ suite('scanning a list of the runtime', () => {
         refused += 1;
       }
     }
-    assert.ok(refused > 50, `only ${refused} of 500 were refused`);
+    assert.ok(refused > 25, `only ${refused} of 250 were refused`);
   });
 
   const refusals: { name: string; bytes: number[]; want: RegExp }[] = [

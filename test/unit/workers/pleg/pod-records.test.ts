@@ -35,14 +35,14 @@ test('a relist of 1,000 containers that brings nothing new makes next to no obje
   assert.equal(records.runningPods(), 100);
   assert.deepEqual(records.containersByState(), [0, 1000, 0, 0]);
   let now = 2;
-  const relists = (count: number) => {
-    for (let n = 0; n < count; n += 1) assert.equal(records.applyLists(sandboxes, containers, (now += 1), now), false);
-  };
-  relists(20);
-  const rounds = 30;
-  const before = getHeapStatistics().used_heap_size;
-  relists(rounds);
-  const bytes = (getHeapStatistics().used_heap_size - before) / rounds;
-  // 100 small objects are 4 KB; each item as an object would be 200.
-  assert.ok(bytes < 16_384, `${bytes} bytes of heap for each relist`);
+  const used: number[] = [];
+  // 100 small objects are 4 KB; each item as an object would be 200, in every relist. The first ones cost what V8 learns and compiles, and
+  // a collection may fall into any: three in a row that cost little are what the code needs.
+  const isLittle = (bytes: number) => bytes >= 0 && bytes < 16_384;
+  while (used.length < 50 && !(used.length >= 3 && used.slice(-3).every(isLittle))) {
+    const before = getHeapStatistics().used_heap_size;
+    assert.equal(records.applyLists(sandboxes, containers, (now += 1), now), false);
+    used.push(getHeapStatistics().used_heap_size - before);
+  }
+  assert.ok(used.length < 50, `bytes of heap of each relist: ${used.join()}`);
 });

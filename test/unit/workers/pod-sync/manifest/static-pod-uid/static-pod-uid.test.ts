@@ -32,6 +32,9 @@ const vectors = readFileSync(new URL('expected.jsonl', folder), 'utf8')
   .map((line) => JSON.parse(line) as Vector);
 const contentOf = ({ manifest }: Vector) => readFileSync(new URL(`${manifest}.manifest`, folder));
 
+/** By this kubelet, which a static pod may not be; its UID is that of Go all the same. */
+const isRefused = ({ manifest }: Vector) => manifest.startsWith('refused');
+
 const podSchema = struct({ metadata: always(objectMeta), spec: always(podSpec) });
 
 /** The pods of a document beside what it says of each, whether or not a static pod may be like that. */
@@ -61,14 +64,15 @@ table('pods are printed and hashed as in Go', (row) => {
       assert.equal(pods.length, vector.pods.length);
       for (const [index, each] of pods.entries()) {
         assert.equal(dumpOf(each), vector.pods[index]?.dump);
-        assert.equal(staticPodUID(each.document, each.pod, vector, dumpBudget()), vector.pods[index]?.uid);
+        // The others' UIDs are looked at below, as the kubelet makes them.
+        if (isRefused(vector)) assert.equal(staticPodUID(each.document, each.pod, vector, dumpBudget()), vector.pods[index]?.uid);
       }
     });
   }
 });
 
 table('a static pod has the UID that a Go kubelet gives it', (row) => {
-  for (const vector of vectors.filter(({ manifest }) => !manifest.startsWith('refused'))) {
+  for (const vector of vectors.filter((each) => !isRefused(each))) {
     row(`a static pod from ${vector.manifest} has the UID that a Go kubelet gives it`, () => {
       const { source, origin, nodeName } = vector;
       const { pods, errors } = decodeManifest({ source, origin, nodeName, content: contentOf(vector) }, {});
