@@ -2,6 +2,7 @@
 import { decodeManifest } from '../../src/workers/pod-sync/manifest/decode-manifest.ts';
 import type { DecodeManifestResult } from '../../src/shared/contracts/pod-sync.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import type { Json } from './manifest-samples.ts';
 
 export { aManifest, type Json } from './manifest-samples.ts';
 
@@ -23,9 +24,11 @@ export function decodedPod(manifest: unknown): Pod {
   return pods[0];
 }
 
-/** What is wrong with a manifest, without the origin before it. */
+/** What is wrong with a manifest, without the origin before it. One that is no text gets a UID, so that none is computed of it. */
 export function errorsOf(manifest: unknown, gates: Readonly<Record<string, boolean>> = {}): string[] {
-  return decode(manifest, 'file', '/manifests/web.yaml', gates).errors.map((each) =>
-    each.replace('/manifests/web.yaml: invalid pod: ', ''),
-  );
+  let given = manifest;
+  if (typeof manifest === 'object' && manifest !== null && 'metadata' in manifest) {
+    given = { ...manifest, metadata: { uid: 'u1', ...(manifest.metadata as Json) } };
+  }
+  return decode(given, 'file', '/manifests/web.yaml', gates).errors.map((each) => each.replace('/manifests/web.yaml: invalid pod: ', ''));
 }
