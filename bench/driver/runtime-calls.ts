@@ -20,13 +20,7 @@ const line = /^time="(?<second>[^".]+)\.(?<fraction>\d+)Z" level=info msg="(?<ca
 /** An ID, or a name with its attempt. */
 const identity = /\\"[0-9a-f]{64}\\"|&\w+\{[^}]*\}/g;
 /** So many of them say which call it is; what follows is the answer. */
-const identities: Readonly<Record<string, number>> = {
-  RunPodSandbox: 1,
-  CreateContainer: 2,
-  StartContainer: 1,
-  StopContainer: 1,
-  StopPodSandbox: 1,
-};
+const identitiesOf = (call: string) => (call === 'CreateContainer' ? 2 : 1);
 
 export interface LoggedCall {
   readonly call: string;
@@ -40,9 +34,8 @@ export interface LoggedCall {
 /** Undefined: the line is about something else. */
 export function parseLine(text: string): LoggedCall | undefined {
   const { second, fraction, call = '', rest = '' } = line.exec(text)?.groups ?? {};
-  const count = identities[call];
-  if (count === undefined) return undefined;
-  const about = (rest.match(identity) ?? []).slice(0, count).join(' ');
+  if (!startCalls.has(call) && !stopCalls.has(call)) return undefined;
+  const about = (rest.match(identity) ?? []).slice(0, identitiesOf(call)).join(' ');
   return { call, about, isEnd: rest.includes(' returns '), atMs: Date.parse(`${second}Z`) + Number(`0.${fraction}`) * 1000 };
 }
 

@@ -15,15 +15,15 @@ const { birth, logger } = enterPoolThread();
 let dependencies: Promise<PodSyncDependencies> | undefined;
 
 /** Made with the first task, by when the runtime has said who drives cgroups. Each task reports what keeps them from being made. */
-function theDependencies(): Promise<PodSyncDependencies> {
+function makeDependencies(): Promise<PodSyncDependencies> {
   const cgroupDriver = runtimeCgroupDriver(birth.runtimeCgroupDriver) ?? birth.settings.cgroupDriver;
-  return (dependencies ??= createDependencies({ ...birth.settings, cgroupDriver }, logger));
+  return createDependencies({ ...birth.settings, cgroupDriver }, logger);
 }
 
 /** Never throws. */
 export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncResult> {
   try {
-    return await runTask(await theDependencies(), task, task.line);
+    return await runTask(await (dependencies ??= makeDependencies()), task, task.line);
   } catch (err) {
     return new SyncReport().result(err);
   }
