@@ -2,13 +2,13 @@
  * One call on its way through the runtime: it is counted, meets its faults, works for as long as such a call takes, acts, and is
  * recorded. A caller that gives up frees its share of the machine at once, and what it had asked for does not happen.
  */
-import { status } from '@grpc/grpc-js';
 import type { CallLog } from './call-log.ts';
 import type { Fault, FaultTable } from './faults.ts';
 import type { SharedWork } from './contention.ts';
 import { drawLatencyMs, heavyCalls } from './options.ts';
 import { cancelled, RpcError } from './rpc-error.ts';
 import type { SimulatedRuntime } from './runtime.ts';
+import { grpcCode, type GrpcCode } from '../../src/shared/cri/cri-error.ts';
 
 export interface CallContext {
   readonly signal: AbortSignal;
@@ -44,7 +44,7 @@ export async function runCall<Request extends object, Reply>(
   const subjects = () => runtime.subjectsOf(request);
   // Taken before the call acts: a removal leaves nothing to look it up by.
   const subject = recordedSubject(runtime, request);
-  let code: status = status.OK;
+  let code: GrpcCode = grpcCode.OK;
   log.begin(name);
   try {
     const met = faults.meet(name, subjects);
@@ -55,7 +55,7 @@ export async function runCall<Request extends object, Reply>(
     if (lost) throw failure(lost);
     return { reply, oversize: met.some((fault) => fault.kind === 'oversize') };
   } catch (err) {
-    const error = err instanceof RpcError ? err : new RpcError(status.UNKNOWN, err instanceof Error ? err.message : String(err));
+    const error = err instanceof RpcError ? err : new RpcError(grpcCode.UNKNOWN, err instanceof Error ? err.message : String(err));
     code = error.code;
     throw error;
   } finally {
@@ -93,7 +93,7 @@ async function suffer(fault: Fault, signal: AbortSignal, runtime: SimulatedRunti
 }
 
 function failure({ code, message }: Fault): RpcError {
-  return new RpcError(code ?? status.UNAVAILABLE, message ?? 'simulated failure');
+  return new RpcError(code ?? grpcCode.UNAVAILABLE, message ?? 'simulated failure');
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 /** Faults on demand: which call goes wrong, for whom, how, and how often. Pure bookkeeping; the server acts on it. */
-import type { status } from '@grpc/grpc-js';
+import type { GrpcCode } from '../../src/shared/cri/cri-error.ts';
 
 export interface FaultRule {
   /** `ContainerStatus`; `*` is every call. */
@@ -13,7 +13,7 @@ export interface FaultRule {
    */
   readonly kind: 'hang' | 'fail' | 'failAfter' | 'delay' | 'oversize';
   /** gRPC code of `fail` and `failAfter`; UNAVAILABLE (14) when absent. */
-  readonly code?: status;
+  readonly code?: GrpcCode;
   readonly message?: string;
   readonly delayMs?: number;
   /** How many calls it meets; absent: all, until cleared. */

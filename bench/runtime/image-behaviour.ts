@@ -15,7 +15,7 @@
  * SIM_EXIT_CODE, SIM_EXIT_AFTER (`5s`), SIM_STOP_CODE, SIM_STOP_AFTER (`never` ignores the signal), SIM_LOG_LINES (at start), SIM_LOG_EVERY (`100ms`),
  * SIM_LOG_TEXT, SIM_TERMINATION_MESSAGE.
  */
-import { status } from '@grpc/grpc-js';
+import { grpcCode, type GrpcCode } from '../../src/shared/cri/cri-error.ts';
 
 export interface ContainerBehaviour {
   /** Null: it runs until it is stopped. */
@@ -34,7 +34,7 @@ export interface ContainerBehaviour {
 export interface PullBehaviour {
   /** Null: the runtime's default pull time. */
   readonly pullMs: number | null;
-  readonly failure: { readonly code: status; readonly message: string } | null;
+  readonly failure: { readonly code: GrpcCode; readonly message: string } | null;
 }
 
 /** Ends by SIGTERM and SIGKILL, as a shell and containerd count them. */
@@ -113,18 +113,18 @@ export function containerBehaviour(image: string, env: ReadonlyMap<string, strin
   };
 }
 
-const pullFailures: Readonly<Record<string, { code: status; message: (image: string) => string }>> = {
-  'not-found': { code: status.NOT_FOUND, message: (image) => `failed to resolve reference "${image}": ${image}: not found` },
+const pullFailures: Readonly<Record<string, { code: GrpcCode; message: (image: string) => string }>> = {
+  'not-found': { code: grpcCode.NOT_FOUND, message: (image) => `failed to resolve reference "${image}": ${image}: not found` },
   unauthorized: {
-    code: status.UNKNOWN,
+    code: grpcCode.UNKNOWN,
     message: (image) =>
       `failed to resolve reference "${image}": pull access denied, repository does not exist or may require authorization`,
   },
   unavailable: {
-    code: status.UNAVAILABLE,
+    code: grpcCode.UNAVAILABLE,
     message: (image) => `failed to resolve reference "${image}": failed to do request: dial tcp: connect: connection refused`,
   },
-  unknown: { code: status.UNKNOWN, message: (image) => `failed to copy "${image}": unexpected EOF` },
+  unknown: { code: grpcCode.UNKNOWN, message: (image) => `failed to copy "${image}": unexpected EOF` },
 };
 
 /** What pulling this image does. */

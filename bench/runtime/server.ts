@@ -6,7 +6,6 @@ import {
   type handleServerStreamingCall,
   type handleUnaryCall,
   type ServiceDefinition,
-  type StatusObject,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { ImageServiceDefinition, RuntimeServiceDefinition, type MessageFns } from '../../src/shared/cri/generated/cri-v1.ts';
@@ -125,7 +124,7 @@ export class RuntimeServer {
   }
 }
 
-function toServiceError(err: unknown): Partial<StatusObject> {
+function toServiceError(err: unknown): { code: number; details: string } {
   const { code, message } = err as RpcError;
   return { code, details: message };
 }

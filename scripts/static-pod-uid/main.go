@@ -2,7 +2,7 @@
 // TypeScript side needs: the table of Go types that a pod is printed by, and test vectors with their printed form and UID.
 //
 //	go run . types > ../../src/workers/pod-sync/manifest/static-pod-uid/generated/go-types.ts
-//	go run . vectors ../../test/unit/workers/pod-sync/manifest/static-pod-uid/vectors
+//	go run . vectors ../../test/integration/pod-sync/static-pod-uid/vectors
 package main
 
 import (

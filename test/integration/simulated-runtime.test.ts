@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { RuntimeOptionsInput } from '../../bench/runtime/options.ts';
-import { status } from '@grpc/grpc-js';
-import { CriClient, CriError } from '../../src/shared/cri/client.ts';
+import { CriClient } from '../../src/shared/cri/client.ts';
+import { CriError, grpcCode } from '../../src/shared/cri/cri-error.ts';
 import { startSimulatedRuntime, waitUntil } from '../support/simulated-runtime.ts';
 
 const limits = { deadlineMs: 10_000 };
@@ -173,7 +173,7 @@ test('faults come on demand: a hang for one container, errors a number of times,
   await waitUntil('the call hangs', async () => (await control.counters())['ContainerStatus']!.inFlight === 1);
   await control.clearFaults();
   await freed;
-  await control.fault({ call: 'StopContainer', id: 'app-1', kind: 'fail', code: status.INTERNAL, message: 'broken', times: 1 });
+  await control.fault({ call: 'StopContainer', id: 'app-1', kind: 'fail', code: grpcCode.INTERNAL, message: 'broken', times: 1 });
   await assert.rejects(cri.call('stopContainer', { containerId: well! }, limits), codeIs(13, /broken/));
   await control.fault({ call: 'StopContainer', kind: 'failAfter', times: 1 });
   await assert.rejects(cri.call('stopContainer', { containerId: well! }, limits), codeIs(14, /simulated/));

@@ -2,9 +2,8 @@
  * The runtime as the pleg thread sees it, in memory: what is put into it is listed and answered at once, unless a test makes it fail,
  * hang or wait. Lists come in another order on each call, as containerd's.
  */
-import { status as code } from '@grpc/grpc-js';
 import type { RuntimeFacts } from '../../src/shared/contracts/pleg.ts';
-import { CriError } from '../../src/shared/cri/client.ts';
+import { CriError, grpcCode } from '../../src/shared/cri/cri-error.ts';
 import * as cri from '../../src/shared/cri/generated/cri-v1.ts';
 import * as names from '../../src/shared/kubernetes/annotations.ts';
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
@@ -130,7 +129,7 @@ export class FakePlegRuntime implements PlegRuntime {
     const gate = this.gates.get(key) ?? this.gates.get(call);
     if (gate) await Promise.race([gate, aborted(signal)]);
     const failure = this.failures.get(key) ?? this.failures.get(call) ?? this.failures.get('*');
-    if (failure !== undefined) throw new CriError(call, failure, failure === code.UNAVAILABLE ? 'nobody serves' : 'no');
+    if (failure !== undefined) throw new CriError(call, failure, failure === grpcCode.UNAVAILABLE ? 'nobody serves' : 'no');
   }
 
   #sandboxItems(): cri.PodSandbox[] {

@@ -2,9 +2,8 @@
  * A container runtime in memory, with the behaviour that a sync relies on: names are reserved by attempt, containers need a ready
  * sandbox, a stop takes as long as the container resists, at most its grace period. `calls` tells what was asked, in order.
  */
-import { status as GrpcStatus } from '@grpc/grpc-js';
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../src/shared/contracts/runtime-status.ts';
-import { CriError } from '../../src/shared/cri/client.ts';
+import { CriError, grpcCode } from '../../src/shared/cri/cri-error.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../src/shared/cri/generated/cri-v1.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../src/shared/kubernetes/ids.ts';
 import type { ExecResult, PodRuntime } from '../../src/workers/pod-sync/runtime/pod-runtime.ts';
@@ -36,7 +35,7 @@ export class FakeRuntime implements PodRuntime {
   }
 
   /** The next call of this name fails. */
-  failNext(call: keyof PodRuntime, message = 'no luck', code: number = GrpcStatus.UNKNOWN): void {
+  failNext(call: keyof PodRuntime, message = 'no luck', code: number = grpcCode.UNKNOWN): void {
     this.#failures.set(call, [...(this.#failures.get(call) ?? []), new CriError(call, code, message)]);
   }
 
@@ -113,7 +112,7 @@ export class FakeRuntime implements PodRuntime {
     const { name = '', attempt = 0 } = config.metadata ?? {};
     this.#call('createContainer', `${name} ${attempt}`);
     const sandbox = this.#sandboxes.find(({ id }) => id === sandboxID);
-    if (sandbox?.state !== 'ready') throw new CriError('CreateContainer', GrpcStatus.UNKNOWN, `sandbox ${sandboxID} is not ready`);
+    if (sandbox?.state !== 'ready') throw new CriError('CreateContainer', grpcCode.UNKNOWN, `sandbox ${sandboxID} is not ready`);
     if (this.#find(sandboxID, name).some(({ restartCount }) => restartCount === attempt)) throw reserved('CreateContainer');
     this.containerConfigs.push(config);
     const id = this.#id(name) as ContainerID;
@@ -163,7 +162,7 @@ export class FakeRuntime implements PodRuntime {
     if (inMs === 0) end();
     else this.#clock.after(inMs, end);
     const cancelled = new Promise<never>((_, reject) => {
-      signal?.addEventListener('abort', () => reject(new CriError('StopContainer', GrpcStatus.CANCELLED, 'cancelled')));
+      signal?.addEventListener('abort', () => reject(new CriError('StopContainer', grpcCode.CANCELLED, 'cancelled')));
     });
     await Promise.race([ended.promise, cancelled]);
   }
@@ -205,7 +204,7 @@ export class FakeRuntime implements PodRuntime {
 
   #byId(id: ContainerID): RuntimeContainerStatus {
     const found = this.#containers.find((container) => container.id === id);
-    if (!found) throw new CriError('fake', GrpcStatus.NOT_FOUND, `container ${id} not found`);
+    if (!found) throw new CriError('fake', grpcCode.NOT_FOUND, `container ${id} not found`);
     return found;
   }
 
@@ -215,5 +214,5 @@ export class FakeRuntime implements PodRuntime {
 }
 
 function reserved(call: string): CriError {
-  return new CriError(call, GrpcStatus.UNKNOWN, 'failed to reserve the name: it is reserved for another');
+  return new CriError(call, grpcCode.UNKNOWN, 'failed to reserve the name: it is reserved for another');
 }

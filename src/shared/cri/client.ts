@@ -2,7 +2,9 @@
  * The CRI v1 client: one gRPC connection to the runtime's socket, typed calls made from the generated service definitions.
  * Every call has a deadline and may be cancelled; a failure is a CriError that names the call and carries the gRPC code.
  */
-import { Client, credentials, Metadata, status as GrpcStatus, type CallOptions, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, type CallOptions, type ServiceError } from '@grpc/grpc-js';
+import { CriError, grpcCode } from './cri-error.ts';
+import { maxMessageBytes } from './message-limit.ts';
 import { ImageServiceDefinition, RuntimeServiceDefinition } from './generated/cri-v1.ts';
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 
@@ -38,41 +40,6 @@ export interface StreamLimits {
   readonly deadlineMs?: number;
   readonly signal?: AbortSignal;
 }
-
-/** A call that the runtime refused, or did not answer in time. `code` is gRPC's. */
-export class CriError extends Error {
-  override readonly name = 'CriError';
-  readonly call: string;
-  readonly code: number;
-  constructor(call: string, code: number, details: string) {
-    super(`${call}: rpc error: code = ${codeName(code)} desc = ${details}`);
-    this.call = call;
-    this.code = code;
-  }
-}
-
-/** gRPC code names as Go prints them: `DeadlineExceeded`, not `DEADLINE_EXCEEDED`. */
-function codeName(code: number): string {
-  const name = GrpcStatus[code] ?? 'UNKNOWN';
-  return name === 'OK' ? name : name.toLowerCase().replace(/(^|_)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
-}
-
-export function isNotFound(err: unknown): boolean {
-  return err instanceof CriError && err.code === GrpcStatus.NOT_FOUND;
-}
-export function isUnimplemented(err: unknown): boolean {
-  return err instanceof CriError && err.code === GrpcStatus.UNIMPLEMENTED;
-}
-/** A reply over the message limit, from either side. */
-export function isResourceExhausted(err: unknown): boolean {
-  return err instanceof CriError && err.code === GrpcStatus.RESOURCE_EXHAUSTED;
-}
-/** Nobody serves the socket, or the connection broke. */
-export function isUnavailable(err: unknown): boolean {
-  return err instanceof CriError && err.code === GrpcStatus.UNAVAILABLE;
-}
-/** 16 MiB: upstream's maxMsgSize (cri-client). */
-export const maxMessageBytes = 16 * 1024 * 1024;
 
 /** Told of every call that ended; `errorCode` is absent for a success. */
 export type CallObserver = (method: string, durationMs: number, errorCode: number | undefined) => void;
@@ -209,7 +176,7 @@ function toDeadline(deadlineMs: number): number {
 }
 
 function toCriError(call: string, err: unknown): CriError {
-  const { code = GrpcStatus.UNKNOWN, details } = err as Partial<ServiceError>;
+  const { code = grpcCode.UNKNOWN, details } = err as Partial<ServiceError>;
   // grpc-js ends what it says of a connection with an empty note on name resolution.
   return new CriError(call, code, (details ?? String(err)).replace(/ Resolution note: $/, ''));
 }

@@ -1,5 +1,6 @@
 /** Removes one dead container with its logs, or one dead sandbox. What is gone already counts as removed. */
-import { isNotFound, type CriClient } from '../../shared/cri/client.ts';
+import type { CriClient } from '../../shared/cri/client.ts';
+import { isNotFound } from '../../shared/cri/cri-error.ts';
 import { ContainerState } from '../../shared/cri/generated/cri-v1.ts';
 import { containerNameLabel, podNameLabel, podNamespaceLabel } from '../../shared/kubernetes/annotations.ts';
 import { containerLogSymlink } from '../../shared/kubernetes/container-log-symlink.ts';

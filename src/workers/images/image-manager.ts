@@ -3,7 +3,8 @@
  * present costs one ImageStatus and never waits behind a pull. A failure is a result with the reason that the API shows.
  */
 import type { EnsureImageRequest, EnsureImageResult, ImageEvent } from '../../shared/contracts/images.ts';
-import { CriError, type CriClient } from '../../shared/cri/client.ts';
+import type { CriClient } from '../../shared/cri/client.ts';
+import { CriError } from '../../shared/cri/cri-error.ts';
 import type { AuthConfig, ImageSpec } from '../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf, toFailure } from '../../shared/errors/kubelet-error.ts';
 import { goDuration } from '../../shared/kubernetes/go-text.ts';

@@ -5,7 +5,7 @@
  * second: unchanged it costs next to nothing, and it is what finds a lost event.
  */
 import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
-import { isUnimplemented } from '../../shared/cri/client.ts';
+import { isUnimplemented } from '../../shared/cri/cri-error.ts';
 import { ContainerEventType, type ContainerEventResponse } from '../../shared/cri/generated/cri-v1.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';

@@ -3,7 +3,8 @@
  * thread knows the runtime by this interface, and tests put a fake in its place.
  */
 import type { RuntimeFacts } from '../../shared/contracts/pleg.ts';
-import { CriClient, isNotFound, isUnimplemented } from '../../shared/cri/client.ts';
+import { CriClient } from '../../shared/cri/client.ts';
+import { isNotFound, isUnimplemented } from '../../shared/cri/cri-error.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { CgroupDriver } from '../../shared/cri/generated/cri-v1.ts';
 import type {

@@ -4,7 +4,7 @@
  */
 import type { PlegMessage } from '../../shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
-import { isUnavailable } from '../../shared/cri/client.ts';
+import { isUnavailable } from '../../shared/cri/cri-error.ts';
 import { ContainerState, PodSandboxState } from '../../shared/cri/generated/cri-v1.ts';
 import { messageOf, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';

@@ -2,7 +2,8 @@
  * One of the runtime's two lists, whole, as bytes. In one reply while that fits into the 16 MiB that a CRI message may have; once
  * it did not, by the streaming call, where the runtime has it. A list that can't be had whole is an error, never a shorter list.
  */
-import { isResourceExhausted, isUnimplemented, maxMessageBytes } from '../../shared/cri/client.ts';
+import { isResourceExhausted, isUnimplemented } from '../../shared/cri/cri-error.ts';
+import { maxMessageBytes } from '../../shared/cri/message-limit.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 

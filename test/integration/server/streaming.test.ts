@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { status } from '@grpc/grpc-js';
-import { CriError } from '../../../src/shared/cri/client.ts';
+import { CriError, grpcCode } from '../../../src/shared/cri/cri-error.ts';
 import { aStreamingServer } from '../../support/streaming-server.ts';
 
 const exec = '/exec/default/web/app?command=sh&command=-c&input=1&output=1';
@@ -118,12 +117,12 @@ test('a request that asks for no other protocol is told so', async () => {
 });
 
 test("the runtime's refusal of the call is the answer", async () => {
-  let code: number = status.NOT_FOUND;
+  let code: number = grpcCode.NOT_FOUND;
   const { open } = await aStreamingServer({ call: () => Promise.reject(new CriError('Exec', code, 'why')) });
   const first = open(exec, spdy).state;
   await until('the end', () => first.ended);
   assert.match(first.text, /^HTTP\/1.1 404 [\s\S]*\r\n\r\nrpc error: code = NotFound desc = why$/);
-  code = status.RESOURCE_EXHAUSTED;
+  code = grpcCode.RESOURCE_EXHAUSTED;
   const second = open(exec, spdy).state;
   await until('the end', () => second.ended);
   assert.match(second.text, /^HTTP\/1.1 429 [\s\S]*Retry-After: 60\r\n/);
@@ -298,7 +297,7 @@ test('run names what failed', async () => {
     return `${response.status} ${await response.text()}`;
   };
   assert.equal(await run(), "500 command 'ls -l' exited with 3: no such file");
-  answer = () => Promise.reject(new CriError('ExecSync', status.UNKNOWN, 'no task'));
+  answer = () => Promise.reject(new CriError('ExecSync', grpcCode.UNKNOWN, 'no task'));
   assert.equal(await run(), '500 rpc error: code = Unknown desc = no task');
 });
 
@@ -323,6 +322,6 @@ test('checkpoint tells where the checkpoint is', async () => {
     await checkpoint('?timeout=-1'),
     '500 checkpointing of default/web/app failed (CheckpointContainer requires the timeout value to be > 0)',
   );
-  answer = () => Promise.reject(new CriError('CheckpointContainer', status.UNIMPLEMENTED, 'no criu'));
+  answer = () => Promise.reject(new CriError('CheckpointContainer', grpcCode.UNIMPLEMENTED, 'no criu'));
   assert.equal(await checkpoint(), '500 checkpointing of default/web/app failed (rpc error: code = Unimplemented desc = no criu)');
 });

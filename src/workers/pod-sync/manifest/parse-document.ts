@@ -19,7 +19,7 @@ const maxTokens = 200_000;
 const maxAliases = 1000;
 
 /** The first document's value. Throws ManifestSyntaxError. */
-export function parseDocument(content: Uint8Array): unknown {
+export function parseDocument(content: Uint8Array, limit = maxTokens): unknown {
   const source = decodeText(content);
   if (/^\s*\{/.test(source)) {
     try {
@@ -28,7 +28,7 @@ export function parseDocument(content: Uint8Array): unknown {
       // YAML's flow style starts like JSON; if it is neither, YAML's error says where.
     }
   }
-  return parseYaml(source);
+  return parseYaml(source, limit);
 }
 
 function decodeText(content: Uint8Array): string {
@@ -44,8 +44,8 @@ function decodeText(content: Uint8Array): string {
   return source;
 }
 
-function parseYaml(source: string): unknown {
-  checkSize(source);
+function parseYaml(source: string, limit: number): unknown {
+  checkSize(source, limit);
   try {
     const composer = new Composer({
       schema: 'failsafe',
@@ -66,13 +66,13 @@ function parseYaml(source: string): unknown {
 }
 
 /** A short text has few tokens: most manifests are read once. */
-function checkSize(source: string): void {
+function checkSize(source: string, limit: number): void {
   // A character makes two at most: a scalar's comes with a mark before it.
-  if (source.length < maxTokens / 2) return;
+  if (source.length < limit / 2) return;
   let tokens = 0;
   for (const _ of new Lexer().lex(source)) {
     tokens += 1;
-    if (tokens > maxTokens) throw new ManifestSyntaxError(`more than ${maxTokens} YAML tokens, which no pod needs`);
+    if (tokens > limit) throw new ManifestSyntaxError(`more than ${limit} YAML tokens, which no pod needs`);
   }
 }
 

@@ -3,7 +3,8 @@
  * remember one. Deadlines are upstream's (staging/src/k8s.io/cri-client/pkg/remote_runtime.go).
  */
 import { isIP } from 'node:net';
-import { CriError, type CriClient } from '../../../shared/cri/client.ts';
+import type { CriClient } from '../../../shared/cri/client.ts';
+import { CriError } from '../../../shared/cri/cri-error.ts';
 import { ContainerState, PodSandboxState, type ContainerConfig, type PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import { containerNameLabel, podUIDLabel } from '../../../shared/kubernetes/annotations.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';

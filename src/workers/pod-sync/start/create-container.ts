@@ -1,5 +1,5 @@
 /** Creates a container, unless a lost task has done so: the runtime keeps one name for each instance of a container. */
-import { CriError } from '../../../shared/cri/client.ts';
+import { CriError } from '../../../shared/cri/cri-error.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import type { TaskContext } from '../dependencies.ts';

@@ -1,6 +1,6 @@
 /** Makes the pod's sandbox (upstream kuberuntime_sandbox.go createPodSandbox), unless a lost task has made it. */
 import { mkdir } from '../local-fs.ts';
-import { CriError } from '../../../shared/cri/client.ts';
+import { CriError } from '../../../shared/cri/cri-error.ts';
 import type { PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';

@@ -1,6 +1,5 @@
 /** A failed call to the runtime as upstream's clients see it: gRPC's text without the name of the call, and the status that goes with its code. */
-import { status } from '@grpc/grpc-js';
-import { CriError } from '../../../shared/cri/client.ts';
+import { CriError, grpcCode } from '../../../shared/cri/cri-error.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 
 export function goErrorText(err: unknown): string {
@@ -10,6 +9,6 @@ export function goErrorText(err: unknown): string {
 /** Upstream: streaming.WriteError. */
 export function streamErrorStatus(err: unknown): number {
   if (!(err instanceof CriError)) return 500;
-  if (err.code === status.NOT_FOUND) return 404;
-  return err.code === status.RESOURCE_EXHAUSTED ? 429 : 500;
+  if (err.code === grpcCode.NOT_FOUND) return 404;
+  return err.code === grpcCode.RESOURCE_EXHAUSTED ? 429 : 500;
 }

@@ -1,6 +1,6 @@
 /** `/run`: a command in a container, with all that it wrote as the answer. Upstream: getRun of pkg/kubelet/server/server.go, RunInContainer. */
-import { status } from '@grpc/grpc-js';
-import { CriError, type CriClient } from '../../../shared/cri/client.ts';
+import type { CriClient } from '../../../shared/cri/client.ts';
+import { CriError, grpcCode } from '../../../shared/cri/cri-error.ts';
 
 /** Upstream sets no deadline, but its server ends every answer after four hours. */
 const maxRunMs = 4 * 3600 * 1000;
@@ -19,7 +19,7 @@ export async function runInContainer(
     if (exitCode !== 0) throw new Error(`command '${line}' exited with ${exitCode}: ${Buffer.from(stderr).toString('utf8')}`);
     return Buffer.concat([stdout, stderr]);
   } catch (err) {
-    if (!(err instanceof CriError) || err.code !== status.DEADLINE_EXCEEDED) throw err;
+    if (!(err instanceof CriError) || err.code !== grpcCode.DEADLINE_EXCEEDED) throw err;
     throw new Error(`command timed out: ${JSON.stringify(line)} timed out after 0s`, { cause: err });
   }
 }

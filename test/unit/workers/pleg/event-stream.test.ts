@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { status as code } from '@grpc/grpc-js';
 import { suite, test } from 'node:test';
 import { ContainerEventType } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import { startPatienceMs } from '../../../../src/workers/pleg/pod-records.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aPleg, died, u1 } from '../../../support/pleg-node.ts';
+import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 
 suite('the event stream of the runtime', () => {
   test('makes a pod be looked at long before the next relist', async (t) => {
@@ -78,7 +78,7 @@ suite('the event stream of the runtime', () => {
 
   test('is not missed where the runtime has none, and looked for again when another runtime is back', async (t) => {
     const node = aPleg(t, { useEventStream: true });
-    node.runtime.failures.set('events', code.UNIMPLEMENTED);
+    node.runtime.failures.set('events', grpcCode.UNIMPLEMENTED);
     node.start();
     await node.clock.advance(5000);
     assert.equal(node.runtime.calls.filter((call) => call === 'events').length, 1);
@@ -86,7 +86,7 @@ suite('the event stream of the runtime', () => {
       node.lines.filter(({ level }) => level > 20),
       [],
     );
-    node.runtime.failures.set('*', code.UNAVAILABLE);
+    node.runtime.failures.set('*', grpcCode.UNAVAILABLE);
     await node.clock.advance(5000);
     node.runtime.failures.clear();
     await node.clock.advance(5000);
@@ -97,7 +97,7 @@ suite('the event stream of the runtime', () => {
     const node = aPleg(t, { useEventStream: true });
     node.start();
     await node.clock.advance(2000);
-    node.runtime.failures.set('events', code.UNAVAILABLE);
+    node.runtime.failures.set('events', grpcCode.UNAVAILABLE);
     node.runtime.say(null);
     await node.clock.advance(30_000);
     const tries = node.runtime.calls.filter((call) => call === 'events').length;

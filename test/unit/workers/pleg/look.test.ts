@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { status as code } from '@grpc/grpc-js';
 import { suite, test } from 'node:test';
 import type { ContainerID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { exited } from '../../../support/fake-pleg-runtime.ts';
 import { aPleg, show, u1 } from '../../../support/pleg-node.ts';
+import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 
 suite('a look', () => {
   test('answers with what is there now, and with null for a pod that the runtime does not have', async (t) => {
@@ -79,7 +79,7 @@ suite('a look', () => {
     const pleg = node.start();
     await settle();
     node.news();
-    node.runtime.failures.set('*', code.UNAVAILABLE);
+    node.runtime.failures.set('*', grpcCode.UNAVAILABLE);
     await assert.rejects(pleg.look(u1), /Unavailable/);
     node.runtime.exit('u1-app', 2);
     node.runtime.failures.clear();

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { status as code } from '@grpc/grpc-js';
 import { suite, test } from 'node:test';
-import { CriError } from '../../../../src/shared/cri/client.ts';
+import { CriError, grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 import { RawList } from '../../../../src/workers/pleg/raw-list.ts';
 import { aLogger } from '../../../support/logger.ts';
 
@@ -33,13 +32,13 @@ function aList(answers: { unary: number | 'whole'; stream: number | 'whole' }) {
 
 suite('a list of the runtime, as bytes', () => {
   test('is one reply where it fits', async () => {
-    const { fetch, calls } = aList({ unary: 'whole', stream: code.UNIMPLEMENTED });
+    const { fetch, calls } = aList({ unary: 'whole', stream: grpcCode.UNIMPLEMENTED });
     assert.deepEqual(await fetch(), [1]);
     assert.deepEqual(calls, ['unary']);
   });
 
   test('that is over the limit comes as a stream, and from then on always', async () => {
-    const { fetch, calls, lines } = aList({ unary: code.RESOURCE_EXHAUSTED, stream: 'whole' });
+    const { fetch, calls, lines } = aList({ unary: grpcCode.RESOURCE_EXHAUSTED, stream: 'whole' });
     assert.deepEqual(
       [await fetch(), await fetch()],
       [
@@ -52,9 +51,9 @@ suite('a list of the runtime, as bytes', () => {
   });
 
   test('is asked for in one again when the stream is not there any more', async () => {
-    const { fetch, calls, answers } = aList({ unary: code.RESOURCE_EXHAUSTED, stream: 'whole' });
+    const { fetch, calls, answers } = aList({ unary: grpcCode.RESOURCE_EXHAUSTED, stream: 'whole' });
     await fetch();
-    Object.assign(answers, { unary: 'whole', stream: code.UNIMPLEMENTED });
+    Object.assign(answers, { unary: 'whole', stream: grpcCode.UNIMPLEMENTED });
     assert.deepEqual(await fetch(), [1]);
     assert.deepEqual(calls, ['unary', 'stream', 'stream', 'unary']);
   });
@@ -62,20 +61,20 @@ suite('a list of the runtime, as bytes', () => {
   const failures: { name: string; unary: number; stream: number; want: RegExp }[] = [
     {
       name: 'names the limit where there is no stream',
-      unary: code.RESOURCE_EXHAUSTED,
-      stream: code.UNIMPLEMENTED,
+      unary: grpcCode.RESOURCE_EXHAUSTED,
+      stream: grpcCode.UNIMPLEMENTED,
       want: /^KubeletError: ListContainers: the reply is over the limit of 16777216 bytes for a message, and the runtime has no StreamContainers/,
     },
     {
       name: 'is never the part that came before the stream broke',
-      unary: code.RESOURCE_EXHAUSTED,
-      stream: code.UNAVAILABLE,
+      unary: grpcCode.RESOURCE_EXHAUSTED,
+      stream: grpcCode.UNAVAILABLE,
       want: /StreamContainers: rpc error: code = Unavailable/,
     },
     {
       name: 'fails with the runtime’s error otherwise',
-      unary: code.UNAVAILABLE,
-      stream: code.UNIMPLEMENTED,
+      unary: grpcCode.UNAVAILABLE,
+      stream: grpcCode.UNIMPLEMENTED,
       want: /^CriError: ListContainers: rpc error: code = Unavailable/,
     },
   ];

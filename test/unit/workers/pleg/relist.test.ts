@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { status as code } from '@grpc/grpc-js';
 import { suite, test } from 'node:test';
 import { ContainerState } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import { startPatienceMs } from '../../../../src/workers/pleg/pod-records.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aPleg, u1 } from '../../../support/pleg-node.ts';
+import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 
 suite('a relist', () => {
   test('of a runtime with nothing says so', async (t) => {
@@ -25,7 +25,7 @@ suite('a relist', () => {
     node.runtime.sandboxes.delete('u2-s');
     node.runtime.containers.delete('u2-app');
     node.news();
-    node.runtime.failures.set('listContainers', code.UNAVAILABLE);
+    node.runtime.failures.set('listContainers', grpcCode.UNAVAILABLE);
     node.start();
     await settle();
     assert.deepEqual(node.news(), []);
@@ -102,7 +102,7 @@ suite('a relist', () => {
     const pleg = node.start();
     await settle();
     node.news();
-    node.runtime.failures.set('*', code.UNAVAILABLE);
+    node.runtime.failures.set('*', grpcCode.UNAVAILABLE);
     await node.clock.advance(20_000);
     assert.deepEqual(node.news(), []);
     assert.equal(node.relists(), 1);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { status as code } from '@grpc/grpc-js';
 import { suite, test } from 'node:test';
 import { settle } from '../../../support/fake-clock.ts';
 import { aPleg, show, u1 } from '../../../support/pleg-node.ts';
+import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 
 suite('a container about which the runtime does not answer', () => {
   test('is named by its pod, left alone for longer and longer, and heard of when it answers', async (t) => {
@@ -11,7 +11,7 @@ suite('a container about which the runtime does not answer', () => {
     const pleg = node.start();
     await settle();
     node.news();
-    node.runtime.failures.set('containerStatus u1-wedged', code.DEADLINE_EXCEEDED);
+    node.runtime.failures.set('containerStatus u1-wedged', grpcCode.DEADLINE_EXCEEDED);
     node.runtime.exit('u1-wedged', 9);
     await node.clock.advance(1000);
     const { statuses, events } = node.posted.find(({ statuses: some }) => some.length > 0)!;
@@ -41,7 +41,7 @@ suite('a container about which the runtime does not answer', () => {
     node.start();
     await settle();
     node.news();
-    node.runtime.failures.set('containerStatus u1-wedged', code.DEADLINE_EXCEEDED);
+    node.runtime.failures.set('containerStatus u1-wedged', grpcCode.DEADLINE_EXCEEDED);
     node.runtime.exit('u1-app', 1);
     await node.clock.advance(1000);
     assert.deepEqual(node.news(), ['status u1: app=exited s=ready wedged=running !ContainerStatusUnknown', 'ContainerDied u1-app']);
@@ -72,7 +72,7 @@ suite('a container about which the runtime does not answer', () => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     node.runtime.addPod('u2', 'app');
-    node.runtime.failures.set('sandboxStatus u1-s', code.INTERNAL);
+    node.runtime.failures.set('sandboxStatus u1-s', grpcCode.INTERNAL);
     node.start();
     await settle();
     assert.deepEqual(

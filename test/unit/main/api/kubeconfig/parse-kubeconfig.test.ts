@@ -13,8 +13,11 @@ interface Given {
 const path = '/etc/kubernetes/kubelet.conf';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
+/** Cheaper to write than YAML, and read by the same parser. */
+const inJSON = (value: object) => JSON.stringify(value, null, 1);
+
 /** Its own fields are added to the smallest kubeconfig that is valid. */
-function aKubeconfig({ cluster = {}, user = {}, root = {} }: Given = {}, write: (value: object) => string = stringify): string {
+function aKubeconfig({ cluster = {}, user = {}, root = {} }: Given = {}, write: (value: object) => string = inJSON): string {
   return write({
     apiVersion: 'v1',
     kind: 'Config',
@@ -31,10 +34,13 @@ function aKubeconfig({ cluster = {}, user = {}, root = {} }: Given = {}, write: 
 
 test('a kubeadm kubeconfig names the server, its authority and the certificate of the kubelet', () => {
   const { cluster, user, namespace } = parseKubeconfig(
-    aKubeconfig({
-      cluster: { 'certificate-authority-data': base64('the authority') },
-      user: { 'client-certificate': '/var/lib/kubelet/pki/kubelet-client-current.pem', 'client-key': 'pki/key.pem' },
-    }),
+    aKubeconfig(
+      {
+        cluster: { 'certificate-authority-data': base64('the authority') },
+        user: { 'client-certificate': '/var/lib/kubelet/pki/kubelet-client-current.pem', 'client-key': 'pki/key.pem' },
+      },
+      stringify,
+    ),
     path,
   );
   assert.equal(cluster.server.host, '10.0.0.1:6443');
@@ -114,13 +120,11 @@ const refused: { name: string; given: Given; want: RegExp }[] = [
     want: /a daemon has nobody to ask/,
   },
 ];
-/** Cheaper to write than YAML, and read by the same parser. */
-const inJSON = (value: object) => JSON.stringify(value, null, 1);
 table('a kubeconfig that is wrong is refused with its line and no secret', (row) => {
   for (const { name, given, want } of refused) {
     row(`a kubeconfig ${name} is refused with its line and no secret`, () => {
       assert.throws(
-        () => parseKubeconfig(aKubeconfig(given, inJSON), path),
+        () => parseKubeconfig(aKubeconfig(given), path),
         (err: Error) => want.test(err.message) && /^line \d+: /.test(err.message) && !err.message.includes('s3cret'),
       );
     });

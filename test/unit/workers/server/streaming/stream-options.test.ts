@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
-import { status } from '@grpc/grpc-js';
-import { CriError } from '../../../../../src/shared/cri/client.ts';
+import { CriError, grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
 import { checkpointLocation, checkpointTimeout } from '../../../../../src/workers/server/streaming/checkpoint.ts';
 import { forwardedHeaders, hasBody } from '../../../../../src/workers/server/streaming/forwarded-headers.ts';
 import { goErrorText, streamErrorStatus } from '../../../../../src/workers/server/streaming/go-error.ts';
@@ -78,13 +77,13 @@ test('a body is one by either of its headers', () => {
 });
 
 const errorCases: { name: string; err: unknown; want: string }[] = [
-  { name: 'unknown to it', err: new CriError('Exec', status.NOT_FOUND, 'no c'), want: '404 rpc error: code = NotFound desc = no c' },
+  { name: 'unknown to it', err: new CriError('Exec', grpcCode.NOT_FOUND, 'no c'), want: '404 rpc error: code = NotFound desc = no c' },
   {
     name: 'too much for it',
-    err: new CriError('Exec', status.RESOURCE_EXHAUSTED, 'x'),
+    err: new CriError('Exec', grpcCode.RESOURCE_EXHAUSTED, 'x'),
     want: '429 rpc error: code = ResourceExhausted desc = x',
   },
-  { name: 'down', err: new CriError('Exec', status.UNAVAILABLE, 'x'), want: '500 rpc error: code = Unavailable desc = x' },
+  { name: 'down', err: new CriError('Exec', grpcCode.UNAVAILABLE, 'x'), want: '500 rpc error: code = Unavailable desc = x' },
   { name: 'something else', err: new Error('x'), want: '500 x' },
 ];
 table('a runtime’s error is told', (row) => {

@@ -1,0 +1,2 @@
+/** 16 MiB: upstream's maxMsgSize (cri-client). */
+export const maxMessageBytes = 16 * 1024 * 1024;
