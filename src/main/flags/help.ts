@@ -2,6 +2,7 @@
 import { formatDuration } from '../config/duration.ts';
 import { applyDefaults, legacyDefaults } from '../config/defaults.ts';
 import { computeFeatureGates } from '../config/feature-gates.ts';
+import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import { flagGroups, type FlagSpec } from './flag-table.ts';
 import { flagTypes } from './flag-types.ts';
 
@@ -10,26 +11,26 @@ any container runtime that speaks CRI v1, and reports how they are.`;
 
 /** The whole text, no line longer than `width` but for words that are. */
 export function helpText(width: number): string {
-  const groups = flagGroups.map(({ title, flags }) => `${title}:\n${flags.map((flag) => describeFlag(flag, width)).join('\n')}`);
+  const defaults = applyDefaults(legacyDefaults(), computeFeatureGates({}).gates);
+  const groups = flagGroups.map(({ title, flags }) => `${title}:\n${flags.map((flag) => describeFlag(flag, defaults, width)).join('\n')}`);
   return `${about}\n\nUsage:\n  kubelet [flags]\n\n${groups.join('\n\n')}\n`;
 }
 
 const indent = '        ';
 
-function describeFlag(flag: FlagSpec, width: number): string {
+function describeFlag(flag: FlagSpec, defaults: KubeletConfiguration, width: number): string {
   const shorthand = flag.shorthand === undefined ? '    ' : `-${flag.shorthand}, `;
   const type = flagTypes[flag.type].shown;
-  const value = shownDefault(flag);
+  const value = shownDefault(flag, defaults);
   const instead = flag.field === undefined ? '' : ` Field of the configuration: ${flag.field}.`;
   const notes = `${value === '' ? '' : ` (default ${value})`}${flag.deprecated === undefined ? '' : ` Deprecated.${instead}`}`;
   const head = `  ${shorthand}--${flag.name}${type === '' ? '' : ` ${type}`}`;
   return `${head}\n${wrap(`${flag.help}${notes}`, width - indent.length)}`;
 }
 
-function shownDefault({ field, shownDefault: shown, type }: FlagSpec): string {
+function shownDefault({ field, shownDefault: shown, type }: FlagSpec, defaults: KubeletConfiguration): string {
   if (field === undefined) return shown ?? '';
-  const config = applyDefaults(legacyDefaults(), computeFeatureGates({}).gates);
-  const value = field.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], config);
+  const value = field.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], defaults);
   if (type === 'duration') return formatDuration(value as number);
   if (Array.isArray(value)) return value.length === 0 ? '' : `[${value.join(',')}]`;
   if (typeof value === 'object' || value === '' || value === false || value === 0 || value === '0') return '';
