@@ -10,7 +10,7 @@ export NODE_COMPILE_CACHE="$PWD/.cache/node"
 # Small tests leave much that is soon forgotten: with more room for it there is less to collect. The halves have a core each, and one
 # helper of V8's beside it gets in their way less than four.
 half() {
-  node --max-semi-space-size=64 --v8-pool-size=1 --test --test-isolation=none "$@"
+  node --min-semi-space-size=16 --max-semi-space-size=64 --v8-pool-size=1 --test --test-isolation=none "$@"
 }
 half "$@" 'test/unit/main/**/*.test.ts' &
 first=$!
