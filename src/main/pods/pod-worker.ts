@@ -19,8 +19,9 @@ import { firstSeenMs } from './first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
 import { PodView } from './pod-view.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
-import { runsWholly } from './runs-something.ts';
+import { startRank } from './start-request.ts';
 import { failedWith, hasFailed, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
+import { turnKind } from './turn-kind.ts';
 import type { Turn } from './turn-pace.ts';
 
 /** Upstream's names of what a worker does (kubetypes.SyncPodType), by task. */
@@ -164,7 +165,7 @@ export class PodWorker {
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#countStart(pod);
     this.apply({ type: 'started' });
     const runtimeHandler = pod.spec.runtimeClassName ? await this.#deps.runtimeHandler(pod) : undefined;
-    const turn = this.#deps.pace?.turn(!runsWholly(pod, this.#deps.cache.get(uid)));
+    const turn = this.#deps.pace?.turn({ uid, kind: turnKind(pod, this.#deps.cache.get(uid)), ...startRank(pod) });
     this.#turn = turn;
     try {
       await turn?.granted;

@@ -36,9 +36,13 @@ export interface StartAdmissionOptions {
 
 /** Restarts that may run beside a full house; more of them take their turn, before all other starts. */
 const restartLane = 2;
-/** Starts let in at once when nothing was under way; each that ends lets in one more, up to the limit. So the first pod of a burst runs
- *  while a full house would still be at its sandboxes: 8 at a time take a second each where one takes 100 ms. */
+/** Starts let in at once when nothing was under way; each pod that got through lets in two more, up to the limit. So the first pod of a
+ *  burst runs while a full house would still be at its sandboxes: 8 at a time take a second each where one takes 100 ms. */
 const firstStartsPerCore = 1;
+const growth = { container: 2, other: 1 };
+/** Until the limit is reached a sandbox leaves its place to its pod's container, if that comes soon: else the next sandboxes take it, and
+ *  the first container waits for them. Ten times what a pod needs in between. */
+const keptMs = 200;
 /** A window is judged after so many starts for each permit: fewer, and one slow start decides. */
 const startsPerPermit = 2;
 const minimumStartsInWindow = 12;
@@ -52,6 +56,8 @@ export class StartAdmission {
   #ramp: number;
   #inFlight = 0;
   #inRestartLane = 0;
+  /** Places of sandboxes that were made, in flight still; called, each ends its own time. */
+  readonly #kept = new Set<() => void>();
   #arrivals = 0;
   #waiting: Waiter[] = [];
   /** Counted only while starts are waiting: a limit that is not in full use says nothing. */
@@ -90,7 +96,7 @@ export class StartAdmission {
 
   /** The same, if it may go ahead at once; else null, and nothing waits. */
   tryAcquire(request: StartRequest): StartPermit | null {
-    if (this.#waiting.length > 0 || this.#inFlight >= Math.min(this.#parallelism.limit, this.#ramp)) return null;
+    if (this.#waiting.length > 0 || this.#inFlight >= this.allowed) return null;
     this.#inFlight += 1;
     startPermitsInUse.set(this.inFlight);
     return this.#permit(request, 'common');
@@ -98,6 +104,10 @@ export class StartAdmission {
 
   get limit(): number {
     return this.#parallelism.limit;
+  }
+  /** Starts that may be under way at once now: less than the limit until enough have ended. */
+  get allowed(): number {
+    return Math.min(this.#parallelism.limit, this.#ramp);
   }
   get waiting(): number {
     return this.#waiting.length;
@@ -108,11 +118,12 @@ export class StartAdmission {
 
   #admit(): void {
     for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
-      const lane = this.#inFlight < Math.min(this.#parallelism.limit, this.#ramp) ? 'common' : 'restart';
+      const isKept = next.request.kind === 'container' && this.#takeKept();
+      const lane = isKept || this.#inFlight < this.allowed ? 'common' : 'restart';
       if (lane === 'restart' && (!next.request.restart || this.#inRestartLane >= restartLane)) break;
       this.#waiting.shift();
-      if (lane === 'common') this.#inFlight += 1;
-      else this.#inRestartLane += 1;
+      if (lane === 'restart') this.#inRestartLane += 1;
+      else if (!isKept) this.#inFlight += 1;
       next.grant(this.#permit(next.request, lane));
     }
     if (this.#waiting.length === 0) this.#window = null;
@@ -129,14 +140,35 @@ export class StartAdmission {
       release: (succeeded) => {
         if (released) return;
         released = true;
-        if (lane === 'common') this.#inFlight -= 1;
-        else this.#inRestartLane -= 1;
-        this.#ramp = this.#waiting.length === 0 && this.inFlight === 0 ? this.#firstStarts : Math.min(this.#ramp + 1, this.#bounds.max);
         // A start that failed at once would look like a fast one.
         if (succeeded) this.#count(startWork[kind]);
-        this.#admit();
+        if (lane === 'restart') this.#inRestartLane -= 1;
+        else if (kind === 'sandbox' && succeeded && this.#ramp < this.#parallelism.limit) return this.#keep();
+        else this.#inFlight -= 1;
+        this.#grow(succeeded && kind === 'container' ? growth.container : growth.other);
       },
     };
+  }
+
+  #keep(): void {
+    const cancel = this.#clock.after(keptMs, () => {
+      this.#kept.delete(cancel);
+      this.#inFlight -= 1;
+      this.#grow(growth.other);
+    });
+    this.#kept.add(cancel);
+    this.#admit();
+  }
+
+  #takeKept(): boolean {
+    const [cancel] = this.#kept;
+    cancel?.();
+    return cancel !== undefined && this.#kept.delete(cancel);
+  }
+
+  #grow(by: number): void {
+    this.#ramp = this.#waiting.length === 0 && this.inFlight === 0 ? this.#firstStarts : Math.min(this.#ramp + by, this.#bounds.max);
+    this.#admit();
   }
 
   #count(work: number): void {

@@ -1,4 +1,5 @@
 /** How urgent a sync's wish to start something is: pure. */
+import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodTask } from '../threads/pod-sync-line.ts';
 import { firstSeenMs } from './first-seen.ts';
 import { isStaticPod } from './static-pod.ts';
@@ -14,7 +15,11 @@ export function startRequest(kind: 'sandbox' | 'container', task: PodTask): Star
   return {
     kind,
     restart: status?.containers.some(({ name, state }) => state === 'exited' && regular.has(name)) ?? false,
-    priority: isStaticPod(pod) ? criticalPriority : (pod.spec.priority ?? 0),
-    podSeenAtMs: firstSeenMs(pod),
+    ...startRank(pod),
   };
+}
+
+/** Which of two pods starts first. */
+export function startRank(pod: Pod): Pick<StartRequest, 'priority' | 'podSeenAtMs'> {
+  return { priority: isStaticPod(pod) ? criticalPriority : (pod.spec.priority ?? 0), podSeenAtMs: firstSeenMs(pod) };
 }

@@ -1,17 +1,32 @@
 /**
- * Lets few syncs go on in each turn of the event loop, those with something to do first. A kubelet that starts beside a hundred running pods
- * has a hundred syncs to send away: each costs a millisecond or three, and all in one turn would hold up the node's lease, the API server's
- * answers and the one pod that is new for a second. Nor do the pool's threads get all of them at once: what they only find to be as it should
- * be comes in the way of the pod that is to start.
+ * Lets few syncs go on in each turn of the event loop, those with something to do first, and few pods begin at a time. A kubelet that starts
+ * beside a hundred running pods has a hundred syncs to send away: each costs a millisecond or three, and all in one turn would hold up the
+ * node's lease, the API server's answers and the one pod that is new for a second. Nor do the pool's threads get all of them at once: what they
+ * only find to be as it should be comes in the way of the pod that is to start. And of a hundred new pods the first would wait for the folders,
+ * cgroups, tokens and first statuses of all, though the runtime takes a few at a time: so each begins shortly before it is its turn there.
  */
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
 /** So many, and the loop comes round within some ten milliseconds. */
 const perTurn = 4;
 /** Syncs that will find nothing to do, at a time: they wait for next to nothing, so that more of them are not done sooner. */
 const others = { limit: 4, besideUrgent: 1 };
-/** One that takes longer waits for something else than a core (a volume, an image, the runtime): it does not count any more. */
-const countedMs = { urgent: 2000, other: 100 };
+/** Pods on their way to a sandbox, at least: while the runtime is given few starts at a time, more of them only come in each other's way. */
+const minBegins = 4;
+/** One that takes longer waits for something else than a core (a value, a volume, an image, the runtime): it does not count any more. */
+const countedMs = { urgent: 2000, begin: 1000, other: 100 };
+
+/** `begin`: the runtime knows nothing of the pod yet; `urgent`: something else is to be done for it; `other`: nothing, as far as is known. */
+export type TurnKind = keyof typeof countedMs;
+
+export interface TurnRequest {
+  readonly uid: PodUID;
+  readonly kind: TurnKind;
+  /** Of those that begin, the more important and then the older pod goes first, and none waits for less important ones. */
+  readonly priority: number;
+  readonly podSeenAtMs: number;
+}
 
 /** A place in the line. */
 export interface Turn {
@@ -24,7 +39,8 @@ export interface Turn {
 }
 
 interface Waiter {
-  kind: keyof typeof countedMs;
+  kind: TurnKind;
+  readonly request: TurnRequest;
   readonly grant: () => void;
   /** It does not count any more. */
   release: () => void;
@@ -32,25 +48,28 @@ interface Waiter {
 
 export class TurnPace {
   readonly #clock: Clock;
+  readonly #startLimit: () => number;
   #granted = 0;
   #isCounting = false;
-  readonly #waiting = { urgent: new Set<Waiter>(), other: new Set<Waiter>() };
-  readonly #underWay = { urgent: 0, other: 0 };
+  readonly #waiting = { urgent: new Set<Waiter>(), begin: new Set<Waiter>(), other: new Set<Waiter>() };
+  readonly #underWay = { urgent: new Set<Waiter>(), begin: new Set<Waiter>(), other: new Set<Waiter>() };
 
-  constructor(clock: Clock) {
+  /** `startLimit`: starts that the runtime is given at a time, now. So many wait for theirs, lest it waits for them. */
+  constructor(clock: Clock, startLimit: () => number) {
     this.#clock = clock;
+    this.#startLimit = startLimit;
   }
 
-  /** Granted at once for the first few of a turn, for all others later. `isUrgent`: something is to be done for the pod. */
-  turn(isUrgent: boolean): Turn {
+  /** Granted at once for the first few of a turn, for all others later. */
+  turn(request: TurnRequest): Turn {
     const { promise: granted, resolve } = Promise.withResolvers<void>();
-    const waiter: Waiter = { kind: isUrgent ? 'urgent' : 'other', grant: resolve, release: () => {} };
+    const waiter: Waiter = { kind: request.kind, request, grant: resolve, release: () => {} };
     this.#waiting[waiter.kind].add(waiter);
     this.#admit();
     return {
       granted,
       hurry: () => {
-        if (!this.#waiting.other.delete(waiter)) return;
+        if (waiter.kind === 'urgent' || !this.#waiting[waiter.kind].delete(waiter)) return;
         waiter.kind = 'urgent';
         this.#waiting.urgent.add(waiter);
         this.#admit();
@@ -62,25 +81,48 @@ export class TurnPace {
     };
   }
 
+  /** The pod's sandbox is about to be made: another pod may begin. */
+  hasBegun(uid: PodUID): void {
+    for (const waiter of this.#underWay.begin) if (waiter.request.uid === uid) return waiter.release();
+  }
+
   #admit(): void {
     while (this.#granted < perTurn) {
-      const mayOther = this.#underWay.other < (this.#underWay.urgent > 0 ? others.besideUrgent : others.limit);
-      const [next] = this.#waiting.urgent.size > 0 ? this.#waiting.urgent : mayOther ? this.#waiting.other : [];
+      const next = this.#next();
       if (!next) return;
       this.#grant(next);
     }
+  }
+
+  #next(): Waiter | undefined {
+    const [urgent] = this.#waiting.urgent;
+    if (urgent) return urgent;
+    const begin = this.#nextBegin();
+    if (begin) return begin;
+    const isBusy = this.#underWay.urgent.size + this.#underWay.begin.size > 0;
+    const [other] = this.#underWay.other.size < (isBusy ? others.besideUrgent : others.limit) ? this.#waiting.other : [];
+    return other;
+  }
+
+  #nextBegin(): Waiter | undefined {
+    let first: Waiter | undefined;
+    for (const waiter of this.#waiting.begin) if (!first || goesBefore(waiter.request, first.request)) first = waiter;
+    if (!first) return undefined;
+    const { priority } = first.request;
+    const before = [...this.#underWay.begin].filter(({ request }) => request.priority >= priority);
+    return before.length < Math.max(minBegins, this.#startLimit()) ? first : undefined;
   }
 
   #grant(waiter: Waiter): void {
     const { kind } = waiter;
     this.#waiting[kind].delete(waiter);
     this.#granted += 1;
-    this.#underWay[kind] += 1;
+    this.#underWay[kind].add(waiter);
     const cancel = this.#clock.after(countedMs[kind], () => waiter.release());
     waiter.release = () => {
       waiter.release = () => {};
       cancel();
-      this.#underWay[kind] -= 1;
+      this.#underWay[kind].delete(waiter);
       this.#admit();
     };
     if (!this.#isCounting) setImmediate(() => this.#nextTurn());
@@ -93,4 +135,8 @@ export class TurnPace {
     this.#isCounting = false;
     this.#admit();
   }
+}
+
+function goesBefore(a: TurnRequest, b: TurnRequest): boolean {
+  return a.priority === b.priority ? a.podSeenAtMs < b.podSeenAtMs : a.priority > b.priority;
 }

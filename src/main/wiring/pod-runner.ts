@@ -3,7 +3,7 @@
  * and what is cleared away behind them. It is fed by the sync loop, and asks it for nothing but its next turn.
  */
 import { availableParallelism } from 'node:os';
-import { podUID } from '../../shared/kubernetes/ids.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { restartedPods } from '../../shared/metrics/definitions/pods.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { makeCleaners } from './cleaners.ts';
@@ -21,6 +21,7 @@ import { PodUpdates } from '../pods/pod-updates.ts';
 import { PodWorkers } from '../pods/pod-workers.ts';
 import { standaloneRuntimeHandler } from '../pods/runtime-classes.ts';
 import { runsSomething } from '../pods/runs-something.ts';
+import { StartAdmission } from '../pods/start-admission.ts';
 import { isStaticPod } from '../pods/static-pod.ts';
 import { TurnPace } from '../pods/turn-pace.ts';
 import { WorkQueue } from '../pods/work-queue.ts';
@@ -72,7 +73,10 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     },
   });
   const { pool } = runner.first;
-  pool.answerWith(taskAnswers({ observers, podManager, cache, events, values, cores: availableParallelism() }));
+  const admission = new StartAdmission({ clock, cores: availableParallelism() });
+  const pace = new TurnPace(clock, () => admission.allowed);
+  const onSandboxPermit = (uid: PodUID) => pace.hasBegun(uid);
+  pool.answerWith(taskAnswers({ observers, podManager, cache, events, values, admission, onSandboxPermit }));
   stops.add('pod-sync', () => pool.close());
 
   const workQueue = new WorkQueue({ clock, onDue: loop.onDue });
@@ -82,7 +86,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     look: (uid, made) => observers.look(uid, made),
     cache,
     statuses,
-    pace: new TurnPace(clock),
+    pace,
     workQueue,
     events,
     node: () => thisNode.facts.current(),

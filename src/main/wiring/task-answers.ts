@@ -1,11 +1,12 @@
 /** What the sync pool's tasks ask main for: images, permits to start, values of the API server, events. */
 import { systemClock as clock } from '../../shared/time/clock.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Observers } from './observers.ts';
 import type { EventSink } from '../pods/events.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { PodStartLatency } from '../pods/pod-start-latency.ts';
 import type { PodStatusCache } from '../pods/pod-status-cache.ts';
-import { StartAdmission } from '../pods/start-admission.ts';
+import type { StartAdmission } from '../pods/start-admission.ts';
 import { startRequest } from '../pods/start-request.ts';
 import type { PodSyncHandlers } from '../threads/pod-sync-line.ts';
 import type { PodValues } from '../volumes/index.ts';
@@ -17,16 +18,33 @@ export interface TaskAnswersOptions {
   readonly events: EventSink;
   /** Undefined: standalone. */
   readonly values: PodValues | undefined;
-  readonly cores: number;
+  readonly admission: StartAdmission;
+  /** The pod may make its sandbox now. */
+  readonly onSandboxPermit: (uid: PodUID) => void;
 }
 
-export function taskAnswers({ observers, podManager, cache, events, values, cores }: TaskAnswersOptions): PodSyncHandlers {
+export function taskAnswers({
+  observers,
+  podManager,
+  cache,
+  events,
+  values,
+  admission,
+  onSandboxPermit,
+}: TaskAnswersOptions): PodSyncHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
-  const admission = new StartAdmission({ clock, cores });
   return {
     ensureImage: (request) => startLatency.whilePulling(request.podUID, () => observers.images.ensureImage(request)),
-    startPermit: (kind, task, over) => admission.acquire(startRequest(kind, task), over),
-    tryStartPermit: (kind, task) => admission.tryAcquire(startRequest(kind, task)),
+    startPermit: async (kind, task, over) => {
+      const permit = await admission.acquire(startRequest(kind, task), over);
+      if (kind === 'sandbox') onSandboxPermit(task.podUID);
+      return permit;
+    },
+    tryStartPermit: (kind, task) => {
+      const permit = admission.tryAcquire(startRequest(kind, task));
+      if (permit) onSandboxPermit(task.podUID);
+      return permit;
+    },
     event: (event) => events.record(event),
     // Only a sync asks for values.
     ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.values(refs, task.pod) : []) }),

@@ -30,7 +30,7 @@ const firstRemovalWaitMs = 10;
 
 export class CgroupTree {
   readonly #options: CgroupTreeOptions;
-  #hierarchies: Promise<readonly Hierarchy[]> | undefined;
+  #hierarchies: readonly Hierarchy[] | undefined;
 
   constructor(options: CgroupTreeOptions) {
     this.#options = options;
@@ -38,7 +38,7 @@ export class CgroupTree {
 
   /** `path`: below each mount, from cgroupPath(). Whether the cgroup is there with all that a pod's needs. */
   async exists(path: string): Promise<boolean> {
-    const hierarchies = await this.#find();
+    const hierarchies = this.#find();
     if (this.#options.version === 2) return this.#hasControllers(path);
     const needed = hierarchies.filter(({ controllers }) => controllers.some((controller) => requiredV1.has(controller)));
     return needed.every(({ mount }) => existsSync(join(mount, path)));
@@ -46,7 +46,7 @@ export class CgroupTree {
 
   /** Makes it with all its parents. One that is there is left. Rejects with the file system's error. */
   async create(path: string): Promise<void> {
-    for (const { mount, controllers } of await this.#find()) {
+    for (const { mount, controllers } of this.#find()) {
       if (this.#options.version === 2) this.#createUnified(mount, path);
       else if (controllers.includes('cpuset')) createCpuset(mount, path);
       else mkdirSync(join(mount, path), { recursive: true });
@@ -55,7 +55,7 @@ export class CgroupTree {
 
   /** Writes what can be written; what the kernel refuses is logged and left, as upstream: a pod with a looser limit beats none. */
   async write(path: string, files: readonly CgroupFile[]): Promise<void> {
-    const hierarchies = await this.#find();
+    const hierarchies = this.#find();
     for (const { controller, file, value, optional } of files) {
       const mount = hierarchies.find(({ controllers }) => controllers.includes(controller) || controllers.includes('unified'))?.mount;
       if (mount === undefined) continue;
@@ -71,7 +71,7 @@ export class CgroupTree {
 
   /** A file's content without its line end; undefined when it is not there. */
   async read(path: string, controller: string, file: string): Promise<string | undefined> {
-    const hierarchies = await this.#find();
+    const hierarchies = this.#find();
     const found = hierarchies.find(({ controllers }) => controllers.includes(controller) || controllers.includes('unified'));
     if (!found) return undefined;
     const target = join(found.mount, path, file);
@@ -80,12 +80,12 @@ export class CgroupTree {
 
   /** Names of the cgroups directly below, in any hierarchy. */
   async children(path: string): Promise<string[]> {
-    return [...new Set((await this.#find()).flatMap(({ mount }) => folders(join(mount, path))))];
+    return [...new Set(this.#find().flatMap(({ mount }) => folders(join(mount, path))))];
   }
 
   /** Whether there is anything of it in any hierarchy. */
   async isAnywhere(path: string): Promise<boolean> {
-    return (await this.#find()).some(({ mount }) => existsSync(join(mount, path)));
+    return this.#find().some(({ mount }) => existsSync(join(mount, path)));
   }
 
   /**
@@ -94,7 +94,7 @@ export class CgroupTree {
    */
   async remove(path: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    const roots = (await this.#find()).map(({ mount }) => join(mount, path));
+    const roots = this.#find().map(({ mount }) => join(mount, path));
     for (let attempt = 0, waitMs = firstRemovalWaitMs; ; attempt += 1, waitMs *= 2) {
       signal.throwIfAborted();
       this.#killAll(roots);
@@ -114,12 +114,8 @@ export class CgroupTree {
   }
 
   /** Found once: hierarchies are not mounted and unmounted under a running node. A failure is tried again. */
-  #find(): Promise<readonly Hierarchy[]> {
-    this.#hierarchies ??= findHierarchies(this.#options.root, this.#options.version).catch((err: unknown) => {
-      this.#hierarchies = undefined;
-      throw err;
-    });
-    return this.#hierarchies;
+  #find(): readonly Hierarchy[] {
+    return (this.#hierarchies ??= findHierarchies(this.#options.root, this.#options.version));
   }
 
   #hasControllers(path: string): boolean {

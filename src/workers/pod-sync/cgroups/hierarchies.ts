@@ -1,5 +1,5 @@
 /** Where this host's cgroups are: one hierarchy for each controller (v1), or one for all (v2). The mount point is a parameter. */
-import { access, realpath } from 'node:fs/promises';
+import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Hierarchy {
@@ -33,22 +33,21 @@ export const requiredV1: ReadonlySet<string> = new Set(['cpu', 'cpuacct', 'cpuse
 /** What pods are given of v2's controllers, where the root has them. */
 export const wantedV2 = ['cpu', 'cpuset', 'memory', 'hugetlb', 'pids'];
 
-/** Throws when nothing is mounted at `root`. */
-export async function findHierarchies(root: string, version: 1 | 2): Promise<Hierarchy[]> {
+/** Throws when nothing is mounted at `root`. On this thread: a trip to libuv's for each of fifteen looks took 100 ms beside a burst. */
+export function findHierarchies(root: string, version: 1 | 2): Hierarchy[] {
   if (version === 2) return [{ mount: root, controllers: ['unified'] }];
   const byMount = new Map<string, string[]>();
   for (const controller of controllersV1) {
     // `cpu` is often a link to `cpu,cpuacct`.
-    const mount = await realpath(join(root, controller)).catch(() => undefined);
-    if (mount !== undefined) byMount.set(mount, [...(byMount.get(mount) ?? []), controller]);
+    const folder = join(root, controller);
+    if (!existsSync(folder)) continue;
+    const mount = realpathSync(folder);
+    byMount.set(mount, [...(byMount.get(mount) ?? []), controller]);
   }
   if (byMount.size === 0) throw new Error(`no cgroup v1 hierarchy is mounted below ${root}`);
   // Beside v1's, systemd may have v2's without controllers: runtimes put processes there too, and leave the pod's folder (runc's fs manager).
   const hybrid = join(root, 'unified');
-  const isHybrid = await access(join(hybrid, 'cgroup.controllers')).then(
-    () => true,
-    () => false,
-  );
+  const isHybrid = existsSync(join(hybrid, 'cgroup.controllers'));
   const all = Array.from(byMount, ([mount, controllers]) => ({ mount, controllers }));
   return isHybrid ? [...all, { mount: hybrid, controllers: ['hybrid'] }] : all;
 }

@@ -38,18 +38,52 @@ describe('the admission of starts', () => {
     assert.deepEqual(granted, ['a', 'b', 'c']);
   });
 
-  test('a burst begins with as many as there are cores; each start that ends lets in one more, up to the limit', async () => {
-    const admission = new StartAdmission({ clock: new FakeClock(), cores: 2, bounds: { min: 2, max: 64 } });
+  function aBurst() {
+    const clock = new FakeClock();
+    const admission = new StartAdmission({ clock, cores: 2, bounds: { min: 2, max: 64 } });
     const permits: StartPermit[] = [];
-    const request = { kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: 0 } as const;
-    for (let n = 0; n < 40; n += 1) void admission.acquire(request, never).then((permit) => permits.push(permit));
-    const inFlight: number[] = [];
-    for (let n = 0; n < 9; n += 1) {
-      await settle();
-      inFlight.push(admission.inFlight);
+    const ask = (kind: StartRequest['kind'], pods: number) => {
+      const request = { kind, restart: false, priority: 0, podSeenAtMs: 0 };
+      for (let n = 0; n < pods; n += 1) void admission.acquire(request, never).then((permit) => permits.push(permit));
+      return settle();
+    };
+    /** The oldest of them. */
+    const end = async () => {
       permits.shift()!.release(true);
+      await settle();
+    };
+    return { clock, admission, permits, ask, end };
+  }
+
+  test('a burst begins with as many as there are cores; each pod that got through lets in two more, up to the limit', async () => {
+    const { admission, ask, end } = aBurst();
+    await ask('container', 40);
+    const inFlight: number[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      inFlight.push(admission.inFlight);
+      await end();
     }
-    assert.deepEqual(inFlight, [2, 3, 4, 5, 6, 7, 8, 8, 8]);
+    assert.deepEqual(inFlight, [2, 4, 6, 8, 8, 8]);
+  });
+
+  test('until then a sandbox leaves its place to the container of its pod', async () => {
+    const { clock, admission, permits, ask, end } = aBurst();
+    await ask('sandbox', 10);
+    await end();
+    await clock.advance(199);
+    assert.deepEqual([admission.inFlight, permits.length], [2, 1]);
+    await ask('container', 1);
+    assert.deepEqual([admission.inFlight, permits.length], [2, 2]);
+    await clock.advance(200);
+    assert.deepEqual([admission.inFlight, permits.length], [2, 2]);
+  });
+
+  test('a pod that does not want it soon, since it waits for its image, gives it up to the next sandboxes', async () => {
+    const { clock, admission, permits, ask, end } = aBurst();
+    await ask('sandbox', 10);
+    await end();
+    await clock.advance(200);
+    assert.deepEqual([admission.inFlight, permits.length], [3, 3]);
   });
 
   test('a start that may go ahead at once is let in without a wait, and never before those that wait', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TurnPace, type Turn } from '../../../../src/main/pods/turn-pace.ts';
+import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import { TurnPace, type Turn, type TurnKind } from '../../../../src/main/pods/turn-pace.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
 const nextTurn = async () => {
@@ -8,13 +9,19 @@ const nextTurn = async () => {
   await settle();
 };
 
-function aPace() {
+interface Asked {
+  readonly kind?: TurnKind;
+  readonly priority?: number;
+  readonly podSeenAtMs?: number;
+}
+
+function aPace({ startLimit = 1 } = {}) {
   const clock = new FakeClock();
-  const pace = new TurnPace(clock);
+  const pace = new TurnPace(clock, () => startLimit);
   const went: string[] = [];
   const turns = new Map<string, Turn>();
-  const ask = (name: string, isUrgent = false) => {
-    const turn = pace.turn(isUrgent);
+  const ask = (name: string, { kind = 'other', priority = 0, podSeenAtMs = 0 }: Asked = {}) => {
+    const turn = pace.turn({ uid: name as PodUID, kind, priority, podSeenAtMs });
     turns.set(name, turn);
     void turn.granted.then(() => went.push(name));
   };
@@ -23,23 +30,81 @@ function aPace() {
     await settle();
     return went.splice(0);
   };
-  return { clock, ask, now, over: (name: string) => turns.get(name)!.over(), hurry: (name: string) => turns.get(name)!.hurry() };
+  const hasBegun = (name: string) => pace.hasBegun(name as PodUID);
+  return {
+    clock,
+    went,
+    ask,
+    now,
+    hasBegun,
+    over: (name: string) => turns.get(name)!.over(),
+    hurry: (name: string) => turns.get(name)!.hurry(),
+  };
 }
 
 test('four urgent ones go on in each turn, before all others, and nobody is left behind', async () => {
-  const pace = new TurnPace(new FakeClock());
-  const went: string[] = [];
-  const ask = (name: string, isUrgent: boolean) => void pace.turn(isUrgent).granted.then(() => went.push(name));
+  const { went, ask } = aPace();
   const sameTurn = async () => {
     for (let n = 0; n < 3; n += 1) await Promise.resolve();
   };
-  for (let n = 0; n < 6; n += 1) ask(`new ${n}`, true);
-  ask('old', false);
-  ask('new 6', true);
+  for (let n = 0; n < 6; n += 1) ask(`new ${n}`, { kind: 'urgent' });
+  ask('old');
+  ask('new 6', { kind: 'urgent' });
   await sameTurn();
   assert.deepEqual(went, ['new 0', 'new 1', 'new 2', 'new 3']);
   await nextTurn();
   assert.deepEqual(went.slice(4), ['new 4', 'new 5', 'new 6', 'old']);
+});
+
+test('four pods at a time begin, the more important and then the older first; each that makes its sandbox lets in the next', async () => {
+  const { ask, now, hasBegun, over } = aPace();
+  for (let n = 0; n < 5; n += 1) ask(`new ${n}`, { kind: 'begin', podSeenAtMs: 9 - n });
+  ask('system', { kind: 'begin', priority: 5, podSeenAtMs: 99 });
+  assert.deepEqual(await now(), ['new 0', 'new 1', 'new 2', 'new 3', 'system']);
+  await nextTurn();
+  hasBegun('new 2');
+  hasBegun('new 2');
+  assert.deepEqual(await now(), []);
+  hasBegun('system');
+  assert.deepEqual(await now(), ['new 4']);
+  for (const [name, podSeenAtMs] of [
+    ['young', 2],
+    ['old', 1],
+  ] as const)
+    ask(name, { kind: 'begin', podSeenAtMs });
+  await nextTurn();
+  assert.deepEqual(await now(), []);
+  over('new 0');
+  over('new 1');
+  assert.deepEqual(await now(), ['old', 'young']);
+});
+
+test('as many pods begin as the runtime is given starts', async () => {
+  const { ask, now } = aPace({ startLimit: 6 });
+  for (let n = 0; n < 9; n += 1) ask(`new ${n}`, { kind: 'begin' });
+  await nextTurn();
+  await nextTurn();
+  assert.equal((await now()).length, 6);
+});
+
+test('what a pod that runs needs back waits for none that begins', async () => {
+  const { ask, now } = aPace();
+  for (let n = 0; n < 6; n += 1) ask(`new ${n}`, { kind: 'begin' });
+  assert.equal((await now()).length, 4);
+  await nextTurn();
+  ask('crashed', { kind: 'urgent' });
+  assert.deepEqual(await now(), ['crashed']);
+});
+
+test('a pod that begins and waits for something else than a core holds up the others for a second', async () => {
+  const { clock, ask, now } = aPace();
+  for (let n = 0; n < 5; n += 1) ask(`new ${n}`, { kind: 'begin' });
+  assert.equal((await now()).length, 4);
+  await nextTurn();
+  await clock.advance(999);
+  assert.deepEqual(await now(), []);
+  await clock.advance(1);
+  assert.deepEqual(await now(), ['new 4']);
 });
 
 test('of syncs that find nothing to do four are under way at a time; each that is over lets in the next', async () => {
@@ -55,7 +120,7 @@ test('of syncs that find nothing to do four are under way at a time; each that i
 
 test('beside a pod that starts one goes at a time', async () => {
   const { ask, now, over } = aPace();
-  ask('new', true);
+  ask('new', { kind: 'urgent' });
   for (let n = 0; n < 3; n += 1) ask(`old ${n}`);
   assert.deepEqual(await now(), ['new', 'old 0']);
   over('old 0');
