@@ -70,6 +70,8 @@ export class FakeNode {
   readonly runtime = new Map<PodUID, RuntimePodStatus>();
   /** A look that fails, while it is set. */
   lookError: Error | null = null;
+  /** While it is set, syncs stand in line until it resolves. */
+  line: Promise<void> | null = null;
   /** Who is told of statuses, if anybody is. */
   sink: PodStatusSink | null = null;
   readonly statuses = new PodStatuses({
@@ -89,6 +91,7 @@ export class FakeNode {
     },
     cache: this.cache,
     statuses: this.statuses,
+    pace: { turn: () => ({ granted: this.line ?? Promise.resolve(), hurry: () => {}, over: () => {} }) },
     workQueue: this.workQueue,
     events: { record: (event) => this.events.push(event) },
     node: () => facts,

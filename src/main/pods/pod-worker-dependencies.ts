@@ -23,7 +23,7 @@ export interface PodWorkerDependencies {
   readonly cache: PodStatusCache;
   readonly statuses: PodStatuses;
   /** Absent: who has a sync to send does so at once. */
-  readonly pace?: TurnPace;
+  readonly pace?: Pick<TurnPace, 'turn'>;
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
   readonly node: () => NodeFacts;

@@ -4,7 +4,7 @@
  * log line, event and next look in one place, `#settle`. Upstream: podWorkerLoop in pkg/kubelet/pod_workers.go, and main's part of
  * SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
-import type { ContainerBackoff, MadeInRuntime, PodSyncResult, RuntimeHandlerChoice } from '../../shared/contracts/pod-sync.ts';
+import type { ContainerBackoff, MadeInRuntime, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -164,20 +164,22 @@ export class PodWorker {
     if (!this.#owner.mayStart(this)) return false;
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#countStart(pod);
     this.apply({ type: 'started' });
-    const runtimeHandler = pod.spec.runtimeClassName ? await this.#deps.runtimeHandler(pod) : undefined;
     const turn = this.#deps.pace?.turn({ uid, kind: turnKind(pod, this.#deps.cache.get(uid)), ...startRank(pod) });
     this.#turn = turn;
     try {
       await turn?.granted;
-      return !this.#closed && (await this.#syncNow(pod, runtimeHandler));
+      // What arrived while it stood in line is known to the sync that begins now.
+      this.#dirty = false;
+      return !this.#closed && (await this.#syncNow(this.pod ?? pod));
     } finally {
       this.#turn = undefined;
       turn?.over();
     }
   }
 
-  async #syncNow(pod: Pod, runtimeHandler: RuntimeHandlerChoice | undefined): Promise<boolean> {
+  async #syncNow(pod: Pod): Promise<boolean> {
     const { uid } = this;
+    const runtimeHandler = pod.spec.runtimeClassName ? await this.#deps.runtimeHandler(pod) : undefined;
     const status = await this.#view.fresh();
     if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
     if (this.#lifecycle.state !== 'syncing') return true;

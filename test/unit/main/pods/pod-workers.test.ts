@@ -40,6 +40,24 @@ test('one pod has one task in flight; what arrives meanwhile is merged into the 
   assert.equal(node.tasks.length, 0);
 });
 
+test('what arrives while a sync stands in line is in that sync, and asks for no other', async () => {
+  const node = new FakeNode();
+  const pod = aStaticPod('web');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  node.line = promise;
+  await node.add(pod);
+  node.workers.update(aPod({ metadata: pod.metadata, spec: { containers: [{ name: 'app', image: 'two' }] } }), 'update');
+  node.workers.wake([uid('web')]);
+  await settle();
+  assert.deepEqual(node.begun, []);
+  resolve();
+  await settle();
+  const sync = node.task('sync');
+  assert.equal(sync.task.kind === 'sync' && sync.task.pod.spec.containers[0]?.image, 'two');
+  await node.end(sync);
+  assert.deepEqual(node.begun, ['sync web']);
+});
+
 test('pods do not wait for each other', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('a'));
