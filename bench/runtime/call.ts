@@ -2,13 +2,13 @@
  * One call on its way through the runtime: it is counted, meets its faults, works for as long as such a call takes, acts, and is
  * recorded. A caller that gives up frees its share of the machine at once, and what it had asked for does not happen.
  */
+import { grpcCode, type GrpcCode } from '../../src/shared/cri/cri-error.ts';
 import type { CallLog } from './call-log.ts';
 import type { Fault, FaultTable } from './faults.ts';
 import type { SharedWork } from './contention.ts';
 import { drawLatencyMs, heavyCalls } from './options.ts';
 import { cancelled, RpcError } from './rpc-error.ts';
 import type { SimulatedRuntime } from './runtime.ts';
-import { grpcCode, type GrpcCode } from '../../src/shared/cri/cri-error.ts';
 
 export interface CallContext {
   readonly signal: AbortSignal;

@@ -1,9 +1,9 @@
 /** The calls about the runtime itself, and those that go into a container: version, status, events, exec. */
+import { grpcCode } from '../../../src/shared/cri/cri-error.ts';
 import type { ContainerEventResponse } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { cancelled, RpcError, unimplemented, unknown } from '../rpc-error.ts';
 import type { SimulatedRuntime } from '../runtime.ts';
 import type { RuntimeHandlers } from './handlers.ts';
-import { grpcCode } from '../../../src/shared/cri/cri-error.ts';
 
 /** What ExecSync answers; set over the control socket. Without one: exit code 0, and the command on stdout. */
 export interface ExecResult {

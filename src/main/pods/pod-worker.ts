@@ -10,27 +10,19 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { containersPerPod, podWorkerDuration, podWorkerStartDuration } from '../../shared/metrics/definitions/pods.ts';
+import { containersPerPod, podWorkerStartDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { PodTask } from '../threads/pod-sync-line.ts';
-import type { PodSyncRun } from '../threads/pod-sync-pool.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference } from './events.ts';
 import { firstSeenMs } from './first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
+import { PodTaskRun } from './pod-task-run.ts';
 import { PodView } from './pod-view.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { startRank } from './start-request.ts';
 import { failedWith, hasFailed, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
 import { turnKind } from './turn-kind.ts';
 import type { Turn } from './turn-pace.ts';
-
-/** Upstream's names of what a worker does (kubetypes.SyncPodType), by task. */
-const operationTypes: Readonly<Record<PodTask['kind'], string>> = {
-  sync: 'sync',
-  terminating: 'kill',
-  terminated: 'terminated',
-  cleanUp: 'cleanup',
-};
 
 export class PodWorker {
   readonly uid: PodUID;
@@ -44,7 +36,7 @@ export class PodWorker {
   /** A loop of steps is under way; `#dirty`: and something arrived since its last step began. */
   #working: Promise<void> | null = null;
   #dirty = false;
-  #run: PodSyncRun | null = null;
+  readonly #task: PodTaskRun;
   /** Its sync's place in the line, until that is over. */
   #turn: Turn | undefined;
   readonly #view: PodView;
@@ -75,6 +67,7 @@ export class PodWorker {
     this.#owner = owner;
     this.#deps = dependencies;
     this.#view = new PodView(identity.uid, dependencies);
+    this.#task = new PodTaskRun(dependencies.pool, dependencies.clock);
     this.#log = dependencies.logger.child({ pod: `${identity.namespace}/${identity.name}`, podUID: identity.uid });
   }
 
@@ -100,9 +93,9 @@ export class PodWorker {
     this.#lifecycle = after;
     if (before.state !== after.state) this.#log.debug({ from: before.state, to: after.state, event: event.type }, 'Pod lifecycle moved on');
     if (after.state !== 'syncing') this.#turn?.hurry();
-    if (after.state !== 'terminating' || !this.#run) return;
-    if (before.state === 'syncing') this.#run.stop();
-    else if (after.gracePeriodSeconds !== null) this.#run.shrinkGracePeriod(after.gracePeriodSeconds);
+    if (after.state !== 'terminating') return;
+    if (before.state === 'syncing') this.#task.stop();
+    else if (after.gracePeriodSeconds !== null) this.#task.shrinkGracePeriod(after.gracePeriodSeconds);
   }
 
   /** Looks at the pod now, or once more after the task that is in flight. */
@@ -132,7 +125,7 @@ export class PodWorker {
   async close(): Promise<void> {
     this.#closed = true;
     this.#turn?.hurry();
-    this.#run?.stop();
+    this.#task.stop();
     await this.#working;
   }
 
@@ -190,7 +183,7 @@ export class PodWorker {
     }
     this.#owner.onStatus(this, apiStatus);
     if (this.#lifecycle.state !== 'syncing') return true;
-    const result = await this.#runTask({
+    const result = await this.#task.run({
       kind: 'sync',
       podUID: uid,
       node: this.#deps.node(),
@@ -237,7 +230,7 @@ export class PodWorker {
     // Read again: it may have shrunk since the step began.
     const { gracePeriodSeconds } = this.#lifecycle as typeof lifecycle;
     if (status) {
-      const result = await this.#runTask({ kind: 'terminating', podUID: uid, node: this.#deps.node(), pod, status, gracePeriodSeconds });
+      const result = await this.#task.run({ kind: 'terminating', podUID: uid, node: this.#deps.node(), pod, status, gracePeriodSeconds });
       if (result.outcome !== 'synced') {
         this.#settle('terminating', result);
         return false;
@@ -262,7 +255,7 @@ export class PodWorker {
   async #finish(): Promise<boolean> {
     const { pod, uid } = this;
     if (pod) {
-      const result = await this.#runTask({
+      const result = await this.#task.run({
         kind: 'terminated',
         podUID: uid,
         node: this.#deps.node(),
@@ -281,27 +274,12 @@ export class PodWorker {
   }
 
   async #cleanUp(): Promise<void> {
-    const result = await this.#runTask({ kind: 'cleanUp', podUID: this.uid, node: this.#deps.node() });
+    const result = await this.#task.run({ kind: 'cleanUp', podUID: this.uid, node: this.#deps.node() });
     if (result.outcome === 'synced') {
       this.#closed = true;
       this.#owner.onCleanedUp(this);
     } else {
       this.#settle('cleanUp', result);
-    }
-  }
-
-  async #runTask(task: PodTask): Promise<PodSyncResult> {
-    const { pool, clock } = this.#deps;
-    const beganAtMs = clock.monotonic();
-    const run = pool.run(task);
-    this.#run = run;
-    try {
-      return await run.result;
-    } catch (err) {
-      return failedWith(err);
-    } finally {
-      this.#run = null;
-      podWorkerDuration.observe((clock.monotonic() - beganAtMs) / 1000, { operation_type: operationTypes[task.kind] });
     }
   }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 import { ContainerEventType } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import { startPatienceMs } from '../../../../src/workers/pleg/pod-records.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aPleg, died, u1 } from '../../../support/pleg-node.ts';
-import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 
 suite('the event stream of the runtime', () => {
   test('makes a pod be looked at long before the next relist', async (t) => {

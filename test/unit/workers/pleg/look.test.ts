@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 import type { ContainerID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { exited } from '../../../support/fake-pleg-runtime.ts';
 import { aPleg, show, u1 } from '../../../support/pleg-node.ts';
-import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 
 suite('a look', () => {
   test('answers with what is there now, and with null for a pod that the runtime does not have', async (t) => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 import { ContainerState } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import { startPatienceMs } from '../../../../src/workers/pleg/pod-records.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aPleg, u1 } from '../../../support/pleg-node.ts';
-import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 
 suite('a relist', () => {
   test('of a runtime with nothing says so', async (t) => {

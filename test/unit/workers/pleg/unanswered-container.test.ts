@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aPleg, show, u1 } from '../../../support/pleg-node.ts';
-import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 
 suite('a container about which the runtime does not answer', () => {
   test('is named by its pod, left alone for longer and longer, and heard of when it answers', async (t) => {
