@@ -119,7 +119,10 @@ describe('kubectl reaches into a pod', () => {
   });
 
   test('logs of the attempt before are found, and their absence is told', async () => {
-    assert.match((await kubectl(['logs', pod, '-c', 'crashing', '--previous'])).stdout, /^attempt at /);
+    // Where one attempt ends the one before is gone, and the status names the new one a moment later, as upstream: then kubectl is told so.
+    await waitUntil('the log of the attempt before', async () =>
+      (await kubectl(['logs', pod, '-c', 'crashing', '--previous'])).stdout.startsWith('attempt at '),
+    );
     const none = await kubectl(['logs', pod, '-c', 'app', '--previous']);
     assert.equal(none.code, 1);
     assert.equal(none.stderr.trim(), `Error from server (BadRequest): previous terminated container "app" in pod "${pod}" not found`);
