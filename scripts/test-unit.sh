@@ -5,8 +5,6 @@ set -u
 cd "$(dirname "$0")/.."
 PATH="$PWD/node_modules/.bin:$PATH"
 export NODE_COMPILE_CACHE="$PWD/.cache/node"
-# Many tests work in a folder of their own: in memory that is cheaper than on a disk.
-[ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && export TMPDIR=/dev/shm
 # Small tests leave much that is soon forgotten: with more room for it there is less to collect. The halves have a core each, and one
 # helper of V8's beside it gets in their way less than four.
 half() {

@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import type { ImageFacts } from '../../../../../src/shared/contracts/images.ts';
-import { PullRecords, type ImagePullSecret } from '../../../../../src/workers/images/pull-records/index.ts';
-import { recordFileName } from '../../../../../src/workers/images/pull-records/record-files.ts';
-import { FakeClock, settle } from '../../../../support/fake-clock.ts';
-import { aLogger } from '../../../../support/logger.ts';
+import type { ImageFacts } from '../../../src/shared/contracts/images.ts';
+import { PullRecords, type ImagePullSecret } from '../../../src/workers/images/pull-records/index.ts';
+import { recordFileName } from '../../../src/workers/images/pull-records/record-files.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { aLogger } from '../../support/logger.ts';
 
 const image = 'r.example/app:1';
 const imageRef = 'sha256:abc';

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { AdmissionJournal } from '../../../../../src/main/pods/admission/index.ts';
-import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { FakeClock, settle } from '../../../../support/fake-clock.ts';
-import { aLogger, silentLogger } from '../../../../support/logger.ts';
+import { AdmissionJournal } from '../../../src/main/pods/admission/index.ts';
+import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { aLogger, silentLogger } from '../../support/logger.ts';
 
 function aFolder(t: TestContext) {
   const rootDir = mkdtempSync(join(tmpdir(), 'journal-'));

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { deepestFirst, isWithin, mountsBelow, parseMountInfo, readMountsBelow } from '../../../../src/shared/linux/mountinfo.ts';
+import { deepestFirst, isWithin, mountsBelow, parseMountInfo, readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 
 const table = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 36 22 0:33 / /var/lib/kubelet/pods/u1/volumes/kubernetes.io~empty-dir/mem rw,relatime shared:9 - tmpfs tmpfs rw,size=1024k,noswap

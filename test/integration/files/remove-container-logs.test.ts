@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { removeContainerLogs } from '../../../../src/shared/kubernetes/remove-container-logs.ts';
+import { removeContainerLogs } from '../../../src/shared/kubernetes/remove-container-logs.ts';
 
 test('a container that is removed takes its log, its rotated logs and its link with it, and nothing else', async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'container-logs-'));

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { collectPodLogs } from '../../../../src/workers/images/log-collector.ts';
+import { collectPodLogs } from '../../../src/workers/images/log-collector.ts';
 
 test('log folders of pods that are gone are removed, those of pods that came meanwhile are not', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'pod-logs-'));

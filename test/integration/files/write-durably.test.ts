@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { makeFolderDurably, writeDurably } from '../../../../src/shared/linux/write-durably.ts';
+import { makeFolderDurably, writeDurably } from '../../../src/shared/linux/write-durably.ts';
 
 function aFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'durable-'));

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { ContainerStatus, type DeepPartial } from '../../../../src/shared/cri/generated/cri-v1.ts';
-import { readLogTail, tailOfLog } from '../../../../src/workers/pleg/log-tail.ts';
-import { readTerminationMessage, terminationMessageSource } from '../../../../src/workers/pleg/termination-message.ts';
-import { table } from '../../../support/table.ts';
+import { ContainerStatus, type DeepPartial } from '../../../src/shared/cri/generated/cri-v1.ts';
+import { readLogTail, tailOfLog } from '../../../src/workers/pleg/log-tail.ts';
+import { readTerminationMessage, terminationMessageSource } from '../../../src/workers/pleg/termination-message.ts';
+import { table } from '../../support/table.ts';
 
 const mounts = [
   { containerPath: '/data', hostPath: '/srv' },

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { aContainer, aPod } from '../../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../../support/sync-bench.ts';
+import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
+import { SyncBench } from '../../support/sync-bench.ts';
 
 const started = ['Created spec.containers{app}: Container created', 'Started spec.containers{app}: Container started'];
 

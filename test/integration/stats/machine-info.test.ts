@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { readMachineInfo } from '../../../../src/workers/stats/machine-info.ts';
+import { readMachineInfo } from '../../../src/workers/stats/machine-info.ts';
 
 const trees: string[] = [];
 after(() => trees.forEach((tree) => rmSync(tree, { recursive: true })));

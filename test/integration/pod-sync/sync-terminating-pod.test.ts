@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { settle } from '../../../support/fake-clock.ts';
-import { aContainer, aPod, aSidecar } from '../../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../../support/sync-bench.ts';
-import type { Container, Pod } from '../../../../src/shared/kubernetes/api.ts';
+import { settle } from '../../support/fake-clock.ts';
+import { aContainer, aPod, aSidecar } from '../../support/pod-sync-samples.ts';
+import { SyncBench } from '../../support/sync-bench.ts';
+import type { Container, Pod } from '../../../src/shared/kubernetes/api.ts';
 
 /** A bench on which the pod runs, calls forgotten. */
 async function running(pod: Pod): Promise<SyncBench> {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { aContainer, aPod, aSidecar } from '../../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../../support/sync-bench.ts';
+import { aContainer, aPod, aSidecar } from '../../support/pod-sync-samples.ts';
+import { SyncBench } from '../../support/sync-bench.ts';
 
 test("a container's failure does not keep the others from being started", async () => {
   using bench = new SyncBench();

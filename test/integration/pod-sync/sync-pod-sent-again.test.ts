@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { aPod } from '../../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../../support/sync-bench.ts';
+import { aPod } from '../../support/pod-sync-samples.ts';
+import { SyncBench } from '../../support/sync-bench.ts';
 
 /** What the runtime writes as soon as a container runs. */
 const writeLog = (bench: SyncBench, name: string, count: number) =>

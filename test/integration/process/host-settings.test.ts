@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { cgroupVersion, checkSwap, setOOMScore } from '../../../../src/main/process/host-settings.ts';
-import { aLogger } from '../../../support/logger.ts';
+import { cgroupVersion, checkSwap, setOOMScore } from '../../../src/main/process/host-settings.ts';
+import { aLogger } from '../../support/logger.ts';
 
 function withFile(text: string, use: (path: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), 'host-settings-'));
