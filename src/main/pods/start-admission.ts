@@ -7,14 +7,18 @@ import { startPermitLimit, startPermitsInUse, startPermitsWaiting } from '../../
 import { initialParallelism, nextParallelism, startWork, type ParallelismBounds, type StartParallelism } from './start-parallelism.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
-export interface StartRequest {
-  readonly kind: 'sandbox' | 'container';
-  /** The pod ran before: its containers are started again. */
-  readonly restart: boolean;
+/** Which of two pods starts first. */
+export interface StartRank {
   /** Static and critical pods above all others, then spec.priority. */
   readonly priority: number;
   /** When the pod was first seen: what began first is finished first. */
   readonly podSeenAtMs: number;
+}
+
+export interface StartRequest extends StartRank {
+  readonly kind: 'sandbox' | 'container';
+  /** The pod ran before: its containers are started again. */
+  readonly restart: boolean;
 }
 
 export interface StartPermit {

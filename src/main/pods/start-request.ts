@@ -3,7 +3,7 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodTask } from '../threads/pod-sync-line.ts';
 import { firstSeenMs } from './first-seen.ts';
 import { isStaticPod } from './static-pod.ts';
-import type { StartRequest } from './start-admission.ts';
+import type { StartRank, StartRequest } from './start-admission.ts';
 
 /** Of system-node-critical, the highest there is: a static pod is critical whatever it says (upstream: kubetypes.IsCriticalPod). */
 const criticalPriority = 2_000_001_000;
@@ -19,7 +19,6 @@ export function startRequest(kind: 'sandbox' | 'container', task: PodTask): Star
   };
 }
 
-/** Which of two pods starts first. */
-export function startRank(pod: Pod): Pick<StartRequest, 'priority' | 'podSeenAtMs'> {
+export function startRank(pod: Pod): StartRank {
   return { priority: isStaticPod(pod) ? criticalPriority : (pod.spec.priority ?? 0), podSeenAtMs: firstSeenMs(pod) };
 }

@@ -7,6 +7,7 @@
  */
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import type { StartRank } from './start-admission.ts';
 
 /** So many, and the loop comes round within some ten milliseconds. */
 const perTurn = 4;
@@ -20,12 +21,10 @@ const countedMs = { urgent: 2000, begin: 1000, other: 100 };
 /** `begin`: the runtime knows nothing of the pod yet; `urgent`: something else is to be done for it; `other`: nothing, as far as is known. */
 export type TurnKind = keyof typeof countedMs;
 
-export interface TurnRequest {
+/** By rank goes first who begins, and none waits for less important ones. */
+export interface TurnRequest extends StartRank {
   readonly uid: PodUID;
   readonly kind: TurnKind;
-  /** Of those that begin, the more important and then the older pod goes first, and none waits for less important ones. */
-  readonly priority: number;
-  readonly podSeenAtMs: number;
 }
 
 /** A place in the line. */
@@ -137,6 +136,6 @@ export class TurnPace {
   }
 }
 
-function goesBefore(a: TurnRequest, b: TurnRequest): boolean {
+function goesBefore(a: StartRank, b: StartRank): boolean {
   return a.priority === b.priority ? a.podSeenAtMs < b.podSeenAtMs : a.priority > b.priority;
 }
