@@ -22,6 +22,9 @@ export interface RuntimePodStatus {
   readonly failure?: Failure;
 }
 
+/** What the reason of such a failure can be. Upstream's names: the event reason for a sandbox, and the reason of a status that nobody knows. */
+export const failureReasons = { sandbox: 'FailedPodSandBoxStatus', container: 'ContainerStatusUnknown' } as const;
+
 export interface RuntimeSandboxStatus {
   readonly id: SandboxID;
   readonly state: 'ready' | 'notReady';

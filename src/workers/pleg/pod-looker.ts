@@ -3,7 +3,7 @@
  * to main. What the runtime does not answer about is named in the pod's status; the rest of the pod is as fresh as ever.
  */
 import type { PlegMessage } from '../../shared/contracts/pleg.ts';
-import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import { failureReasons, type RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { isUnavailable } from '../../shared/cri/cri-error.ts';
 import { ContainerState, PodSandboxState } from '../../shared/cri/generated/cri-v1.ts';
 import { messageOf, type Failure } from '../../shared/errors/kubelet-error.ts';
@@ -194,10 +194,9 @@ export class PodLooker {
   }
 }
 
-/** Upstream's names: the event reason for a sandbox, and the reason of a status that nobody knows. */
 function toFailure(item: Item, why: string): Failure {
-  if (item.kind === 'sandbox') return { reason: 'FailedPodSandBoxStatus', message: `status of sandbox ${item.id}: ${why}` };
-  return { reason: 'ContainerStatusUnknown', message: `status of container ${item.status.name} (${item.id}): ${why}` };
+  const what = item.kind === 'sandbox' ? `sandbox ${item.id}` : `container ${item.status.name} (${item.id})`;
+  return { reason: failureReasons[item.kind], message: `status of ${what}: ${why}` };
 }
 
 /** Runs `act` for each, so many at once. Rejects with the first failure, having begun no more after it. */

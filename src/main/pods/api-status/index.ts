@@ -5,7 +5,7 @@
  * Beyond upstream: a pod of which the runtime does not answer (a wedged container) says so in its `reason` and `message`.
  */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
-import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import { failureReasons, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { generateConditions } from './conditions.ts';
@@ -107,12 +107,15 @@ function reasonOf(
     (phase === 'Failed' ? lifecycle.failed : undefined) ??
     (terminal && before?.phase === phase ? before : undefined) ??
     (terminal ? undefined : status?.failure) ??
-    withPhase(pod.status, phase);
+    saidByOthers(pod.status, phase);
   return { ...(source?.reason ? { reason: source.reason } : {}), ...(source?.message ? { message: source.message } : {}) };
 }
 
-function withPhase(api: PodStatus | undefined, phase: string): PodStatus | undefined {
-  return api?.phase === phase ? api : undefined;
+const ownReasons: ReadonlySet<string> = new Set(Object.values(failureReasons));
+
+/** What others have said of a pod in this phase. That its runtime does not answer was our own word, and holds while it is so. */
+function saidByOthers(api: PodStatus | undefined, phase: string): PodStatus | undefined {
+  return api?.phase === phase && !ownReasons.has(api.reason ?? '') ? api : undefined;
 }
 
 /** One of the pod's regular containers was started in its present sandbox: then all that had to be initialized has been. */

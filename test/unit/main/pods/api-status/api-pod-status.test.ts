@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateApiPodStatus, type ApiStatusInput } from '../../../../../src/main/pods/api-status/index.ts';
-import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
+import { failureReasons, type RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../../support/pods.ts';
@@ -82,10 +82,15 @@ test('a pod that is to fail shows why', () => {
 });
 
 test('a pod of which the runtime does not answer says so, and no more when it answers again', () => {
-  const failure = { reason: 'ContainerStatusTimeout', message: 'ContainerStatus of container "app": no answer in 2s' };
+  const failure = { reason: failureReasons.container, message: 'status of container app (c1): no answer for 2000 ms' };
   const wedged = statusOf({ status: aRuntimePodStatus({ containers: [aRuntimeContainer()], failure }) });
   assert.deepEqual([wedged.phase, wedged.reason, wedged.message], ['Running', failure.reason, failure.message]);
   assert.equal(statusOf({ previous: wedged }).reason, undefined);
+  // The API server has it from us.
+  const answering = statusOf({ previous: wedged, pod: aPod({ status: wedged }) });
+  assert.deepEqual([answering.reason, answering.message], [undefined, undefined]);
+  const said = { phase: 'Running', reason: 'NodeLost', message: 'the node did not answer' };
+  assert.equal(statusOf({ pod: aPod({ status: said }) }).reason, 'NodeLost');
 });
 
 test('a terminated pod shows no container as running or waiting', () => {
