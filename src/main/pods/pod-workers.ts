@@ -8,6 +8,7 @@ import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { ActiveDeadlines, deadlineExceeded } from './active-deadlines.ts';
+import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference } from './events.ts';
 import { isDeleted } from './is-deleted.ts';
 import { firstSeen, type PodFacts, type PodLifecycle } from './pod-lifecycle.ts';
@@ -73,12 +74,18 @@ export class PodWorkers implements PodWorkerOwner {
     worker.wake();
   }
 
-  /** Only its status differs from what its source had: conditions of others, which readiness gates ask for. It is not synced for that. */
+  /**
+   * Only its status differs from what its source had: conditions of others, which readiness gates ask for. It is not synced for that, but
+   * one that somebody has called Succeeded or Failed ends.
+   */
   reconcile(pod: Pod): void {
     const worker = this.#workers.get(podUID(pod));
     if (worker?.lifecycle.state !== 'syncing') return;
     worker.pod = pod;
-    if (pod.spec.readinessGates?.length) worker.refreshStatus();
+    if (isTerminalPhase(pod.status?.phase)) {
+      worker.apply({ type: 'updated', update: 'update', pod: podFacts(pod) });
+      worker.wake();
+    } else if (pod.spec.readinessGates?.length) worker.refreshStatus();
   }
 
   /** A pod that was deleted, and that never had a worker since it was refused: nothing is left to do but to clean up after it. */
@@ -289,6 +296,6 @@ function podFacts(pod: Pod): PodFacts {
     deletionRequested: isDeleted(pod),
     deletionGracePeriodSeconds: pod.metadata.deletionGracePeriodSeconds ?? null,
     terminationGracePeriodSeconds: pod.spec.terminationGracePeriodSeconds ?? null,
-    phaseTerminal: pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed',
+    phaseTerminal: isTerminalPhase(pod.status?.phase),
   };
 }

@@ -30,7 +30,7 @@ export function toApiStatus(base: PodStatus, { status, mayRun }: StatusToSend): 
   const observedGeneration = Math.max(base.observedGeneration ?? 0, status.observedGeneration ?? 0);
   return {
     ...rest,
-    conditions: conditionsToSend(base, status, mayRun),
+    conditions: conditionsToSend(base, status, mayRun).filter((condition) => !isTerminalPhase(said.phase) || !isReadiness(condition)),
     ...(said.phase ? { phase: said.phase } : {}),
     ...(said.reason ? { reason: said.reason } : {}),
     ...(said.message ? { message: said.message } : {}),
@@ -44,6 +44,11 @@ export function toApiStatus(base: PodStatus, { status, mayRun }: StatusToSend): 
 function conditionsToSend(base: PodStatus, status: PodStatus, mayRun: boolean): PodCondition[] {
   const hasEnded = !isTerminalPhase(base.phase) && isTerminalPhase(status.phase) && !mayRun;
   return (status.conditions ?? []).filter(({ type }) => ownConditionTypes.has(type) || (hasEnded && type === disruptionTarget));
+}
+
+/** What a pod that has ended is not, whoever said that it has and however its containers are just now. */
+function isReadiness({ type, status }: PodCondition): boolean {
+  return status === 'True' && (type === 'Ready' || type === 'ContainersReady');
 }
 
 export interface StatusPatch {

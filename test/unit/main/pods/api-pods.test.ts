@@ -225,6 +225,24 @@ test('a readiness gate that others open makes the pod ready without a sync', asy
   assert.equal(node.begun.length, 1);
 });
 
+test('a pod that somebody has called failed while it runs ends at once, and is not called ready again', async () => {
+  const { node, api, manager, ...member } = aMember();
+  await member.add(anApiPod());
+  await node.end(node.task('sync'));
+  const conditions = api.pods.get('web')!.status!.conditions!.map((one) => (one.type === 'Ready' ? { ...one, status: 'False' } : one));
+  const failed = api.change('web', { status: { phase: 'Failed', reason: 'NodeLost', conditions } });
+  const readiness = () => api.pods.get('web')!.status!.conditions!.find(({ type }) => type === 'Ready')!.status;
+  api.show();
+  manager.sweep();
+  await settle();
+  assert.equal(readiness(), 'False');
+  await member.reconcile(failed);
+  assert.deepEqual(node.begun, ['sync uid-web', 'terminating uid-web']);
+  await node.endAll();
+  const { phase, reason } = api.pods.get('web')!.status!;
+  assert.deepEqual([phase, reason, readiness()], ['Failed', 'NodeLost', 'False']);
+});
+
 test('a pod that has been active for longer than its deadline fails by it when nothing runs any more', async () => {
   const { node, api, ...member } = aMember();
   await member.add(anApiPod({ spec: { activeDeadlineSeconds: 60, restartPolicy: 'Always' } }));

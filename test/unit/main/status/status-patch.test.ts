@@ -96,6 +96,14 @@ test('what the server leaves out since it is empty is no difference', () => {
   assert.equal(patchOf(base, status), null);
 });
 
+test('a pod that others have ended is not called ready', () => {
+  const conditions = [ready('True'), { type: 'ContainersReady', status: 'True' }, { type: 'Initialized', status: 'True' }];
+  const base = { phase: 'Failed', conditions: [ready('False')] };
+  assert.deepEqual(patchOf(base, { phase: 'Running', conditions }, { mayRun: true })?.status, { conditions: [conditions[2]] });
+  const told = [ready('False', { reason: 'PodFailed' })];
+  assert.deepEqual(patchOf(base, { phase: 'Failed', conditions: told }, { mayRun: true })?.status, { conditions: told });
+});
+
 test('a patch names the UID that it is for, and the version too when it changes the phase', () => {
   assert.deepEqual(patchOf({ phase: 'Pending' }, { phase: 'Running' }), {
     metadata: { uid: 'uid-web', resourceVersion: '7' },
