@@ -1,8 +1,6 @@
 /**
  * The life of one pod UID, as its pod worker sees it (upstream: podSyncStatus in pkg/kubelet/pod_workers.go).
  *
- *                    ┌──────── neverStarted ─────────┐
- *                    │                               ▼
  *   syncing ──kill, removed, completed──▶ terminating ──containersStopped──▶ terminated ──cleanedUp──▶ finished ──▶ (forgotten)
  *      │                                     ▲
  *      └── update: deleted or terminal ──────┘            foundInRuntime: born terminating, its spec unknown
@@ -56,8 +54,6 @@ export type LifecycleEvent =
   | { readonly type: 'started' }
   /** It ran to its end by itself: every container is done for good. */
   | { readonly type: 'completed' }
-  /** It is to end, has not started, and the runtime has nothing of it: there is nothing to do. */
-  | { readonly type: 'neverStarted' }
   | { readonly type: 'containersStopped' }
   | { readonly type: 'cleanedUp' };
 
@@ -89,10 +85,8 @@ export function advance(pod: PodLifecycle, event: LifecycleEvent): PodLifecycle 
     case 'completed':
       if (pod.state !== 'syncing') return pod;
       return { ...alive, state: 'terminating', started: pod.started, gracePeriodSeconds: null };
-    case 'neverStarted':
-      return pod.state === 'terminating' && !pod.started ? toTerminated(pod, true) : pod;
     case 'containersStopped':
-      return pod.state === 'terminating' ? toTerminated(pod, false) : pod;
+      return pod.state === 'terminating' ? toTerminated(pod) : pod;
     case 'cleanedUp':
       return pod.state === 'terminated' && !pod.finished ? { ...pod, finished: true } : pod;
     default:
@@ -135,7 +129,6 @@ function terminate(pod: PodLifecycle, { pod: facts, deleted = false, evicted = f
   return same ? pod : next;
 }
 
-function toTerminated(pod: PodLifecycle & { state: 'terminating' }, finished: boolean): PodLifecycle {
-  const { deleted, evicted, restartRequested } = pod;
-  return { state: 'terminated', finished, deleted, evicted, restartRequested };
+function toTerminated({ deleted, evicted, restartRequested }: PodLifecycle & { state: 'terminating' }): PodLifecycle {
+  return { state: 'terminated', finished: false, deleted, evicted, restartRequested };
 }

@@ -219,14 +219,8 @@ export class PodWorker {
   async #terminate(lifecycle: PodLifecycle & { state: 'terminating' }): Promise<boolean> {
     const { pod, uid } = this;
     let status = await this.#view.fresh();
-    if (!lifecycle.started && status === null) {
-      this.apply({ type: 'neverStarted' });
-      this.#owner.onTerminated(this);
-      if (pod) this.#deps.statuses.finish(pod, null, this.#lifecycle);
-      this.#owner.onFinished(this);
-      return false;
-    }
-    this.refreshStatus();
+    // Of one that was never started the next word is the last.
+    if (lifecycle.started || status) this.refreshStatus();
     // Read again: it may have shrunk since the step began.
     const { gracePeriodSeconds } = this.#lifecycle as typeof lifecycle;
     if (status) {

@@ -124,10 +124,12 @@ test('a second delete with less grace reaches the termination under way', async 
   assert.deepEqual(node.task('terminating').graceShrunkTo, [2]);
 });
 
-test('a pod that is deleted before it has started ends as Failed, and goes', async () => {
+test('a pod that is deleted before it has started ends as Failed, and goes when its volumes and its cgroup have', async () => {
   const { node, api, ...member } = aMember();
   await member.add(anApiPod({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 30 } }));
-  assert.deepEqual(node.begun, []);
+  assert.deepEqual(node.begun, ['terminated uid-web']);
+  assert.deepEqual(api.calls, ['PATCH web Failed']);
+  await node.endAll();
   assert.deepEqual(api.calls, ['PATCH web Failed', 'DELETE web']);
 });
 

@@ -201,15 +201,17 @@ test('a pod that ran to its end is terminated without anyone asking, and stays a
   assert.deepEqual(node.begun, ['sync job', 'terminating job', 'terminated job']);
 });
 
-test('a pod that never started is finished without a task', async () => {
+test('a pod that never started is finished when its remains are removed, which an earlier kubelet may have left', async () => {
   const node = new FakeNode();
   const first = aStaticPod('first', 'web');
   const second = aStaticPod('second', 'web');
   await aRunningPod(node, first);
   await node.add(second);
   await node.remove(second);
+  assert.deepEqual(node.finished, []);
+  await node.endAll();
   assert.deepEqual(node.finished, ['second']);
-  assert.deepEqual(node.begun, ['sync first']);
+  assert.deepEqual(node.begun, ['sync first', 'terminated second']);
 });
 
 test('a pod that only the runtime knows is ended as its annotations say, and its remains are removed', async () => {
