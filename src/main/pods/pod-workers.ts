@@ -4,7 +4,6 @@
  * pkg/kubelet/pod_workers.go.
  */
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
-import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { ActiveDeadlines, deadlineExceeded } from './active-deadlines.ts';
@@ -18,6 +17,7 @@ import { PodWorker } from './pod-worker.ts';
 import { runsSomething } from './runs-something.ts';
 import { isStaticPod } from './static-pod.ts';
 import { StaticPodOrder } from './static-pod-order.ts';
+import { exceededGracePeriod, TerminationWaiters } from './termination-waiters.ts';
 
 export interface KillPodOptions {
   readonly evicted: boolean;
@@ -41,19 +41,17 @@ export interface PodWorkersDependencies extends PodWorkerDependencies {
   readonly onForgotten: (uid: PodUID) => void;
 }
 
-/** Upstream's killPodNow waits for the grace period and half of it again, and never less than this. */
-const minimumKillTimeoutMs = 10_000;
-
 export class PodWorkers implements PodWorkerOwner {
   readonly #workers = new Map<PodUID, PodWorker>();
   readonly #order = new StaticPodOrder();
-  readonly #terminationWaiters = new Map<PodUID, Set<() => void>>();
+  readonly #terminationWaiters: TerminationWaiters;
   readonly #deps: PodWorkersDependencies;
   readonly #deadlines: ActiveDeadlines;
   #closed = false;
 
   constructor(dependencies: PodWorkersDependencies) {
     this.#deps = dependencies;
+    this.#terminationWaiters = new TerminationWaiters(dependencies.clock);
     this.#deadlines = new ActiveDeadlines({ clock: dependencies.clock, onExceeded: (uid) => this.#onDeadline(uid) });
   }
 
@@ -106,17 +104,25 @@ export class PodWorkers implements PodWorkerOwner {
    * that takes half as long again as the grace period, and at least 10 s; the pod's end goes on all the same. What it ends for is
    * shown from now on, its phase when nothing runs any more.
    */
-  async kill(uid: PodUID, { evicted, gracePeriodOverrideSeconds, failed }: KillPodOptions): Promise<void> {
+  async kill(uid: PodUID, options: KillPodOptions): Promise<void> {
     const worker = this.#workers.get(uid);
     if (!worker || worker.lifecycle.state === 'terminated') return;
+    const { pod } = worker;
     // What only the runtime knows is ending already, and its own end is waited for.
-    if (worker.pod) {
-      if (failed) this.#deps.statuses.setFailed(uid, failed);
-      worker.apply({ type: 'killRequested', pod: podFacts(worker.pod), evicted, gracePeriodOverrideSeconds });
-      worker.wake();
+    if (pod) this.#end(worker, pod, options);
+    const graceSeconds = options.gracePeriodOverrideSeconds ?? pod?.spec.terminationGracePeriodSeconds ?? 0;
+    try {
+      await this.#terminationWaiters.wait(uid, graceSeconds);
+    } catch (err) {
+      if (pod) this.#deps.events.record({ object: podReference(pod), type: 'Warning', ...exceededGracePeriod });
+      throw err;
     }
-    const graceSeconds = gracePeriodOverrideSeconds ?? worker.pod?.spec.terminationGracePeriodSeconds ?? 0;
-    await this.#terminated(uid, Math.max(minimumKillTimeoutMs, graceSeconds * 1500));
+  }
+
+  #end(worker: PodWorker, pod: Pod, { evicted, gracePeriodOverrideSeconds, failed }: KillPodOptions): void {
+    if (failed) this.#deps.statuses.setFailed(worker.uid, failed);
+    worker.apply({ type: 'killRequested', pod: podFacts(pod), evicted, gracePeriodOverrideSeconds });
+    worker.wake();
   }
 
   /** A pod that only the runtime knows: it is ended as its own annotations say, and its remains are removed. */
@@ -235,8 +241,7 @@ export class PodWorkers implements PodWorkerOwner {
 
   onTerminated(worker: PodWorker): void {
     this.#deadlines.forget(worker.uid);
-    for (const resolve of this.#terminationWaiters.get(worker.uid) ?? []) resolve();
-    this.#terminationWaiters.delete(worker.uid);
+    this.#terminationWaiters.ended(worker.uid);
   }
 
   onFinished(worker: PodWorker): void {
@@ -269,25 +274,7 @@ export class PodWorkers implements PodWorkerOwner {
     const worker = this.#workers.get(uid);
     if (!worker?.pod || worker.lifecycle.state !== 'syncing') return;
     this.#deps.events.record({ object: podReference(worker.pod), type: 'Normal', ...deadlineExceeded });
-    this.kill(uid, { evicted: false, gracePeriodOverrideSeconds: null, failed: deadlineExceeded }).catch((err: unknown) =>
-      this.#deps.logger.warn({ err, podUID: uid }, 'Pod did not end in time after its deadline'),
-    );
-  }
-
-  #terminated(uid: PodUID, timeoutMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const waiters = this.#terminationWaiters.get(uid) ?? new Set();
-      this.#terminationWaiters.set(uid, waiters);
-      const cancel = this.#deps.clock.after(timeoutMs, () => {
-        waiters.delete(done);
-        reject(new KubeletError('ExceededGracePeriod', `pod ${uid} did not end within ${timeoutMs / 1000} s`));
-      });
-      const done = () => {
-        cancel();
-        resolve();
-      };
-      waiters.add(done);
-    });
+    this.#end(worker, worker.pod, { evicted: false, gracePeriodOverrideSeconds: null, failed: deadlineExceeded });
   }
 }
 

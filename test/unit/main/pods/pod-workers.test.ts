@@ -294,6 +294,13 @@ test('a kill that does not come to its end is reported, and goes on', async () =
   const rejected = assert.rejects(killed, { reason: 'ExceededGracePeriod' });
   await node.clock.advance(10_000);
   await rejected;
+  const { object, ...told } = node.events.at(-1)!;
+  assert.equal(object.name, 'web');
+  assert.deepEqual(told, {
+    type: 'Warning',
+    reason: 'ExceededGracePeriod',
+    message: 'Container runtime did not kill the pod within specified grace period.',
+  });
   await node.endAll();
   assert.equal(node.phase('web'), 'Failed');
   assert.equal(node.statuses.get(uid('web'))?.reason, 'Evicted');
