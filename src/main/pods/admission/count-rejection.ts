@@ -26,5 +26,11 @@ const countedReasons: ReadonlySet<string> = new Set([
 ]);
 
 export function countRejection(reason: string): void {
-  admissionRejections.inc({ reason: countedReasons.has(reason) ? reason : 'Other' });
+  admissionRejections.inc({ reason: labelOf(reason) });
+}
+
+/** Names of extended resources are anybody's: they are one label. */
+function labelOf(reason: string): string {
+  if (countedReasons.has(reason)) return reason;
+  return reason.startsWith('OutOf') ? 'OutOfExtendedResources' : 'Other';
 }
