@@ -4,6 +4,8 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 
 export class ConnectProxy {
   readonly tunnels: string[] = [];
+  /** It takes connections and answers nothing. */
+  isSilent = false;
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
 
@@ -11,6 +13,8 @@ export class ConnectProxy {
     this.#server = createServer((_request, response) => response.writeHead(405).end());
     this.#server.on('connect', (request, near: Socket) => {
       this.tunnels.push(request.url ?? '');
+      this.#sockets.add(near);
+      if (this.isSilent) return;
       const [, port] = (request.url ?? '').split(':');
       const far = connect(Number(port), '127.0.0.1', () => {
         near.write('HTTP/1.1 200 Connection established\r\n\r\n');

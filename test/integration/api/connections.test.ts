@@ -4,7 +4,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { test } from 'node:test';
 import { AnsweringServer, sendJSON } from '../../support/api-answers.ts';
 import { ConnectProxy } from '../../support/connect-proxy.ts';
-import { aClient, getPod, isError, pod, server, until, useServer, withServer } from '../../support/api-client-suite.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { aClient, collect, getPod, isError, pod, server, until, useServer, withServer } from '../../support/api-client-suite.ts';
 
 useServer();
 
@@ -123,6 +124,29 @@ for (const { name, cluster, environment } of [
     }
   });
 }
+
+test('behind a proxy that answers nothing calls and watches end at their deadline, and go well when it answers again', async () => {
+  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  const proxy = await ConnectProxy.start();
+  try {
+    const behind = { 'proxy-url': proxy.url, 'tls-server-name': 'kubernetes' };
+    const clock = new FakeClock();
+    const { client, renewConnections } = await aClient({}, { cluster: behind, clock });
+    proxy.isSilent = true;
+    const { signal } = new AbortController();
+    const ends = [client.call(getPod), collect(client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal }))].map((end) =>
+      assert.rejects(end, isError(0, 'Timeout')),
+    );
+    await until(() => proxy.tunnels.length === 2);
+    await clock.advance(60_000);
+    await Promise.all(ends);
+    proxy.isSilent = false;
+    renewConnections();
+    assert.deepEqual(await client.call(getPod), pod);
+  } finally {
+    await proxy.close();
+  }
+});
 
 test('this host itself is not asked for at the proxy of the environment', async () => {
   server.answer = (_request, response) => sendJSON(response, 200, pod);

@@ -12,7 +12,7 @@ import { monotonicMs } from '../../../shared/time/clock.ts';
 /** How often a ping is sent. Upstream's 30 s and 15 s notice a dead peer after 45 s at the latest, and so do three of these. */
 export const pingIntervalMs = 15_000;
 const unansweredPings = 3;
-const connectTimeoutMs = 10_000;
+export const connectTimeoutMs = 10_000;
 /** Upstream: net.Dialer's KeepAlive. */
 const keepAliveMs = 30_000;
 

@@ -3,6 +3,7 @@ import { request, type Dispatcher } from 'undici';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError } from '../api-client.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import type { AttemptFailure } from './retry-decision.ts';
 import type { CallName } from './response-error.ts';
 
@@ -50,13 +51,7 @@ export async function exchange(
   const attempt = new Attempt(wire.name, signal);
   attempt.endAfter(deadlineMs, clock);
   try {
-    const { statusCode, headers, body } = await request(wire.origin + wire.path, {
-      dispatcher,
-      method: wire.method,
-      headers: wire.headers,
-      body: wire.body,
-      signal: attempt.signal,
-    });
+    const { statusCode, headers, body } = await attempt.answerTo(dispatcher, wire);
     const chunks: Buffer[] = [];
     let length = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -98,6 +93,12 @@ export class Attempt {
       const error = new ApiError(0, 'Timeout', `${this.#about} got no answer within ${ms / 1000} s`);
       this.#controller.abort(new Unanswered({ kind: 'final' }, error));
     });
+  }
+
+  /** undici heeds a signal only once a request has a connection, which a proxy may not give for minutes: nobody waits for that here. */
+  answerTo(dispatcher: Dispatcher, { origin, path, method, headers, body }: WireRequest): Promise<Dispatcher.ResponseData> {
+    const answer = request(origin + path, { dispatcher, method, headers, body, signal: this.signal });
+    return unlessAborted(answer, this.signal);
   }
 
   unreadable(what: string): Unanswered {

@@ -6,7 +6,7 @@
  * A new client certificate or authority means new connections: the old ones end what they have begun.
  */
 import type { ConnectionOptions } from 'node:tls';
-import { Agent, ProxyAgent, type Dispatcher } from 'undici';
+import { Agent, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import type { Logger } from '../../../shared/log/logger.ts';
 import {
   transportCacheEntries,
@@ -17,7 +17,7 @@ import {
 import type { ClientCertificate } from '../identity/identity.ts';
 import type { KubeconfigCluster } from '../kubeconfig/kubeconfig.ts';
 import type { Authorities } from './certificate-authority.ts';
-import { createConnector, pingIntervalMs } from './connector.ts';
+import { connectTimeoutMs, createConnector, pingIntervalMs } from './connector.ts';
 import { proxyFor } from './proxy-choice.ts';
 
 export interface TransportOptions {
@@ -128,7 +128,7 @@ export class Transport {
       },
     };
     const proxy = proxyFor(cluster.server, cluster.proxyURL, environment);
-    if (proxy !== null) return new ProxyAgent({ ...options, uri: proxy, requestTls: tls });
+    if (proxy !== null) return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, clientFactory: proxyClient });
     const connect = createConnector({
       tls,
       allowHTTP2: allowH2,
@@ -140,4 +140,9 @@ export class Transport {
     });
     return new Agent({ ...options, connect });
   }
+}
+
+/** A proxy that does not open a tunnel is a connection that can't be made. */
+function proxyClient(proxy: URL, options: object): Dispatcher {
+  return new Pool(proxy, { ...options, headersTimeout: connectTimeoutMs });
 }

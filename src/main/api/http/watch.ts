@@ -1,5 +1,5 @@
 /** One watch, from its request to its last event. */
-import { request, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError, type ApiCall, type WatchEvent } from '../api-client.ts';
@@ -37,12 +37,7 @@ export async function openWatch<T>(
   const attempt = new Attempt(name, signal);
   attempt.endAfter(beginMs, clock);
   try {
-    const { statusCode, headers, body } = await request(wire.origin + wire.path, {
-      dispatcher,
-      method: 'GET',
-      headers: wire.headers,
-      signal: attempt.signal,
-    });
+    const { statusCode, headers, body } = await attempt.answerTo(dispatcher, wire);
     // One that fails before or after anybody reads it is nobody's error.
     body.on('error', () => {});
     const silenceMs = silenceOf(call.query);
