@@ -8,7 +8,14 @@ import { FakeNode } from './fake-node.ts';
 
 export function aHousehold(node = new FakeNode(), over: Partial<PodUpdatesDependencies> = {}) {
   const collected: ContainerGcRequest[] = [];
-  const household = { node, collected, directories: [] as PodUID[], refusal: null as { reason: string; message: string } | null };
+  const household = {
+    node,
+    collected,
+    directories: [] as PodUID[],
+    refusal: null as { reason: string; message: string } | null,
+    /** Collecting dead containers fails, while it is set. */
+    gcError: null as Error | null,
+  };
   const { podManager, statuses, cache, clock, workers: podWorkers } = node;
   const { logger } = node.logs;
   const updates = new PodUpdates({
@@ -31,8 +38,13 @@ export function aHousehold(node = new FakeNode(), over: Partial<PodUpdatesDepend
     start: (pod) => updates.start(pod),
     activePods: () => updates.active(),
     listPodDirectories: async () => household.directories,
-    collectContainers: async (request) => collected.push(request),
+    collectContainers: async (request) => {
+      collected.push(request);
+      if (household.gcError) throw household.gcError;
+    },
     gcPolicy: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
+    nodeName: 'node-1',
+    events: { record: (event) => void node.events.push(event) },
     clock,
     logger,
   });

@@ -8,9 +8,12 @@
 import type { ContainerGcRequest } from '../../shared/contracts/images.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { orphanedRuntimePods } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import type { EventSink } from './events.ts';
 import type { PodManager } from './pod-manager.ts';
 import type { PodStatusCache } from './pod-status-cache.ts';
 import type { PodStatuses } from './pod-statuses.ts';
@@ -41,6 +44,8 @@ export interface HousekeepingDependencies {
   /** Must settle. */
   readonly collectContainers: (request: ContainerGcRequest) => Promise<unknown>;
   readonly gcPolicy: ContainerGcPolicy;
+  readonly nodeName: string;
+  readonly events: EventSink;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -105,13 +110,16 @@ export class Housekeeping {
 
   #collect(nowMs: number): void {
     if (this.#collecting) return;
-    const { podManager, podWorkers, collectContainers, gcPolicy, clock, logger } = this.#deps;
+    const { podManager, podWorkers, collectContainers, gcPolicy, nodeName, events, clock, logger } = this.#deps;
     const knownPodUIDs = [...new Set([...podManager.uids(), ...podWorkers.uids()])];
     const removablePodUIDs = knownPodUIDs.filter((uid) => podWorkers.isKnown(uid) && podWorkers.shouldContentBeRemoved(uid));
     this.#collecting = true;
     this.#collectAtMs = nowMs + containerGcPeriodMs;
     collectContainers({ requestedAtMs: clock.now(), allSourcesReady: true, knownPodUIDs, removablePodUIDs, ...gcPolicy })
-      .catch((err: unknown) => logger.error({ err }, 'Container garbage collection failed'))
+      .catch((err: unknown) => {
+        logger.error({ err }, 'Container garbage collection failed');
+        events.record({ object: nodeReference(nodeName), type: 'Warning', reason: 'ContainerGCFailed', message: messageOf(err) });
+      })
       .finally(() => {
         this.#collecting = false;
       });

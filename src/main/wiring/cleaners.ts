@@ -3,6 +3,7 @@ import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { Observers } from './observers.ts';
 import { DeadContainers } from '../pods/dead-containers.ts';
+import type { EventSink } from '../pods/events.ts';
 import { Housekeeping } from '../pods/housekeeping.ts';
 import type { MirrorPods } from '../pods/mirror-pods.ts';
 import { listPodDirectories } from '../pods/pod-directories.ts';
@@ -12,8 +13,9 @@ import type { PodStatuses } from '../pods/pod-statuses.ts';
 import type { PodUpdates } from '../pods/pod-updates.ts';
 import type { PodWorkers } from '../pods/pod-workers.ts';
 
-export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'log'> {
+export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log'> {
   readonly observers: Observers;
+  readonly events: EventSink;
   readonly podManager: PodManager;
   readonly cache: PodStatusCache;
   readonly statuses: PodStatuses;
@@ -29,7 +31,7 @@ export interface Cleaners {
 }
 
 export function makeCleaners(cleaners: CleanersOptions): Cleaners {
-  const { options, log, observers, podManager, cache, statuses, workers, updates, mirrors } = cleaners;
+  const { options, nodeName, log, observers, events, podManager, cache, statuses, workers, updates, mirrors } = cleaners;
   const { rootDirectory, minimumContainerTTL, maximumDeadContainersPerContainer, maximumDeadContainers } = options.flags;
   const { images } = observers;
   const housekeeping = new Housekeeping({
@@ -47,6 +49,8 @@ export function makeCleaners(cleaners: CleanersOptions): Cleaners {
       maxPerPodContainer: maximumDeadContainersPerContainer,
       maxContainers: maximumDeadContainers,
     },
+    nodeName,
+    events,
     clock,
     logger: log('housekeeping'),
   });

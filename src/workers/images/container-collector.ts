@@ -1,8 +1,9 @@
 /**
- * Container garbage collection: dead containers beyond the limits, dead sandboxes, log folders of pods that are gone. One thing that
- * can't be removed is logged and left for the next time; the others go.
+ * Container garbage collection: dead containers beyond the limits, dead sandboxes, log folders of pods that are gone. One container or
+ * sandbox that can't be removed is logged and left for the next time; the others go. Rejects when logs can't be collected, which come last.
  */
 import type { ContainerGcRequest } from '../../shared/contracts/images.ts';
+import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { ContainerID, SandboxID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { containersRemoved } from '../../shared/metrics/definitions/images.ts';
@@ -40,7 +41,7 @@ export class ContainerCollector {
   }
 
   async #collect(request: ContainerGcRequest): Promise<{ removedContainers: number; removedSandboxes: number }> {
-    const { snapshot, remover, podLogsDir, containerLogsDir, clock, logger } = this.#options;
+    const { snapshot, remover, podLogsDir, containerLogsDir, clock } = this.#options;
     // Before the first relist an absent container says nothing.
     if (snapshot.relistedAtMs === 0) return { removedContainers: 0, removedSandboxes: 0 };
     const items = [...snapshot.all()];
@@ -59,7 +60,8 @@ export class ContainerCollector {
       }
       await collectLogSymlinks(containerLogsDir, podLogsDir, (id) => isRunning.has(id));
     } catch (err) {
-      logger.warn({ err, podLogsDir }, 'Collecting logs of pods that are gone failed, will be tried again');
+      // The message alone crosses to main.
+      throw new KubeletError('ContainerGCFailed', `failed to collect logs of pods that are gone: ${messageOf(err)}`);
     }
     return { removedContainers: containers.size, removedSandboxes: sandboxes.size };
   }

@@ -111,6 +111,24 @@ test('dead containers are collected each minute, and soon after a pod was forgot
   assert.equal(collected.length, 3);
 });
 
+test('a collection of dead containers that fails is an event about the node, and comes again', async () => {
+  const household = aHousehold();
+  const { node, collected, round } = household;
+  household.gcError = new Error('cannot read the folder of logs');
+  await round();
+  assert.deepEqual(node.events, [
+    {
+      object: { kind: 'Node', namespace: '', name: 'node-1', uid: 'node-1' },
+      type: 'Warning',
+      reason: 'ContainerGCFailed',
+      message: 'cannot read the folder of logs',
+    },
+  ]);
+  await node.clock.advance(60_000);
+  await round();
+  assert.equal(collected.length, 2);
+});
+
 test('what an ended and deleted pod left may all be collected, what another left may not', async () => {
   const { node, updates, collected, round } = aHousehold();
   const pod = aStaticPod('goes');
