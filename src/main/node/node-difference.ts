@@ -10,7 +10,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** True when there is more to write than the times of the heartbeats. Quantities are compared by value; empty is as good as absent. */
 export function statusHasChanged(before: NodeStatus = {}, after: NodeStatus = {}): boolean {
-  return !isDeepStrictEqual(comparable(before), comparable(after)) || !sameResources(before, after);
+  return !isSame(comparable(before), comparable(after)) || !sameResources(before, after);
 }
 
 /** Without what is compared by itself: resources; and without the heartbeats. Conditions in order of type. */
@@ -18,9 +18,9 @@ function comparable(status: NodeStatus): unknown {
   const { conditions = [], capacity: _capacity, allocatable: _allocatable, ...rest } = status;
   const settled = conditions.map((condition) => {
     const { lastHeartbeatTime: _heartbeat, ...others } = condition;
-    return withoutEmpty(others);
+    return others;
   });
-  return { ...withoutEmpty(rest), conditions: settled.sort((a, b) => (String(a['type']) < String(b['type']) ? -1 : 1)) };
+  return { ...rest, conditions: settled.sort((a, b) => (a.type < b.type ? -1 : 1)) };
 }
 
 function sameResources(before: NodeStatus, after: NodeStatus): boolean {
@@ -72,7 +72,7 @@ function patchConditions(before: readonly NodeCondition[], after: readonly NodeC
 
 /** Their type is declared as their merge key, and two may have the same one: they are replaced whole. */
 function patchAddresses(before: readonly NodeAddress[], after: readonly NodeAddress[]): readonly unknown[] | null {
-  if (isDeepStrictEqual(before, after)) return null;
+  if (isSame(before, after)) return null;
   return before.length === 0 ? after : [...after, { $patch: 'replace' }];
 }
 
@@ -81,7 +81,7 @@ function mapPatch(before: object, after: object): Json | null {
   const [old, next] = [withoutEmpty(before), withoutEmpty(after)];
   const changes = [...new Set([...Object.keys(old), ...Object.keys(next)])].flatMap((name): [string, unknown][] => {
     const [from, to] = [own(old, name), own(next, name)];
-    if (isDeepStrictEqual(from, to)) return [];
+    if (isSame(from, to)) return [];
     if (to === undefined) return [[name, null]];
     // Entry by entry, also when none is left: what others have added meanwhile is not ours to remove.
     return [[name, isPlainObject(from) && isPlainObject(to) ? mapPatch(from, to) : to]];
@@ -97,6 +97,21 @@ function own(object: Json, name: string): unknown {
 function withoutEmpty(object: object): Json {
   const isEmpty = (value: unknown) => value === undefined || value === null || (Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(object).filter(([, value]) => !isEmpty(value)));
+}
+
+/**
+ * Whether Go means the same by both. The server writes `null` for an image's empty list of names and leaves out its size of zero: who takes
+ * that for a change writes all images with every heartbeat.
+ */
+function isSame(a: unknown, b: unknown): boolean {
+  return isDeepStrictEqual(asGoMeansIt(a), asGoMeansIt(b));
+}
+
+function asGoMeansIt(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asGoMeansIt);
+  if (!isPlainObject(value)) return value;
+  const fields = Object.entries(withoutEmpty(value)).filter(([, field]) => field !== 0);
+  return Object.fromEntries(fields.map(([name, field]) => [name, asGoMeansIt(field)]));
 }
 
 function isPlainObject(value: unknown): value is object {
