@@ -95,10 +95,9 @@ export class NodeStore {
 
   #replace(nodes: readonly StoredNode[]): void {
     const node = nodes.find(({ metadata }) => metadata.name === this.#nodeName);
-    if (node) {
-      const isBehind = this.#node?.metadata.uid === node.metadata.uid && isOlder(node.metadata.resourceVersion ?? '', this.#lastVersion);
-      if (!isBehind) this.#set(node);
-    } else if (this.#node) {
+    // Also an older version: the cluster may have been restored from a copy. Was only our last write faster, its event comes next.
+    if (node) this.#set(node);
+    else if (this.#node) {
       this.#node = null;
       this.#tell('missing');
     }

@@ -9,12 +9,12 @@ const node = (resourceVersion: string, uid = 'u1'): StoredNode => ({ metadata: {
 const ended = (resourceVersion: string) => ({ metadata: { resourceVersion, annotations: { 'k8s.io/initial-events-end': 'true' } } });
 
 async function aStore(t: { after(end: () => Promise<void>): void }) {
-  const api = new FakeApi();
-  const store = NodeStore.start({ client: api, nodeName: 'n1', clock: new FakeClock(), logger: silentLogger, random: () => 0 });
+  const [api, clock] = [new FakeApi(), new FakeClock()];
+  const store = NodeStore.start({ client: api, nodeName: 'n1', clock, logger: silentLogger, random: () => 0 });
   t.after(() => store.close());
   const changes: string[] = [];
   store.onChange((change) => changes.push(`${change} ${store.get()?.metadata.uid ?? '-'}@${store.get()?.metadata.resourceVersion ?? '-'}`));
-  return { store, changes, watch: await api.nextWatch('/api/v1/nodes') };
+  return { api, clock, store, changes, watch: await api.nextWatch('/api/v1/nodes') };
 }
 
 test('the node is known when the server has said all there is, also when it has none', async (t) => {
@@ -70,4 +70,20 @@ test('a node of a cluster that began anew is taken although its version is older
   store.forget();
   store.observe(node('3', 'u2'));
   assert.deepEqual(changes, ['changed u1@500', 'changed u2@3']);
+});
+
+test('a node of a cluster that was restored from an older copy is taken as it is there, and so are our own writes from then on', async (t) => {
+  const { api, clock, store, watch, changes } = await aStore(t);
+  watch.push('ADDED', node('50'));
+  watch.push('BOOKMARK', ended('50'));
+  await settle();
+  watch.fail();
+  await settle();
+  await clock.advance(2000);
+  const restored = await api.nextWatch('/api/v1/nodes');
+  restored.push('ADDED', node('20'));
+  restored.push('BOOKMARK', ended('25'));
+  await settle();
+  store.observe(node('26'));
+  assert.deepEqual(changes, ['changed u1@50', 'changed u1@20', 'changed u1@26']);
 });
