@@ -42,7 +42,6 @@ function read(root: Fields, folder: string): Kubeconfig {
   const clusterName = context.text('cluster');
   if (clusterName === '') context.at.child('cluster').problem('is missing');
   const userName = context.text('user');
-  if (userName === '') context.at.child('user').problem('is missing');
   const cluster = readCluster(named(root, 'clusters', 'cluster', clusterName, 'cluster'), folder);
   const user = readUser(named(root, 'users', 'user', userName, 'user'), folder);
   return { cluster, user, namespace: context.text('namespace') || 'default' };

@@ -61,6 +61,12 @@ test('an exec plugin with a slash in its name stands beside the kubeconfig, one 
   assert.deepEqual(['./bin/get-token', '/bin/get-token', 'aws'].map(commandOf), ['/etc/kubernetes/bin/get-token', '/bin/get-token', 'aws']);
 });
 
+test('a context without a user is that of somebody unknown, as for a server that asks nobody who they are', () => {
+  const contexts = [{ name: 'c', context: { cluster: 'k' } }];
+  const { user } = parseKubeconfig(aKubeconfig({ root: { contexts, users: undefined } }), path);
+  assert.deepEqual([user.token, user.tokenFile, user.clientCertificate, user.basic, user.exec], ['', '', null, null, null]);
+});
+
 const servers: [given: object, want: string][] = [
   [{ server: 'https://host:6443/k8s/clusters/c-1/?x=1#y' }, 'https://host:6443/k8s/clusters/c-1'],
   [{ server: 'localhost:8080' }, 'http://localhost:8080/'],
