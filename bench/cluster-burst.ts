@@ -4,7 +4,10 @@ import { monotonicMs } from '../src/shared/time/clock.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { bestBareBurst, startsSince } from './harness/bare-bursts.ts';
 import { BenchCluster } from './harness/cluster.ts';
+import { goKubelet } from './harness/go-kubelet.ts';
+import type { KubeletProgram } from './harness/kubelet-process.ts';
 import { delaysBetween, loopDelayMeasurements, readLoopDelays, sumOfDelays, type LoopDelays } from './harness/loop-delay.ts';
+import { usageOf } from './harness/process-usage.ts';
 import { percentile } from './harness/statistics.ts';
 
 const pods = 100;
@@ -29,7 +32,10 @@ interface Burst {
   readonly madeMs: number;
   readonly patches: number;
   readonly gets: number;
-  readonly delays: LoopDelays;
+  /** Of the kubelet and its children, until all run and are ready. */
+  readonly cpuSeconds: number;
+  /** None of another kubelet. */
+  readonly delays?: LoopDelays;
 }
 
 export const benchmark: Benchmark = {
@@ -39,66 +45,74 @@ export const benchmark: Benchmark = {
   async run(context) {
     const cluster = await BenchCluster.start(context);
     const best = await bestBareBurst(context, cluster.driver, pods, parallelisms);
-    const bursts: Burst[] = [];
+    const peer = await goKubelet(context.say);
+    const [own, peers]: [Burst[], Burst[]] = [[], []];
+    // In turn: what else this machine does is shared by both.
     for (let round = 1; round <= rounds; round += 1) {
-      const burst = await kubeletBurst(context, cluster, round);
-      context.say(`kubelet, round ${round}: ${Math.round(burst.running.at(-1)!)} ms`);
-      bursts.push(burst);
+      own.push(await kubeletBurst(context, cluster, `burst-${round}`));
+      peers.push(await kubeletBurst(context, cluster, `peer-${round}`, peer));
     }
-    const median = (what: (burst: Burst) => number) => percentile(bursts.map(what), 50);
-    const worst = (what: (burst: Burst) => number) => Math.max(...bursts.map(what));
-    const last = median(({ running }) => running.at(-1)!);
-    const first = median(({ running }) => running[0]!);
-    const patches = worst((burst) => burst.patches) / pods;
-    const gets = worst((burst) => burst.gets) / pods;
+    const of = (what: (burst: Burst) => number, pick = (values: number[]) => percentile(values, 50)) => ({
+      value: pick(own.map(what)),
+      peer: pick(peers.map(what)),
+    });
+    const worst = (values: number[]) => Math.max(...values);
+    const last = of(({ running }) => running.at(-1)! / 1000);
+    const first = of(({ running }) => running[0]! / 1000);
+    const patches = of((burst) => burst.patches / pods, worst);
+    const gets = of((burst) => burst.gets / pods, worst);
     const bare = `bare, ${best.parallelism} at a time`;
     return {
-      repeats: `${rounds} bursts, each of a kubelet of its own (the better one is shown, of requests the worse), one for each parallelism of the driver (${parallelisms.join(', ')})`,
+      repeats: `${rounds} bursts, each of a kubelet of its own (the better one is shown, of requests the worse), in turn with the Go kubelet's, one for each parallelism of the driver (${parallelisms.join(', ')})`,
       measurements: [
         {
           what: `all ${pods} pods Running`,
-          value: last / 1000,
+          ...last,
           unit: 's',
           floor: { what: bare, value: best.lastMs / 1000 },
-          goal: { text: 'floor + 10 %', met: last <= best.lastMs * shareGoal },
+          goal: { text: 'floor + 10 %', met: last.value * 1000 <= best.lastMs * shareGoal },
         },
         {
           what: 'the first pod Running',
-          value: first / 1000,
+          ...first,
           unit: 's',
           floor: { what: bare, value: best.firstMs / 1000 },
-          goal: { text: `${firstGoalMs / 1000} s`, met: first <= firstGoalMs },
+          goal: { text: `${firstGoalMs / 1000} s`, met: first.value * 1000 <= firstGoalMs },
         },
-        { what: 'the median pod Running', value: median(({ running }) => percentile(running, 50)) / 1000, unit: 's' },
-        { what: 'the last container started', value: median(({ started }) => started.at(-1)!) / 1000, unit: 's' },
-        { what: 'the API server has answered the last request that makes one', value: median(({ madeMs }) => madeMs) / 1000, unit: 's' },
+        { what: 'the median pod Running', ...of(({ running }) => percentile(running, 50) / 1000), unit: 's' },
+        { what: 'the last container started', ...of(({ started }) => started.at(-1)! / 1000), unit: 's' },
+        { what: 'the API server has answered the last request that makes one', ...of(({ madeMs }) => madeMs / 1000), unit: 's' },
         {
           what: 'status PATCHes a pod',
-          value: patches,
+          ...patches,
           unit: '',
-          goal: { text: `${patchesGoal}`, met: patches <= patchesGoal },
+          goal: { text: `${patchesGoal}`, met: patches.value <= patchesGoal },
         },
-        { what: 'GETs of a pod', value: gets, unit: '', goal: { text: '0', met: gets === 0 } },
-        { what: `all ${pods} pods deleted at once → gone`, value: median(({ goneMs }) => goneMs) / 1000, unit: 's' },
-        ...loopDelayMeasurements(sumOfDelays(bursts.map(({ delays }) => delays))),
+        { what: 'GETs of a pod', ...gets, unit: '', goal: { text: '0', met: gets.value === 0 } },
+        { what: 'CPU of the kubelet', ...of(({ cpuSeconds }) => cpuSeconds), unit: 's' },
+        { what: `all ${pods} pods deleted at once → gone`, ...of(({ goneMs }) => goneMs / 1000), unit: 's' },
+        ...loopDelayMeasurements(sumOfDelays(own.map(({ delays }) => delays ?? []))),
       ],
     };
   },
 };
 
 /** A kubelet of its own for each burst: what it learned of the runtime in one must be learned again in the next. */
-async function kubeletBurst(context: BenchContext, cluster: BenchCluster, round: number): Promise<Burst> {
-  const kubelet = await cluster.join(cluster.containerd.endpoint);
+async function kubeletBurst(context: BenchContext, cluster: BenchCluster, name: string, program?: KubeletProgram): Promise<Burst> {
+  const kubelet = await cluster.join({ program });
   try {
     await sleep(settleMs);
-    const delaysBefore = await readLoopDelays(kubelet);
-    const names = Array.from({ length: pods }, (_, index) => `burst-${round}-${index}`);
+    const delaysBefore = program ? undefined : await readLoopDelays(kubelet);
+    const names = Array.from({ length: pods }, (_, index) => `${name}-${index}`);
+    const cpuBefore = usageOf(kubelet.pid).cpuSeconds;
     const [began, beganAt] = [monotonicMs(), Date.now()];
     await Promise.all(names.map((name) => cluster.createPod(name)));
     const madeMs = monotonicMs() - began;
     const running = (await cluster.pods.until('running', names, timeoutMs)).map((ms) => ms - began).sort((a, b) => a - b);
     await cluster.pods.until('ready', names, timeoutMs);
-    const delays = delaysBetween(delaysBefore, await readLoopDelays(kubelet));
+    context.say(`${name}: ${Math.round(running.at(-1)!)} ms`);
+    const cpuSeconds = usageOf(kubelet.pid).cpuSeconds - cpuBefore;
+    const delays = delaysBefore && delaysBetween(delaysBefore, await readLoopDelays(kubelet));
     const started = await startsSince(cluster.driver, beganAt, pods);
     await sleep(settleMs);
     const requests = cluster.podRequests(beganAt);
@@ -108,7 +122,7 @@ async function kubeletBurst(context: BenchContext, cluster: BenchCluster, round:
     const deleted = monotonicMs();
     await Promise.all(names.map((name) => cluster.deletePod(name)));
     const goneMs = Math.max(...(await cluster.pods.until('gone', names, timeoutMs))) - deleted;
-    return { running, started, goneMs, madeMs, patches, gets, delays };
+    return { running, started, goneMs, madeMs, patches, gets, cpuSeconds, ...(delays && { delays }) };
   } catch (err) {
     throw kubelet.withLog(err);
   } finally {

@@ -4,7 +4,9 @@ import { monotonicMs } from '../src/shared/time/clock.ts';
 import { RuntimeCalls, stopCalls } from './driver/runtime-calls.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { BenchCluster } from './harness/cluster.ts';
-import { delaysBetween, loopDelayMeasurements, readLoopDelays } from './harness/loop-delay.ts';
+import { goKubelet } from './harness/go-kubelet.ts';
+import type { KubeletProgram } from './harness/kubelet-process.ts';
+import { delaysBetween, loopDelayMeasurements, readLoopDelays, type LoopDelays } from './harness/loop-delay.ts';
 import { percentile, unionLength } from './harness/statistics.ts';
 
 const repeats = 30;
@@ -21,47 +23,76 @@ export const benchmark: Benchmark = {
   needs: 'root',
   async run(context) {
     const cluster = await BenchCluster.start(context);
-    const { driver, pods } = cluster;
+    const { driver } = cluster;
     const floors: number[] = [];
     for (let round = 0; round < repeats; round += 1) floors.push(await driver.stopPod(await driver.startPod(`floor-${round}`)));
     await driver.removeAll();
 
     const runtimeCalls = new RuntimeCalls(cluster.containerd.logFile);
     context.after(async () => runtimeCalls.close());
-    const kubelet = await cluster.join(cluster.containerd.endpoint);
-    context.after(() => kubelet.stop(() => driver.removeAll()));
-    const delaysBefore = await readLoopDelays(kubelet);
+    const peer = await deletionsOf(cluster, runtimeCalls, 'peer', await goKubelet(context.say));
+    const own = await deletionsOf(cluster, runtimeCalls, 'gone');
+    const floor = (percent: number) => ({ what: 'the two calls, bare', value: percentile(floors, percent) });
+    const of = (what: 'totals' | 'overheads', percent: number) => ({
+      value: percentile(own[what], percent),
+      peer: percentile(peer[what], percent),
+      unit: 'ms',
+    });
+    const p50 = of('totals', 50);
+    return {
+      repeats: `${repeats} pods, one after the other, after ${warmUps} that do not count; as many under the Go kubelet before`,
+      measurements: [
+        { what: 'delete → gone, p50', ...p50, floor: floor(50), goal: { text: `${goalMs} ms`, met: p50.value <= goalMs } },
+        { what: 'delete → gone, p99', ...of('totals', 99), floor: floor(99) },
+        { what: 'own overhead, p50', ...of('overheads', 50) },
+        { what: 'own overhead, p99', ...of('overheads', 99) },
+        ...loopDelayMeasurements(own.delays ?? []),
+      ],
+    };
+  },
+};
+
+interface Deletions {
+  /** From the request that deletes until a watch saw the pod gone, ms. */
+  readonly totals: readonly number[];
+  /** Of that, what was not in the two calls. */
+  readonly overheads: readonly number[];
+  /** None of another kubelet. */
+  readonly delays?: LoopDelays;
+}
+
+async function deletionsOf(
+  cluster: BenchCluster,
+  runtimeCalls: RuntimeCalls,
+  prefix: string,
+  program?: KubeletProgram,
+): Promise<Deletions> {
+  const { driver, pods } = cluster;
+  const kubelet = await cluster.join({ program });
+  try {
+    const delaysBefore = program ? undefined : await readLoopDelays(kubelet);
     const totals: number[] = [];
     const overheads: number[] = [];
     for (let round = -warmUps; round < repeats; round += 1) {
-      const name = `gone-${round + warmUps}`;
+      const name = `${prefix}-${round + warmUps}`;
       await cluster.createPod(name);
       await pods.until('ready', [name], timeoutMs);
       await sleep(settleMs);
       runtimeCalls.take();
       const began = monotonicMs();
       await cluster.deletePod(name);
-      const [gone = NaN] = await pods.until('gone', [name], timeoutMs).catch((err: unknown) => {
-        throw kubelet.withLog(err);
-      });
+      const [gone = NaN] = await pods.until('gone', [name], timeoutMs);
       const calls = runtimeCalls.take().filter(({ call, endMs }) => stopCalls.has(call) && endMs <= gone);
       await sleep(settleMs);
       if (round < 0) continue;
       totals.push(gone - began);
       overheads.push(gone - began - unionLength(calls));
     }
-    const delays = delaysBetween(delaysBefore, await readLoopDelays(kubelet));
-    const p50 = percentile(totals, 50);
-    const floor = (percent: number) => ({ what: 'the two calls, bare', value: percentile(floors, percent) });
-    return {
-      repeats: `${repeats} pods, one after the other, after ${warmUps} that do not count`,
-      measurements: [
-        { what: 'delete → gone, p50', value: p50, unit: 'ms', floor: floor(50), goal: { text: `${goalMs} ms`, met: p50 <= goalMs } },
-        { what: 'delete → gone, p99', value: percentile(totals, 99), unit: 'ms', floor: floor(99) },
-        { what: 'own overhead, p50', value: percentile(overheads, 50), unit: 'ms' },
-        { what: 'own overhead, p99', value: percentile(overheads, 99), unit: 'ms' },
-        ...loopDelayMeasurements(delays),
-      ],
-    };
-  },
-};
+    const delays = delaysBefore && delaysBetween(delaysBefore, await readLoopDelays(kubelet));
+    return { totals, overheads, ...(delays && { delays }) };
+  } catch (err) {
+    throw kubelet.withLog(err);
+  } finally {
+    await kubelet.stop(() => driver.removeAll());
+  }
+}

@@ -9,9 +9,10 @@ import { BareNode } from './driver/bare-node.ts';
 import { RuntimeCalls, startCalls } from './driver/runtime-calls.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { BenchCluster, namespace } from './harness/cluster.ts';
+import { goKubelet } from './harness/go-kubelet.ts';
 import { seenAtMs } from './harness/kubelet-log.ts';
-import type { KubeletProcess } from './harness/kubelet-process.ts';
-import { delaysBetween, loopDelayMeasurements, readLoopDelays } from './harness/loop-delay.ts';
+import type { KubeletProcess, KubeletProgram } from './harness/kubelet-process.ts';
+import { delaysBetween, loopDelayMeasurements, readLoopDelays, type LoopDelays } from './harness/loop-delay.ts';
 import { percentile, unionLength } from './harness/statistics.ts';
 
 const repeats = 30;
@@ -32,6 +33,7 @@ interface BareStart {
 interface Start extends BareStart {
   /** What lies between the calls, in ms, in their order. */
   readonly answeredMs: number;
+  /** By this kubelet's log; 0 for another. */
   readonly seenMs: number;
   readonly beforeMs: number;
   readonly betweenMs: number;
@@ -58,26 +60,16 @@ export const benchmark: Benchmark = {
     }
     await cluster.driver.removeAll();
 
-    const kubelet = await cluster.join(cluster.containerd.endpoint);
-    context.after(() => kubelet.stop(() => cluster.driver.removeAll()));
-    await sleep(settleMs);
-    const delaysBefore = await readLoopDelays(kubelet);
-    const starts: Start[] = [];
-    let coldMs = 0;
-    for (let round = -warmUps; round < repeats; round += 1) {
-      const start = await startOne(cluster, kubelet, runtimeCalls, `one-${round + warmUps}`);
-      if (round === -warmUps) coldMs = start.totalMs - start.criMs;
-      if (round >= 0) starts.push(start);
-    }
-    const delays = delaysBetween(delaysBefore, await readLoopDelays(kubelet));
-    const ofFloor = (what: (start: BareStart) => number, percent: number) => percentile(floors.map(what), percent);
+    const peer = await startsOf(cluster, runtimeCalls, 'peer', await goKubelet(context.say));
+    const { starts, coldMs, delays = [] } = await startsOf(cluster, runtimeCalls, 'one');
     const ofKubelet = (what: (start: Start) => number, percent: number) => percentile(starts.map(what), percent);
     const own = ({ totalMs, criMs }: BareStart) => totalMs - criMs;
     const row = (what: string, value: (start: BareStart) => number, percent: number): Measurement => ({
       what: `${what}, p${percent}`,
       value: ofKubelet(value, percent),
       unit: 'ms',
-      floor: { what: 'a bare node', value: ofFloor(value, percent) },
+      peer: percentile(peer.starts.map(value), percent),
+      floor: { what: 'a bare node', value: percentile(floors.map(value), percent) },
     });
     const goal = (row: Measurement, ms: number): Measurement => ({ ...row, goal: { text: `${ms} ms`, met: row.value <= ms } });
     const parts: readonly [string, (start: Start) => number][] = [
@@ -88,14 +80,14 @@ export const benchmark: Benchmark = {
       ['of it: started → a watch sees it Running', ({ afterMs }) => afterMs],
     ];
     return {
-      repeats: `${repeats} pods, one after the other, after ${warmUps} that do not count; as many on the bare node before`,
+      repeats: `${repeats} pods, one after the other, after ${warmUps} that do not count; as many on the bare node and under the Go kubelet before`,
       measurements: [
         row('create → Running', ({ totalMs }) => totalMs, 50),
         row('create → Running', ({ totalMs }) => totalMs, 99),
         row('the three calls', ({ criMs }) => criMs, 50),
         goal(row('own overhead', own, 50), goalsMs.p50),
         goal(row('own overhead', own, 99), goalsMs.p99),
-        { what: 'own overhead of the very first pod', value: coldMs, unit: 'ms' },
+        { what: 'own overhead of the very first pod', value: coldMs, unit: 'ms', peer: peer.coldMs },
         ...parts.map(([what, value]) => ({ what: `${what}, p50`, value: ofKubelet(value, 50), unit: 'ms' })),
         ...loopDelayMeasurements(delays),
       ],
@@ -103,23 +95,51 @@ export const benchmark: Benchmark = {
   },
 };
 
+interface Starts {
+  readonly starts: readonly Start[];
+  /** The very first pod's own overhead, ms. */
+  readonly coldMs: number;
+  /** None of another kubelet. */
+  readonly delays?: LoopDelays;
+}
+
+async function startsOf(cluster: BenchCluster, runtimeCalls: RuntimeCalls, name: string, program?: KubeletProgram): Promise<Starts> {
+  const kubelet = await cluster.join({ program });
+  try {
+    await sleep(settleMs);
+    const delaysBefore = program ? undefined : await readLoopDelays(kubelet);
+    const all: Start[] = [];
+    const seenMs = (pod: string) => (program ? 0 : ownSeenAtMs(kubelet, pod));
+    for (let round = 0; round < warmUps + repeats; round += 1) all.push(await startOne(cluster, runtimeCalls, `${name}-${round}`, seenMs));
+    const delays = delaysBefore && delaysBetween(delaysBefore, await readLoopDelays(kubelet));
+    const [{ totalMs, criMs }] = all as [Start];
+    return { starts: all.slice(warmUps), coldMs: totalMs - criMs, ...(delays && { delays }) };
+  } catch (err) {
+    throw kubelet.withLog(err);
+  } finally {
+    await kubelet.stop(() => cluster.driver.removeAll());
+  }
+}
+
 /** Makes a pod and takes it away again. */
-async function startOne(cluster: BenchCluster, kubelet: KubeletProcess, runtimeCalls: RuntimeCalls, name: string): Promise<Start> {
+async function startOne(
+  cluster: BenchCluster,
+  runtimeCalls: RuntimeCalls,
+  name: string,
+  seenAtMs: (pod: string) => number,
+): Promise<Start> {
   const { pods } = cluster;
   runtimeCalls.take();
   const began = monotonicMs();
   const offsetMs = began - Date.now();
   await cluster.createPod(name);
   const answered = monotonicMs();
-  const [running = NaN] = await pods.until('running', [name], timeoutMs).catch((err: unknown) => {
-    throw kubelet.withLog(err);
-  });
+  const [running = NaN] = await pods.until('running', [name], timeoutMs);
   // It has answered the kubelet by the time that the kubelet's word is out.
   const calls = runtimeCalls.take().filter(({ call }) => startCalls.has(call));
   if (calls.length !== startCalls.size)
     throw new Error(`one pod took ${calls.length} starting calls: ${calls.map(({ call }) => call).join(', ')}`);
-  const seenAt = seenAtMs(kubelet.log(), `${namespace}/${name}`);
-  if (seenAt === undefined) throw new Error(`the kubelet's log does not say when it saw ${name}`);
+  const seenAt = seenAtMs(name);
   await cluster.deletePod(name);
   await pods.until('gone', [name], timeoutMs);
   await sleep(settleMs);
@@ -136,4 +156,11 @@ async function startOne(cluster: BenchCluster, kubelet: KubeletProcess, runtimeC
     betweenMs: lastCall - firstCall - criMs,
     afterMs: running - lastCall,
   };
+}
+
+/** In wall-clock ms. */
+function ownSeenAtMs(kubelet: KubeletProcess, pod: string): number {
+  const atMs = seenAtMs(kubelet.log(), `${namespace}/${pod}`);
+  if (atMs === undefined) throw new Error(`the kubelet's log does not say when it saw ${pod}`);
+  return atMs;
 }

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../src/shared/time/clock.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { BenchCluster } from './harness/cluster.ts';
-import type { KubeletProcess } from './harness/kubelet-process.ts';
+import { goKubelet } from './harness/go-kubelet.ts';
+import type { KubeletProcess, KubeletProgram } from './harness/kubelet-process.ts';
 import { delaysBetween, loopDelayMeasurements, readLoopDelays, sumOfDelays, type LoopDelays } from './harness/loop-delay.ts';
 import { percentile } from './harness/statistics.ts';
 
@@ -21,7 +22,8 @@ interface Restart {
   readonly waitingMs: number;
   /** Of pods that ran on unchanged. */
   readonly statusWrites: number;
-  readonly delays: LoopDelays;
+  /** None of another kubelet. */
+  readonly delays?: LoopDelays;
 }
 
 export const benchmark: Benchmark = {
@@ -30,44 +32,65 @@ export const benchmark: Benchmark = {
   needs: 'root',
   async run(context) {
     const cluster = await BenchCluster.start(context);
-    const kubelet = await cluster.join(cluster.containerd.endpoint, pods + rounds + 7);
-    context.after(() => kubelet.stop(() => cluster.driver.removeAll()));
-    context.say(`starting ${pods} pods …`);
-    const names = Array.from({ length: pods }, (_, index) => `old-${index}`);
-    await Promise.all(names.map((name) => cluster.createPod(name)));
-    await cluster.pods.until('ready', names, timeoutMs);
-    await sleep(settleMs);
-    const restarts: Restart[] = [];
-    for (let round = 1; round <= rounds; round += 1) restarts.push(await restart(context, cluster, kubelet, round));
-    const median = (what: (one: Restart) => number) => percentile(restarts.map(what), 50);
-    const readyMs = median((one) => one.readyMs);
-    const waitingMs = median((one) => one.waitingMs);
-    const statusWrites = Math.max(...restarts.map((one) => one.statusWrites));
-    const within = (ms: number, goal: number) => ({ text: `${goal / 1000} s`, met: ms <= goal });
+    const peers = await restartsOf(context, cluster, 'peer', await goKubelet(context.say));
+    const own = await restartsOf(context, cluster, 'old');
+    const of = (what: (one: Restart) => number, pick = (values: number[]) => percentile(values, 50)) => ({
+      value: pick(own.map(what)),
+      peer: pick(peers.map(what)),
+    });
+    const ready = of(({ readyMs }) => readyMs / 1000);
+    const waiting = of(({ waitingMs }) => waitingMs / 1000);
+    const writes = of(
+      ({ statusWrites }) => statusWrites,
+      (values) => Math.max(...values),
+    );
+    const within = (seconds: number, goal: number) => ({ text: `${goal / 1000} s`, met: seconds * 1000 <= goal });
     return {
-      repeats: `${rounds} restarts (the median is shown, of writes the most)`,
+      repeats: `${rounds} restarts (the median is shown, of writes the most), as many of the Go kubelet before`,
       measurements: [
-        { what: 'start → Ready', value: readyMs / 1000, unit: 's', goal: within(readyMs, goalsMs.ready) },
-        {
-          what: 'start → the pod made meanwhile is Running',
-          value: waitingMs / 1000,
-          unit: 's',
-          goal: within(waitingMs, goalsMs.waiting),
-        },
+        { what: 'start → Ready', ...ready, unit: 's', goal: within(ready.value, goalsMs.ready) },
+        { what: 'start → the pod made meanwhile is Running', ...waiting, unit: 's', goal: within(waiting.value, goalsMs.waiting) },
         {
           what: `status writes for the ${pods} others, in ${watchedMs / 1000} s`,
-          value: statusWrites,
+          ...writes,
           unit: '',
-          goal: { text: '0', met: statusWrites === 0 },
+          goal: { text: '0', met: writes.value === 0 },
         },
-        ...loopDelayMeasurements(sumOfDelays(restarts.map(({ delays }) => delays))),
+        ...loopDelayMeasurements(sumOfDelays(own.map(({ delays }) => delays ?? []))),
       ],
     };
   },
 };
 
-async function restart(context: BenchContext, cluster: BenchCluster, kubelet: KubeletProcess, round: number): Promise<Restart> {
-  const late = `late-${round}`;
+/** The node is filled once for all restarts. */
+async function restartsOf(context: BenchContext, cluster: BenchCluster, prefix: string, program?: KubeletProgram): Promise<Restart[]> {
+  const kubelet = await cluster.join({ maxPods: pods + rounds + 7, program });
+  try {
+    context.say(`starting ${pods} pods …`);
+    const names = Array.from({ length: pods }, (_, index) => `${prefix}-${index}`);
+    await Promise.all(names.map((name) => cluster.createPod(name)));
+    await cluster.pods.until('ready', names, timeoutMs);
+    await sleep(settleMs);
+    const restarts: Restart[] = [];
+    for (let round = 1; round <= rounds; round += 1)
+      restarts.push(await restart(context, cluster, kubelet, `${prefix}-late-${round}`, program === undefined));
+    const late = Array.from({ length: rounds }, (_, index) => `${prefix}-late-${index + 1}`);
+    await Promise.all([...names, ...late].map((name) => cluster.deletePod(name, { gracePeriodSeconds: 0 })));
+    return restarts;
+  } catch (err) {
+    throw kubelet.withLog(err);
+  } finally {
+    await kubelet.stop(() => cluster.driver.removeAll());
+  }
+}
+
+async function restart(
+  context: BenchContext,
+  cluster: BenchCluster,
+  kubelet: KubeletProcess,
+  late: string,
+  own: boolean,
+): Promise<Restart> {
   await kubelet.end();
   await cluster.markUnknown();
   await cluster.createPod(late);
@@ -77,14 +100,12 @@ async function restart(context: BenchContext, cluster: BenchCluster, kubelet: Ku
     kubelet.startAgain();
     const [readyAtMs, [runningAtMs = NaN]] = await Promise.all([ready.seen, cluster.pods.until('running', [late], timeoutMs)]);
     const [readyMs, waitingMs] = [readyAtMs - began, runningAtMs - began];
-    context.say(`restart ${round}: Ready after ${Math.round(readyMs)} ms, the waiting pod Running after ${Math.round(waitingMs)} ms`);
+    context.say(`${late}: Ready after ${Math.round(readyMs)} ms, the waiting pod Running after ${Math.round(waitingMs)} ms`);
     await kubelet.healthy();
-    const delays = delaysBetween(undefined, await readLoopDelays(kubelet));
+    const delays = own ? delaysBetween(undefined, await readLoopDelays(kubelet)) : undefined;
     await sleep(watchedMs);
     const writes = cluster.podRequests(beganAt).filter(({ verb, pod }) => ['patch', 'update'].includes(verb) && pod !== late);
-    return { readyMs, waitingMs, statusWrites: writes.length, delays };
-  } catch (err) {
-    throw kubelet.withLog(err);
+    return { readyMs, waitingMs, statusWrites: writes.length, ...(delays && { delays }) };
   } finally {
     await ready.close();
   }

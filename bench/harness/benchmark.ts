@@ -1,4 +1,7 @@
-/** What a benchmark is, and what it says. Each number stands beside its floor: what the same machine does without a kubelet. */
+/**
+ * What a benchmark is, and what it says. Each number stands beside its floor, what the same machine does without a kubelet, and its peer,
+ * what the Go kubelet of the same version does on it, both in the same run.
+ */
 export interface Benchmark {
   /** The argument of `npm run bench` that runs it alone, and the name of its JSON. */
   readonly name: string;
@@ -27,6 +30,8 @@ export interface Measurement {
   readonly value: number;
   readonly unit: string;
   readonly floor?: { readonly what: string; readonly value: number };
+  /** The same of the Go kubelet. */
+  readonly peer?: number;
   readonly goal?: { readonly text: string; readonly met: boolean };
 }
 

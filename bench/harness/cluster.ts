@@ -16,7 +16,7 @@ import type { CriDriver } from '../driver/cri-driver.ts';
 import { ApiWatch } from './api-watch.ts';
 import type { BenchContext } from './benchmark.ts';
 import { benchPodSpec, startContainerd } from './containerd.ts';
-import { KubeletProcess } from './kubelet-process.ts';
+import { KubeletProcess, type KubeletProgram } from './kubelet-process.ts';
 import { PodWatch } from './pod-watch.ts';
 
 export const nodeName = 'bench';
@@ -63,8 +63,11 @@ export class BenchCluster {
     return new BenchCluster(controlPlane, containerd, api, driver, pods);
   }
 
-  /** A kubelet whose Node is Ready. */
-  async join(runtimeEndpoint: string, maxPods = 110): Promise<KubeletProcess> {
+  /** A kubelet whose Node is Ready, on the cluster's runtime: this project's, or another. */
+  async join({
+    maxPods = 110,
+    program,
+  }: { readonly maxPods?: number; readonly program?: KubeletProgram | undefined } = {}): Promise<KubeletProcess> {
     const [port = 0] = await stablePorts(1);
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);
     // Nobody calls it but the benchmark, on the port that asks for no credentials.
@@ -73,7 +76,13 @@ export class BenchCluster {
     if (await this.api.find(nodePath)) await this.api.delete(nodePath);
     const ready = await this.watchReady();
     try {
-      const kubelet = await KubeletProcess.start({ runtimeEndpoint, maxPods, config, member: { nodeName, kubeconfig } });
+      const kubelet = await KubeletProcess.start({
+        runtimeEndpoint: this.containerd.endpoint,
+        maxPods,
+        config,
+        member: { nodeName, kubeconfig },
+        ...(program && { program }),
+      });
       await ready.seen.catch(async (err: unknown) => {
         const failure = kubelet.withLog(err);
         await kubelet.stop();

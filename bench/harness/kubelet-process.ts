@@ -1,6 +1,7 @@
 /**
  * The kubelet under measurement: the compiled daemon, as its users run it, standalone on a folder of manifests of its own or as a member
- * of a cluster. As root it makes cgroups for its pods, below a root of its own; without, it is told not to.
+ * of a cluster; or another kubelet that takes the same arguments. As root it makes cgroups for its pods, below a root of its own; without,
+ * it is told not to.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,11 +12,20 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { build, isBuilt } from '../../scripts/build.ts';
-import { removeCgroup } from '../../scripts/host/cgroups.ts';
+import { makeCgroup, removeCgroup } from '../../scripts/host/cgroups.ts';
 import { removeLogLinks } from '../../scripts/host/log-links.ts';
 import { removeFolder } from '../../scripts/host/private-containerd.ts';
 import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
+
+/** A kubelet other than this one. */
+export interface KubeletProgram {
+  readonly executable: string;
+  /** What it needs in KubeletConfiguration beside what every kubelet is given. */
+  readonly configuration: Readonly<Record<string, unknown>>;
+  /** It wants the root of its cgroups to be there. */
+  readonly needsCgroupRoot: boolean;
+}
 
 export interface KubeletProcessOptions {
   /** `unix:///…` */
@@ -25,10 +35,12 @@ export interface KubeletProcessOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** The cluster that it joins; without, it is standalone. */
   readonly member?: { readonly nodeName: string; readonly kubeconfig: string };
+  /** Without, the compiled daemon of this project. */
+  readonly program?: KubeletProgram;
 }
 
 const root = join(import.meta.dirname, '../..');
-const executable = join(root, 'bin/kubelet');
+const ownExecutable = join(root, 'bin/kubelet');
 const standaloneNodeName = 'bench';
 const makesCgroups = process.getuid?.() === 0;
 const startTimeoutMs = 30_000;
@@ -36,6 +48,7 @@ const startTimeoutMs = 30_000;
 const stopTimeoutMs = 15_000;
 
 export class KubeletProcess {
+  readonly #executable: string;
   readonly #folder: string;
   readonly #args: readonly string[];
   readonly #readOnly: string;
@@ -44,7 +57,13 @@ export class KubeletProcess {
   #child: ChildProcess;
   #stopped: Promise<void> | undefined;
 
-  private constructor(folder: string, args: readonly string[], ports: { readonly healthz: number; readonly readOnly: number }) {
+  private constructor(
+    executable: string,
+    folder: string,
+    args: readonly string[],
+    ports: { readonly healthz: number; readonly readOnly: number },
+  ) {
+    this.#executable = executable;
     this.#folder = folder;
     this.#args = args;
     this.#readOnly = `http://127.0.0.1:${ports.readOnly}`;
@@ -54,12 +73,13 @@ export class KubeletProcess {
 
   /** Resolves once /healthz says ok. Rejects with the end of its log when it does not come up, or is not built. */
   static async start(options: KubeletProcessOptions): Promise<KubeletProcess> {
-    ensureKubelet();
+    const { member, program } = options;
+    if (!program) ensureKubelet();
     const folder = mkdtempSync(join(tmpdir(), 'bench-kubelet-'));
     for (const sub of ['manifests', 'root', 'logs', 'certificates']) mkdirSync(join(folder, sub));
     const [healthz, readOnly] = [await freePort(), await freePort()];
     writeFileSync(join(folder, 'config.json'), JSON.stringify(configuration(folder, options, healthz, readOnly)));
-    const { member } = options;
+    if (makesCgroups && program?.needsCgroupRoot) makeCgroup(cgroupRootOf(folder));
     const args = [
       `--config=${join(folder, 'config.json')}`,
       `--root-dir=${join(folder, 'root')}`,
@@ -67,7 +87,7 @@ export class KubeletProcess {
       `--hostname-override=${member?.nodeName ?? standaloneNodeName}`,
       ...(member ? [`--kubeconfig=${member.kubeconfig}`] : []),
     ];
-    const kubelet = new KubeletProcess(folder, args, { healthz, readOnly });
+    const kubelet = new KubeletProcess(program?.executable ?? ownExecutable, folder, args, { healthz, readOnly });
     try {
       await kubelet.healthy();
     } catch (err) {
@@ -160,7 +180,7 @@ export class KubeletProcess {
   #spawn(): ChildProcess {
     const log = openSync(join(this.#folder, 'log'), 'a');
     try {
-      return spawn(executable, this.#args, { stdio: ['ignore', log, log] });
+      return spawn(this.#executable, this.#args, { stdio: ['ignore', log, log] });
     } finally {
       closeSync(log);
     }
@@ -183,14 +203,14 @@ export class KubeletProcess {
 
 /** Before anything is measured: the daemon, compiled from the sources as they are. Throws with the compiler's word. */
 export function ensureKubelet(): void {
-  if (!existsSync(executable)) throw new Error(`${executable} is not there`);
+  if (!existsSync(ownExecutable)) throw new Error(`${ownExecutable} is not there`);
   if (!isBuilt()) build();
 }
 
 /** No swap check, no ports but its own: it must not meet another kubelet on the host. */
 function configuration(
   folder: string,
-  { runtimeEndpoint, maxPods = 110, config }: KubeletProcessOptions,
+  { runtimeEndpoint, maxPods = 110, config, program }: KubeletProcessOptions,
   healthzPort: number,
   readOnlyPort: number,
 ): object {
@@ -210,6 +230,7 @@ function configuration(
     healthzPort,
     readOnlyPort,
     maxPods,
+    ...program?.configuration,
     ...config,
   };
 }

@@ -6,6 +6,7 @@ export function resultsMarkdown(records: readonly BenchRecord[]): string {
     '# Benchmark results',
     '',
     'Written by `npm run bench`. A floor is what the same machine did in the same run without a kubelet: a bare CRI driver (`bench/driver/`).',
+    'The Go kubelet is the one of the same version, built from its modules, on the same runtime and API server in the same run.',
     'No test depends on a time in here.',
     '',
   ];
@@ -23,8 +24,8 @@ function section({ name, about, at, host, outcome }: BenchRecord): string[] {
     ...head,
     `${outcome.repeats}; ${measuredAt}${isBusy(host) ? ' **Others were at work on this machine: times are too long.**' : ''}`,
     '',
-    '| measured | value | floor | goal |',
-    '|---|---:|---|---|',
+    '| measured | value | Go kubelet | floor | goal |',
+    '|---|---:|---:|---|---|',
     ...outcome.measurements.map(row),
     '',
   ];
@@ -35,10 +36,11 @@ function isBusy({ loadBefore, cores }: HostFacts): boolean {
   return loadBefore / cores > 0.25;
 }
 
-function row({ what, value, unit, floor, goal }: Measurement): string {
+function row({ what, value, unit, peer, floor, goal }: Measurement): string {
+  const peerText = peer === undefined ? '' : amount(peer, unit);
   const floorText = floor ? `${amount(floor.value, unit)} (${floor.what})` : '';
   const goalText = goal ? `${goal.text}: ${goal.met ? 'met' : '**missed**'}` : '';
-  return `| ${what} | ${amount(value, unit)} | ${floorText} | ${goalText} |`;
+  return `| ${what} | ${amount(value, unit)} | ${peerText} | ${floorText} | ${goalText} |`;
 }
 
 const [begin, end] = ['<!-- numbers: written by npm run bench -->', '<!-- end of numbers -->'];
@@ -51,7 +53,7 @@ export function withNumbers(readme: string, records: readonly BenchRecord[]): st
   const rows = records.flatMap(({ name, outcome }) =>
     'failed' in outcome ? [] : outcome.measurements.filter(({ goal }) => goal).map((measured) => `| ${name} ${row(measured)}`),
   );
-  const table = ['| benchmark | measured | value | floor | goal |', '|---|---|---:|---|---|', ...rows];
+  const table = ['| benchmark | measured | value | Go kubelet | floor | goal |', '|---|---|---:|---:|---|---|', ...rows];
   return `${before}${begin}\n\n${table.join('\n')}\n\n${end}${after}`;
 }
 

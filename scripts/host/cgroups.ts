@@ -1,13 +1,25 @@
-/** Removes a cgroup in every hierarchy, children first: one is removed as an empty folder. */
-import { existsSync, readdirSync, rmdirSync } from 'node:fs';
+/** Makes and removes a cgroup in every hierarchy. One is made and removed as a folder, children removed first. */
+import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const hierarchies = '/sys/fs/cgroup';
 
+/** Idempotent. On v1 in the hierarchy of every controller, on v2 in the only one. */
+export function makeCgroup(path: string): void {
+  const unified = existsSync(join(hierarchies, 'cgroup.controllers'));
+  for (const root of unified ? [hierarchies] : controllers()) mkdirSync(join(root, path), { recursive: true });
+}
+
 /** False when a process still holds one of them: ask again. */
 export function removeCgroup(path: string): boolean {
-  const controllers = readdirSync(hierarchies, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return [hierarchies, ...controllers.map(({ name }) => join(hierarchies, name))].every((root) => removeBelow(join(root, path)));
+  return [hierarchies, ...controllers()].every((root) => removeBelow(join(root, path)));
+}
+
+/** v1 has a folder for each; some are links to the folder that two share. */
+function controllers(): string[] {
+  return readdirSync(hierarchies, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(hierarchies, name));
 }
 
 function removeBelow(path: string): boolean {

@@ -48,6 +48,7 @@ const measurement = {
   what: 'relist p99',
   value: 5,
   unit: 'ms',
+  peer: 7,
   floor: { what: 'bare lists', value: 3 },
   goal: { text: 'floor + 3 ms', met: true },
 };
@@ -60,9 +61,9 @@ test('the README shows what has a goal, between its two lines, and all else stay
     { name: 'relist', about: 'A relist.', at, host, outcome },
     { name: 'idle', about: 'Nothing.', at, host, outcome: { failed: 'bin/kubelet is not there' } },
   ];
-  const table = `| benchmark | measured | value | floor | goal |
-|---|---|---:|---|---|
-| relist | relist p99 | 5 ms | 3 ms (bare lists) | floor + 3 ms: met |`;
+  const table = `| benchmark | measured | value | Go kubelet | floor | goal |
+|---|---|---:|---:|---|---|
+| relist | relist p99 | 5 ms | 7 ms | 3 ms (bare lists) | floor + 3 ms: met |`;
   const wanted = `before\n${begin}\n\n${table}\n\n<!-- end of numbers -->\nafter\n`;
   const first = withNumbers(`before\n${begin}\n<!-- end of numbers -->\nafter\n`, records);
   assert.equal(first, wanted);
@@ -76,7 +77,7 @@ test('the table shows value, floor and goal, and says of a benchmark that did no
     { name: 'idle', about: 'Nothing.', at, host, outcome: { failed: 'bin/kubelet is not there' } },
   ];
   const text = resultsMarkdown(records);
-  assert.match(text, /\| relist p99 \| 5 ms \| 3 ms \(bare lists\) \| floor \+ 3 ms: met \|/);
+  assert.match(text, /\| relist p99 \| 5 ms \| 7 ms \| 3 ms \(bare lists\) \| floor \+ 3 ms: met \|/);
   assert.doesNotMatch(text, /Others were at work/);
   assert.match(resultsMarkdown([{ ...records[0]!, host: { ...host, loadBefore: 3 } }]), /Others were at work/);
   assert.match(text, /\*\*Did not run\*\*.*\n\n {4}bin\/kubelet is not there/);
