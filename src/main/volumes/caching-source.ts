@@ -1,6 +1,6 @@
 /**
  * Cache: an object is read when it is first asked for and again when it has become old (upstream cache_based_manager.go); a pod that comes
- * or changes makes its objects old. With a life of 0 ms this is Get: every question goes to the API server.
+ * to refer to it has it as it is then. Without a life this is Get: every question goes to the API server.
  */
 import type { Logger } from '../../shared/log/logger.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -12,18 +12,21 @@ import { getObject, getOrNull, notFound, notRegistered, type KeyedObject, type O
 export interface CachingSourceOptions {
   readonly client: ApiClient;
   readonly kind: ObjectKind;
-  /** How long what was read is good. */
-  readonly ttlMs: () => number;
+  /** How long what was read is good. Null: what was read serves nobody else. */
+  readonly ttlMs: (() => number) | null;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 interface Item {
   readonly podUIDs: Set<string>;
+  state: State;
+}
+
+/** What was read since the last pod has come: it is not to have what was asked for before. */
+interface State {
   /** Null: there is no such object. */
   known?: { readonly object: KeyedObject | null; readonly readAtMs: number };
-  /** A pod has come since it was read. */
-  isOld: boolean;
   reading?: Promise<KeyedObject | null>;
 }
 
@@ -37,10 +40,10 @@ export class CachingSource implements ObjectSource {
 
   reference(namespace: string, name: string, podUID: string): void {
     const key = `${namespace}/${name}`;
-    const item = this.#items.get(key) ?? { podUIDs: new Set(), isOld: true };
+    const item = this.#items.get(key) ?? { podUIDs: new Set(), state: {} };
     this.#items.set(key, item);
     item.podUIDs.add(podUID);
-    item.isOld = true;
+    item.state = {};
   }
 
   release(namespace: string, name: string, podUID: string): void {
@@ -49,14 +52,15 @@ export class CachingSource implements ObjectSource {
   }
 
   has(namespace: string, name: string): boolean {
-    return Boolean(this.#items.get(`${namespace}/${name}`)?.known?.object);
+    return Boolean(this.#items.get(`${namespace}/${name}`)?.state.known?.object);
   }
 
   async get(namespace: string, name: string): Promise<KeyedObject> {
     const item = this.#items.get(`${namespace}/${name}`);
     if (!item) throw notRegistered(namespace, name);
-    item.reading ??= this.#read(item, namespace, name).finally(() => delete item.reading);
-    const object = await item.reading;
+    const { state } = item;
+    state.reading ??= this.#read(state, namespace, name).finally(() => delete state.reading);
+    const object = await state.reading;
     if (object) return object;
     throw notFound(this.#options.kind, name);
   }
@@ -65,25 +69,23 @@ export class CachingSource implements ObjectSource {
     this.#items.clear();
   }
 
-  async #read(item: Item, namespace: string, name: string): Promise<KeyedObject | null> {
+  async #read(state: State, namespace: string, name: string): Promise<KeyedObject | null> {
     const { client, kind, clock, ttlMs, logger } = this.#options;
-    const { known } = item;
-    const isFresh = known?.object && !item.isOld && clock.monotonic() - known.readAtMs < ttlMs();
-    if (isFresh) return known.object;
-    item.isOld = false;
+    const { known } = state;
+    const kept = ttlMs && known?.object;
+    if (kept && clock.monotonic() - known.readAtMs < ttlMs()) return kept;
     try {
-      const isRefresh = Boolean(known?.object);
-      const object = await getOrNull(() => getObject(client, kind, namespace, name, { isRefresh }));
-      if (object && known?.object && isOlder(versionOf(object), versionOf(known.object))) return known.object;
-      item.known = { object, readAtMs: clock.monotonic() };
+      const object = await getOrNull(() => getObject(client, kind, namespace, name, { isRefresh: Boolean(kept) }));
+      if (object && kept && isOlder(versionOf(object), versionOf(kept))) return kept;
+      state.known = { object, readAtMs: clock.monotonic() };
       return object;
     } catch (err) {
-      if (!known?.object) throw err;
+      if (!kept) throw err;
       logger.warn(
         { object: `${namespace}/${name}`, err: messageOf(err) },
         'An object could not be read again, the last that is known is used',
       );
-      return known.object;
+      return kept;
     }
   }
 }

@@ -145,8 +145,8 @@ export class PodValues {
   #refer({ metadata: { namespace, uid } }: Pod, before: Omit<Registration, 'pod'>, now: Omit<Registration, 'pod'>): void {
     for (const kind of ['secrets', 'configMaps'] as const) {
       const source = kind === 'secrets' ? this.#secrets : this.#configMaps;
-      // Those that it had too: a pod that has changed wants its objects as they are now.
-      for (const name of now[kind]) source.reference(namespace, name, uid);
+      // Only what is new to it: a pod whose status alone has changed must not have its objects read anew.
+      for (const name of now[kind]) if (!before[kind].has(name)) source.reference(namespace, name, uid);
       for (const name of before[kind]) if (!now[kind].has(name)) source.release(namespace, name, uid);
     }
   }
@@ -187,7 +187,7 @@ function objectSource(
   { strategy, client, syncFrequencyMs, configMapLingerMs, objectTTLSeconds, clock, logger }: PodValuesOptions,
   onChanged: (uids: ReadonlySet<string>) => void,
 ): ObjectSource {
-  if (strategy === 'Get') return new CachingSource({ client, kind, ttlMs: () => 0, clock, logger });
+  if (strategy === 'Get') return new CachingSource({ client, kind, ttlMs: null, clock, logger });
   if (strategy === 'Cache') {
     const ttlMs = () => {
       const seconds = objectTTLSeconds();

@@ -174,15 +174,17 @@ test('the watch of an object that nobody reads is closed, and begins again with 
   await source.close();
 });
 
-function aCaching(ttl = 60_000) {
+function aCaching(ttlMs: (() => number) | null = () => 60_000) {
   const clock = new FakeClock();
   const api = new FakeApi().on('GET', path, aSecret('10'));
-  const source = new CachingSource({ client: api, kind: secretKind, ttlMs: () => ttl, clock, logger: silentLogger });
+  const source = new CachingSource({ client: api, kind: secretKind, ttlMs, clock, logger: silentLogger });
   source.reference('ns', 's', 'a');
   return { clock, api, source };
 }
 
-test('under Cache an object is read again when it is old, or a pod has come', async () => {
+const queries = (api: FakeApi) => api.calls.map(({ query }) => query);
+
+test('under Cache an object is read again when it is old, of the server’s cache, which may know less', async () => {
   const { clock, api, source } = aCaching();
   await Promise.all([source.get('ns', 's'), source.get('ns', 's')]);
   await clock.advance(59_000);
@@ -191,14 +193,27 @@ test('under Cache an object is read again when it is old, or a pod has come', as
   await clock.advance(1000);
   api.on('GET', path, aSecret('11'));
   assert.equal((await source.get('ns', 's')).data?.['k'], '11');
-  assert.deepEqual(
-    api.calls.map(({ query }) => query),
-    [undefined, { resourceVersion: '0' }],
-  );
-  source.reference('ns', 's', 'b');
+  await clock.advance(60_000);
   api.on('GET', path, aSecret('9'));
   assert.equal((await source.get('ns', 's')).data?.['k'], '11');
-  assert.equal(api.calls.length, 3);
+  assert.deepEqual(queries(api), [undefined, { resourceVersion: '0' }, { resourceVersion: '0' }]);
+});
+
+test('under Cache a pod that comes has the object as it is now, not as the server’s cache or an earlier answer has it', async () => {
+  const { api, source } = aCaching();
+  const slow = api.hold('GET', path);
+  const early = source.get('ns', 's');
+  await settle();
+  source.reference('ns', 's', 'b');
+  api.on('GET', path, aSecret('12'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '12');
+  slow.resolve(aSecret('11'));
+  assert.equal((await early).data?.['k'], '11');
+  assert.equal((await source.get('ns', 's')).data?.['k'], '12');
+  assert.deepEqual(queries(api), [undefined, undefined]);
+  source.reference('ns', 's', 'c');
+  api.on('GET', path, apiError(503, 'ServiceUnavailable'));
+  await assert.rejects(source.get('ns', 's'), { reason: 'ServiceUnavailable' });
 });
 
 test('under Cache what was known serves when the server does not answer; what is gone is gone', async () => {
@@ -215,9 +230,12 @@ test('under Cache what was known serves when the server does not answer; what is
   await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered' });
 });
 
-test('under Get every question goes to the server', async () => {
-  const { api, source } = aCaching(0);
+test('under Get every question goes to the server, and has what that says now', async () => {
+  const { api, source } = aCaching(null);
   await source.get('ns', 's');
-  await source.get('ns', 's');
-  assert.equal(api.calls.length, 2);
+  api.on('GET', path, aSecret('9'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '9');
+  api.on('GET', path, apiError(503, 'ServiceUnavailable'));
+  await assert.rejects(source.get('ns', 's'), { reason: 'ServiceUnavailable' });
+  assert.deepEqual(queries(api), [undefined, undefined, undefined]);
 });
