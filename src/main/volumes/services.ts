@@ -14,7 +14,7 @@ export interface Service extends ApiObject {
   };
 }
 
-/** The API server's own service: every pod is told of it (upstream masterServices). */
+/** The API server's own service: every pod is told of it, unless its namespace has one of that name (upstream masterServices). */
 const apiServer = { namespace: 'default', name: 'kubernetes' };
 /** How long a sync waits for the first list. */
 const patienceMs = 1000;
@@ -65,9 +65,9 @@ export class Services {
     if (!this.#reflector.hasSynced()) {
       throw new KubeletError('NotSynced', 'services have not yet been read at least once, cannot construct envvars');
     }
-    const own = links ? [...(this.#byNamespace.get(namespace)?.values() ?? [])] : [];
+    const own = (links && this.#byNamespace.get(namespace)) || new Map<string, ServiceFacts>();
     const server = this.#byNamespace.get(apiServer.namespace)?.get(apiServer.name);
-    return server ? [server, ...own.filter(({ name }) => name !== apiServer.name)] : own;
+    return server && !own.has(apiServer.name) ? [server, ...own.values()] : [...own.values()];
   }
 
   close(): Promise<void> {

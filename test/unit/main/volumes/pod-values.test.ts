@@ -172,8 +172,12 @@ test("a pod is told of the API server, and of its namespace's services if it wan
     assert.ok(result?.outcome === 'value' && result.value.kind === 'Services');
     return result.value.services.map(({ name, clusterIP }) => `${name} ${clusterIP}`);
   };
-  assert.deepEqual(await names(true), ['kubernetes 10.96.0.1', 'db 10.96.0.2']);
+  // A namespace that has a service of this name wants its pods to go there.
+  assert.deepEqual(await names(true), ['db 10.96.0.2', 'kubernetes 10.96.0.9']);
   assert.deepEqual(await names(false), ['kubernetes 10.96.0.1']);
+  watch.push('DELETED', service('kubernetes', 'shop', '10.96.0.9', '11'));
+  await settle();
+  assert.deepEqual(await names(true), ['kubernetes 10.96.0.1', 'db 10.96.0.2']);
   watch.push('DELETED', service('db', 'shop', '10.96.0.2', '12'));
   await settle();
   assert.deepEqual(await names(true), ['kubernetes 10.96.0.1']);
