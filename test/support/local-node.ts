@@ -43,6 +43,20 @@ export const hostNetwork: HostNetwork = {
   resolved: [],
 };
 
+export const localConfig: LocalNodeOptions['config'] = {
+  port: 10250,
+  registerWithTaints: [],
+  providerID: '',
+  enableControllerAttachDetach: true,
+  nodeStatusMaxImages: 50,
+  systemReserved: {},
+  kubeReserved: {},
+  evictionHard: {},
+  maxPods: 110,
+  podsPerCore: 0,
+  localStorageCapacityIsolation: true,
+};
+
 /** What a test may change while the node lives. */
 export interface NodeWorld {
   problems: string[];
@@ -54,19 +68,7 @@ export async function aLocalNode(changes: Partial<LocalNodeOptions> = {}): Promi
   const world: NodeWorld = { problems: [], network: null, unreadable: false };
   const local = LocalNode.start({
     nodeName: 'n1',
-    config: {
-      port: 10250,
-      registerWithTaints: [],
-      providerID: '',
-      enableControllerAttachDetach: true,
-      nodeStatusMaxImages: 50,
-      systemReserved: {},
-      kubeReserved: {},
-      evictionHard: {},
-      maxPods: 110,
-      podsPerCore: 0,
-      localStorageCapacityIsolation: true,
-    },
+    config: localConfig,
     flags: { nodeIP: '', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false },
     featureGates: computeFeatureGates({}).gates,
     machine: aMachine(),

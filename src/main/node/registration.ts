@@ -8,6 +8,7 @@ import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { apiPath, ApiError, isAlreadyExists, type ApiClient } from '../api/api-client.ts';
 import { nodeStatusPatch } from './node-difference.ts';
+import type { Node } from './node-object.ts';
 import type { ComputedNode } from './node-status.ts';
 import type { StoredNode } from './node-store.ts';
 import { reconcileNode } from './reconcile-node.ts';
@@ -74,10 +75,32 @@ async function tryRegister(deps: RegistrationDependencies, initial: ComputedNode
   }
   const existing = await client.call<StoredNode>({ ...common, method: 'GET', path: apiPath('api', 'v1', 'nodes', name) });
   logger.info({ node: name }, 'Node was previously registered');
-  const wanted = reconcileNode(initial.node, existing, { resetExtendedResources: await deps.resetExtendedResources() });
-  const body = nodeStatusPatch(existing, wanted);
-  if (!body) return { node: existing, isNew: false, initial };
+  const found = await giveProviderID(deps, initial.node, existing, signal);
+  const wanted = reconcileNode(initial.node, found, { resetExtendedResources: await deps.resetExtendedResources() });
+  const body = nodeStatusPatch(found, wanted);
+  if (!body) return { node: found, isNew: false, initial };
   const path = apiPath('api', 'v1', 'nodes', name, 'status');
   const node = await client.call<StoredNode>({ ...common, method: 'PATCH', path, patch: 'strategic', body });
   return { node, isNew: false, initial };
+}
+
+/** A Node that has none can be given one, once. Where that is refused, the node joins as it is. */
+async function giveProviderID(
+  { client, deadlineMs, logger }: RegistrationDependencies,
+  initial: Node,
+  existing: StoredNode,
+  signal: AbortSignal,
+): Promise<StoredNode> {
+  const { providerID = '' } = initial.spec ?? {};
+  if (providerID === '' || existing.spec?.providerID) return existing;
+  const path = apiPath('api', 'v1', 'nodes', existing.metadata.name);
+  try {
+    const body = { spec: { providerID } };
+    const call = { method: 'PATCH', path, patch: 'merge', body, trafficClass: 'node', deadlineMs, maxAttempts: 1, signal } as const;
+    return await client.call<StoredNode>(call);
+  } catch (err) {
+    signal.throwIfAborted();
+    logger.warn({ node: existing.metadata.name, providerID, err: messageOf(err) }, 'Unable to give the node its provider ID');
+    return existing;
+  }
 }

@@ -8,7 +8,7 @@ import type { ImageFacts } from '../../../../src/shared/contracts/images.ts';
 import type { AdmissionNode } from '../../../../src/main/pods/admission/types.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
-import { aLocalNode } from '../../../support/local-node.ts';
+import { aLocalNode, localConfig } from '../../../support/local-node.ts';
 import { aLogger } from '../../../support/logger.ts';
 
 const nodes = '/api/v1/nodes';
@@ -243,6 +243,29 @@ test('a kubelet that may not make its node takes the one that is there', async (
   api.on('POST', nodes, apiError(403, 'Forbidden'));
   const { membership } = await start(t);
   await membership.registered;
+});
+
+test('a node that is there without a provider ID is given the one of the settings, and joins also where that is refused', async (t) => {
+  for (const answer of [{ metadata: { name: 'n1', uid: 'u1', resourceVersion: '9' } }, apiError(403, 'Forbidden')]) {
+    const { api, start } = await aCluster({ existing: { spec: {} }, local: { config: { ...localConfig, providerID: 'cloud://1' } } });
+    api.on('PATCH', path, answer);
+    const { membership } = await start(t);
+    await membership.registered;
+    assert.deepEqual(
+      api.callsTo('PATCH', path).map(({ body }) => body),
+      [{ spec: { providerID: 'cloud://1' } }],
+    );
+  }
+});
+
+test('a provider ID that a node has is left to it', async (t) => {
+  const { api, start } = await aCluster({
+    existing: { spec: { providerID: 'cloud://0' } },
+    local: { config: { ...localConfig, providerID: 'cloud://1' } },
+  });
+  const { membership } = await start(t);
+  await membership.registered;
+  assert.deepEqual(api.callsTo('PATCH', path), []);
 });
 
 test('a kubelet that is not to register waits for its node', async (t) => {
