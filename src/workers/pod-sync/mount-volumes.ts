@@ -43,7 +43,7 @@ export async function mountVolumes(context: TaskContext, { pod, backoffs }: Sync
   const awaited = `unmounted volumes=[${names(missing)}], unattached volumes=[], failed to process volumes=[${names(unknown)}]`;
   // The delays before the longest come to 2 min: upstream's podAttachAndMountTimeout, after which it says what the pod still waits for.
   const isLong = backoff.backoffMs >= limits.maxMs;
-  const cause = unknown.length > 0 ? why : 'timed out waiting for the condition';
+  const cause = unknown.length > 0 ? why : 'context deadline exceeded';
   if (unknown.length > 0 || isLong) events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${awaited}: ${cause}`);
   throw new KubeletError('FailedMount', `${awaited}: ${why}`);
 }

@@ -125,7 +125,7 @@ test('a pod that has waited for a volume for two minutes says so, and for which'
   for (let times = 0; times < 20; times += 1) {
     const { line, result } = await bench.synced(aPod());
     if (line.events.length > 1) {
-      const why = 'unmounted volumes=[data], unattached volumes=[], failed to process volumes=[]: timed out waiting for the condition';
+      const why = 'unmounted volumes=[data], unattached volumes=[], failed to process volumes=[]: context deadline exceeded';
       assert.deepEqual(line.events, [`FailedMount pod: ${failure}`, `FailedMount pod: Unable to attach or mount volumes: ${why}`]);
       break;
     }
