@@ -31,9 +31,7 @@ export function toContainerStatus(seen: RuntimeContainerStatus, context: Contain
     containerID,
     ...(container.resources?.requests ? { allocatedResources: container.resources.requests } : {}),
     resources: shownResources(container, seen),
-    ...(container.volumeMounts?.length
-      ? { volumeMounts: before?.volumeMounts ?? container.volumeMounts.map((mount) => toMountStatus(mount, context)) }
-      : {}),
+    ...volumeMountsOf(context),
     ...(seen.user ? { user: { linux: { ...seen.user } } } : {}),
   };
 }
@@ -82,13 +80,23 @@ function optional<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K],
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
-function toMountStatus(mount: VolumeMount, context: ContainerContext): NonNullable<ContainerStatus['volumeMounts']>[number] {
+type MountContext = Pick<ContainerContext, 'container' | 'before' | 'supportsRecursiveReadOnly'>;
+
+/** They never change once there is a container; until then the handler that it will run with is not known for certain. */
+export function volumeMountsOf(context: MountContext): Pick<ContainerStatus, 'volumeMounts'> {
+  const { container, before } = context;
+  if (!container.volumeMounts?.length) return {};
+  const shown = before?.containerID ? before.volumeMounts : undefined;
+  return { volumeMounts: shown ?? container.volumeMounts.map((mount) => toMountStatus(mount, context)) };
+}
+
+function toMountStatus(mount: VolumeMount, context: MountContext): NonNullable<ContainerStatus['volumeMounts']>[number] {
   const { name, mountPath, readOnly } = mount;
   return { name, mountPath, ...(readOnly ? { readOnly, recursiveReadOnly: recursiveMode(mount, context) } : {}) };
 }
 
 /** A container that asks for what cannot be does not start, and its waiting reason says why. */
-function recursiveMode(mount: VolumeMount, { supportsRecursiveReadOnly }: ContainerContext): 'Enabled' | 'Disabled' {
+function recursiveMode(mount: VolumeMount, { supportsRecursiveReadOnly }: MountContext): 'Enabled' | 'Disabled' {
   try {
     return recursiveReadOnly(mount, supportsRecursiveReadOnly) ? 'Enabled' : 'Disabled';
   } catch {

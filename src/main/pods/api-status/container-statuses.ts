@@ -8,7 +8,7 @@ import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../../shared/kubernetes/api.ts';
 import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
-import { toContainerStatus } from './container-status.ts';
+import { toContainerStatus, volumeMountsOf, type ContainerContext } from './container-status.ts';
 import { removedLastState, removedState } from './restart-all.ts';
 
 /** By container name. */
@@ -47,7 +47,6 @@ function fromRuntime(
   [newest, older]: readonly RuntimeContainerStatus[],
   before: ContainerStatus | undefined,
 ): ContainerStatus {
-  if (!newest) return withoutRuntime(input, container, before);
   const { runtimeName, runtimeHandlers = [] } = input.node;
   const handler = input.status?.sandboxes[0]?.runtimeHandler ?? '';
   const context = {
@@ -57,6 +56,7 @@ function fromRuntime(
     supportsRecursiveReadOnly: supportsRecursiveReadOnly(runtimeHandlers, handler),
     restarting: input.restarting,
   };
+  if (!newest) return withoutRuntime(input.pod, context);
   const status = toContainerStatus(newest, context);
   if (older) return { ...status, lastState: toContainerStatus(older, context).state ?? {} };
   return { ...status, lastState: lastStateOf(status, before) };
@@ -70,11 +70,8 @@ function lastStateOf(status: ContainerStatus, before: ContainerStatus | undefine
 }
 
 /** The runtime has none of that name: not yet, or no more. */
-function withoutRuntime(
-  { pod, restarting }: ContainerStatusesInput,
-  container: Container,
-  before: ContainerStatus | undefined,
-): ContainerStatus {
+function withoutRuntime(pod: Pod, context: ContainerContext): ContainerStatus {
+  const { container, before, restarting } = context;
   const wasRemoved = restarting && before !== undefined && !before.state?.waiting;
   const removal = wasRemoved ? { state: removedState, lastState: removedLastState, restartCount: before.restartCount + 1 } : undefined;
   if (before?.state?.terminated) return { ...before, ...removal };
@@ -87,6 +84,7 @@ function withoutRuntime(
     restartCount: before?.restartCount ?? 0,
     state: { waiting: { reason } },
     lastState: before?.lastState ?? {},
+    ...volumeMountsOf(context),
   };
   if (removal) return { ...status, ...removal };
   if (!before?.state?.running || before.lastState?.terminated) return status;

@@ -262,3 +262,19 @@ table('status: a read-only mount is shown as the runtime can make it', (row) => 
     });
   }
 });
+
+test('status: a container that is still to be created shows its mounts; what its handler can do is known with the container, and stays', () => {
+  const mount = { name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly: 'IfPossible' };
+  const modes = (containers: RuntimeContainerStatus[], can: boolean, before: readonly ContainerStatus[]) => {
+    const node = { runtimeName: 'r', runtimeHandlers: [{ name: '', recursiveReadOnlyMounts: can, userNamespaces: false }] };
+    const input = { pod: aPod(), status: aRuntimePodStatus({ containers }), waiting: {}, node, restarting: false };
+    return generateContainerStatuses(input, [aContainer({ volumeMounts: [mount] })], before, 'regular');
+  };
+  const waiting = modes([], false, []);
+  const created = modes([aRuntimeContainer()], true, waiting);
+  const later = modes([aRuntimeContainer()], false, created);
+  assert.deepEqual(
+    [waiting, created, later].map(([status]) => status?.volumeMounts?.[0]?.recursiveReadOnly),
+    ['Disabled', 'Enabled', 'Enabled'],
+  );
+});
