@@ -4,6 +4,7 @@
  */
 import { configHashAnnotation, configMirrorAnnotation } from '../../shared/kubernetes/annotations.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { Node } from '../node/index.ts';
 import { isDeleted } from './is-deleted.ts';
 
 /** It has the mirror annotation: it is never run itself (upstream: kubetypes.IsMirrorPod). */
@@ -26,6 +27,11 @@ function hashOf(pod: Pod): string | undefined {
 export interface OwnerNode {
   readonly name: string;
   readonly uid: string;
+}
+
+/** Of the Node that is to own mirror pods. Undefined: there is none, or it is being deleted, and they would go with it. */
+export function ownerUID(node: Pick<Node, 'metadata'> | null | undefined): string | undefined {
+  return node && !node.metadata.deletionTimestamp ? node.metadata.uid : undefined;
 }
 
 /**

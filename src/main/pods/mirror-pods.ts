@@ -20,7 +20,7 @@ export interface MirrorPodsDependencies {
   readonly client: ApiClient;
   readonly podManager: PodManager;
   readonly nodeName: string;
-  /** Undefined: the Node is not registered, or not known yet. */
+  /** Undefined: the Node is not registered, not known yet, or being deleted. */
   readonly nodeUID: () => string | undefined;
   /** The API source has said once which pods there are: what it has not, is not there. */
   readonly isSynced: () => boolean;

@@ -11,6 +11,7 @@ import type { KubeletContext } from './kubelet-context.ts';
 import { NodeMembership, type LocalNode } from '../node/index.ts';
 import type { EventSink } from '../pods/events.ts';
 import { RuntimeClasses, type RuntimeClassesOptions } from '../pods/runtime-classes.ts';
+import { ownerUID } from '../pods/mirror-pod.ts';
 import { MirrorPods, type MirrorPodsDependencies } from '../pods/mirror-pods.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { StatusManager, type StatusManagerDependencies } from '../status/index.ts';
@@ -148,7 +149,7 @@ export class Cluster {
       ...deps,
       client: this.client,
       nodeName,
-      nodeUID: () => this.#membership?.store.get()?.metadata.uid,
+      nodeUID: () => ownerUID(this.#membership?.store.get()),
       clock,
       logger: log('mirror-pods'),
       random: Math.random,

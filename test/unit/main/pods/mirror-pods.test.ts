@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isMirrorOf, mirrorAction, toMirrorPod } from '../../../../src/main/pods/mirror-pod.ts';
+import { isMirrorOf, mirrorAction, toMirrorPod, ownerUID } from '../../../../src/main/pods/mirror-pod.ts';
 import { MirrorPods } from '../../../../src/main/pods/mirror-pods.ts';
 import { PodManager } from '../../../../src/main/pods/pod-manager.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
@@ -37,6 +37,12 @@ table('what is to be done with a mirror pod', (row) => {
   for (const { name, pod, mirror, orphanMayGo = false, want } of actions) {
     row(name, () => assert.equal(mirrorAction(pod, mirror, orphanMayGo), want));
   }
+});
+
+test('a Node that is being deleted is no owner for mirror pods, nor is none', () => {
+  const metadata = { name: 'node-1', uid: 'node-uid' };
+  const owners = [null, undefined, { metadata }, { metadata: { ...metadata, deletionTimestamp } }].map(ownerUID);
+  assert.deepEqual(owners, [undefined, undefined, 'node-uid', undefined]);
 });
 
 test('a mirror pod has the static pod’s labels, annotations and spec, its hash, and the Node as owner', () => {
