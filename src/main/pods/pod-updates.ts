@@ -121,12 +121,12 @@ export class PodUpdates {
     const { podWorkers, events, logger } = this.#deps;
     const ended = victims.map((victim) => {
       events.record({ object: podReference(victim), type: 'Warning', reason: preempted.reason, message: preempted.message });
-      preemptions.inc({ preemption_signal: resources[0] ?? '' });
       logger.info({ pod: nameOf(victim), podUID: podUID(victim), resources, for: nameOf(pod) }, 'Preempting a pod to free up resources');
       return podWorkers.kill(podUID(victim), { evicted: true, gracePeriodOverrideSeconds: null, failed: preempted });
     });
     for (const result of await Promise.allSettled(ended)) {
-      if (result.status === 'rejected') logger.error({ err: result.reason }, 'Failed to evict a pod');
+      if (result.status === 'fulfilled') preemptions.inc({ preemption_signal: resources[0] ?? '' });
+      else logger.error({ err: result.reason }, 'Failed to evict a pod');
     }
   }
 

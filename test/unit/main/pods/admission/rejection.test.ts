@@ -4,6 +4,8 @@ import { sysctlAdmission, type AdmitHandler } from '../../../../../src/main/pods
 import { PodUpdates } from '../../../../../src/main/pods/pod-updates.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { preemptions } from '../../../../../src/shared/metrics/definitions/pods.ts';
+import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { FakeNode } from '../../../../support/fake-node.ts';
 import { aPod } from '../../../../support/pods.ts';
@@ -100,6 +102,28 @@ test('a critical pod starts when those that give way to it have ended, which are
     ['victim'],
   );
   assert.deepEqual(node.statuses.get('uid-victim' as PodUID)?.reason, 'Preempting');
+});
+
+test('a pod that gives way is counted when it has ended; one that does not in time is asked again', async (t) => {
+  const segment = createMetricsSegment();
+  bindMetrics(segment);
+  t.after(() => bindMetrics(null));
+  const count = () => /^kubelet_preemptions{.*} (\d+)$/m.exec(renderMetrics([segment], [preemptions]))?.[1];
+  const victim = aPod({ metadata: { name: 'victim', uid: 'victim' }, spec: { terminationGracePeriodSeconds: 1 } });
+  const admit: AdmitHandler = (pod, active) => {
+    const victims = active.filter(({ metadata }) => metadata.uid === 'victim');
+    return pod.metadata.uid === 'victim' || victims.length === 0 ? null : { preemption: { victims, resources: ['cpu'] } };
+  };
+  const { node, updates } = aNodeWith([admit]);
+  updates.add([victim]);
+  await settle();
+  await node.end(node.task('sync'));
+  updates.add([aPod()]);
+  await node.clock.advance(10_000);
+  assert.deepEqual([count(), node.events.map(({ reason }) => reason)], [undefined, ['Preempting', 'ExceededGracePeriod', 'Preempting']]);
+  await node.end(node.task('terminating'));
+  assert.equal(count(), '1');
+  assert.ok(node.begun.includes('sync uid-web'), node.begun.join());
 });
 
 test('a critical pod that needs room takes it from pods that were admitted, not from one whose admission is still open', async () => {
