@@ -8,7 +8,7 @@ import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { connectTo } from '../support/api-connection.ts';
 import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
 import { foreignStatus } from '../support/foreign-status.ts';
-import { aLocalNode, aMachine, type NodeWorld } from '../support/local-node.ts';
+import { aLocalNode, aMachine, localConfig, type NodeWorld } from '../support/local-node.ts';
 import { aLogger } from '../support/logger.ts';
 import { waitUntil, type Afterwards } from '../support/simulated-runtime.ts';
 
@@ -40,6 +40,7 @@ async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNod
     config: { registerNode: true, nodeStatusUpdateFrequency: 1000, nodeStatusReportFrequency: 300_000, nodeLeaseDurationSeconds: 4 },
     featureGates: computeFeatureGates({}).gates,
     rootDir: '/nonexistent',
+    podsSeen: Promise.resolve(),
     events: { record: ({ reason }) => void events.push(reason) },
     onRepeatedHeartbeatFailure: renewConnections,
     clock,
@@ -160,6 +161,33 @@ test('a kubelet that starts again brings in line what it must, tells a reboot, a
     [status?.nodeInfo?.bootID, status?.capacity?.['hugepages-2Mi'], status?.allocatable?.['memory']],
     ['boot-2', '8Mi', '4088Mi'],
   );
+});
+
+test('a node that another has made gets its provider ID, and keeps it', async (t) => {
+  const node = nodeNamed(t, 'member-provided');
+  await cluster.api.create('/api/v1/nodes', { metadata: { name: node.name } });
+  for (const providerID of ['cloud://1', 'cloud://2']) {
+    const member = await node.join({ config: { ...localConfig, providerID } });
+    await member.membership.registered;
+    assert.equal((await cluster.api.get<Node>(node.path)).spec?.providerID, 'cloud://1');
+    await member.close();
+  }
+});
+
+test('images without a name or a size are told once', async (t) => {
+  const node = nodeNamed(t, 'member-images');
+  const bare = { repoTags: [], repoDigests: [] };
+  const listImages = async () => [
+    { id: 'a', sizeBytes: 7, ...bare },
+    { id: 'b', sizeBytes: 0, ...bare },
+  ];
+  const { membership } = await node.join({ listImages });
+  await membership.registered;
+  await waitUntil('they are told', async () => (await cluster.api.get<Node>(node.path)).status?.images?.length === 2);
+  const before = writes(node.name).length;
+  // It is looked at each second.
+  await clock.sleep(4000);
+  assert.deepEqual(writes(node.name).slice(before), []);
 });
 
 test('a lease that was removed is there again', async (t) => {

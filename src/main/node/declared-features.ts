@@ -3,12 +3,12 @@
  * component-helpers/nodedeclaredfeatures.
  *
  * Declared is what this kubelet really does, whatever its gates say: neither resizing in place, nor user namespaces on the host's
- * network. ExtendWebSocketsToKubelet is never declared: without it the API server speaks SPDY to this node for all of its clients.
+ * network.
  */
 import type { FeatureGates } from '../config/feature-gates.ts';
 
 /** Each is named as its gate. In order of name. */
-const built = ['RestartAllContainersOnContainerExits'];
+const built = ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'];
 
 /** Null: the gate NodeDeclaredFeatures is off, and what the Node says stays. */
 export function declaredFeatures(gates: FeatureGates): readonly string[] | null {

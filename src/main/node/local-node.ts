@@ -153,10 +153,22 @@ export class LocalNode {
     return this.compute(bare);
   }
 
+  /** Why it is not ready, in upstream's order. */
+  problems(): string[] {
+    const { runtimeState, healthErrors, storageErrors, shutdownError } = this.#options;
+    return [
+      ...runtimeState.problems(),
+      ...(healthErrors?.() ?? []),
+      ...present(runtimeState.networkErrors()),
+      ...(storageErrors?.() ?? []),
+      ...present(shutdownError?.() ?? null),
+    ];
+  }
+
   /** The Node with the status that it has now, over what the API server has of it. */
   compute(node: Node): ComputedNode {
     const { nodeName, config, flags, featureGates, machine, runtimeState, clock } = this.#options;
-    const { pressures, healthErrors, storageErrors, shutdownError, volumesInUse } = this.#options;
+    const { pressures, volumesInUse } = this.#options;
     const computed = computeNode(node, {
       nowMs: clock.now(),
       nodeName,
@@ -171,13 +183,7 @@ export class LocalNode {
       maxImages: config.nodeStatusMaxImages,
       kubeletPort: config.port,
       pressures: pressures?.() ?? noPressure,
-      problems: [
-        ...runtimeState.problems(),
-        ...(healthErrors?.() ?? []),
-        ...present(runtimeState.networkErrors()),
-        ...(storageErrors?.() ?? []),
-        ...present(shutdownError?.() ?? null),
-      ],
+      problems: this.problems(),
       volumesInUse: volumesInUse?.() ?? null,
       declaredFeatures: declaredFeatures(featureGates),
     });

@@ -36,6 +36,8 @@ export interface NodeMembershipOptions {
   readonly rootDir: string;
   /** Whether the devices that an existing Node has are to be none until their plugins come. Default: the device manager has no checkpoint. */
   readonly resetExtendedResources?: () => Promise<boolean>;
+  /** Resolves when the runtime's pods were looked at once. Until then a node that was ready would be called unready, and its pods with it. */
+  readonly podsSeen: Promise<unknown>;
   readonly events: EventSink;
   /** Heartbeats failed more than once: the client should close its connections. */
   readonly onRepeatedHeartbeatFailure: () => void;
@@ -47,6 +49,8 @@ export interface NodeMembershipOptions {
 
 /** Of nodeStatusUpdateFrequency: so that many nodes don't report together. */
 const updateJitter = 0.04;
+/** How often a well node looks whether it still is, and one that is not whether it is again. Upstream's fast look at the start: 100 ms. */
+const readinessPeriodMs = { well: 1000, unwell: 200 };
 
 export class NodeMembership {
   /** The Node as the API server has it. */
@@ -64,6 +68,8 @@ export class NodeMembership {
   #bootedAtMs = 0;
   #needsRegistration: boolean;
   #isReported = false;
+  /** As it was when the status was last made; null: it was not made yet. */
+  #wasWell: boolean | null = null;
   #running: Promise<unknown> = Promise.resolve();
 
   private constructor(options: NodeMembershipOptions) {
@@ -71,6 +77,8 @@ export class NodeMembership {
     this.#options = options;
     this.#random = random;
     this.#needsRegistration = config.registerNode;
+    // It may end with the kubelet before anybody waits for it.
+    options.podsSeen.catch(() => {});
     this.#wakeup = new Wakeup(clock);
     // Upstream's: a heartbeat that takes longer than until the next one is none.
     this.#deadlineMs = Math.min(config.nodeStatusUpdateFrequency, config.nodeLeaseDurationSeconds * 1000);
@@ -82,7 +90,10 @@ export class NodeMembership {
       ...heartbeats,
       store: this.store,
       refresh: () => local.refresh(),
-      compute: (node) => local.compute(node),
+      compute: (node) => {
+        this.#wasWell = this.#isWell();
+        return local.compute(node);
+      },
       record: (event) => this.#record(event),
       onReported: (node) => this.#onReported(node),
       reportFrequencyMs: config.nodeStatusReportFrequency,
@@ -107,7 +118,7 @@ export class NodeMembership {
       (text) => (membership.#bootedAtMs = parseBootTime(text) * 1000),
       () => {},
     );
-    membership.#running = Promise.all([membership.#run(signal), membership.#lease.run(signal)]);
+    membership.#running = Promise.all([membership.#run(signal), membership.#followReadiness(signal), membership.#lease.run(signal)]);
     return membership;
   }
 
@@ -154,6 +165,7 @@ export class NodeMembership {
     while (!signal.aborted) {
       try {
         if (this.#needsRegistration) await this.#register(signal);
+        await this.#untilPodsSeen(signal);
         await this.#updater.update(signal);
         if (this.#updater.isMissing) await this.#lookForNewCluster(signal);
         else await this.#cluster.remember(signal);
@@ -162,6 +174,29 @@ export class NodeMembership {
       }
       await this.#wakeup.next(withJitter(config.nodeStatusUpdateFrequency, updateJitter, this.#random), signal);
     }
+  }
+
+  /** Not for ever: a runtime that does not tell its pods makes no node ready. */
+  async #untilPodsSeen(signal: AbortSignal): Promise<void> {
+    if (this.#wasWell !== null) return;
+    const { podsSeen, clock, config } = this.#options;
+    const seen = new AbortController();
+    const stopWaiting = () => seen.abort();
+    podsSeen.then(stopWaiting, stopWaiting);
+    await clock.sleep(config.nodeStatusUpdateFrequency, AbortSignal.any([signal, seen.signal])).catch(() => {});
+  }
+
+  /** Who changes it does not always say so: a thread that hangs can't. */
+  async #followReadiness(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      await clock.sleep(this.#wasWell === false ? readinessPeriodMs.unwell : readinessPeriodMs.well, signal).catch(() => {});
+      if (this.#wasWell !== null && this.#wasWell !== this.#isWell()) this.wake();
+    }
+  }
+
+  #isWell(): boolean {
+    return this.#options.local.problems().length === 0;
   }
 
   async #register(signal: AbortSignal): Promise<void> {

@@ -94,7 +94,7 @@ export class Cluster {
   }
 
   /** Registers the node and keeps its status and lease. */
-  join(local: LocalNode, events: EventSink): NodeMembership {
+  join(local: LocalNode, events: EventSink, podsSeen: Promise<unknown>): NodeMembership {
     const { options, log, stops } = this.#options;
     const membership = NodeMembership.start({
       client: this.client,
@@ -102,6 +102,7 @@ export class Cluster {
       config: options.config,
       featureGates: options.featureGates,
       rootDir: options.flags.rootDirectory,
+      podsSeen,
       events,
       onRepeatedHeartbeatFailure: this.#renewConnections,
       clock,

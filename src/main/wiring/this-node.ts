@@ -67,7 +67,7 @@ export async function startThisNode(thisNode: ThisNodeOptions): Promise<ThisNode
     clock,
     logger: log('node'),
   });
-  membership = cluster?.join(local, events) ?? null;
+  membership = cluster?.join(local, events, observers.untilFirstList()) ?? null;
   observers.connect({ onRuntimeChanged: () => membership?.wake() });
   return { facts, membership, node: () => membership?.node() ?? local.node() };
 }

@@ -18,7 +18,9 @@ const service = '/api/v1/namespaces/default/services/kubernetes';
 const conflict = apiError(409, 'AlreadyExists');
 
 /** A server with one Node, or none, whose versions count up with each write. */
-async function aCluster(settings: { registerNode?: boolean; existing?: Partial<Node>; local?: Partial<LocalNodeOptions> } = {}) {
+async function aCluster(
+  settings: { registerNode?: boolean; existing?: Partial<Node>; local?: Partial<LocalNodeOptions>; podsSeen?: Promise<void> } = {},
+) {
   const [clock, api] = [new FakeClock(), new FakeApi()];
   const { local, world } = await aLocalNode({ clock, ...settings.local });
   const server = { version: 1, uid: 'u1', node: null as Node | null };
@@ -57,6 +59,7 @@ async function aCluster(settings: { registerNode?: boolean; existing?: Partial<N
       featureGates: computeFeatureGates({}).gates,
       rootDir: '/nowhere',
       resetExtendedResources: async () => false,
+      podsSeen: settings.podsSeen ?? Promise.resolve(),
       events: { record: ({ object, reason }) => void events.push(`${object.kind}/${object.uid} ${reason}`) },
       onRepeatedHeartbeatFailure: () => (failures += 1),
       clock,
@@ -175,6 +178,44 @@ test('a node whose readiness changes is told at once, and not again', async (t) 
   await clock.advance(10_500);
   assert.deepEqual(events.slice(-2), ['Node/n1 NodeNotReady', 'Node/n1 NodeReady']);
 });
+
+test('a node whose threads come and go is told within a second, though nobody wakes it', async (t) => {
+  const { patches, start, world, clock } = await aCluster();
+  const { sync } = await start(t);
+  await sync();
+  const readies = () => patches().flatMap((patch) => patch.status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? []);
+  world.problems = ['PLEG is not healthy: x'];
+  await clock.advance(1100);
+  assert.deepEqual(readies(), ['False']);
+  world.problems = [];
+  await clock.advance(1100);
+  assert.deepEqual(readies(), ['False', 'True']);
+});
+
+for (const { name, until, reports } of [
+  { name: 'is not called unready before its pods were looked at', until: 'seen', reports: [] },
+  { name: 'is called unready when its pods can’t be looked at', until: 'never', reports: ['False'] },
+]) {
+  test(`a ready node whose kubelet starts again ${name}`, async (t) => {
+    const podsSeen = Promise.withResolvers<void>();
+    const { patches, start, world, clock } = await aCluster({ existing: {}, podsSeen: podsSeen.promise });
+    await clock.advance(1500);
+    world.problems = ['PLEG is not healthy: pleg has yet to be successful'];
+    const { sync } = await start(t);
+    await sync();
+    await clock.advance(3000);
+    assert.deepEqual(patches(), []);
+    if (until === 'seen') {
+      world.problems = [];
+      podsSeen.resolve();
+    }
+    await clock.advance(8000);
+    assert.deepEqual(
+      patches().flatMap((patch) => patch.status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? []),
+      reports,
+    );
+  });
+}
 
 test('a label that every node must have is put back', async (t) => {
   const { patches, start, server, clock } = await aCluster();

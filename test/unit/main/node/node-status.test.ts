@@ -45,7 +45,7 @@ test('a new node says all that there is to know of it', async () => {
     daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
     images: [{ names: ['registry/a@sha256:1', 'registry/a:1'], sizeBytes: 7 }],
     runtimeHandlers: [],
-    declaredFeatures: ['RestartAllContainersOnContainerExits'],
+    declaredFeatures: ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'],
   });
 });
 
@@ -182,8 +182,10 @@ test('the largest images are named first, each by five names at most', () => {
 });
 
 test('a node declares what it does and never WebSockets, and nothing where the gate is off', () => {
-  assert.deepEqual(declaredFeatures(computeFeatureGates({}).gates), ['RestartAllContainersOnContainerExits']);
-  assert.deepEqual(declaredFeatures(computeFeatureGates({ RestartAllContainersOnContainerExits: false }).gates), []);
+  assert.deepEqual(declaredFeatures(computeFeatureGates({}).gates), ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits']);
+  assert.deepEqual(declaredFeatures(computeFeatureGates({ RestartAllContainersOnContainerExits: false }).gates), [
+    'ExtendWebSocketsToKubelet',
+  ]);
   const off = { enabled: (name: string) => name !== 'NodeDeclaredFeatures', all: () => [] };
   assert.equal(declaredFeatures(off), null);
 });
