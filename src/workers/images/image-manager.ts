@@ -44,6 +44,12 @@ interface Pulled {
   readonly durationMs: number;
 }
 
+/** What has come to light of a request, for its count. */
+interface Seen {
+  present?: boolean;
+  pullRequired?: boolean;
+}
+
 export class ImageManager {
   readonly #images: CriClient['images'];
   readonly #clock: Clock;
@@ -77,20 +83,32 @@ export class ImageManager {
   }
 
   async #ensure(request: EnsureImageRequest): Promise<string> {
+    const seen: Seen = {};
+    try {
+      return await this.#look(request, seen);
+    } finally {
+      ensureImageRequests.inc({
+        present_locally: String(seen.present ?? 'unknown'),
+        pull_policy: request.imagePullPolicy.toLowerCase(),
+        pull_required: String(seen.pullRequired ?? 'unknown'),
+      });
+    }
+  }
+
+  async #look(request: EnsureImageRequest, seen: Seen): Promise<string> {
     const spec = this.#imageSpec(request);
     const policy = request.imagePullPolicy;
-    const present = policy === 'Always' ? undefined : await this.#presentRef(spec, request);
-    const required = present === undefined || (await this.#mustPull(present, request));
-    ensureImageRequests.inc({
-      present_locally: policy === 'Always' ? 'unknown' : String(present !== undefined),
-      pull_policy: policy.toLowerCase(),
-      pull_required: String(required),
-    });
-    if (!required) {
-      const andAccessible = this.#records ? ' and can be accessed by the pod' : '';
-      this.#tell(request, 'Normal', 'Pulled', `Container image "${request.image}" already present on machine${andAccessible}`);
-      return present;
+    if (policy !== 'Always') {
+      const imageRef = await this.#presentRef(spec, request);
+      seen.present = imageRef !== undefined;
+      if (imageRef !== undefined && !(await this.#mustPull(imageRef, request))) {
+        seen.pullRequired = false;
+        const andAccessible = this.#records ? ' and can be accessed by the pod' : '';
+        this.#tell(request, 'Normal', 'Pulled', `Container image "${request.image}" already present on machine${andAccessible}`);
+        return imageRef;
+      }
     }
+    if (policy !== 'Never' || seen.present) seen.pullRequired = true;
     if (policy !== 'Never') return this.#pull(spec, request);
     // The same whether it is not there or not for this pod: whether it is there is nobody's to learn.
     const message = `Container image "${request.image}" is not present with pull policy of Never`;

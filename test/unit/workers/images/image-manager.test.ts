@@ -5,6 +5,8 @@ import type { PullSecret } from '../../../../src/shared/contracts/values.ts';
 import type { EnsureImageRequest, EnsureImageResult, ImageEvent } from '../../../../src/shared/contracts/images.ts';
 import type { CriClient } from '../../../../src/shared/cri/client.ts';
 import { CriError } from '../../../../src/shared/cri/cri-error.ts';
+import { ensureImageRequests } from '../../../../src/shared/metrics/definitions/images.ts';
+import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../src/shared/metrics/index.ts';
 import { ImageManager, type ImageManagerOptions } from '../../../../src/workers/images/image-manager.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { table } from '../../../support/table.ts';
@@ -322,4 +324,28 @@ test('with policy Never an image that is not for this pod is as one that is not 
     Array.from({ length: 2 }, () => 'ErrImageNeverPull ErrImageNeverPull'),
   );
   assert.deepEqual([absent.events[0]?.message, forbidden.events[0]?.message], [message, message]);
+});
+
+test('every request is counted: what is not known of it is said to be so', async (t) => {
+  const segment = createMetricsSegment();
+  bindMetrics(segment);
+  t.after(() => bindMetrics(null));
+  const { images, ensure } = aManager();
+  images.present.add('here:1');
+  await ensure('here:1');
+  await ensure('pulled:1');
+  await ensure('here:1', { imagePullPolicy: 'Always' });
+  await ensure('absent:1', { imagePullPolicy: 'Never' });
+  await ensure('not valid');
+  images.failWith = new CriError('ImageStatus', 14, 'away');
+  await ensure('here:1');
+  const lines = renderMetrics([segment], [ensureImageRequests]).split('\n');
+  const counted = lines.flatMap((line) => line.match(/"[^"]*"| \d+$/g)?.join('') ?? []);
+  assert.deepEqual(counted.toSorted(), [
+    '"false""ifnotpresent""true" 1',
+    '"false""never""unknown" 1',
+    '"true""ifnotpresent""false" 1',
+    '"unknown""always""true" 1',
+    '"unknown""ifnotpresent""unknown" 2',
+  ]);
 });
