@@ -12,6 +12,7 @@ import { systemClock as clock } from '../shared/time/clock.ts';
 import { Cluster } from './wiring/cluster.ts';
 import { countConstants } from './constant-metrics.ts';
 import type { KubeletContext } from './wiring/kubelet-context.ts';
+import { toNodeName } from './node/node-name.ts';
 import { reportHost } from './node/report-host.ts';
 import { Observers } from './wiring/observers.ts';
 import type { KubeletStart } from './options.ts';
@@ -33,7 +34,7 @@ const stopDeadlineMs = 4000;
 export async function runKubelet({ options, logger, signal, first }: KubeletStart): Promise<void> {
   const log = (component: string): Logger => logger.child({ component });
   const { config, flags, featureGates } = options;
-  const nodeName = (flags.hostnameOverride === '' ? hostname() : flags.hostnameOverride).trim().toLowerCase();
+  const nodeName = toNodeName(flags.hostnameOverride, hostname());
   const { state, snapshot, host } = first;
   const stops = new StopOrder(log('kubelet'));
   const context: KubeletContext = { options, nodeName, first, log, stops, signal };
