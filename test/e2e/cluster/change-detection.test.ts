@@ -1,8 +1,9 @@
 /** How a node learns that a secret or a config map has changed, by each strategy that it can be configured with. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { stopProgram } from '../../../scripts/host/control-plane-process.ts';
 import { isWatch, type Matches } from '../../support/api-server-faults.ts';
-import { sharedCluster } from '../../support/control-plane.ts';
+import { privateCluster, sharedCluster } from '../../support/control-plane.ts';
 import { startFaultyNode } from '../../support/faulty-node.ts';
 import { isRunning } from '../../support/pod-watch.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
@@ -59,4 +60,51 @@ describe('a change of a secret and a config map reaches a pod that runs', () => 
       assert.equal(ever, strategy === 'Watch');
     });
   }
+});
+
+test('by the strategy Cache an object is good for as long as its Node says, and not for a pod that comes', async (t) => {
+  const cluster = await privateCluster(t, { scheduler: false });
+  const { nodeName, namespace, pods, way, create } = await startFaultyNode(t, cluster, 'cache-for-a-while', {
+    config: { configMapAndSecretChangeDetectionStrategy: 'Cache', syncFrequency: '2s' },
+  });
+  // It would say 0: the cluster is small.
+  await stopProgram(cluster.controlPlane.folder, 'kube-controller-manager', 5000);
+  const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
+  const goodFor = (seconds: number) => kubectl('annotate', '--overwrite', 'node', nodeName, `node.alpha.kubernetes.io/ttl=${seconds}`);
+  const writeSecret = (value: string) => kubectl('patch', 'secret', 'login', '-p', JSON.stringify({ stringData: { value } }));
+  const createReader = (name: string) =>
+    create(name, {
+      automountServiceAccountToken: false,
+      containers: [aBusybox({ volumeMounts: [{ name: 'login', mountPath: '/login' }] })],
+      volumes: [{ name: 'login', secret: { secretName: 'login' } }],
+    });
+  const read = (name: string) => kubectl('exec', name, '--', 'cat', '/login/value');
+  /** How the secret was asked for since the last look: of the API server's cache, or as it is. */
+  const asked = () =>
+    way.requests
+      .splice(0)
+      .filter(({ path }) => path.includes('/secrets/'))
+      .map(({ path }) => path.includes('resourceVersion=0'));
+  const lifeSeconds = 20;
+  await goodFor(lifeSeconds);
+  await kubectl('create', 'secret', 'generic', 'login', '--from-literal=value=one');
+  const beganAtMs = Date.now();
+  await createReader('reader');
+  await pods.until('reader', 'runs', isRunning);
+  const readAtMs = Date.now();
+  assert.deepEqual([await read('reader'), new Set(asked())], ['one', new Set([false])]);
+  await writeSecret('two');
+  await waitUntil('the file has changed', async () => (await read('reader')) === 'two', 50_000);
+  assert.ok(Date.now() - beganAtMs >= lifeSeconds * 1000, `asked again after ${Date.now() - beganAtMs} ms`);
+  // Without the Node's word it would be a minute.
+  assert.ok(Date.now() - readAtMs < 50_000, `asked again after ${Date.now() - readAtMs} ms`);
+  assert.deepEqual(asked(), [true]);
+
+  await goodFor(3600);
+  await writeSecret('three');
+  await createReader('newcomer');
+  await pods.until('newcomer', 'runs', isRunning);
+  assert.equal(await read('newcomer'), 'three');
+  assert.equal(asked().at(-1), false);
+  await waitUntil('the other has it too', async () => (await read('reader')) === 'three', 30_000);
 });
