@@ -12,6 +12,7 @@ import { supportsNoswap } from '../../../shared/linux/noswap.ts';
 import { memorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
 import type { VolumeContext } from './context.ts';
 import { filesystemAt } from './filesystem-at.ts';
+import { measure } from './measure.ts';
 import { pluginNames } from './volume-kind.ts';
 
 export interface EmptyDir {
@@ -31,20 +32,21 @@ export async function setUpEmptyDir(
   context: VolumeContext,
   volume: string,
   source: { readonly medium?: string; readonly sizeLimit?: string },
-): Promise<void> {
+): Promise<boolean> {
   const path = podVolumeDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir, volume);
-  await setUpEmptyDirAt(context, { path, readyName: volume, medium: source.medium ?? '', setGroup: true, ...source });
+  return setUpEmptyDirAt(context, { path, readyName: volume, medium: source.medium ?? '', setGroup: true, ...source });
 }
 
-/** Nothing to do when it is ready already: what is in it is the pod's. */
-export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Promise<void> {
+/** Answers false when there was nothing to do: one that is ready stays as it is, what is in it is the pod's. */
+export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Promise<boolean> {
   const readyFile = join(podPluginDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir), dir.readyName, 'ready');
-  if ((await exists(readyFile)) && (await isInPlace(dir))) return;
+  if ((await exists(readyFile)) && (await isInPlace(dir))) return false;
   await rm(readyFile, { force: true });
   await setUpMedium(context, dir);
-  if (dir.setGroup) await setGroup(context, dir.path, false);
+  if (dir.setGroup) await setGroup(context, dir.path, { plugin: pluginNames.emptyDir, readOnly: false });
   await mkdir(dirname(readyFile), { recursive: true, mode: 0o750 });
   await writeFile(readyFile, '');
+  return true;
 }
 
 async function isInPlace({ path, medium }: EmptyDir): Promise<boolean> {
@@ -87,14 +89,21 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 /** fsGroup. What could not be changed is logged, as upstream: the pod starts. */
-export async function setGroup({ pod, helper, logger, signal }: VolumeContext, path: string, readOnly: boolean): Promise<void> {
+export async function setGroup(
+  { pod, helper, logger, signal }: VolumeContext,
+  path: string,
+  { plugin, readOnly }: { readonly plugin: string; readonly readOnly: boolean },
+): Promise<void> {
   const fsGroup = pod.spec.securityContext?.fsGroup;
   if (fsGroup === undefined) return;
+  const ended = measure('volume_apply_access_control');
   try {
     const request = { path, fsGroup, readOnly, onlyOnRootMismatch: false };
     const { failures, firstFailure } = await helper.call('changeOwnership', request, { deadlineMs: ownershipDeadlineMs, signal });
+    ended(plugin, true);
     if (failures > 0) logger.warn({ path, fsGroup, failures, err: firstFailure }, 'fsGroup not set on every file');
   } catch (err) {
+    ended(plugin, false);
     signal?.throwIfAborted();
     logger.warn({ path, fsGroup, err: messageOf(err) }, 'fsGroup not set');
   }

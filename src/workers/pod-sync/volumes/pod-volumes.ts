@@ -6,15 +6,14 @@ import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts
 import type { Container, EphemeralContainer, Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { storageOperationDuration } from '../../../shared/metrics/definitions/volumes.ts';
-import { monotonicMs } from '../../../shared/time/clock.ts';
 import { envFileKey } from '../runtime-config/environment.ts';
 import { isEnabled } from '../runtime-config/gates.ts';
 import { podHostname } from '../runtime-config/hostname.ts';
 import { containerMounts, volumePath } from './container-mounts.ts';
 import type { VolumeContext } from './context.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
-import { removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
+import { measure } from './measure.ts';
+import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
 import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './types.ts';
 import { isWritten, kindOf, pluginNames, usedVolumes, type VolumeKind } from './volume-kind.ts';
 import { hasFiles, setUpWrittenVolume } from './written-volume.ts';
@@ -86,8 +85,16 @@ export class PodVolumes {
   async unmountVolumes(podUID: PodUID, signal?: AbortSignal): Promise<void> {
     const context = await this.#teardown(podUID, signal);
     if (!context) return;
-    await unmountAll(context);
-    await removeVolumeData(context);
+    const plugins = await pluginsOnDisk(context);
+    const ended = measure('volume_unmount');
+    try {
+      await unmountAll(context);
+      await removeVolumeData(context);
+    } catch (err) {
+      for (const plugin of plugins) ended(plugin, false);
+      throw err;
+    }
+    for (const plugin of plugins) ended(plugin, true);
   }
 
   /** Removes the pod's folder. Refuses (rejects) while anything is mounted below it; follows neither a symlink nor a mount. */
@@ -124,39 +131,40 @@ async function failureOf(context: VolumeContext, volume: Volume): Promise<Volume
   } catch (err) {
     return { volume: volume.name, message: messageOf(err), state: 'unknown' };
   }
-  const beganAtMs = monotonicMs();
+  const ended = measure('volume_mount');
   try {
-    await setUp(context, volume, kind);
-    observeMount(kind.kind, beganAtMs, 'success');
+    const isNew = await setUp(context, volume, kind);
+    if (isNew) ended(pluginNameOf(kind), true);
     return undefined;
   } catch (err) {
-    observeMount(kind.kind, beganAtMs, 'fail-unknown');
+    ended(pluginNameOf(kind), false);
     const isOutdated = isWritten(kind.kind) && (await hasFiles(context, volume.name, kind.kind));
     const message = `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}`;
     return { volume: volume.name, message, state: isOutdated ? 'outdated' : 'missing' };
   }
 }
 
-function observeMount(kind: VolumeKind['kind'], beganAtMs: number, status: 'success' | 'fail-unknown'): void {
-  if (kind === 'image') return;
-  const volumePlugin = kind === 'hostPath' ? 'kubernetes.io/host-path' : pluginNames[kind];
-  const labels = { volume_plugin: volumePlugin, operation_name: 'volume_mount', status, migrated: 'false' };
-  storageOperationDuration.observe((monotonicMs() - beganAtMs) / 1000, labels);
+function pluginNameOf({ kind }: VolumeKind): string {
+  if (kind === 'image') return 'kubernetes.io/image';
+  return kind === 'hostPath' ? 'kubernetes.io/host-path' : pluginNames[kind];
 }
 
-async function setUp(context: VolumeContext, volume: Volume, found: VolumeKind): Promise<void> {
+/** Answers whether there was something to do: a folder that is there is not set up again, files are looked at each time. */
+async function setUp(context: VolumeContext, volume: Volume, found: VolumeKind): Promise<boolean> {
   switch (found.kind) {
     case 'emptyDir':
       return setUpEmptyDir(context, volume.name, found.source);
     case 'hostPath':
-      return setUpHostPath(context, found.source);
+      await setUpHostPath(context, found.source);
+      return true;
     case 'downwardAPI':
     case 'projected':
     case 'configMap':
     case 'secret':
-      return setUpWrittenVolume(context, volume.name, found);
+      await setUpWrittenVolume(context, volume.name, found);
+      return true;
     case 'image':
-      return undefined;
+      return false;
   }
 }
 

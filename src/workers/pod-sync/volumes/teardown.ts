@@ -56,8 +56,19 @@ async function unmountHere(target: string): Promise<void> {
   }
 }
 
-/** Folders under `volumes/` whose content is this kubelet's to remove. */
-const ownFolders = new Set(Object.values(pluginNames).map(escapeQualifiedName));
+/** Folders under `volumes/` whose content is this kubelet's to remove, and the plugin of each. */
+const ownFolders = new Map(Object.values(pluginNames).map((plugin) => [escapeQualifiedName(plugin), plugin]));
+
+/** One for each volume of this kubelet's that the pod's folder has, as far as it can be read. */
+export async function pluginsOnDisk({ rootDir, podUID }: TeardownContext): Promise<string[]> {
+  const volumes = podVolumesDir(rootDir, podUID);
+  const plugins: string[] = [];
+  for (const folder of await readdir(volumes).catch(() => [])) {
+    const plugin = ownFolders.get(folder);
+    if (plugin !== undefined) plugins.push(...(await readdir(join(volumes, folder)).catch(() => [])).map(() => plugin));
+  }
+  return plugins;
+}
 
 /**
  * What the volumes left on disk; the rest of the pod's folder stays, for who wants to look at it. Only right after the mount table has shown

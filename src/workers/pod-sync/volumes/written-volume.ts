@@ -30,7 +30,7 @@ export async function setUpWrittenVolume(context: VolumeContext, volume: string,
   const path = podVolumeDir(rootDir, pod.metadata.uid, pluginNames[source.kind], volume);
   await setUpEmptyDirAt(context, { path, readyName: `wrapped_${volume}`, medium: mediumOf(source.kind), setGroup: false });
   for (const folder of nestedMountpoints(pod, volume)) await mkdir(join(path, folder), { recursive: true, mode: 0o755 });
-  await writeAtomically(path, payload, () => setGroup(context, path, true));
+  await writeAtomically(path, payload, () => setGroup(context, path, { plugin: pluginNames[source.kind], readOnly: true }));
 }
 
 /** Whether its files are there, from an earlier sync or an earlier kubelet. */

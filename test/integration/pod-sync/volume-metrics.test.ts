@@ -1,0 +1,47 @@
+/** What is measured of volumes, read as the server thread renders it. */
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { storageOperationDuration } from '../../../src/shared/metrics/definitions/volumes.ts';
+import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../src/shared/metrics/index.ts';
+import { aPodWith, secret, serverWith, setUp, useVolumes, volumes } from '../../support/volumes-suite.ts';
+
+useVolumes();
+
+test('how long volumes took is measured by plugin, operation and outcome, at their set-up and at their end', async (t) => {
+  const segment = createMetricsSegment();
+  bindMetrics(segment);
+  t.after(() => bindMetrics(null));
+  const counted = () =>
+    renderMetrics([segment], [storageOperationDuration])
+      .split('\n')
+      .flatMap((line) => {
+        const [, operation, plugin, status, count] =
+          /_count\{migrated="false",operation_name="(.*)",status="(.*)",volume_plugin="(.*)"\} (\d+)$/.exec(line) ?? [];
+        return count === undefined ? [] : [`${operation} ${plugin} ${status} ${count}`];
+      })
+      .toSorted();
+  const list = [
+    { name: 'scratch', emptyDir: {} },
+    { name: 'login', secret: { secretName: 's' } },
+  ];
+  const made = aPodWith(list, {}, { securityContext: { fsGroup: 77 } });
+  await assert.rejects(setUp(made, serverWith({})));
+  await setUp(made, serverWith({ 'Secret s': secret({ a: 'one' }) }));
+  // What is ready is not set up again.
+  await setUp(made, serverWith({ 'Secret s': secret({ a: 'one' }) }));
+  await mkdir(join(made.dir, 'volumes/example.com~other/theirs'), { recursive: true });
+  const set = [
+    'volume_apply_access_control success kubernetes.io/empty-dir 1',
+    'volume_apply_access_control success kubernetes.io/secret 1',
+    'volume_mount fail-unknown kubernetes.io/secret 1',
+    'volume_mount success kubernetes.io/empty-dir 1',
+    'volume_mount success kubernetes.io/secret 2',
+  ];
+  assert.deepEqual(counted(), set);
+  await volumes.unmountVolumes(made.uid);
+  await volumes.unmountVolumes(made.uid);
+  const ended = ['volume_unmount success kubernetes.io/empty-dir 1', 'volume_unmount success kubernetes.io/secret 1'];
+  assert.deepEqual(counted(), [...set, ...ended].toSorted());
+});
