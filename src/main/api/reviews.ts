@@ -3,6 +3,12 @@
  * authorizer/webhook): plain data in, the answer's status out. Nothing is kept here; who asks keeps answers for their time.
  */
 import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus, TokenReviewStatus } from '../../shared/contracts/server.ts';
+import {
+  accessReviewDuration,
+  accessReviewTries,
+  tokenReviewDuration,
+  tokenReviewTries,
+} from '../../shared/metrics/definitions/authentication.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, apiPath, type ApiClient } from './api-client.ts';
@@ -12,8 +18,31 @@ const tries = 5;
 const initialDelayMs = 500;
 const delayFactor = 1.5;
 const delayJitter = 0.2;
+const created = '201';
 /** Somebody waits at the other end of a connection for all of this. */
 const deadlineMs = 10_000;
+
+interface ReviewKind {
+  readonly group: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly tries: typeof tokenReviewTries;
+  readonly duration: typeof tokenReviewDuration;
+}
+const tokenReview: ReviewKind = {
+  group: 'authentication.k8s.io',
+  plural: 'tokenreviews',
+  kind: 'TokenReview',
+  tries: tokenReviewTries,
+  duration: tokenReviewDuration,
+};
+const accessReview: ReviewKind = {
+  group: 'authorization.k8s.io',
+  plural: 'subjectaccessreviews',
+  kind: 'SubjectAccessReview',
+  tries: accessReviewTries,
+  duration: accessReviewDuration,
+};
 
 export interface Reviews {
   /** Rejects when the API server gave no answer. */
@@ -22,12 +51,17 @@ export interface Reviews {
 }
 
 export function createReviews(client: ApiClient, clock: Clock, random: () => number = Math.random): Reviews {
-  async function review<S>(group: string, plural: string, kind: string, spec: object): Promise<S> {
+  async function review<S>({ group, plural, kind, tries: tried, duration }: ReviewKind, spec: object): Promise<S> {
     const controller = new AbortController();
     const late = new ApiError(0, 'Timeout', `no ${kind} within ${deadlineMs / 1000} s`);
     const cancel = clock.after(deadlineMs, () => controller.abort(late));
     try {
       for (let attempt = 1; ; attempt += 1) {
+        const beganAtMs = clock.monotonic();
+        const count = (code: string) => {
+          tried.inc({ code });
+          duration.observe((clock.monotonic() - beganAtMs) / 1000, { code });
+        };
         try {
           const answer = await client.call<{ readonly status?: S } | undefined>({
             method: 'POST',
@@ -40,8 +74,10 @@ export function createReviews(client: ApiClient, clock: Clock, random: () => num
             signal: controller.signal,
           });
           if (!answer?.status) throw new ApiError(0, 'Unreadable', `the answer to a ${kind} has no status`);
+          count(created);
           return answer.status;
         } catch (err) {
+          count(err instanceof ApiError && err.code > 0 ? String(err.code) : '<error>');
           if (attempt >= tries || !isTransient(err)) throw err;
           await clock.sleep(withJitter(initialDelayMs * delayFactor ** (attempt - 1), delayJitter, random), controller.signal);
         }
@@ -53,9 +89,9 @@ export function createReviews(client: ApiClient, clock: Clock, random: () => num
   return {
     reviewToken: (token, audiences = []) => {
       const spec = audiences.length === 0 ? { token } : { token, audiences };
-      return review<TokenReviewStatus>('authentication.k8s.io', 'tokenreviews', 'TokenReview', spec);
+      return review<TokenReviewStatus>(tokenReview, spec);
     },
-    reviewAccess: (spec) => review<SubjectAccessReviewStatus>('authorization.k8s.io', 'subjectaccessreviews', 'SubjectAccessReview', spec),
+    reviewAccess: (spec) => review<SubjectAccessReviewStatus>(accessReview, spec),
   };
 }
 

@@ -17,3 +17,12 @@ export const clientCertificateExpiration = histogram(
   [],
   lifetimes,
 );
+
+/** Of the API server's answers to reviews, try by try: its status code, or `<error>` where none came. */
+const reviewLatencies = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
+const totalHelp = 'Number of HTTP requests partitioned by status code.';
+const latencyHelp = 'Request latency in seconds. Broken down by status code.';
+export const tokenReviewTries = counter('apiserver_delegated_authn_request_total', totalHelp, ['code']);
+export const tokenReviewDuration = histogram('apiserver_delegated_authn_request_duration_seconds', latencyHelp, ['code'], reviewLatencies);
+export const accessReviewTries = counter('apiserver_delegated_authz_request_total', totalHelp, ['code']);
+export const accessReviewDuration = histogram('apiserver_delegated_authz_request_duration_seconds', latencyHelp, ['code'], reviewLatencies);

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiPath } from '../../../../src/main/api/api-client.ts';
 import { createReviews } from '../../../../src/main/api/reviews.ts';
+import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../src/shared/metrics/index.ts';
+import { definitions } from '../../../../src/shared/metrics/definitions/index.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
@@ -33,6 +35,34 @@ test('a review is asked again while the server is unwell, five times in all', as
   await clock.advance(5_000);
   await failed;
   assert.equal(down.calls.length, 5);
+});
+
+test('each try is counted by its answer', async (t) => {
+  const segment = createMetricsSegment();
+  bindMetrics(segment);
+  t.after(() => bindMetrics(null));
+  const clock = new FakeClock();
+  const api = new FakeApi()
+    .once('POST', tokenReviews, apiError(500, 'InternalError'))
+    .on('POST', tokenReviews, { status: { authenticated: false } })
+    .on('POST', accessReviews, apiError(0, 'Refused'));
+  const { reviewToken, reviewAccess } = createReviews(api, clock, () => 0);
+  const review = reviewToken('x');
+  await clock.advance(500);
+  await review;
+  await assert.rejects(
+    reviewAccess({ user: 'jane', resourceAttributes: { verb: '', version: 'v1', resource: 'nodes', subresource: '', name: 'n' } }),
+  );
+  const text = renderMetrics([segment], definitions);
+  const lines = text.split('\n').filter((line) => /^apiserver_delegated_\w+(_total|_count)\{/.test(line));
+  assert.deepEqual(lines.sort(), [
+    'apiserver_delegated_authn_request_duration_seconds_count{code="201"} 1',
+    'apiserver_delegated_authn_request_duration_seconds_count{code="500"} 1',
+    'apiserver_delegated_authn_request_total{code="201"} 1',
+    'apiserver_delegated_authn_request_total{code="500"} 1',
+    'apiserver_delegated_authz_request_duration_seconds_count{code="<error>"} 1',
+    'apiserver_delegated_authz_request_total{code="<error>"} 1',
+  ]);
 });
 
 test('a review that may not be made is not asked again', async () => {
