@@ -42,10 +42,11 @@ export class ExecPlugin {
     const { clock } = this.#options;
     if (!this.#credential || this.#isRefused || this.#hasExpired(this.#credential)) {
       const isQuiet = clock.monotonic() < this.#ranAt + quietMs;
-      if (!this.#running && isQuiet && this.#failure) throw this.#failure;
       if (this.#running || !isQuiet) await unlessAborted((this.#running ??= this.#run()), signal);
     }
     if (!this.#credential) throw this.#failure ?? new Error('exec plugin has no credentials');
+    // A server may refuse for a moment what it takes again, and the plugin fail meanwhile; what has expired is not shown any more.
+    if (this.#failure && this.#hasExpired(this.#credential)) throw this.#failure;
     this.#showTTL(this.#credential);
     return this.#credential;
   }
@@ -76,8 +77,6 @@ export class ExecPlugin {
       this.#isRefused = false;
     } catch (err) {
       this.#failure = new Error(`getting credentials: ${messageOf(err)}`, { cause: err });
-      // What was refused or has expired is not used again; what the server still takes goes on.
-      this.#credential = null;
       logger.error({ err: messageOf(err), command: plugin.command }, 'Exec plugin gave no credentials');
     } finally {
       this.#ranAt = clock.monotonic();

@@ -75,6 +75,23 @@ test('a plugin that fails is run again only after some seconds', async () => {
   assert.equal((await plugin.current(never)).token, 'one');
 });
 
+test('credentials that were refused once go on while the plugin fails, until they expire', async () => {
+  const failed = (): PluginExit => ({ result: 'exited', code: 1, stdout: '', stderr: 'no network' });
+  const { plugin, clock, commands } = aPlugin([printed('one', '2026-01-01T00:10:00Z'), failed(), failed(), failed(), printed('two')]);
+  await plugin.current(never);
+  await clock.advance(60_000);
+  plugin.distrust(clock.monotonic());
+  for (const seconds of [0, 1, 4]) {
+    await clock.advance(seconds * 1000);
+    assert.equal((await plugin.current(never)).token, 'one');
+  }
+  assert.equal(commands.length, 3);
+  await clock.advance(10 * 60_000);
+  await assert.rejects(plugin.current(never), /no network/);
+  await clock.advance(5_000);
+  assert.equal((await plugin.current(never)).token, 'two');
+});
+
 const refused: [name: string, printed: string, want: RegExp][] = [
   ['no JSON', 's3cret', /not JSON/],
   ['another kind', '{"kind":"Token","status":{"token":"s3cret"}}', /not an ExecCredential/],
