@@ -45,6 +45,11 @@ export class WatchingSource implements ObjectSource {
     if (this.#isClosed) return;
     const key = `${namespace}/${name}`;
     let item = this.#items.get(key);
+    // Nobody watches it: it may have been deleted and made anew while no pod referred to it.
+    if (item?.podUIDs.size === 0 && item.object.isImmutable) {
+      this.#remove(key, item);
+      item = undefined;
+    }
     if (!item) {
       const { client, kind, clock, logger, onChanged } = this.#options;
       const podUIDs = new Set<string>();

@@ -55,6 +55,21 @@ test('an object may be kept a while for the next pod, and is then forgotten', as
   await source.close();
 });
 
+test('an immutable object is not kept for the next pod: it may be another one of that name by then', async () => {
+  const { api, source } = aWatching(60_000);
+  api.once('GET', path, aSecret('10', { immutable: true }));
+  source.reference('ns', 's', 'a');
+  await source.get('ns', 's');
+  source.reference('ns', 's', 'b');
+  assert.equal((await source.get('ns', 's')).data?.['k'], '10');
+  source.release('ns', 's', 'a');
+  source.release('ns', 's', 'b');
+  api.on('GET', path, { ...aSecret('30', { immutable: true }), metadata: { ...aSecret('30').metadata, uid: 'u2' } });
+  source.reference('ns', 's', 'c');
+  assert.equal((await source.get('ns', 's')).data?.['k'], '30');
+  await source.close();
+});
+
 test('an object that no pod refers to is not to be had', async () => {
   const { source } = aWatching();
   await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered', message: 'object "ns"/"s" not registered' });
