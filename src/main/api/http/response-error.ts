@@ -14,6 +14,9 @@ export interface CallName {
 /** Of a body that is no Status, so much is quoted: upstream's 2048 fill a terminal with a proxy's HTML. */
 const maxQuoted = 256;
 
+/** Longer nobody waits, whoever asks for it: a load balancer's page for a maintenance of a minute may ask for an hour. */
+export const maxRetryAfterMs = 120_000;
+
 const reasons: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -36,7 +39,7 @@ const reasons: Readonly<Record<number, string>> = {
 export function responseError(call: CallName, code: number, body: Buffer, retryAfter: string | undefined): ApiError {
   const status = readStatus(body);
   const retryAfterMs = secondsToMs(status?.retryAfterSeconds) ?? retryAfterHeaderMs(retryAfter);
-  const options = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const options = retryAfterMs === undefined ? {} : { retryAfterMs: Math.min(retryAfterMs, maxRetryAfterMs) };
   const reason = status?.reason || reasonOf(code, call.method);
   const message = status?.message || `the server answered ${code} (${reason}) to ${call.method} ${call.path}${quote(body)}`;
   return new ApiError(code, reason, message, options);

@@ -4,6 +4,7 @@
  */
 import { withJitter } from '../../../shared/time/backoff.ts';
 import type { ApiCall } from '../api-client.ts';
+import { maxRetryAfterMs } from './response-error.ts';
 
 /** client-go: ten retries. */
 export const maxAttempts = 11;
@@ -11,8 +12,6 @@ export const maxAttempts = 11;
 const maxUnansweredAttempts = 4;
 const initialDelayMs = 100;
 const maxDelayMs = 2_000;
-/** A server that names a longer wait gives its callers the error instead, who can then decide. */
-const maxRetryAfterMs = 120_000;
 
 export type AttemptFailure =
   /** The server answered. */
@@ -39,6 +38,7 @@ export function retryDelayMs(
   switch (failure.kind) {
     case 'answered': {
       const { code, retryAfterMs } = failure;
+      // A longer wait is the caller's to decide on.
       if (retryAfterMs === undefined || retryAfterMs > maxRetryAfterMs || (code !== 429 && code < 500)) return null;
       // Everyone was told the same second.
       return withJitter(retryAfterMs, 0.1, random);

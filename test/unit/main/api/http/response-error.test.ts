@@ -34,6 +34,19 @@ const cases: { name: string; method?: 'GET' | 'POST'; code: number; body: string
   { name: 'a code that nobody knows', code: 599, body: '[]', want: { reason: 'InternalError' } },
   { name: 'the header says when to come again', code: 429, body: '', header: '7', want: { retryAfterMs: 7000 } },
   {
+    name: 'a maintenance page for an hour does not keep a node away for an hour',
+    code: 503,
+    body: '<html>',
+    header: '3600',
+    want: { retryAfterMs: 120_000 },
+  },
+  {
+    name: 'a Status that asks for a year does not get it',
+    code: 429,
+    body: status({ details: { retryAfterSeconds: 31_536_000 } }),
+    want: { retryAfterMs: 120_000 },
+  },
+  {
     name: 'a header that is a date does not',
     code: 429,
     body: '',
