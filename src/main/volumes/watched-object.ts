@@ -113,6 +113,8 @@ export class WatchedObject {
   #watch(): void {
     const { client, kind, namespace, name, clock, logger } = this.#options;
     const isThis = ({ metadata }: KeyedObject) => metadata.name === name;
+    // At first a watch may lag behind what a GET has told. Later on, versions that went back are those of a cluster that was restored.
+    let mayLag: boolean | undefined;
     this.#reflector = Reflector.start<KeyedObject>({
       client,
       path: apiPath('api', 'v1', 'namespaces', namespace, kind.plural),
@@ -121,9 +123,12 @@ export class WatchedObject {
       apiVersion: 'v1',
       kind: kind.kind,
       handler: {
-        onReplace: (objects) => this.#learn(objects.find(isThis) ?? null),
+        onReplace: (objects) => {
+          mayLag = mayLag === undefined;
+          this.#learn(objects.find(isThis) ?? null, mayLag);
+        },
         onChange: (changes) => {
-          for (const { type, object } of changes) if (isThis(object)) this.#learn(type === 'DELETED' ? null : object);
+          for (const { type, object } of changes) if (isThis(object)) this.#learn(type === 'DELETED' ? null : object, mayLag);
         },
       },
       clock,
@@ -131,9 +136,10 @@ export class WatchedObject {
     });
   }
 
-  #learn(object: KeyedObject | null): void {
+  #learn(object: KeyedObject | null, mayLag = false): void {
     const before = this.#known;
-    const isStale = object?.metadata.uid === before?.object?.metadata.uid && isOlder(versionOf(object), versionOf(before?.object ?? null));
+    const isStale =
+      mayLag && object?.metadata.uid === before?.object?.metadata.uid && isOlder(versionOf(object), versionOf(before?.object ?? null));
     if (isStale) return;
     this.#known = { object };
     for (const wake of this.#waiting.splice(0)) wake();
