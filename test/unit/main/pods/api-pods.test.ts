@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StatusManager } from '../../../../src/main/status/index.ts';
+import { failureReasons } from '../../../../src/shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
@@ -225,6 +226,19 @@ test('a readiness gate that others open makes the pod ready without a sync', asy
   await member.reconcile(api.change('web', { status: { conditions } }));
   assert.equal(readiness()?.status, 'True');
   assert.equal(node.begun.length, 1);
+});
+
+test('that the runtime does not answer about a pod is told while it is so, and taken back', async () => {
+  const { node, api, ...member } = aMember();
+  await member.add(anApiPod());
+  await node.end(node.task('sync'));
+  const failure = { reason: failureReasons.container, message: 'status of container app (container-0): no answer for 2000 ms' };
+  const told = () => [api.pods.get('web')!.status!.reason, api.pods.get('web')!.status!.message];
+  await member.see({ ...running, failure });
+  assert.deepEqual(told(), [failure.reason, failure.message]);
+  await member.reconcile(api.pods.get('web')!);
+  await member.see(running);
+  assert.deepEqual(told(), [undefined, undefined]);
 });
 
 test('a pod that somebody has called failed while it runs ends at once, and is not called ready again', async () => {
