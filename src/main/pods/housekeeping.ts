@@ -11,7 +11,7 @@ import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { orphanedRuntimePods } from '../../shared/metrics/definitions/pods.ts';
+import { orphanedRuntimePods, orphanPodsFound, orphanPodsLeft } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { EventSink } from './events.ts';
 import type { PodManager } from './pod-manager.ts';
@@ -68,6 +68,8 @@ export class Housekeeping {
   #collecting = false;
   #directoriesAtMs = -Infinity;
   #listing = false;
+  /** Whose folders the last look has begun to remove, or has found there still. */
+  #orphans: ReadonlySet<PodUID> = new Set();
 
   constructor(dependencies: HousekeepingDependencies) {
     this.#deps = dependencies;
@@ -142,7 +144,12 @@ export class Housekeeping {
     const { podManager, podWorkers, cache, clock, logger } = this.#deps;
     // Looked at now, not when the listing began: a pod may have come meanwhile.
     const unknown = uids.filter((uid) => !podManager.get(uid) && !podWorkers.isKnown(uid) && !runsSomething(cache.get(uid)));
-    for (const uid of unknown.slice(0, removalsPerRound)) {
+    const left = uids.filter((uid) => this.#orphans.has(uid) && podWorkers.isKnown(uid) && !podManager.get(uid));
+    orphanPodsFound.set(unknown.length + left.length);
+    orphanPodsLeft.set(left.length);
+    const removed = unknown.slice(0, removalsPerRound);
+    this.#orphans = new Set([...left, ...removed]);
+    for (const uid of removed) {
       logger.info({ podUID: uid }, 'Removing the folder of a pod that nobody knows');
       podWorkers.cleanUpUnknown(uid);
     }

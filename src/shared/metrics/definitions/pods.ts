@@ -62,6 +62,14 @@ export const orphanedRuntimePods = counter(
   'kubelet_orphaned_runtime_pods_total',
   'Number of pods that have been detected in the container runtime without being already known to the pod worker.',
 );
+export const orphanPodsFound = gauge(
+  'kubelet_orphan_pod_cleaned_volumes',
+  'The total number of orphaned Pods whose volumes were cleaned in the last periodic sweep.',
+);
+export const orphanPodsLeft = gauge(
+  'kubelet_orphan_pod_cleaned_volumes_errors',
+  'The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep.',
+);
 export const admissionRejections = counter(
   'kubelet_admission_rejections_total',
   'Cumulative number pod admission rejections by the Kubelet.',

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import { orphanPodsFound, orphanPodsLeft } from '../../../../src/shared/metrics/definitions/pods.ts';
+import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../src/shared/metrics/index.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aStaticPod } from '../../../support/fake-node.ts';
 import { aHousehold } from '../../../support/household.ts';
@@ -83,6 +85,28 @@ test('the folder of a pod that nobody knows is removed, that of a pod that runs 
     node.begun.filter((task) => task.startsWith('cleanUp')),
     ['cleanUp unknown'],
   );
+});
+
+test('folders of pods that nobody knows are counted with each look, and those that an earlier look could not remove', async (t) => {
+  const segment = createMetricsSegment();
+  bindMetrics(segment);
+  t.after(() => bindMetrics(null));
+  const counted = () => [orphanPodsFound, orphanPodsLeft].map((metric) => Number(/ (\d+)$/m.exec(renderMetrics([segment], [metric]))?.[1]));
+  const household = aHousehold();
+  const { node, round } = household;
+  const look = async () => {
+    await node.clock.advance(60_000);
+    await round();
+    return counted();
+  };
+  household.directories = [uid('goes'), uid('stays')];
+  assert.deepEqual(await look(), [2, 0]);
+  await node.end(node.task('cleanUp', 'goes'));
+  household.directories = [uid('stays'), uid('new')];
+  assert.deepEqual(await look(), [2, 1]);
+  await node.endAll();
+  household.directories = [];
+  assert.deepEqual(await look(), [0, 0]);
 });
 
 test('a node full of leftovers is cleaned up a few at a time', async () => {
