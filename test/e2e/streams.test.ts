@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Agent, WebSocket } from 'undici';
+import { Agent, request, WebSocket } from 'undici';
 import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
@@ -24,10 +24,18 @@ while :; do if [ -f /tmp/say ]; then cat /tmp/say; rm /tmp/say; fi; sleep 0.1; d
 const cat = { name: 'cat', stdin: true };
 const crashing = { name: 'crashing', sh: 'echo attempt at $(cat /proc/uptime); sleep 0.3; exit 3' };
 
-/** kubectl speaks WebSocket to the API server by default; what the API server speaks to the kubelet is SPDY either way. */
-const protocols: { name: string; env: NodeJS.ProcessEnv }[] = [
-  { name: 'WebSocket', env: {} },
-  { name: 'SPDY', env: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' } },
+/**
+ * kubectl speaks WebSocket to the API server by default; what the API server speaks to the kubelet is that, where the node declares that it
+ * understands it, and SPDY otherwise.
+ */
+const protocols: { name: string; env: NodeJS.ProcessEnv; declared: string[] }[] = [
+  { name: 'WebSocket', env: {}, declared: ['ExtendWebSocketsToKubelet'] },
+  { name: 'WebSocket to the API server', env: {}, declared: [] },
+  {
+    name: 'SPDY',
+    env: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' },
+    declared: ['ExtendWebSocketsToKubelet'],
+  },
 ];
 
 describe('kubectl reaches into a pod', () => {
@@ -54,14 +62,18 @@ describe('kubectl reaches into a pod', () => {
     return { code, bytes: Buffer.concat(out), stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
   };
 
-  /** Of the kubelet, without the API server between. */
-  const webSocket = (path: string, frames: Buffer[]): WebSocket => {
+  /** To the kubelet, without the API server between. */
+  const admin = (): Agent => {
     const { certFile, keyFile } = cluster.controlPlane.adminCertificate;
     const files = { ca: cluster.controlPlane.caFile, cert: certFile, key: keyFile };
     const connect = Object.fromEntries(Object.entries(files).map(([name, file]) => [name, readFileSync(file)]));
-    const dispatcher = new Agent({ connect });
+    const dispatcher = new Agent({ connect, bodyTimeout: 0 });
     later.after(() => dispatcher.destroy());
-    const socket = new WebSocket(`wss://127.0.0.1:${port}${path}`, { protocols: ['v4.channel.k8s.io'], dispatcher });
+    return dispatcher;
+  };
+  const webSocket = (path: string, frames: Buffer[], protocol = 'v4.channel.k8s.io'): WebSocket => {
+    const dispatcher = admin();
+    const socket = new WebSocket(`wss://127.0.0.1:${port}${path}`, { protocols: [protocol], dispatcher });
     socket.binaryType = 'arraybuffer';
     socket.addEventListener('message', ({ data }) => frames.push(Buffer.from(data as ArrayBuffer)));
     return socket;
@@ -138,6 +150,27 @@ describe('kubectl reaches into a pod', () => {
     await once(follower, 'close');
   });
 
+  test('two hundred follow one log, and each has every line', async () => {
+    const dispatcher = admin();
+    const followers = await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        const { statusCode, body } = await request(`https://127.0.0.1:${port}/containerLogs/${namespace}/${pod}/app?follow=1&tailLines=0`, {
+          dispatcher,
+        });
+        const follower = { statusCode, text: '' };
+        body.on('data', (data: Buffer) => (follower.text += data.toString())).on('error', () => {});
+        return follower;
+      }),
+    );
+    assert.deepEqual(new Set(followers.map(({ statusCode }) => statusCode)), new Set([200]));
+    await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', 'seq 1 3000 > /tmp/lines; echo last >> /tmp/lines; mv /tmp/lines /tmp/say']);
+    await waitUntil('the last line', () => followers.every(({ text }) => text.endsWith('last\n')));
+    const lines = `${Array.from({ length: 3000 }, (_, n) => `${n + 1}\n`).join('')}last\n`;
+    assert.ok(followers.every(({ text }) => text === lines));
+    await dispatcher.destroy();
+    assert.equal((await kubectl(['logs', pod, '-c', 'app', '--tail=1'])).stdout, 'last\n');
+  });
+
   test('logs are followed over a rotation, and nothing is missed', async () => {
     const follower = start(['logs', '-f', pod, '-c', 'app', '--tail=0']);
     let text = '';
@@ -158,7 +191,18 @@ describe('kubectl reaches into a pod', () => {
     await once(follower, 'close');
   });
 
-  for (const { name, env } of protocols) {
+  /** Of what the kubelet turned into its runtime's protocol. */
+  const translated = async () => {
+    const { body } = await request(`https://127.0.0.1:${port}/metrics`, { dispatcher: admin() });
+    const found = (await body.text()).matchAll(/^kubelet_websocket_streaming_requests_total\{subresource="(\w+)"\} (\d+)$/gm);
+    return Object.fromEntries([...found].map(([, subresource, count]) => [subresource, Number(count)]));
+  };
+
+  for (const { name, env, declared } of protocols) {
+    test(`streams over ${name}: the node says what it understands`, async () => {
+      await cluster.api.patch('/api/v1/nodes/test-node/status', { status: { declaredFeatures: declared } });
+    });
+
     test(`exec over ${name} keeps streams apart, and has the exit code`, async () => {
       const { code, stdout, stderr } = await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7'], {
         env,
@@ -233,6 +277,28 @@ describe('kubectl reaches into a pod', () => {
     await once(socket, 'close');
     assert.equal(textOf(frames, 1), 'out\ngot word\n');
     assert.match(textOf(frames, 3), /"reason":"NonZeroExitCode"[\s\S]*"message":"5"/);
+  });
+
+  test('WebSockets reach the kubelet where the node declares that it understands them, and nowhere else', async () => {
+    const before = await translated();
+    assert.ok(before['exec']! > 0 && before['attach']! > 0 && before['portforward']! > 0, JSON.stringify(before));
+    const say = ['exec', pod, '-c', 'app', '--', 'echo', 'said'];
+    assert.equal((await kubectl(say)).stdout, 'said\n');
+    assert.equal((await translated())['exec'], before['exec']! + 1);
+    assert.equal((await kubectl(say, { env: protocols.at(-1)!.env })).stdout, 'said\n');
+    assert.equal((await translated())['exec'], before['exec']! + 1);
+  });
+
+  test('a WebSocket client of the kubelet itself can end its input', async () => {
+    const frames: Buffer[] = [];
+    const query = 'command=wc&command=-c&input=1&output=1&error=1';
+    const socket = webSocket(`/exec/${namespace}/${pod}/app?${query}`, frames, 'v5.channel.k8s.io');
+    await once(socket, 'open');
+    socket.send(Buffer.from('\0seven b'));
+    socket.send(Buffer.from([255, 0]));
+    await once(socket, 'close');
+    assert.equal(textOf(frames, 1), '7\n');
+    assert.equal(textOf(frames, 3), '{"metadata":{},"status":"Success"}');
   });
 
   test('a WebSocket client of the kubelet itself has a port of the pod', async () => {

@@ -17,6 +17,7 @@ export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettin
       checkpointsDir: '/nowhere/checkpoints',
       streamingIdleTimeoutMs: 60_000,
       splitLogStreams: false,
+      translateWebSockets: true,
     },
     snapshot: createRuntimeSnapshot(10),
     ...over,

@@ -15,6 +15,7 @@ interface Options {
   readonly checkpointsDir?: string;
   readonly idleTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
+  readonly translateWebSockets?: boolean;
   /** What the runtime says to a call, beside the URLs of streams. */
   readonly call?: (method: string, request: object) => Promise<object>;
   /** The runtime's side of a stream that was accepted. */
@@ -68,6 +69,7 @@ export async function aStreamingServer(options: Options = {}) {
       runtimeRequestTimeoutMs: options.requestTimeoutMs ?? 5_000,
       checkpointsDir: options.checkpointsDir ?? '/nowhere',
       streamingIdleTimeoutMs: options.idleTimeoutMs ?? 0,
+      translateWebSockets: options.translateWebSockets ?? true,
     },
     cri: () => ({ runtime: { call } }) as unknown as Pick<CriClient, 'runtime'>,
     clock: { now: () => Date.UTC(2026, 0, 2) },

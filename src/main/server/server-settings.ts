@@ -47,6 +47,7 @@ export function serverSettings(options: KubeletOptions, surroundings: ServerSurr
       checkpointsDir: join(flags.rootDirectory, 'checkpoints'),
       streamingIdleTimeoutMs: config.streamingConnectionIdleTimeout,
       splitLogStreams: featureGates.enabled('PodLogsQuerySplitStreams'),
+      translateWebSockets: featureGates.enabled('ExtendWebSocketsToKubelet'),
     },
     snapshot: surroundings.snapshot,
   };

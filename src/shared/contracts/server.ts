@@ -154,6 +154,8 @@ export interface StreamingSettings {
   readonly streamingIdleTimeoutMs: number;
   /** The gate PodLogsQuerySplitStreams: a client may ask for stdout or stderr alone. */
   readonly splitLogStreams: boolean;
+  /** The gate ExtendWebSocketsToKubelet: WebSockets that no runtime understands are turned into its SPDY. */
+  readonly translateWebSockets: boolean;
 }
 
 /** Which container, or for a port forward which sandbox, a request is about, as its path and query name it. */

@@ -10,3 +10,9 @@ export const httpRequestsDuration = histogram(
   labels,
 );
 export const httpInflightRequests = gauge('kubelet_http_inflight_requests', 'Number of the inflight http requests', labels);
+/** Those whose protocol is turned into the runtime's here. */
+export const webSocketStreamingRequests = counter(
+  'kubelet_websocket_streaming_requests_total',
+  'Total number of WebSocket streaming requests (exec/attach/portforward) received by the kubelet.',
+  ['subresource'],
+);

@@ -15,16 +15,33 @@ const known = [
   'user-agent',
 ] as const;
 
-/** `host`: the runtime's own. `headersDistinct` is Node's: every value of every header. */
-export function forwardedHeaders(
-  headersDistinct: Readonly<NodeJS.Dict<string[]>>,
-  { host, peer }: { readonly host: string; readonly peer: string | undefined },
-): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = { Host: host, Connection: 'Upgrade' };
+/** Who is asked: `host`, the runtime's own; and who asks. */
+interface Ends {
+  readonly host: string;
+  readonly peer: string | undefined;
+}
+
+/** `headersDistinct` is Node's: every value of every header. */
+export function forwardedHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, ends: Ends): OutgoingHttpHeaders {
+  const headers = commonHeaders(headersDistinct, ends);
   for (const name of known) {
     const [first, ...more] = headersDistinct[name] ?? [];
     if (first !== undefined) Object.assign(headers, { [name]: more.length === 0 ? first : [first, ...more] });
   }
+  return headers;
+}
+
+/** For a client that speaks WebSocket, where the runtime is to speak SPDY. */
+export function spdyHeaders(
+  headersDistinct: Readonly<NodeJS.Dict<string[]>>,
+  ends: Ends,
+  protocols: readonly string[],
+): OutgoingHttpHeaders {
+  return { ...commonHeaders(headersDistinct, ends), Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': [...protocols] };
+}
+
+function commonHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, { host, peer }: Ends): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = { Host: host, Connection: 'Upgrade' };
   const chain = [...(headersDistinct['x-forwarded-for'] ?? []), ...(peer ? [peer] : [])];
   if (chain.length > 0) headers['X-Forwarded-For'] = chain.join(', ');
   return headers;

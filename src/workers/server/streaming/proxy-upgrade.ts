@@ -3,9 +3,11 @@ import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { dialRuntime } from './dial-runtime.ts';
-import { forwardedHeaders } from './forwarded-headers.ts';
+import { forwardedHeaders, spdyHeaders } from './forwarded-headers.ts';
 import type { StreamRequest, Upgrade } from './types.ts';
 import { joinConnections, type StreamEnd } from './join-connections.ts';
+import type { Translation } from './translation.ts';
+import { switchingToWebSocket } from './websocket-request.ts';
 
 /** For an answer of the runtime that is an error: upstream's. */
 const errorRelayMs = 10_000;
@@ -14,6 +16,8 @@ export interface ProxyOptions {
   readonly url: string;
   readonly deadlineMs: number;
   readonly idleTimeoutMs: number;
+  /** Null: client and runtime speak the same. */
+  readonly translation: Translation | null;
   /** Aborted when the client is gone, or the server closes. */
   readonly signal: AbortSignal;
   /** Called when the runtime speaks the protocol, before the client's connection is read. */
@@ -24,13 +28,17 @@ export interface ProxyOptions {
 export async function proxyUpgrade(
   { request, response }: StreamRequest,
   { socket, head }: Upgrade,
-  { url, deadlineMs, idleTimeoutMs, signal, onAnswer }: ProxyOptions,
+  { url, deadlineMs, idleTimeoutMs, translation, signal, onAnswer }: ProxyOptions,
 ): Promise<StreamEnd | 'refused'> {
   const client = socket as Socket;
   const answer = await dialRuntime({
     url,
-    method: request.method ?? 'GET',
-    headers: (host) => forwardedHeaders(request.headersDistinct, { host, peer: client.remoteAddress }),
+    method: translation ? 'POST' : (request.method ?? 'GET'),
+    headers: (host) => {
+      const ends = { host, peer: client.remoteAddress };
+      const given = request.headersDistinct;
+      return translation ? spdyHeaders(given, ends, translation.protocols) : forwardedHeaders(given, ends);
+    },
     deadlineMs,
     signal,
   });
@@ -49,6 +57,10 @@ export async function proxyUpgrade(
   }
   const runtime = answer.socket;
   runtime.on('error', () => runtime.destroy());
+  if (translation && !/spdy\/3\.1/i.test(answer.response.headers.upgrade ?? '')) {
+    runtime.destroy();
+    throw new Error('unable to upgrade: missing upgrade headers in response');
+  }
   const abort = () => {
     client.destroy();
     runtime.destroy();
@@ -57,10 +69,15 @@ export async function proxyUpgrade(
   try {
     onAnswer();
     response.detachSocket(client);
-    client.write(switchingHead(answer.response), 'latin1');
-    if (answer.head.length > 0) client.write(answer.head);
-    if (head.length > 0) runtime.write(head);
-    return await joinConnections({ client, runtime, idleTimeoutMs });
+    client.write(translation ? webSocketHead(request, answer.response, translation) : switchingHead(answer.response), 'latin1');
+    if (translation) {
+      client.write(translation.opening.toClient);
+      runtime.write(translation.opening.toRuntime);
+    }
+    // Read again, as the first of what comes.
+    if (answer.head.length > 0) runtime.unshift(answer.head);
+    if (head.length > 0) client.unshift(head);
+    return await joinConnections({ client, runtime, idleTimeoutMs, translation });
   } finally {
     signal.removeEventListener('abort', abort);
   }
@@ -71,6 +88,11 @@ function switchingHead({ statusMessage, rawHeaders }: IncomingMessage): string {
   const lines = [`HTTP/1.1 101 ${statusMessage ?? STATUS_CODES[101]}`];
   for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
   return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+function webSocketHead({ headers }: IncomingMessage, { headers: answered }: IncomingMessage, { subprotocol }: Translation): string {
+  const chosen = answered['x-stream-protocol-version'];
+  return switchingToWebSocket(headers['sec-websocket-key'] ?? '', subprotocol(typeof chosen === 'string' ? chosen : ''));
 }
 
 async function relay(from: IncomingMessage, to: StreamRequest['response']): Promise<void> {

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ContainerQuery, ResolvedContainer } from '../../../shared/contracts/server.ts';
+import { webSocketStreamingRequests } from '../../../shared/metrics/definitions/http.ts';
 import { answerText } from '../answer-text.ts';
 import { checkpointContainer, checkpointLocation, checkpointTimeout } from './checkpoint.ts';
 import { hasBody } from './forwarded-headers.ts';
@@ -9,7 +10,11 @@ import { goErrorText, streamErrorStatus } from './go-error.ts';
 import type { ContainerTarget, PodTarget, Streaming, StreamingDependencies, StreamRequest } from './types.ts';
 import { proxyUpgrade } from './proxy-upgrade.ts';
 import { runInContainer } from './run.ts';
-import { isUpgrade, portForwardPorts, remoteCommandOptions } from './stream-options.ts';
+import { isUpgrade, portForwardPorts, remoteCommandOptions, type RemoteCommandOptions } from './stream-options.ts';
+import { translateCommand } from './translate-command.ts';
+import type { Translation } from './translation.ts';
+import { tunnelPorts } from './tunnel-ports.ts';
+import { asksForCommandChannels, handshakeFault, tunnelledProtocols } from './websocket-request.ts';
 
 /** Each holds two connections. Upstream's runtimes give out as many URLs at a time (cri-streaming's maxInFlight). */
 const maxStreams = 1000;
@@ -23,8 +28,16 @@ const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 
 type Found = Extract<ResolvedContainer, { found: true }>;
 type Purpose = ContainerQuery['purpose'];
-/** Asks the runtime for the URL of a stream. */
-type AskUrl = (found: Found, limits: { readonly deadlineMs: number; readonly signal: AbortSignal }) => Promise<{ readonly url: string }>;
+
+interface StreamKind {
+  /** Asks the runtime for the URL of the stream. */
+  readonly askUrl: (
+    found: Found,
+    limits: { readonly deadlineMs: number; readonly signal: AbortSignal },
+  ) => Promise<{ readonly url: string }>;
+  /** Null: the runtime speaks the client's protocol. */
+  readonly translation: (found: Found) => Translation | null;
+}
 
 export class StreamHandler implements Streaming {
   readonly #deps: StreamingDependencies;
@@ -38,26 +51,32 @@ export class StreamHandler implements Streaming {
     const options = remoteCommandOptions(stream.query);
     if (typeof options === 'string') return answerText(stream.response, 400, options);
     const cmd = stream.query.getAll('command');
-    await this.#stream('exec', stream, target, ({ containerID }, limits) =>
-      this.#deps.cri().runtime.call('exec', { containerId: containerID, cmd, ...options }, limits),
-    );
+    await this.#stream('exec', stream, target, {
+      askUrl: ({ containerID }, limits) => this.#deps.cri().runtime.call('exec', { containerId: containerID, cmd, ...options }, limits),
+      translation: () => this.#commandTranslation('exec', stream, options),
+    });
   }
 
   async attach(stream: StreamRequest, target: ContainerTarget): Promise<void> {
     const options = remoteCommandOptions(stream.query);
     if (typeof options === 'string') return answerText(stream.response, 400, options);
     // A process that runs has a terminal or has none, whatever the client would like.
-    await this.#stream('attach', stream, target, ({ containerID, tty }, limits) =>
-      this.#deps.cri().runtime.call('attach', { containerId: containerID, ...options, tty }, limits),
-    );
+    await this.#stream('attach', stream, target, {
+      askUrl: ({ containerID, tty }, limits) =>
+        this.#deps.cri().runtime.call('attach', { containerId: containerID, ...options, tty }, limits),
+      translation: ({ tty }) => this.#commandTranslation('attach', stream, { ...options, tty }),
+    });
   }
 
   async portForward(stream: StreamRequest, target: PodTarget): Promise<void> {
-    const ports = portForwardPorts(stream.request.headers, stream.query);
+    const { headers } = stream.request;
+    const tunnelled = this.#deps.settings.translateWebSockets ? tunnelledProtocols(headers) : [];
+    const ports = tunnelled.length > 0 ? [] : portForwardPorts(headers, stream.query);
     if (typeof ports === 'string') return answerText(stream.response, 400, ports);
-    await this.#stream('portForward', stream, target, ({ sandboxID }, limits) =>
-      this.#deps.cri().runtime.call('portForward', { podSandboxId: sandboxID, port: ports }, limits),
-    );
+    await this.#stream('portForward', stream, target, {
+      askUrl: ({ sandboxID }, limits) => this.#deps.cri().runtime.call('portForward', { podSandboxId: sandboxID, port: ports }, limits),
+      translation: () => (tunnelled.length > 0 ? tunnelPorts(tunnelled) : null),
+    });
   }
 
   async run(request: IncomingMessage, response: ServerResponse, target: ContainerTarget, query: URLSearchParams): Promise<void> {
@@ -94,19 +113,28 @@ export class StreamHandler implements Streaming {
     purpose: Purpose,
     stream: StreamRequest,
     target: PodTarget & { readonly container?: string },
-    askUrl: AskUrl,
+    { askUrl, translation: translate }: StreamKind,
   ): Promise<void> {
     const { request, response, upgrade } = stream;
     await this.#admit(purpose, request, response, target, async (found, signal) => {
       if (!upgrade || !isUpgrade(request.headers)) return answerText(response, 500, 'Upgrade request required\n', noSniff);
       if (hasBody(request.headers)) return answerText(response, 400, 'a request for another protocol has no body', { Connection: 'close' });
+      const translation = translate(found);
+      const fault = translation && handshakeFault(request.method ?? '', request.headers);
+      if (fault) return answerText(response, 400, `${fault}\n`, noSniff);
       const { runtimeRequestTimeoutMs, streamingIdleTimeoutMs } = this.#deps.settings;
       const stopListening = listenForEnd(upgrade.socket);
       const { url } = await askUrl(found, { deadlineMs: runtimeRequestTimeoutMs, signal });
-      const options = { url, deadlineMs: runtimeRequestTimeoutMs, idleTimeoutMs: streamingIdleTimeoutMs, signal };
+      if (translation) webSocketStreamingRequests.inc({ subresource: translation.subresource });
+      const options = { url, deadlineMs: runtimeRequestTimeoutMs, idleTimeoutMs: streamingIdleTimeoutMs, translation, signal };
       const endedBy = await proxyUpgrade(stream, upgrade, { ...options, onAnswer: stopListening });
       this.#deps.logger.debug({ purpose, pod: `${target.namespace}/${target.pod}`, container: target.container, endedBy }, 'stream ended');
     });
+  }
+
+  #commandTranslation(subresource: 'exec' | 'attach', { request }: StreamRequest, options: RemoteCommandOptions): Translation | null {
+    const { translateWebSockets } = this.#deps.settings;
+    return translateWebSockets && asksForCommandChannels(request.headers) ? translateCommand(subresource, options) : null;
   }
 
   /** One of the bounded places, the container, and the errors of both. */

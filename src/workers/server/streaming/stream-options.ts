@@ -21,7 +21,7 @@ export function remoteCommandOptions(query: URLSearchParams): RemoteCommandOptio
 
 /** The ports that a WebSocket client names beforehand; SPDY clients name them as they go. A string: what is wrong. */
 export function portForwardPorts(headers: IncomingHttpHeaders, query: URLSearchParams): readonly number[] | string {
-  if (headers.upgrade?.toLowerCase() !== 'websocket' || !isUpgrade(headers)) return [];
+  if (!isWebSocket(headers)) return [];
   const given = query.getAll('port');
   if (given.length === 0) return 'query parameter "port" is required';
   const ports: number[] = [];
@@ -35,6 +35,10 @@ export function portForwardPorts(headers: IncomingHttpHeaders, query: URLSearchP
     }
   }
   return ports;
+}
+
+export function isWebSocket(headers: IncomingHttpHeaders): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket' && isUpgrade(headers);
 }
 
 /** As httpstream.IsUpgradeRequest. */

@@ -8,7 +8,10 @@ import type { Clock } from '../../../shared/time/clock.ts';
 
 export interface StreamingDependencies {
   readonly resolveContainer: ResolveContainer;
-  readonly settings: Pick<StreamingSettings, 'runtimeRequestTimeoutMs' | 'checkpointsDir' | 'streamingIdleTimeoutMs'>;
+  readonly settings: Pick<
+    StreamingSettings,
+    'runtimeRequestTimeoutMs' | 'checkpointsDir' | 'streamingIdleTimeoutMs' | 'translateWebSockets'
+  >;
   /** Made at the first call. */
   readonly cri: () => Pick<CriClient, 'runtime'>;
   readonly clock: Pick<Clock, 'now'>;

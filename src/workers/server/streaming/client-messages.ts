@@ -1,0 +1,36 @@
+/** What a WebSocket client sends besides its messages: answered here. */
+import type { Converted } from './translation.ts';
+import { closeFrame, opcodes, webSocketFrame, WebSocketReader, type WebSocketPiece } from './websocket-frames.ts';
+
+export const closeCodes = { normal: 1000, protocolError: 1002 } as const;
+
+export class ClientMessages {
+  readonly #reader = new WebSocketReader();
+  #ended = false;
+
+  /** `onPiece`: of a message: what of it goes on; null: no client says such a thing. */
+  feed(chunk: Buffer, onPiece: (piece: WebSocketPiece) => Buffer[] | null): Converted {
+    const forward: Buffer[] = [];
+    const reply: Buffer[] = [];
+    const finish = (code: number) => {
+      reply.push(closeFrame(code));
+      this.#ended = true;
+    };
+    try {
+      for (const piece of this.#ended ? [] : this.#reader.feed(chunk)) {
+        const { opcode, data } = piece;
+        if (opcode === opcodes.ping) reply.push(webSocketFrame(opcodes.pong, data));
+        if (opcode === opcodes.close) finish(closeCodes.normal);
+        if (opcode < opcodes.close) {
+          const bytes = onPiece(piece);
+          if (bytes === null) finish(closeCodes.protocolError);
+          else forward.push(...bytes);
+        }
+        if (this.#ended) break;
+      }
+    } catch {
+      finish(closeCodes.protocolError);
+    }
+    return { forward, reply, ended: this.#ended };
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * SPDY/3.1 as a client of a runtime's streaming server needs it: streams are opened, and bytes go both ways. What the server says in
+ * headers is nothing that matters here, so none of it is decompressed. Pure.
+ */
+
+const version = 3;
+const controlBit = 0x8000;
+const headBytes = 8;
+const finFlag = 1;
+const types = { synStream: 1, synReply: 2, rstStream: 3, ping: 6 } as const;
+/** What a control frame may have: those of headers are short, all others fixed. */
+const maxControlBytes = 64 * 1024;
+const maxDataBytes = 2 ** 24 - 1;
+
+export type SpdyEvent =
+  /** `end`: the server says no more on this stream, or took it back. The data may be empty. */
+  | { readonly type: 'data'; readonly stream: number; readonly data: Buffer; readonly end: boolean }
+  | { readonly type: 'ping'; readonly id: number };
+
+export class SpdyError extends Error {
+  override readonly name = 'SpdyError';
+}
+
+/** Opens streams, the first numbered 1, the others by two: each with its headers, whose names are in small letters. */
+export function openStreams(streams: readonly Readonly<Record<string, string>>[]): Buffer {
+  return Buffer.concat(
+    streams.map((headers, index) => {
+      const block = storedBlock(headerBlock(headers), index === 0);
+      const body = Buffer.alloc(10);
+      body.writeUInt32BE(streamID(index));
+      return control(types.synStream, Buffer.concat([body, block]));
+    }),
+  );
+}
+
+export function streamID(index: number): number {
+  return 2 * index + 1;
+}
+
+export function dataFrame(stream: number, data: Buffer, end = false): Buffer {
+  if (data.length > maxDataBytes) throw new SpdyError(`${data.length} bytes are too many for a frame`);
+  const head = Buffer.alloc(headBytes);
+  head.writeUInt32BE(stream);
+  head.writeUInt32BE(data.length, 4);
+  if (end) head[4] = finFlag;
+  return Buffer.concat([head, data]);
+}
+
+/** The answer to a ping is the ping. */
+export function pingFrame(id: number): Buffer {
+  const body = Buffer.alloc(4);
+  body.writeUInt32BE(id);
+  return control(types.ping, body);
+}
+
+function control(type: number, body: Buffer): Buffer {
+  const head = Buffer.alloc(headBytes);
+  head.writeUInt16BE(controlBit | version);
+  head.writeUInt16BE(type, 2);
+  head.writeUInt32BE(body.length, 4);
+  return Buffer.concat([head, body]);
+}
+
+function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
+  const entries = Object.entries(headers);
+  const number = (value: number) => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32BE(value);
+    return bytes;
+  };
+  const text = (value: string) => [number(Buffer.byteLength(value)), Buffer.from(value)];
+  return Buffer.concat([number(entries.length), ...entries.flatMap(([name, value]) => [...text(name), ...text(value)])]);
+}
+
+/** All header blocks of a connection are one zlib stream; it may hold them as they are. An empty block after each makes readers give it out. */
+function storedBlock(bytes: Buffer, isFirst: boolean): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt16LE(bytes.length, 1);
+  head.writeUInt16LE(~bytes.length & 0xffff, 3);
+  const zlibHeader = Buffer.from(isFirst ? [0x78, 0x01] : []);
+  return Buffer.concat([zlibHeader, head, bytes, Buffer.from([0, 0, 0, 0xff, 0xff])]);
+}
+
+interface Frame {
+  /** Null: data. */
+  readonly type: number | null;
+  /** Of data. */
+  readonly stream: number;
+  readonly fin: boolean;
+  left: number;
+}
+
+export class SpdyReader {
+  #held = Buffer.alloc(0);
+  #frame: Frame | null = null;
+
+  /** Data comes out in the pieces in which it arrives. Throws SpdyError for what is no SPDY/3.1. */
+  feed(chunk: Buffer): SpdyEvent[] {
+    const events: SpdyEvent[] = [];
+    let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    for (;;) {
+      if (this.#frame === null) {
+        if (rest.length < headBytes) break;
+        this.#frame = readHead(rest);
+        rest = rest.subarray(headBytes);
+      }
+      const frame = this.#frame;
+      const bytes = rest.subarray(0, frame.left);
+      const isWhole = bytes.length === frame.left;
+      if (!isWhole && (frame.type !== null || bytes.length === 0)) break;
+      rest = rest.subarray(bytes.length);
+      frame.left -= bytes.length;
+      if (frame.type === null) events.push({ type: 'data', stream: frame.stream, data: bytes, end: frame.fin && isWhole });
+      else events.push(...readControl(frame, bytes));
+      if (isWhole) this.#frame = null;
+    }
+    this.#held = Buffer.from(rest);
+    return events;
+  }
+}
+
+function readHead(bytes: Buffer): Frame {
+  const word = bytes.readUInt32BE();
+  const fin = (bytes[4]! & finFlag) !== 0;
+  const left = bytes.readUIntBE(5, 3);
+  if (word >>> 31 === 0) return { type: null, stream: word, fin, left };
+  if (bytes.readUInt16BE() !== (controlBit | version)) throw new SpdyError('a frame is of no SPDY/3.1');
+  if (left > maxControlBytes) throw new SpdyError(`a control frame has ${left} bytes`);
+  return { type: bytes.readUInt16BE(2), stream: 0, fin, left };
+}
+
+/** Resets and answers begin with the stream, pings are an ID. What else there is changes nothing for who only reads. */
+function readControl({ type, fin }: Frame, body: Buffer): SpdyEvent[] {
+  if (type !== types.rstStream && type !== types.synReply && type !== types.ping) return [];
+  if (body.length < 4) throw new SpdyError('a control frame is too short');
+  const id = body.readUInt32BE();
+  if (type === types.ping) return [{ type: 'ping', id }];
+  return type === types.rstStream || fin ? [{ type: 'data', stream: id & 0x7fffffff, data: Buffer.alloc(0), end: true }] : [];
+}

@@ -1,0 +1,148 @@
+/**
+ * A command's streams as channels of a WebSocket (`v5.channel.k8s.io`), where runtimes have only SPDY's streams (`v4.channel.k8s.io`):
+ * their own WebSockets can't say that stdin has ended. Upstream: StreamTranslatorHandler of apiserver pkg/util/proxy.
+ */
+import type { RemoteCommandOptions } from './stream-options.ts';
+import { dataFrame, openStreams, pingFrame, SpdyReader, streamID } from './spdy-frames.ts';
+import type { Converted, Converter, Translation } from './translation.ts';
+import { closeCodes, ClientMessages } from './client-messages.ts';
+import { closeFrame, opcodes, webSocketFrame, type WebSocketPiece } from './websocket-frames.ts';
+
+export const commandProtocol = 'v5.channel.k8s.io';
+const runtimeProtocol = 'v4.channel.k8s.io';
+const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
+/** A status of the API, with the last words of a command. */
+const maxStatusBytes = 64 * 1024;
+const nothing = Buffer.alloc(0);
+
+type StreamName = 'error' | 'stdin' | 'stdout' | 'stderr' | 'resize';
+
+export function translateCommand(subresource: 'exec' | 'attach', { stdin, stdout, stderr, tty }: RemoteCommandOptions): Translation {
+  // The runtime waits for exactly these.
+  const names: StreamName[] = ['error'];
+  if (stdin) names.push('stdin');
+  if (stdout) names.push('stdout');
+  if (stderr) names.push('stderr');
+  if (tty) names.push('resize');
+  const idOf = (name: StreamName): number | null => (names.includes(name) ? streamID(names.indexOf(name)) : null);
+  const first = stdout ? channels.stdout : stderr ? channels.stderr : channels.error;
+  return {
+    subresource,
+    protocols: [runtimeProtocol],
+    subprotocol: () => commandProtocol,
+    opening: {
+      // By this the client knows that it is connected.
+      toClient: channelFrame(first, nothing),
+      toRuntime: openStreams(names.map((streamtype) => ({ streamtype }))),
+    },
+    fromClient: fromClient({ stdin: idOf('stdin'), resize: idOf('resize') }),
+    fromRuntime: fromRuntime({ error: idOf('error'), stdout: idOf('stdout'), stderr: idOf('stderr') }),
+  };
+}
+
+function channelFrame(channel: number, data: Buffer): Buffer {
+  return webSocketFrame(opcodes.binary, Buffer.from([channel]), data);
+}
+
+/** Null: there is no such stream, and what is said on its channel is nobody's. */
+interface ClientStreams {
+  readonly stdin: number | null;
+  readonly resize: number | null;
+}
+
+function fromClient({ stdin, resize }: ClientStreams): Converter {
+  const messages = new ClientMessages();
+  const open = new Map<number, number>();
+  if (stdin !== null) open.set(channels.stdin, stdin);
+  if (resize !== null) open.set(channels.resize, resize);
+  /** Of the message that is under way; null: its first byte has not come. */
+  let channel: number | null = null;
+  let closing: Buffer = nothing;
+
+  const onPiece = ({ data, first, last }: WebSocketPiece): Buffer[] | null => {
+    if (first) {
+      channel = null;
+      closing = nothing;
+    }
+    let body = data;
+    if (channel === null && data.length > 0) {
+      channel = data[0]!;
+      body = data.subarray(1);
+    }
+    if (channel === channels.close) {
+      closing = Buffer.concat([closing, body.subarray(0, 2)]);
+      if (!last) return [];
+      const [closed] = closing;
+      if (closing.length !== 1 || closed! > channels.resize) return null;
+      const stream = open.get(closed!);
+      open.delete(closed!);
+      return stream === undefined ? [] : [dataFrame(stream, nothing, true)];
+    }
+    const stream = channel === null ? undefined : open.get(channel);
+    return stream === undefined || body.length === 0 ? [] : [dataFrame(stream, body)];
+  };
+  return { feed: (chunk) => messages.feed(chunk, onPiece), end: () => nothing };
+}
+
+interface RuntimeStreams {
+  readonly error: number | null;
+  readonly stdout: number | null;
+  readonly stderr: number | null;
+}
+
+function fromRuntime({ error, stdout, stderr }: RuntimeStreams): Converter {
+  const reader = new SpdyReader();
+  const open = new Set([error, stdout, stderr].filter((id) => id !== null));
+  const channelOf = new Map([
+    [stdout, channels.stdout],
+    [stderr, channels.stderr],
+  ]);
+  const status: Buffer[] = [];
+  let statusBytes = 0;
+  let fault = 'the connection to the runtime was lost';
+
+  const feed = (chunk: Buffer): Converted => {
+    const forward: Buffer[] = [];
+    const reply: Buffer[] = [];
+    for (const event of reader.feed(chunk)) {
+      if (event.type === 'ping') {
+        reply.push(pingFrame(event.id));
+        continue;
+      }
+      const { stream, data, end } = event;
+      const channel = channelOf.get(stream);
+      if (channel !== undefined && data.length > 0) forward.push(channelFrame(channel, data));
+      if (stream === error && statusBytes + data.length <= maxStatusBytes) {
+        status.push(Buffer.from(data));
+        statusBytes += data.length;
+      }
+      if (end) open.delete(stream);
+    }
+    return { forward, reply, ended: open.size === 0 };
+  };
+  return {
+    feed: (chunk) => {
+      try {
+        return feed(chunk);
+      } catch (err) {
+        fault = `the runtime can not be understood: ${(err as Error).message}`;
+        return { forward: [], reply: [], ended: true };
+      }
+    },
+    /** The command's status comes last, whatever the order in which the runtime's streams ended. */
+    end: () => {
+      const last =
+        statusBytes > 0
+          ? Buffer.concat(status)
+          : Buffer.from(JSON.stringify(error !== null && !open.has(error) ? success : failure(fault)));
+      return Buffer.concat([channelFrame(channels.error, last), closeFrame(closeCodes.normal)]);
+    },
+  };
+}
+
+const success = { metadata: {}, status: 'Success' };
+
+function failure(why: string): object {
+  const message = `Internal error occurred: ${why}`;
+  return { metadata: {}, status: 'Failure', message, reason: 'InternalError', details: { causes: [{ message: why }] }, code: 500 };
+}

@@ -1,0 +1,163 @@
+/**
+ * WebSocket (RFC 6455) as its server speaks it: frames that clients mask in, frames of our own out. Messages are never held: their bytes
+ * come out in the pieces in which they arrive. Pure.
+ */
+import { createHash } from 'node:crypto';
+
+export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+
+/** Part of a message, or a whole control frame. */
+export interface WebSocketPiece {
+  readonly opcode: number;
+  readonly data: Buffer;
+  /** A message begins with it. */
+  readonly first: boolean;
+  /** A message ends with it. */
+  readonly last: boolean;
+}
+
+export class WebSocketError extends Error {
+  override readonly name = 'WebSocketError';
+}
+
+/** RFC 6455, 1.3. */
+const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const maxControlBytes = 125;
+const finBit = 0x80;
+const reservedBits = 0x70;
+const maskBit = 0x80;
+const length16 = 126;
+const length64 = 127;
+
+export function acceptKey(key: string): string {
+  return createHash('sha1')
+    .update(key + acceptSuffix)
+    .digest('base64');
+}
+
+/** A whole message in one frame. */
+export function webSocketFrame(opcode: number, ...parts: readonly Buffer[]): Buffer {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const head = Buffer.alloc(length < length16 ? 2 : length < 2 ** 16 ? 4 : 10);
+  head[0] = finBit | opcode;
+  if (head.length === 2) {
+    head[1] = length;
+  } else if (head.length === 4) {
+    head[1] = length16;
+    head.writeUInt16BE(length, 2);
+  } else {
+    head[1] = length64;
+    head.writeBigUInt64BE(BigInt(length), 2);
+  }
+  return Buffer.concat([head, ...parts]);
+}
+
+export function closeFrame(code: number): Buffer {
+  const body = Buffer.alloc(2);
+  body.writeUInt16BE(code);
+  return webSocketFrame(opcodes.close, body);
+}
+
+interface Frame {
+  readonly opcode: number;
+  readonly fin: boolean;
+  readonly mask: Buffer;
+  left: number;
+  read: number;
+  readonly first: boolean;
+}
+
+export class WebSocketReader {
+  #head = Buffer.alloc(0);
+  #frame: Frame | null = null;
+  #control: Buffer[] = [];
+  /** Of the message that is under way; null: none is. */
+  #message: number | null = null;
+
+  /** Throws WebSocketError for what no client may send; there is no going on then. */
+  feed(chunk: Buffer): WebSocketPiece[] {
+    const pieces: WebSocketPiece[] = [];
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (this.#frame === null) {
+        const bytes = this.#head.length === 0 ? rest : Buffer.concat([this.#head, rest]);
+        const length = headLength(bytes);
+        if (length === null || bytes.length < length) {
+          // Fourteen bytes at the most: longer heads are complete.
+          this.#head = Buffer.from(bytes);
+          break;
+        }
+        this.#head = Buffer.alloc(0);
+        this.#frame = this.#begin(bytes, length);
+        rest = bytes.subarray(length);
+      }
+      const frame = this.#frame;
+      // No more than its head has come.
+      if (rest.length === 0 && frame.left > 0) break;
+      const data = unmasked(rest.subarray(0, frame.left), frame);
+      rest = rest.subarray(data.length);
+      const isFirst = frame.read === 0;
+      frame.left -= data.length;
+      frame.read += data.length;
+      const piece = this.#piece(frame, data, isFirst);
+      if (piece) pieces.push(piece);
+      if (frame.left === 0) this.#frame = null;
+    }
+    return pieces;
+  }
+
+  #begin(bytes: Buffer, length: number): Frame {
+    const [begin = 0, second = 0] = bytes;
+    const opcode = begin & 0x0f;
+    const fin = (begin & finBit) !== 0;
+    const left = bodyLength(bytes);
+    if ((begin & reservedBits) !== 0) throw new WebSocketError('reserved bits are set');
+    if ((second & maskBit) === 0) throw new WebSocketError('a frame of a client is not masked');
+    const mask = bytes.subarray(length - 4, length);
+    if (opcode >= opcodes.close) {
+      if (!fin || left > maxControlBytes || opcode > opcodes.pong) throw new WebSocketError('a control frame is broken');
+      return { opcode, fin, mask, left, read: 0, first: true };
+    }
+    const first = opcode !== opcodes.continuation;
+    if (opcode > opcodes.binary || first !== (this.#message === null)) throw new WebSocketError('frames are out of order');
+    this.#message = first ? opcode : this.#message;
+    return { opcode: this.#message!, fin, mask, left, read: 0, first };
+  }
+
+  #piece({ opcode, fin, left, first }: Frame, data: Buffer, isFirst: boolean): WebSocketPiece | null {
+    if (opcode >= opcodes.close) {
+      this.#control.push(data);
+      if (left > 0) return null;
+      const whole = Buffer.concat(this.#control);
+      this.#control = [];
+      return { opcode, data: whole, first: true, last: true };
+    }
+    const last = fin && left === 0;
+    if (last) this.#message = null;
+    return { opcode, data, first: first && isFirst, last };
+  }
+}
+
+/** Null: not even the length is there. */
+function headLength(bytes: Buffer): number | null {
+  const [, second] = bytes;
+  if (second === undefined) return null;
+  const short = second & ~maskBit;
+  const lengthBytes = short === length64 ? 8 : short === length16 ? 2 : 0;
+  return 2 + lengthBytes + ((second & maskBit) === 0 ? 0 : 4);
+}
+
+function bodyLength(bytes: Buffer): number {
+  const short = bytes[1]! & ~maskBit;
+  if (short === length16) return bytes.readUInt16BE(2);
+  if (short !== length64) return short;
+  const length = bytes.readBigUInt64BE(2);
+  if (length > BigInt(Number.MAX_SAFE_INTEGER)) throw new WebSocketError('a frame is too long');
+  return Number(length);
+}
+
+function unmasked(masked: Buffer, { mask, read }: Frame): Buffer {
+  const data = Buffer.allocUnsafe(masked.length);
+  for (let at = 0; at < masked.length; at += 1) data[at] = masked[at]! ^ mask[(read + at) & 3]!;
+  return data;
+}

@@ -1,0 +1,46 @@
+/** What a WebSocket client asks for, by the subprotocols that it offers, and the answer to its handshake. Pure. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { isWebSocket } from './stream-options.ts';
+import { commandProtocol } from './translate-command.ts';
+import { tunnelPrefix } from './tunnel-ports.ts';
+import { acceptKey } from './websocket-frames.ts';
+
+const suffix = '.k8s.io';
+
+/** The one protocol of commands in which a client can end its input. */
+export function asksForCommandChannels(headers: IncomingHttpHeaders): boolean {
+  return isWebSocket(headers) && offered(headers).includes(commandProtocol);
+}
+
+/** The protocols that it would speak in SPDY inside of the WebSocket; empty: none. */
+export function tunnelledProtocols(headers: IncomingHttpHeaders): string[] {
+  if (!isWebSocket(headers)) return [];
+  return offered(headers)
+    .filter((name) => name.startsWith(tunnelPrefix) && name.endsWith(suffix))
+    .map((name) => name.slice(tunnelPrefix.length));
+}
+
+/** What is wrong with the handshake; null: nothing. */
+export function handshakeFault(
+  method: string,
+  { 'sec-websocket-version': version, 'sec-websocket-key': key = '' }: IncomingHttpHeaders,
+): string | null {
+  if (method !== 'GET') return 'a WebSocket is asked for by GET';
+  if (version !== '13') return 'a WebSocket is of version 13';
+  return /^[A-Za-z0-9+/]{22}==$/.test(key) ? null : 'the key of a WebSocket has 16 bytes';
+}
+
+export function switchingToWebSocket(key: string, subprotocol: string): string {
+  const lines = [
+    'HTTP/1.1 101 Switching Protocols',
+    'Upgrade: websocket',
+    'Connection: Upgrade',
+    `Sec-WebSocket-Accept: ${acceptKey(key)}`,
+  ];
+  if (subprotocol !== '') lines.push(`Sec-WebSocket-Protocol: ${subprotocol}`);
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+function offered(headers: IncomingHttpHeaders): string[] {
+  return (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import type { IncomingHttpHeaders } from 'node:http';
+import { test } from 'node:test';
+import { dataFrame, pingFrame } from '../../../../../src/workers/server/streaming/spdy-frames.ts';
+import { translateCommand } from '../../../../../src/workers/server/streaming/translate-command.ts';
+import { tunnelPorts } from '../../../../../src/workers/server/streaming/tunnel-ports.ts';
+import {
+  asksForCommandChannels,
+  handshakeFault,
+  switchingToWebSocket,
+  tunnelledProtocols,
+} from '../../../../../src/workers/server/streaming/websocket-request.ts';
+import { closeFrame, opcodes, webSocketFrame } from '../../../../../src/workers/server/streaming/websocket-frames.ts';
+import { table } from '../../../../support/table.ts';
+import { masked } from '../../../../support/websocket-client.ts';
+
+const all = { stdin: true, stdout: true, stderr: true, tty: false };
+/** The streams of `all`, in the order in which they are opened. */
+const [error, stdin, stdout, stderr] = [1, 3, 5, 7] as const;
+const nothing = Buffer.alloc(0);
+const hex = (parts: readonly Buffer[]) => Buffer.concat(parts).toString('hex');
+const binary = (text: string) => webSocketFrame(opcodes.binary, Buffer.from(text, 'latin1'));
+
+const fromClient: { name: string; sent: Buffer[]; options?: typeof all; forward?: Buffer[]; reply?: Buffer[]; ended?: boolean }[] = [
+  { name: 'input', sent: [masked(2, '\0in')], forward: [dataFrame(stdin, Buffer.from('in'))] },
+  { name: 'input as text', sent: [masked(1, '\0in')], forward: [dataFrame(stdin, Buffer.from('in'))] },
+  {
+    name: 'a message in two frames',
+    sent: [masked(2, '\0i', { fin: false }), masked(0, 'n')],
+    forward: [dataFrame(stdin, Buffer.from('i')), dataFrame(stdin, Buffer.from('n'))],
+  },
+  { name: 'the end of the input', sent: [masked(2, '\xff\0')], forward: [dataFrame(stdin, nothing, true)] },
+  {
+    name: 'input after its end',
+    sent: [masked(2, '\xff\0'), masked(2, '\xff\0'), masked(2, '\0more')],
+    forward: [dataFrame(stdin, nothing, true)],
+  },
+  { name: 'the end of nothing', sent: [masked(2, '\xff\x07')], reply: [closeFrame(1002)], ended: true },
+  { name: 'an end without a channel', sent: [masked(2, '\xff')], reply: [closeFrame(1002)], ended: true },
+  { name: 'an end of two channels', sent: [masked(2, '\xff\0\0')], reply: [closeFrame(1002)], ended: true },
+  { name: 'empty messages', sent: [masked(2, ''), masked(2, '\0')] },
+  { name: 'output of a client', sent: [masked(2, '\x01out'), masked(2, '\x03error'), masked(2, '\x09?')] },
+  { name: 'a size without a terminal', sent: [masked(2, '\x04{"Width":1}')] },
+  {
+    name: 'a size',
+    options: { ...all, stderr: false, tty: true },
+    sent: [masked(2, '\x04{"Width":1}')],
+    forward: [dataFrame(7, Buffer.from('{"Width":1}'))],
+  },
+  { name: 'input that nobody asked for', options: { ...all, stdin: false }, sent: [masked(2, '\0in'), masked(2, '\xff\0')] },
+  { name: 'a ping', sent: [masked(9, 'you?')], reply: [webSocketFrame(opcodes.pong, Buffer.from('you?'))] },
+  { name: 'a goodbye, and nothing after it', sent: [masked(8, ''), masked(2, '\0in')], reply: [closeFrame(1000)], ended: true },
+  { name: 'no WebSocket', sent: [Buffer.from('GET / HTTP/1.1')], reply: [closeFrame(1002)], ended: true },
+];
+table('what a client of a command says goes on to its streams', (row) => {
+  for (const { name, sent, options = all, forward = [], reply = [], ended = false } of fromClient) {
+    row(name, () => {
+      const { fromClient: converter } = translateCommand('exec', options);
+      const converted = sent.map((bytes) => converter.feed(bytes));
+      assert.equal(hex(converted.flatMap((one) => one.forward)), hex(forward));
+      assert.equal(hex(converted.flatMap((one) => one.reply)), hex(reply));
+      assert.equal(converted.at(-1)!.ended, ended);
+      assert.equal(converter.end().length, 0);
+    });
+  }
+});
+
+const status = '{"metadata":{},"status":"Failure","reason":"NonZeroExitCode"}';
+const lost =
+  '{"metadata":{},"status":"Failure","message":"Internal error occurred: the connection to the runtime was lost","reason":"InternalError","details":{"causes":[{"message":"the connection to the runtime was lost"}]},"code":500}';
+const fromRuntime: { name: string; sent: Buffer[]; forward?: Buffer[]; reply?: Buffer[]; ended?: boolean; status: string | RegExp }[] = [
+  {
+    name: 'output on both channels, and the status last',
+    sent: [
+      dataFrame(error, Buffer.from(status)),
+      dataFrame(stdout, Buffer.from('out')),
+      dataFrame(error, nothing, true),
+      dataFrame(stderr, Buffer.from('err'), true),
+      dataFrame(stdout, Buffer.from('put'), true),
+    ],
+    forward: [binary('\x01out'), binary('\x02err'), binary('\x01put')],
+    ended: true,
+    status,
+  },
+  {
+    name: 'an end without a status',
+    sent: [error, stdout, stderr].map((id) => dataFrame(id, nothing, true)),
+    ended: true,
+    status: '{"metadata":{},"status":"Success"}',
+  },
+  { name: 'a ping', sent: [pingFrame(2)], reply: [pingFrame(2)], status: lost },
+  { name: 'a status without an end', sent: [dataFrame(error, Buffer.from(status))], status },
+  { name: 'no SPDY', sent: [Buffer.from('HTTP/1.1 200 OK\r\n')], status: lost },
+  {
+    name: 'a frame that is none',
+    sent: [Buffer.from('8002000100000000', 'hex')],
+    ended: true,
+    status: /the runtime can not be understood/,
+  },
+];
+table('what a runtime says of a command comes to the channels', (row) => {
+  for (const { name, sent, forward = [], reply = [], ended = false, status: wanted } of fromRuntime) {
+    row(name, () => {
+      const { fromRuntime: converter } = translateCommand('exec', all);
+      const converted = sent.map((bytes) => converter.feed(bytes));
+      assert.equal(hex(converted.flatMap((one) => one.forward)), hex(forward));
+      assert.equal(hex(converted.flatMap((one) => one.reply)), hex(reply));
+      assert.equal(converted.at(-1)!.ended, ended);
+      const last = converter.end().toString('latin1');
+      assert.ok(last.endsWith(closeFrame(1000).toString('latin1')));
+      const said = last.slice(last.indexOf('\x03') + 1, -4);
+      if (typeof wanted === 'string') assert.equal(said, wanted);
+      else assert.match(said, wanted);
+    });
+  }
+});
+
+table('a client knows at once that it is connected', (row) => {
+  for (const [name, options, channel] of [
+    ['by its output', all, '\x01'],
+    ['by its errors', { ...all, stdout: false }, '\x02'],
+    ['by the status', { ...all, stdout: false, stderr: false }, '\x03'],
+  ] as const)
+    row(name, () => assert.equal(hex([translateCommand('attach', options).opening.toClient]), hex([binary(channel)])));
+});
+
+test('ports go through a tunnel as they are', () => {
+  const { fromClient: client, fromRuntime: runtime, subprotocol } = tunnelPorts(['portforward.k8s.io']);
+  assert.equal(
+    hex(client.feed(Buffer.concat([masked(2, 'a\0'), masked(2, 'b', { fin: false }), masked(0, 'c')])).forward),
+    hex([Buffer.from('a\0bc')]),
+  );
+  assert.equal(hex(runtime.feed(Buffer.from('back')).forward), hex([binary('back')]));
+  assert.equal(hex([runtime.end()]), hex([closeFrame(1000)]));
+  assert.deepEqual(client.feed(masked(1, 'text')), { forward: [], reply: [closeFrame(1002)], ended: true });
+  assert.deepEqual([subprotocol('portforward.k8s.io'), subprotocol('')], ['SPDY/3.1+portforward.k8s.io', '']);
+});
+
+const webSocket = (protocols: string): IncomingHttpHeaders => ({
+  connection: 'keep-alive, Upgrade',
+  upgrade: 'WebSocket',
+  'sec-websocket-protocol': protocols,
+});
+table('by its protocols a client asks for a translation', (row) => {
+  const cases: { headers: IncomingHttpHeaders; command?: boolean; tunnelled?: string[] }[] = [
+    { headers: webSocket('v5.channel.k8s.io'), command: true },
+    { headers: webSocket('v4.channel.k8s.io, v5.channel.k8s.io'), command: true },
+    { headers: webSocket('v4.channel.k8s.io') },
+    { headers: { ...webSocket('v5.channel.k8s.io'), upgrade: 'SPDY/3.1' } },
+    {
+      headers: webSocket('SPDY/3.1+portforward.k8s.io,SPDY/3.1+v2.portforward.k8s.io'),
+      tunnelled: ['portforward.k8s.io', 'v2.portforward.k8s.io'],
+    },
+    { headers: webSocket('SPDY/3.1+other, portforward.k8s.io') },
+    { headers: {} },
+  ];
+  for (const { headers, command = false, tunnelled = [] } of cases)
+    row(JSON.stringify(headers), () =>
+      assert.deepEqual([asksForCommandChannels(headers), tunnelledProtocols(headers)], [command, tunnelled]),
+    );
+});
+
+test('a handshake that is none is told so, and a good one is answered', () => {
+  const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+  const good = { 'sec-websocket-version': '13', 'sec-websocket-key': key };
+  assert.equal(handshakeFault('GET', good), null);
+  assert.match(handshakeFault('POST', good)!, /GET/);
+  assert.match(handshakeFault('GET', { ...good, 'sec-websocket-version': '8' })!, /13/);
+  assert.match(handshakeFault('GET', { ...good, 'sec-websocket-key': 'a\r\nb' })!, /16 bytes/);
+  assert.equal(
+    switchingToWebSocket(key, 'v5.channel.k8s.io'),
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n',
+  );
+});
