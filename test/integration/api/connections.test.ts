@@ -49,27 +49,37 @@ test('more watches than the server allows on a connection get another connection
   });
 });
 
-test('a peer that vanished without a word is noticed by pings: its watch ends, and the next one goes another way', async () => {
-  server.answer = (_request, response) => {
-    response.writeHead(200);
-    response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
-  };
-  const wire = await BlackHole.before(server.port);
-  try {
-    const { client } = await aClient({}, { cluster: { server: `https://127.0.0.1:${wire.port}` }, pingIntervalMs: 30 });
-    const { signal } = new AbortController();
-    await assert.rejects(
-      async () => {
-        for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })) wire.swallows = true;
-      },
-      isError(0, 'Unreachable'),
-    );
-    wire.swallows = false;
-    for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })) break;
-  } finally {
-    await wire.close();
-  }
-});
+for (const { name, behindProxy } of [
+  { name: 'a peer', behindProxy: false },
+  { name: 'a peer behind a proxy', behindProxy: true },
+]) {
+  test(`${name} that vanished without a word is noticed by pings: its watch ends, and the next one goes another way`, async () => {
+    server.answer = (_request, response) => {
+      response.writeHead(200);
+      response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+    };
+    const wire = await BlackHole.before(server.port);
+    const proxy = await ConnectProxy.start();
+    try {
+      const url = `https://127.0.0.1:${wire.port}`;
+      const cluster = { server: url, ...(behindProxy && { 'proxy-url': proxy.url }) };
+      const { client } = await aClient({}, { cluster, pingIntervalMs: 30 });
+      const { signal } = new AbortController();
+      await assert.rejects(
+        async () => {
+          for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })) wire.swallows = true;
+        },
+        isError(0, 'Unreachable'),
+      );
+      wire.swallows = false;
+      for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })) break;
+      assert.equal(proxy.tunnels.length > 0, behindProxy);
+    } finally {
+      await proxy.close();
+      await wire.close();
+    }
+  });
+}
 
 test('after a failed heartbeat calls go over a new connection', async () => {
   server.answer = (_request, response) => sendJSON(response, 200, pod);

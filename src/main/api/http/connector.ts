@@ -16,12 +16,15 @@ export const connectTimeoutMs = 10_000;
 /** Upstream: net.Dialer's KeepAlive. */
 const keepAliveMs = 30_000;
 
-export interface ConnectorOptions {
-  readonly tls: ConnectionOptions;
-  readonly allowHTTP2: boolean;
+export interface WatchedConnections {
   readonly pingIntervalMs: number;
   /** Called with what was agreed on with the server, for every connection. */
   readonly onConnected: (protocol: 'h2' | 'http/1.1') => void;
+}
+
+export interface ConnectorOptions extends WatchedConnections {
+  readonly tls: ConnectionOptions;
+  readonly allowHTTP2: boolean;
 }
 
 export function createConnector(options: ConnectorOptions): buildConnector.connector {
@@ -33,13 +36,21 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     keepAliveInitialDelay: keepAliveMs,
     lookup: timedLookup,
   });
+  return watched(connect, options);
+}
+
+/** The connector's connections, also those through a proxy, ended when the server at their other end is silent. */
+export function watched(
+  connect: buildConnector.connector,
+  { pingIntervalMs: intervalMs, onConnected }: WatchedConnections,
+): buildConnector.connector {
   return (target, callback) =>
     connect(target, (...result) => {
       const [, socket] = result;
       if (socket) {
         const isHTTP2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
-        if (isHTTP2) watchSocket(socket, options.pingIntervalMs);
-        options.onConnected(isHTTP2 ? 'h2' : 'http/1.1');
+        if (isHTTP2) watchSocket(socket, intervalMs);
+        onConnected(isHTTP2 ? 'h2' : 'http/1.1');
       }
       callback(...result);
     });

@@ -17,7 +17,7 @@ import {
 import type { ClientCertificate } from '../identity/identity.ts';
 import type { KubeconfigCluster } from '../kubeconfig/kubeconfig.ts';
 import type { Authorities } from './certificate-authority.ts';
-import { connectTimeoutMs, createConnector, pingIntervalMs } from './connector.ts';
+import { connectTimeoutMs, createConnector, pingIntervalMs, watched, type WatchedConnections } from './connector.ts';
 import { proxyFor } from './proxy-choice.ts';
 
 export interface TransportOptions {
@@ -127,19 +127,25 @@ export class Transport {
         settings: { initialWindowSize: streamWindowBytes },
       },
     };
-    const proxy = proxyFor(cluster.server, cluster.proxyURL, environment);
-    if (proxy !== null) return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, clientFactory: proxyClient });
-    const connect = createConnector({
-      tls,
-      allowHTTP2: allowH2,
+    const connections: WatchedConnections = {
       pingIntervalMs: pingMs,
       onConnected: (protocol) => {
         this.#protocol = protocol;
         this.#options.logger.debug({ host: cluster.server.host, protocol }, 'connected to the API server');
       },
-    });
-    return new Agent({ ...options, connect });
+    };
+    const proxy = proxyFor(cluster.server, cluster.proxyURL, environment);
+    if (proxy === null) return new Agent({ ...options, connect: createConnector({ ...connections, tls, allowHTTP2: allowH2 }) });
+    return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, clientFactory: proxyClient, factory: tunnels(connections) });
   }
+}
+
+/** What goes through the proxy's tunnels. */
+function tunnels(connections: WatchedConnections) {
+  return (origin: string | URL, options: Pool.Options): Dispatcher => {
+    const { connect } = options;
+    return new Pool(origin, typeof connect === 'function' ? { ...options, connect: watched(connect, connections) } : options);
+  };
 }
 
 /** A proxy that does not open a tunnel is a connection that can't be made. */
