@@ -167,10 +167,13 @@ test('a node that another has made gets its provider ID, and keeps it', async (t
   const node = nodeNamed(t, 'member-provided');
   await cluster.api.create('/api/v1/nodes', { metadata: { name: node.name } });
   for (const providerID of ['cloud://1', 'cloud://2']) {
+    const before = writes(node.name).length;
     const member = await node.join({ config: { ...localConfig, providerID } });
-    await member.membership.registered;
+    await waitUntil('a heartbeat', () => writes(node.name).slice(before).includes('patch status 200'));
     assert.equal((await cluster.api.get<Node>(node.path)).spec?.providerID, 'cloud://1');
     await member.close();
+    // Times of the API are of whole seconds: within one there is no heartbeat to write.
+    await clock.sleep(1000);
   }
 });
 

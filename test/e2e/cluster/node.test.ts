@@ -161,6 +161,17 @@ describe('a node of a cluster', () => {
     await until('is labelled rightly', ({ metadata }) => metadata.labels?.['kubernetes.io/os'] === 'linux');
   });
 
+  test('is ready all along while its kubelet starts again', async () => {
+    const readyOf = ({ status }: RealNode) => status?.conditions?.find(({ type }) => type === 'Ready');
+    const before = readyOf(await get());
+    await node.restartKubelet();
+    const after = await until(
+      'has another heartbeat',
+      (seen) => String(readyOf(seen)?.lastHeartbeatTime) > String(before?.lastHeartbeatTime),
+    );
+    assert.deepEqual([readyOf(after)?.status, readyOf(after)?.lastTransitionTime], ['True', before?.lastTransitionTime]);
+  });
+
   test('is told by events when it was cordoned', async () => {
     await node.kubectl('cordon', nodeName);
     await node.untilEvent(nodeName, 'NodeNotSchedulable', /^Node cluster-node status is now: NodeNotSchedulable$/, 'default');
