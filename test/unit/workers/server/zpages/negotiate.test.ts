@@ -11,6 +11,10 @@ const cases: [accept: string | undefined, want: object][] = [
   ['application/json;v=v1beta1;g=config.k8s.io;as=Statusz', { type: 'json', version: 'v1beta1' }],
   ['application/yaml; g=config.k8s.io; v=v1alpha1; as=Statusz', { type: 'yaml', version: 'v1alpha1' }],
   ['application/json;v=v1beta1;g=config.k8s.io;as=Flagz', { type: 'none' }],
+  ['application/json;v=v1beta1;g=config.k8s.io;as=Statusz;q=0.5, text/plain', { type: 'text' }],
+  ['text/plain;q=0.1, application/yaml;v=v1beta1;g=config.k8s.io;as=Statusz;q=0.9', { type: 'yaml', version: 'v1beta1' }],
+  ['application/*;v=v1beta1;g=config.k8s.io;as=Statusz', { type: 'json', version: 'v1beta1' }],
+  ['*/*;as=Statusz', { type: 'none' }],
   ['application/json;v=v2;g=config.k8s.io;as=Statusz,text/*', { type: 'text' }],
 ];
 table('who accepts what gets what', (row) => {
