@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { AnsweringServer, sendJSON } from '../../support/api-answers.ts';
 import { ConnectProxy } from '../../support/connect-proxy.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { SocksProxy } from '../../support/socks-proxy.ts';
 import { aClient, collect, getPod, isError, pod, server, until, useServer, withServer } from '../../support/api-client-suite.ts';
 
 useServer();
@@ -110,9 +111,15 @@ test('with DISABLE_HTTP2 all goes over HTTP/1.1, watches on connections of their
   await Promise.all(watches);
 });
 
-for (const { name, cluster, environment } of [
-  { name: 'of the kubeconfig', cluster: (url: string) => ({ 'proxy-url': url }), environment: () => ({}) },
-  { name: 'of the environment', cluster: () => ({}), environment: (url: string) => ({ HTTPS_PROXY: url, NO_PROXY: 'example.org' }) },
+for (const { name, proxies, cluster, environment } of [
+  { name: 'of the kubeconfig', proxies: ConnectProxy, cluster: (url: string) => ({ 'proxy-url': url }), environment: () => ({}) },
+  { name: 'of the kubeconfig by SOCKS', proxies: SocksProxy, cluster: (url: string) => ({ 'proxy-url': url }), environment: () => ({}) },
+  {
+    name: 'of the environment',
+    proxies: ConnectProxy,
+    cluster: () => ({}),
+    environment: (url: string) => ({ HTTPS_PROXY: url, NO_PROXY: 'example.org' }),
+  },
 ]) {
   test(`calls and watches go through the proxy ${name}, and TLS ends at the server`, async () => {
     server.answer = (request, response) => {
@@ -120,7 +127,7 @@ for (const { name, cluster, environment } of [
       response.writeHead(200);
       response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
     };
-    const proxy = await ConnectProxy.start();
+    const proxy = await proxies.start();
     try {
       const elsewhere = { ...cluster(proxy.url), server: `https://api.example:${server.port}`, 'tls-server-name': 'kubernetes' };
       const { client } = await aClient({ token: 'secret' }, { cluster: elsewhere, environment: environment(proxy.url) });
