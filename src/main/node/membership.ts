@@ -68,7 +68,7 @@ export class NodeMembership {
   #bootedAtMs = 0;
   #needsRegistration: boolean;
   #isReported = false;
-  /** As it was when the status was last made; null: it was not made yet. */
+  /** As it was when the status was last looked at; null: it was not yet. */
   #wasWell: boolean | null = null;
   #running: Promise<unknown> = Promise.resolve();
 
@@ -90,10 +90,7 @@ export class NodeMembership {
       ...heartbeats,
       store: this.store,
       refresh: () => local.refresh(),
-      compute: (node) => {
-        this.#wasWell = this.#isWell();
-        return local.compute(node);
-      },
+      compute: (node) => local.compute(node),
       record: (event) => this.#record(event),
       onReported: (node) => this.#onReported(node),
       reportFrequencyMs: config.nodeStatusReportFrequency,
@@ -166,6 +163,7 @@ export class NodeMembership {
       try {
         if (this.#needsRegistration) await this.#register(signal);
         await this.#untilPodsSeen(signal);
+        this.#wasWell = this.#isWell();
         await this.#updater.update(signal);
         if (this.#updater.isMissing) await this.#lookForNewCluster(signal);
         else await this.#cluster.remember(signal);

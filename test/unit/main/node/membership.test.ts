@@ -217,6 +217,22 @@ for (const { name, until, reports } of [
   });
 }
 
+test('a node that is not there is not asked for more often because its threads came back', async (t) => {
+  const { api, start, server, world, clock } = await aCluster();
+  const { sync, watch } = await start(t);
+  await sync();
+  world.problems = ['PLEG is not healthy: x'];
+  await clock.advance(1100);
+  const gone = { ...server.node!, metadata: { ...server.node!.metadata, resourceVersion: '50' } };
+  server.node = null;
+  watch.push('DELETED', gone);
+  await clock.advance(1000);
+  world.problems = [];
+  const before = api.callsTo('GET', path).length;
+  await clock.advance(20_000);
+  assert.ok(api.callsTo('GET', path).length - before <= 3, `${api.callsTo('GET', path).length - before} times`);
+});
+
 test('a label that every node must have is put back', async (t) => {
   const { patches, start, server, clock } = await aCluster();
   const { sync, watch } = await start(t);
