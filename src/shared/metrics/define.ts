@@ -59,6 +59,10 @@ class CounterMetric<L extends string> extends Metric<L> implements Counter<L> {
     const found = this.cells(labels);
     if (found && by > 0) found.cells[found.at]! += by;
   }
+  reset(labels?: Labels<L>): void {
+    const found = this.cells(labels);
+    if (found) found.cells[found.at] = 0;
+  }
 }
 
 class GaugeMetric<L extends string> extends Metric<L> implements Gauge<L> {

@@ -6,6 +6,8 @@ export type Labels<L extends string = string> = Readonly<Record<L, string>>;
 
 export interface Counter<L extends string = string> {
   inc(labels?: Labels<L>, by?: number): void;
+  /** What this thread has counted counts no more. */
+  reset(labels?: Labels<L>): void;
 }
 export interface Gauge<L extends string = string> {
   set(value: number, labels?: Labels<L>): void;

@@ -10,12 +10,16 @@ import { healthChecks, type HealthCheck } from './health.ts';
 
 const stderr = 2;
 const lookAtLogMs = 10_000;
+/** A label of the metrics. */
+const type = 'healthz';
 
 export class HealthSource {
   readonly #heartbeats: HeartbeatsReader;
   readonly #logger: Logger;
   readonly #timer: NodeJS.Timeout;
   #logFault = '';
+  /** The names of the checks, and those that were ever in a state: what there is to reset. */
+  readonly #seen = new Map<string, Set<'success' | 'error'>>();
 
   constructor(heartbeats: HeartbeatsReader, logger: Logger) {
     this.#heartbeats = heartbeats;
@@ -26,11 +30,21 @@ export class HealthSource {
   checks(): HealthCheck[] {
     const checks = healthChecks(this.#heartbeats.threads(), monotonicMs(), this.#logFault);
     for (const { name, fault } of checks) {
-      healthcheck.set(fault === '' ? 1 : 0, { name, type: 'healthz' });
-      healthchecksTotal.inc({ name, type: 'healthz', status: fault === '' ? 'success' : 'error' });
+      const status = fault === '' ? 'success' : 'error';
+      healthcheck.set(fault === '' ? 1 : 0, { name, type });
+      healthchecksTotal.inc({ name, type, status });
+      this.#seen.set(name, (this.#seen.get(name) ?? new Set()).add(status));
       if (fault !== '') this.#logger.warn({ check: name, fault }, 'health check failed');
     }
     return checks;
+  }
+
+  /** The metrics begin anew; the checks do not. */
+  resetMetrics(): void {
+    for (const [name, statuses] of this.#seen) {
+      healthcheck.remove({ name, type });
+      for (const status of statuses) healthchecksTotal.reset({ name, type, status });
+    }
   }
 
   close(): void {

@@ -23,6 +23,7 @@ const health = new HealthSource(heartbeats, logger);
 const main = boundedUpcalls(birth.main);
 const sources: Sources = {
   health: () => health.checks(),
+  resetHealthMetrics: () => health.resetMetrics(),
   metrics: (page) => renderPage(page, { segments: birth.metricsSegments, heartbeats, monotonicMs }),
   main,
 };

@@ -67,6 +67,7 @@ export async function openSecureServer({ settings, birth, sources, main, logger 
     switches: handlers,
     health: sources.health,
     metrics: sources.metrics,
+    resetHealthMetrics: sources.resetHealthMetrics,
     main,
     logs,
     streaming,

@@ -15,6 +15,8 @@ export interface Request {
 
 export interface Sources {
   readonly health: () => HealthCheck[];
+  /** Of `/metrics/slis`. */
+  readonly resetHealthMetrics: () => void;
   readonly metrics: (page: MetricsPage) => Promise<string>;
   readonly main: Pick<ServerUpcalls, 'pods' | 'configz'>;
 }
@@ -53,10 +55,21 @@ export async function replyOnReadOnly(request: Request, sources: Sources): Promi
     return method === 'GET' ? replyJSON({ ...request, accept: undefined }, () => sources.main.configz()) : error(405, 'Method not allowed');
   }
   const page = metricsPages[path];
-  if (page) return ok(await sources.metrics(page), metricsType);
+  if (page) return replyMetrics(page, method, sources);
   if (debugPrefixes.includes(`${path}/`)) return movedTo(`${path}/`);
   if (debugPrefixes.some((prefix) => path.startsWith(prefix))) return error(405, 'Debug endpoints are disabled.');
   return notFound;
+}
+
+/** One page is for counting from now on, too. */
+export async function replyMetrics(
+  page: MetricsPage,
+  method: string,
+  { metrics, resetHealthMetrics }: Pick<Sources, 'metrics' | 'resetHealthMetrics'>,
+): Promise<Reply> {
+  if (page !== 'slis' || method !== 'DELETE') return ok(await metrics(page), metricsType);
+  resetHealthMetrics();
+  return ok('metrics reset\n');
 }
 
 async function replyJSON({ method, accept }: Request, ask: () => Promise<string>): Promise<Reply> {

@@ -10,7 +10,7 @@ import type { Exchange } from './listener.ts';
 import type { ContainerLogs } from './logs/index.ts';
 import { Mux } from './mux.ts';
 import { accepts, error, methodNotAllowed, notAcceptable, ok, pageNotFound, type Reply } from './reply.ts';
-import { debugPrefixes, metricsPages, metricsType, type MetricsPage } from './routes.ts';
+import { debugPrefixes, metricsPages, replyMetrics, type MetricsPage } from './routes.ts';
 import type { Streaming } from './streaming/index.ts';
 import type { Target } from './target.ts';
 
@@ -35,6 +35,7 @@ export interface SecureRoutesOptions {
   readonly switches: HandlerSwitches;
   readonly health: () => HealthCheck[];
   readonly metrics: (page: MetricsPage) => Promise<string>;
+  readonly resetHealthMetrics: () => void;
   readonly main: Pick<ServerUpcalls, 'pods' | 'runningPods' | 'configz'>;
   readonly logs: ContainerLogs;
   readonly streaming: Streaming;
@@ -45,7 +46,7 @@ export interface SecureRoutesOptions {
 const longestAnswerMs = 4 * 3600 * 1000;
 
 export function secureRoutes(options: SecureRoutesOptions): Mux<Handler> {
-  const { health, metrics, main, switches } = options;
+  const { health, main, switches } = options;
   const healthz: Handler = async ({ path, query }) => replyHealthz(path, query, health());
   const pods = objects('/pods', () => main.pods());
   const always: Record<string, Handler> = {
@@ -54,7 +55,10 @@ export function secureRoutes(options: SecureRoutesOptions): Mux<Handler> {
     '/pods': pods,
     '/pods/': pods,
     ...Object.fromEntries(
-      Object.entries(metricsPages).map(([path, page]): [string, Handler] => [path, async () => ok(await metrics(page), metricsType)]),
+      Object.entries(metricsPages).map(([path, page]): [string, Handler] => [
+        path,
+        async ({ method }) => replyMetrics(page, method, options),
+      ]),
     ),
   };
   if (!switches.debugging) {

@@ -22,7 +22,12 @@ const answers: { ask: [method: string, path: string]; want: [status: number, bod
     ask: ['GET', '/metrics'],
     want: [200, /kubelet_http_requests_total\{long_running="false",method="GET",path="pods",server_type="readwrite"\} 3\n/],
   },
-  { ask: ['GET', '/metrics/slis'], want: [200, /kubernetes_healthcheck/] },
+  { ask: ['GET', '/metrics/slis'], want: [200, /kubernetes_healthchecks_total\{name="ping",status="success",type="healthz"\} 2\n/] },
+  { ask: ['DELETE', '/metrics/slis'], want: [200, /^metrics reset\n$/] },
+  {
+    ask: ['GET', '/metrics/slis'],
+    want: [200, /^(?![^]*kubernetes_healthcheck\{)[^]*kubernetes_healthchecks_total\{name="ping",status="success",type="healthz"\} 0\n/],
+  },
   { ask: ['GET', '/metrics/cadvisor'], want: [404, /^404 page not found\n$/] },
   { ask: ['GET', '/statusz'], want: [200, /kubelet statusz\n[^]*Binary version: 1\.36\.3\n[^]*Paths: .*\/exec .*\/pods /] },
   { ask: ['GET', '/flagz'], want: [200, /kubelet flagz\n[^]*\nv=2\n/] },

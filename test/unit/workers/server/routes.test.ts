@@ -7,6 +7,7 @@ import { table } from '../../../support/table.ts';
 const sources: Sources = {
   health: () => [{ name: 'ping', fault: '', note: '' }],
   metrics: async (page) => `page ${page}`,
+  resetHealthMetrics: () => {},
   main: { pods: async () => '{"kind":"PodList"}', configz: async () => '{"kubeletconfig":{}}' },
 };
 const request = (method: string, target: string, accept?: string) => {
@@ -28,6 +29,8 @@ const readOnly: { ask: [string, string, string?]; want: [number, string, string]
   { ask: ['GET', '/configz', 'text/html'], want: [200, 'application/json', '{"kubeletconfig":{}}'] },
   { ask: ['GET', '/metrics'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page all'] },
   { ask: ['GET', '/metrics/slis'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page slis'] },
+  { ask: ['DELETE', '/metrics/slis'], want: [200, 'text/plain; charset=utf-8', 'metrics reset\n'] },
+  { ask: ['DELETE', '/metrics'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page all'] },
   { ask: ['GET', '/metrics/probes'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page probes'] },
   { ask: ['GET', '/metrics/none'], want: [404, 'text/plain; charset=utf-8', '404 page not found\n'] },
   { ask: ['POST', '/exec/default/web/app'], want: [405, 'text/plain; charset=utf-8', 'Debug endpoints are disabled.\n'] },
