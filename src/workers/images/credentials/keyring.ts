@@ -52,20 +52,25 @@ function fromSecrets(secrets: readonly PullSecret[]): Source[] {
 }
 
 function lookUp(repository: string, sources: readonly Source[]): Credential[] {
+  const defaultKey = defaultRegistryKey(repository);
   const byKey = new Map<string, Credential[]>();
+  const ofDefault: Credential[] = [];
   for (const { config, secret } of sources) {
     for (const [registry, login] of config) {
       const key = registryKey(registry);
-      if (key === undefined) continue;
+      const isFound = key !== undefined && registryMatches(key, repository);
+      // A secret may have thousands of others.
+      if (key === undefined || (!isFound && key !== defaultKey)) continue;
       const credential = { login, hash: hashOf(login), ...(secret && { secret }) };
-      byKey.set(key, [...(byKey.get(key) ?? []), credential]);
+      const list = isFound ? (byKey.get(key) ?? []) : ofDefault;
+      list.push(credential);
+      if (isFound) byKey.set(key, list);
     }
   }
+  if (byKey.size === 0) return ofDefault;
   // Backwards, so that `host/path` stands before `host`.
   const keys = [...byKey.keys()].sort((a, b) => Buffer.compare(Buffer.from(b), Buffer.from(a)));
-  const found = keys.filter((key) => registryMatches(key, repository)).flatMap((key) => byKey.get(key) ?? []);
-  if (found.length > 0) return found;
-  return byKey.get(defaultRegistryKey(repository) ?? '') ?? [];
+  return keys.flatMap((key) => byKey.get(key) ?? []);
 }
 
 /** As upstream's hashAuthConfig: a record on disk outlives a change of kubelets. */

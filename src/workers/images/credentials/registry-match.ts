@@ -11,7 +11,7 @@ interface Place {
  * when it is no registry.
  */
 export function registryKey(written: string): string | undefined {
-  const rest = written.replace(/^https?:\/\//, '').replace(/[?#].*$/, '');
+  const [rest = ''] = written.replace(/^https?:\/\//, '').split(/[?#]/, 1);
   const slash = rest.indexOf('/');
   const authority = slash === -1 ? rest : rest.slice(0, slash);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
@@ -35,19 +35,77 @@ function placeOf(text: string): Place {
   return { host, port, path: slash === -1 ? '' : text.slice(slash) };
 }
 
-/** A shell pattern without `/`: `*`, `?`, `[a-z]`. One that is none matches nothing. */
+type Token = '*' | ((char: string) => boolean);
+
+/**
+ * A shell pattern without `/`: `*`, `?`, `[a-z]`, `[^a]`. One that is none matches nothing. Both are a user's: only the last star that was
+ * met is ever tried again, so that many of them take no longer.
+ */
 function globMatches(pattern: string, text: string): boolean {
   if (!/[*?[\\]/.test(pattern)) return pattern === text;
-  const source = pattern.replaceAll(/\[[^\]]*\]|\\.|[^\w\s]/g, (token) => {
-    if (token === '*') return '.*';
-    if (token === '?') return '.';
-    return token.length > 1 ? token : `\\${token}`;
-  });
-  try {
-    return new RegExp(`^${source}$`, 'su').test(text);
-  } catch {
-    return false;
+  const tokens = tokensOf([...pattern]);
+  if (!tokens) return false;
+  const chars = [...text];
+  let [at, token] = [0, 0];
+  let star: { token: number; at: number } | undefined;
+  while (at < chars.length) {
+    const next = tokens[token];
+    if (next === '*') {
+      star = { token: (token += 1), at };
+    } else if (next?.(chars[at] ?? '')) {
+      token += 1;
+      at += 1;
+    } else if (star) {
+      star.at += 1;
+      [at, token] = [star.at, star.token];
+    } else return false;
   }
+  return tokens.slice(token).every((rest) => rest === '*');
+}
+
+/** Undefined: a class without its end, a backslash before nothing. */
+function tokensOf(pattern: readonly string[]): Token[] | undefined {
+  const tokens: Token[] = [];
+  for (let at = 0; at < pattern.length; at += 1) {
+    const char = pattern[at];
+    if (char === '*') tokens.push('*');
+    else if (char === '?') tokens.push(() => true);
+    else if (char === '[') {
+      const found = classAt(pattern, at + 1);
+      if (!found) return undefined;
+      tokens.push(found.holds);
+      at = found.end;
+    } else {
+      const literal = char === '\\' ? pattern[(at += 1)] : char;
+      if (literal === undefined) return undefined;
+      tokens.push((other) => other === literal);
+    }
+  }
+  return tokens;
+}
+
+/** `a-z]` and its like, after the bracket; `end` is where it closes. */
+function classAt(pattern: readonly string[], from: number): { holds: (char: string) => boolean; end: number } | undefined {
+  const isNegated = pattern[from] === '^';
+  const ranges: [low: number, high: number][] = [];
+  let at = isNegated ? from + 1 : from;
+  const bound = () => {
+    const char = pattern[at];
+    const isBare = char === undefined || char === '-' || char === ']';
+    const literal = isBare ? undefined : char === '\\' ? pattern[(at += 1)] : char;
+    at += 1;
+    return literal?.codePointAt(0);
+  };
+  while (ranges.length === 0 || pattern[at] !== ']') {
+    const low = bound();
+    const hasHigh = pattern[at] === '-';
+    if (hasHigh) at += 1;
+    const high = hasHigh ? bound() : low;
+    if (low === undefined || high === undefined) return undefined;
+    ranges.push([low, high]);
+  }
+  const isIn = (code: number) => ranges.some(([low, high]) => low <= code && code <= high);
+  return { holds: (char) => isIn(char.codePointAt(0) ?? 0) !== isNegated, end: at };
 }
 
 const defaultRegistry = 'index.docker.io';

@@ -19,6 +19,8 @@ table('credentials are for the images of a registry', (row) => {
     ['[fd00::1]:5000', '[fd00::1]:5000'],
     ['not a registry', undefined],
     ['registry.example:port', undefined],
+    ['registry.example/team?query#fragment', 'registry.example/team'],
+    [`${'?'.repeat(500_000)}\n`, ''],
   ] as const) {
     row(`credentials written for ${written} are for images of ${want}`, () => assert.equal(registryKey(written), want));
   }
@@ -42,6 +44,18 @@ table('credentials are for what their key covers', (row) => {
     ['r[a-f]gistry.example', 'registry.example/app', true],
     ['r[egistry.example', 'registry.example/app', false],
     ['a.b', 'axb/app', false],
+    ['r[^e]gistry.example', 'registry.example/app', false],
+    ['r[^a]gistry.example', 'registry.example/app', true],
+    ['r[a-]gistry.example', 'registry.example/app', false],
+    ['r[]e]gistry.example', 'registry.example/app', false],
+    ['r[z-a]gistry.example', 'registry.example/app', false],
+    ['r[xye]g*y.example', 'registry.example/app', true],
+    ['*s*r*.example', 'registry.example/app', true],
+    ['*s*s*.example', 'registry.example/app', false],
+    ['re*', 're', true],
+    ['*?', '', false],
+    // A user's pattern and a user's image: were each star tried with each other, this would take hours.
+    [`${'a*'.repeat(40)}b.example`, `${'a'.repeat(200)}.example/app`, false],
   ] as const) {
     row(`credentials of ${key} ${want ? 'are' : 'are not'} for ${repository}`, () => {
       assert.equal(registryMatches(key, repository), want);
