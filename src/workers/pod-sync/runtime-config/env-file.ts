@@ -3,8 +3,32 @@
  * pkg/kubelet/util/env).
  */
 
-/** The key's value; empty when it is not there, or assigned nothing. Throws an Error that names the line. */
-export function envFileValue(content: string, key: string): string {
+export interface EnvFile {
+  /** What each name is assigned first; empty where it is assigned nothing. */
+  readonly values: ReadonlyMap<string, string>;
+  /** An Error that names the line: what comes before it counts. Null: there is none. */
+  readonly problem: Error | null;
+}
+
+/** Whoever has a volume writes it: it is gone through once, whatever is in it. */
+export function parseEnvFile(content: string): EnvFile {
+  const values = new Map<string, string>();
+  try {
+    for (const [name, value] of assignments(content)) if (!values.has(name)) values.set(name, value);
+    return { values, problem: null };
+  } catch (err) {
+    return { values, problem: err as Error };
+  }
+}
+
+/** The key's value; empty when it is not there, or assigned nothing. Throws the file's problem when that comes first. */
+export function envFileValue({ values, problem }: EnvFile, key: string): string {
+  const value = values.get(key);
+  if (value === undefined && problem) throw problem;
+  return value ?? '';
+}
+
+function* assignments(content: string): Generator<[name: string, value: string]> {
   const lines = content.split('\n').map((line) => line.replace(/\r$/, ''));
   if (lines.at(-1) === '') lines.pop();
   for (let index = 0; index < lines.length; index += 1) {
@@ -19,20 +43,21 @@ export function envFileValue(content: string, key: string): string {
     const assigned = line.slice(equals + 1);
     if (/^[ \t]/.test(assigned)) {
       // A shell would assign nothing and run the rest as a command.
-      if (name === key) return '';
+      yield [name, ''];
       continue;
     }
     if (!assigned.startsWith("'")) throw fail('value must be enclosed in single quotes');
     const first = index;
-    let value = assigned.slice(1);
-    while (!value.includes("'")) {
+    const value: string[] = [];
+    let rest = assigned.slice(1);
+    while (!rest.includes("'")) {
+      value.push(rest);
       index += 1;
       if (index >= lines.length) throw fail('unclosed single quote', first);
-      value += `\n${lines[index]}`;
+      rest = lines[index] ?? '';
     }
-    const close = value.indexOf("'");
-    if (!/^[ \t]*(#.*)?$/.test(value.slice(close + 1))) throw fail('unexpected content after closing quote');
-    if (name === key) return value.slice(0, close);
+    const close = rest.indexOf("'");
+    if (!/^[ \t]*(#.*)?$/.test(rest.slice(close + 1))) throw fail('unexpected content after closing quote');
+    yield [name, [...value, rest.slice(0, close)].join('\n')];
   }
-  return '';
 }

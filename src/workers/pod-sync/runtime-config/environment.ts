@@ -2,9 +2,9 @@
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EnvVar } from '../../../shared/kubernetes/api.ts';
 import { configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
-import { expand, resolveIn } from '../../../shared/kubernetes/expansion.ts';
+import { expand, requireShort, resolveIn } from '../../../shared/kubernetes/expansion.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { envFileValue } from './env-file.ts';
+import { envFileValue, parseEnvFile, type EnvFile } from './env-file.ts';
 import { envField } from './fields.ts';
 import { isEnabled } from './gates.ts';
 import { referredObject, type ReferredKind, type Text } from './referred-object.ts';
@@ -26,19 +26,24 @@ export function makeEnvironment(input: EnvironmentInput): EnvValue[] {
 
 function resolveAll(input: EnvironmentInput): EnvValue[] {
   const services = servicesOf(input);
+  const files = new Map([...(input.envFiles ?? [])].map(([key, content]) => [key, parseEnvFile(content)]));
   const values = new Map<string, Text>(envFromValues(input));
   const texts = new Map([...values].map(([name, { value }]) => [name, value]));
   for (const variable of input.container.env ?? []) {
     const value = variable.value
       ? { value: expand(variable.value, resolveIn(texts, services)) }
       : variable.valueFrom
-        ? fromSource(variable.valueFrom, input)
+        ? fromSource(variable.valueFrom, input, files)
         : { value: '' };
     if (value === undefined) continue;
     values.set(variable.name, value);
     texts.set(variable.name, value.value);
   }
   for (const [name, value] of services) if (!values.has(name)) values.set(name, { value });
+  requireShort(
+    [...values].flatMap(([name, { value, bytes }]) => [name, bytes ?? value]),
+    'the environment',
+  );
   return [...values].map(([name, text]) => ({ name, ...text }));
 }
 
@@ -69,7 +74,11 @@ function referred(kind: ReferredKind, { values, pod }: EnvironmentInput, { name 
 }
 
 /** Undefined: an optional key that is not there leaves the variable out. */
-function fromSource(source: NonNullable<EnvVar['valueFrom']>, input: EnvironmentInput): Text | undefined {
+function fromSource(
+  source: NonNullable<EnvVar['valueFrom']>,
+  input: EnvironmentInput,
+  files: ReadonlyMap<string, EnvFile>,
+): Text | undefined {
   const { pod, container, node, settings } = input;
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
   if (fieldRef) return { value: envField(fieldRef, pod, input) };
@@ -81,9 +90,9 @@ function fromSource(source: NonNullable<EnvVar['valueFrom']>, input: Environment
   if (secretKeyRef) return keyOf('Secret', input, secretKeyRef);
   if (!fileKeyRef || !isEnabled(settings, 'EnvFiles')) return { value: '' };
   const { volumeName, path, key, optional } = fileKeyRef;
-  const content = input.envFiles?.get(envFileKey(fileKeyRef));
-  if (content === undefined) throw new Error(`cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
-  const value = envFileValue(content, key);
+  const file = files.get(envFileKey(fileKeyRef));
+  if (!file) throw new Error(`cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
+  const value = envFileValue(file, key);
   if (value !== '') return { value };
   if (optional) return undefined;
   throw new Error(`environment variable key ${goQuote(key)} not found in file ${goQuote(path)}`);

@@ -19,11 +19,15 @@ export function mountPropagation(mode: string | undefined): MountPropagation {
   }
 }
 
+/** Linux' PATH_MAX. */
+const maxPath = 4096;
+
 type Env = readonly { readonly name: string; readonly value: string }[];
 
 /** The subPath with its variables replaced; empty: all of the volume. Throws an Error when it could lead out, or a variable is missing. */
 export function subPathOf({ subPath = '', subPathExpr }: VolumeMount, env: Env): string {
   const path = subPathExpr ? expandSubPath(subPathExpr, env) : subPath;
+  if (path.length > maxPath) throw new Error(`SubPath of ${path.length} characters: no path has more than ${maxPath}`);
   if (path.startsWith('/')) throw new Error(`error SubPath \`${path}\` must not be an absolute path`);
   if (path.split('/').includes('..')) throw new Error(`unable to provision SubPath \`${path}\`: must not contain '..'`);
   return path;

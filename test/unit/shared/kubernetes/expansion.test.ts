@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { expand, resolveIn } from '../../../../src/shared/kubernetes/expansion.ts';
 import { table } from '../../../support/table.ts';
 
@@ -37,4 +38,17 @@ const cases: readonly [name: string, input: string, want: string][] = [
 ];
 table('expansion', (row) => {
   for (const [name, input, want] of cases) row(`expansion: ${name}`, () => assert.equal(expand(input, resolve), want));
+});
+
+test('what no runtime takes is not made, whatever refers to what', () => {
+  const texts = new Map([['A0', 'x'.repeat(100)]]);
+  const double = () => {
+    for (let next = 1; next <= 60; next += 1) texts.set(`A${next}`, expand(`$(A${next - 1})$(A${next - 1})`, resolveIn(texts)));
+  };
+  assert.throws(double, /^Error: \$\(A17\): more than 16777216 bytes, which no container runtime takes$/);
+});
+
+test('a text of dollars takes time by its length only', () => {
+  const text = '$('.repeat(700_000);
+  assert.equal(expand(text, resolve), text);
 });

@@ -92,6 +92,13 @@ test('a container that may not run as root, and would, is an error with a reason
   assert.throws(() => makeContainerConfig(input), { reason: 'CreateContainerConfigError', message: /image will run as root/ });
 });
 
+test('a command and arguments that no runtime takes are refused', () => {
+  const env = [{ name: 'LONG', value: 'x'.repeat(1_000_000) }];
+  const container = aContainer({ command: ['echo'], args: Array.from({ length: 20 }, () => '$(LONG)') });
+  const message = /^command and arguments: more than 16777216 bytes/;
+  assert.throws(() => makeContainerConfig(aContainerConfigInput({ container, env })), { reason: 'CreateContainerConfigError', message });
+});
+
 test('an ephemeral container joins the processes of its target, unless the pod shares them all', () => {
   const targetContainerID = 'target';
   const own = makeContainerConfig(aContainerConfigInput({ targetContainerID })).linux?.securityContext?.namespaceOptions;

@@ -182,6 +182,24 @@ table('env from a broken file is refused', (row) => {
   }
 });
 
+test('an environment file that is made to take long does not', () => {
+  const endless = new Map([['v/env', `A='${'\n'.repeat(1_000_000)}`]]);
+  assert.throws(() => environment({ env: [ref('A')] }, { envFiles: endless }), /line 1: unclosed single quote/);
+  const long = new Map([['v/env', "A='x'\n".repeat(150_000)]]);
+  const env = Array.from({ length: 5000 }, () => ref('X', true));
+  assert.deepEqual(environment({ env }, { envFiles: long }), {});
+});
+test('of a file with an error what stands before it counts', () => {
+  const envFiles = new Map([['v/env', "A='one'\nA='two'\nbroken"]]);
+  assert.deepEqual(environment({ env: [ref('A')] }, { envFiles }), { V: 'one' });
+  assert.throws(() => environment({ env: [ref('B')] }, { envFiles }), /line 3: missing '='/);
+});
+test('an environment that no runtime takes is refused', () => {
+  const envFrom = Array.from({ length: 40 }, (_, index) => ({ prefix: `P${index}_`, configMapRef: { name: 'cm' } }));
+  const values = { configMaps: new Map([['cm', found({ kind: 'ConfigMap', data: { k: 'x'.repeat(500_000) }, binaryData: {} })]]) };
+  assert.throws(() => environment({ envFrom }, { values }), /the environment: more than 16777216 bytes/);
+});
+
 const found = (value: Value): ValueResult => ({ outcome: 'value', value });
 const failed = (reason: string, message: string): ValueResult => ({ outcome: 'failed', failure: { reason, message } });
 const base64 = (text: string) => Buffer.from(text).toString('base64');

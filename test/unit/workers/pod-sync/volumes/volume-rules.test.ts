@@ -41,6 +41,8 @@ test('a subPath is taken as it is, a subPathExpr is expanded', () => {
   assert.equal(subPathOf(mount({ subPath: '$(POD)' }), env), '$(POD)');
   assert.equal(subPathOf(mount({ subPathExpr: 'logs/$(POD)/$$(POD)' }), env), 'logs/web/$(POD)');
   assert.throws(() => subPathOf(mount({ subPathExpr: '$(UP)' }), [{ name: 'UP', value: '../x' }]), /must not contain '..'/);
+  const long = [{ name: 'LONG', value: 'x'.repeat(2049) }];
+  assert.throws(() => subPathOf(mount({ subPathExpr: '$(LONG)$(LONG)' }), long), /SubPath of 4098 characters/);
 });
 
 test('where volumes are mounted within one there are folders for them, but not within those', () => {
