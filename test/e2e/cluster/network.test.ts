@@ -1,0 +1,43 @@
+/** A node whose runtime has lost its network: what is told of it, and which pods start all the same. */
+import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { NodeStatus } from '../../../src/main/node/index.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+
+const notReady = /container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:/;
+
+test('without a network only pods on the host’s own start; the others say why they wait, and start as soon as it is there', async (t) => {
+  const node = await ClusterNode.start('cluster-network');
+  t.after(() => node.destroy());
+  await node.create('before');
+  const before = await node.untilRunning('before');
+
+  const network = join(node.node.folder, 'containerd/cni/10-bridge.conflist');
+  renameSync(network, `${network}.away`);
+  const ready = async () => {
+    const { status } = await node.api.get<{ status: NodeStatus }>(node.nodePath);
+    return status.conditions?.find(({ type }) => type === 'Ready');
+  };
+  await waitUntil('the node is not ready', async () => (await ready())?.status === 'False', 60_000);
+  const told = await ready();
+  assert.equal(told?.reason, 'KubeletNotReady');
+  assert.match(told?.message ?? '', notReady);
+
+  await node.create('waits');
+  await node.create('host', { hostNetwork: true });
+  await node.untilRunning('host');
+  const event = await node.untilEvent('waits', 'NetworkNotReady', /^network is not ready: /);
+  assert.equal(event.type, 'Warning');
+  assert.match(event.message, notReady);
+  const waits = await node.until('waits', 'has no sandbox', ({ status }) => conditionOf(status, 'PodReadyToStartContainers') === 'False');
+  assert.equal(waits.status?.phase, 'Pending');
+
+  renameSync(`${network}.away`, network);
+  await node.untilRunning('waits');
+  await node.untilReady();
+  const after = await node.get('before');
+  assert.deepEqual(after.status?.containerStatuses, before.status?.containerStatuses);
+});
