@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { pauseImage } from '../../scripts/host/local-images.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
 import { PrivateRegistry } from '../support/private-registry.ts';
@@ -17,6 +18,8 @@ describe('an image behind a password', () => {
   let cluster: TestCluster;
   let namespace: string;
   let registry: PrivateRegistry;
+  let node: TestNode;
+  let config: Record<string, unknown>;
 
   const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
   const secret = (name: string, password: string) => {
@@ -51,7 +54,9 @@ describe('an image behind a password', () => {
     cluster = await sharedCluster();
     later.after(() => cluster.close());
     namespace = await cluster.namespace(later);
-    const node = await TestNode.start(later, await cluster.member(later, nodeName));
+    const member = await cluster.member(later, nodeName);
+    config = { ...member.config };
+    node = await TestNode.start(later, { ...member, config });
     registry = await PrivateRegistry.start(later, archive, { me: 'geheim' });
     await node.startKubelet();
     await secret('right', 'geheim');
@@ -85,6 +90,41 @@ describe('an image behind a password', () => {
     await create('never', 'team/app:1', {}, 'Never');
     await waitsFor('stranger', 'ErrImagePull', 'ImagePullBackOff');
     await waitsFor('never', 'ErrImageNeverPull');
+    assert.equal(registry.pulls.length, pulls);
+  });
+
+  /** Under another policy of who must show that he may. */
+  const restartUnder = async (imagePullCredentialsVerificationPolicy: string) => {
+    await node.stopKubelet();
+    Object.assign(config, { imagePullCredentialsVerificationPolicy });
+    await node.startKubelet();
+  };
+
+  test('is for the same pods after the kubelet has started again', async () => {
+    const pulls = registry.pulls.length;
+    await restartUnder('NeverVerifyPreloadedImages');
+    await create('later-friend', 'team/app:1', { imagePullSecrets: [{ name: 'right' }] });
+    await create('later-stranger', 'team/app:1');
+    await runs('later-friend');
+    await waitsFor('later-stranger', 'ErrImagePull', 'ImagePullBackOff');
+    assert.equal(registry.pulls.length, pulls);
+  });
+
+  test('and one that was there before are for whom the policy says', async () => {
+    // Not the busybox, which is what the registry has: an image is the same one by whatever name it came.
+    const createOfThere = (name: string) =>
+      cluster.api.create(podPath(''), aManifest(name, { nodeName, containers: [{ name: 'app', image: pauseImage }] }, { namespace }));
+    const pulls = registry.pulls.length;
+    await createOfThere('preloaded');
+    await runs('preloaded');
+    await restartUnder('AlwaysVerify');
+    await createOfThere('asked');
+    await create('asked-friend', 'team/app:1', { imagePullSecrets: [{ name: 'right' }] });
+    await runs('asked-friend');
+    await waitsFor('asked', 'ErrImagePull', 'ImagePullBackOff');
+    await restartUnder('NeverVerify');
+    await create('unasked', 'team/app:1');
+    await runs('unasked');
     assert.equal(registry.pulls.length, pulls);
   });
 
