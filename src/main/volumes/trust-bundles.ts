@@ -7,7 +7,7 @@ import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { apiPath, isNotFound, type ApiClient } from '../api/api-client.ts';
-import type { ApiObject } from '../api/object-store.ts';
+import type { ApiObject, ObjectReader } from '../api/object-store.ts';
 import { Reflector } from '../api/reflector.ts';
 import { labelMatcher } from './label-selector.ts';
 import { trustAnchors } from './trust-anchors.ts';
@@ -19,6 +19,8 @@ export interface TrustBundlesOptions {
   readonly onChanged: (podUIDs: ReadonlySet<string>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Another one in tests. */
+  readonly normalize?: typeof trustAnchors;
 }
 
 interface ClusterTrustBundle extends ApiObject {
@@ -33,11 +35,17 @@ const group = 'certificates.k8s.io';
 const patienceMs = 1000;
 /** Which version is served is told in milliseconds or not at all; the pod's next sync asks again. */
 const discoveryDeadlineMs = 10_000;
+/** Upstream's, of the selector as it prints it. */
+const maxSelectorLength = 100 * 1024;
+/** Questions whose answers are kept (upstream's size of its cache). */
+const maxAnswers = 256;
 
 export class TrustBundles {
   readonly #options: TrustBundlesOptions;
   readonly #podUIDs = new Set<string>();
   readonly #stop = new AbortController();
+  /** By question, since the bundles changed: a bundle of hundreds of certificates takes milliseconds to go through. */
+  readonly #answers = new Map<string, string>();
   #starting: Promise<Reflector<ClusterTrustBundle> | null> | null = null;
   #synced = Promise.withResolvers<void>();
 
@@ -48,8 +56,8 @@ export class TrustBundles {
   /** PEM. Rejects with KubeletError. */
   async byName(name: string, optional: boolean, podUID: string): Promise<string> {
     const bundles = await this.#bundles(podUID);
-    const bundle = bundles.find(({ metadata }) => metadata.name === name);
-    if (bundle) return trustAnchors([bundle.spec?.trustBundle ?? '']);
+    const anchors = this.#answer(`name ${name}`, () => bundles.list().filter(({ metadata }) => metadata.name === name));
+    if (anchors !== null) return anchors;
     if (optional) return '';
     const missing = `clustertrustbundle.${group} ${JSON.stringify(name)} not found`;
     throw new KubeletError('NotFound', `while getting ClusterTrustBundle: ${missing}`);
@@ -58,11 +66,29 @@ export class TrustBundles {
   /** PEM of all that a signer has under the selector. Rejects with KubeletError, or an Error that names what is wrong with the selector. */
   async bySigner(signerName: string, selector: LabelSelector | undefined, optional: boolean, podUID: string): Promise<string> {
     const bundles = await this.#bundles(podUID);
+    const written = JSON.stringify([signerName, selector]);
+    if (written.length > maxSelectorLength)
+      throw new Error(`label selector length (${written.length}) is larger than ${maxSelectorLength}`);
     const matches = labelMatcher(selector);
-    const found = bundles.filter(({ metadata, spec }) => spec?.signerName === signerName && matches(metadata.labels));
-    if (found.length > 0) return trustAnchors(found.map(({ spec }) => spec?.trustBundle ?? ''));
+    const anchors = this.#answer(`signer ${written}`, () =>
+      bundles.list().filter(({ metadata, spec }) => spec?.signerName === signerName && matches(metadata.labels)),
+    );
+    if (anchors !== null) return anchors;
     if (optional) return '';
     throw new KubeletError('NotFound', 'combination of signerName and labelSelector matched zero ClusterTrustBundles');
+  }
+
+  /** Null: there are none. */
+  #answer(question: string, select: () => readonly ClusterTrustBundle[]): string | null {
+    const known = this.#answers.get(question);
+    if (known !== undefined) return known;
+    const bundles = select();
+    if (bundles.length === 0) return null;
+    const { normalize = trustAnchors } = this.#options;
+    const anchors = normalize(bundles.map(({ spec }) => spec?.trustBundle ?? ''));
+    if (this.#answers.size >= maxAnswers) this.#answers.clear();
+    this.#answers.set(question, anchors);
+    return anchors;
   }
 
   forget(podUID: string): void {
@@ -75,7 +101,7 @@ export class TrustBundles {
     await reflector?.close();
   }
 
-  async #bundles(podUID: string): Promise<ClusterTrustBundle[]> {
+  async #bundles(podUID: string): Promise<ObjectReader<ClusterTrustBundle>> {
     const { isEnabled, clock } = this.#options;
     this.#starting ??= (isEnabled ? this.#start() : Promise.resolve(null)).catch((err: unknown) => {
       this.#starting = null;
@@ -90,7 +116,7 @@ export class TrustBundles {
       late.abort();
     }
     if (!reflector.hasSynced()) throw new KubeletError('NotSynced', 'ClusterTrustBundle informer has not yet synced');
-    return reflector.objects.list();
+    return reflector.objects;
   }
 
   /** Null: the API server has no such API. */
@@ -103,6 +129,7 @@ export class TrustBundles {
     }
     const changed = () => {
       this.#synced.resolve();
+      this.#answers.clear();
       this.#options.onChanged(this.#podUIDs);
     };
     return Reflector.start<ClusterTrustBundle>({

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { PodValues, type PodValuesOptions } from '../../../../src/main/volumes/index.ts';
 import { referencedObjects } from '../../../../src/main/volumes/referenced-objects.ts';
 import { trustAnchors } from '../../../../src/main/volumes/trust-anchors.ts';
+import { TrustBundles } from '../../../../src/main/volumes/trust-bundles.ts';
 import type { ValueRef } from '../../../../src/shared/contracts/values.ts';
 import type { Pod, Volume } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
@@ -245,6 +246,34 @@ test('trust bundles are read from the first who asks on, and a change wakes thos
   await settle();
   assert.deepEqual(changed, [['uid-web']]);
   await podValues.close();
+});
+
+test('trust bundles are gone through once for all who ask the same, until one changes', async () => {
+  const api = new FakeApi().on('GET', '/apis/certificates.k8s.io/v1beta1', { resources: [{ name: 'clustertrustbundles' }] });
+  let times = 0;
+  const normalize = (bundles: readonly string[]) => `${(times += 1)} ${bundles.join()}`;
+  const clock = new FakeClock();
+  const bundles = new TrustBundles({ client: api, isEnabled: true, onChanged: () => {}, clock, logger: silentLogger, normalize });
+  const asked = bundles.byName('one', false, 'a');
+  const watch = await api.nextWatch('/apis/certificates.k8s.io/v1beta1/clustertrustbundles');
+  const bundle = (trustBundle: string, resourceVersion: string) => ({
+    metadata: { name: 'one', uid: 'one', resourceVersion },
+    spec: { trustBundle, signerName: 'example.com/s' },
+  });
+  watch.push('ADDED', bundle('A', '5'));
+  watch.push('BOOKMARK', servicesEnd);
+  assert.deepEqual([await asked, await bundles.byName('one', false, 'b')], ['1 A', '1 A']);
+  assert.deepEqual(
+    [await bundles.bySigner('example.com/s', {}, false, 'a'), await bundles.bySigner('example.com/s', {}, true, 'b')],
+    ['2 A', '2 A'],
+  );
+  watch.push('MODIFIED', bundle('B', '12'));
+  await settle();
+  assert.equal(await bundles.byName('one', false, 'a'), '3 B');
+  const values = Array.from({ length: 20_000 }, (_, index) => `v${index}`);
+  const long = bundles.bySigner('example.com/s', { matchExpressions: [{ key: 'k', operator: 'In', values }] }, true, 'a');
+  await assert.rejects(long, /^Error: label selector length \(\d+\) is larger than 102400$/);
+  await bundles.close();
 });
 
 test('an API server that does not say which trust bundles it has holds up no end', async () => {
