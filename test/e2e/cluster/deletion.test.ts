@@ -57,6 +57,21 @@ describe('a pod that is deleted', () => {
     return node.untilRunning(name);
   };
 
+  /** Every version that the API server shows of it from this one on, and what the host still has of it when its object goes. */
+  const untilItsObjectGoes = async ({ metadata: { name, resourceVersion, uid } }: Pod): Promise<{ seen: Pod[]; left: string[] }> => {
+    const seen: Pod[] = [];
+    const watching = new AbortController();
+    const which = `fieldSelector=metadata.name%3D${name}&resourceVersion=${resourceVersion}`;
+    for await (const { type, object } of node.api.watch<Pod>(`${node.podsPath}?${which}`, watching.signal)) {
+      seen.push(object);
+      if (type !== 'DELETED' || object.metadata.uid !== uid) continue;
+      const left = await leftOvers(object);
+      watching.abort();
+      return { seen, left };
+    }
+    throw new Error(`the watch of ${name} has ended`);
+  };
+
   test('runs its preStop hook, ends, is told as ended, and leaves nothing behind when its object goes', async () => {
     const pod = await run('graceful', {
       ...withVolume({
@@ -65,21 +80,8 @@ describe('a pod that is deleted', () => {
       }),
       terminationGracePeriodSeconds: 30,
     });
-    const seen: Pod[] = [];
-    const watching = new AbortController();
-    const versions = node.api.watch<Pod>(
-      `${node.podsPath}?fieldSelector=metadata.name%3Dgraceful&resourceVersion=${pod.metadata.resourceVersion}`,
-      watching.signal,
-    );
     await node.delete('graceful');
-    let left: string[] | undefined;
-    for await (const { type, object } of versions) {
-      seen.push(object);
-      if (type !== 'DELETED') continue;
-      left = await leftOvers(pod);
-      watching.abort();
-      break;
-    }
+    const { seen, left } = await untilItsObjectGoes(pod);
     assert.deepEqual(left, []);
     assert.ok(seen[0]?.metadata.deletionTimestamp);
     assert.equal(seen[0].status?.phase, 'Running');
@@ -158,6 +160,25 @@ describe('a pod that is deleted', () => {
     );
     await node.delete('no-image');
     await node.untilGone('no-image', 30_000);
+  });
+
+  test('while the kubelet was down, before its containers were started, leaves no volume behind when its object goes', async () => {
+    const pod = await node.create('half-made', {
+      containers: [aBusybox({ volumeMounts: ['memory', 'none'].map((name) => ({ name, mountPath: `/${name}` })) })],
+      volumes: [
+        { name: 'memory', emptyDir: { medium: 'Memory' } },
+        { name: 'none', secret: { secretName: 'none-such' } },
+      ],
+    });
+    await waitUntil('its volume is mounted', async () => (await leftOvers(pod)).includes('mounts'), 60_000);
+    await node.untilEvent('half-made', 'FailedMount', /secret "none-such" not found/);
+    await node.node.stopKubelet('SIGKILL');
+    await node.delete('half-made');
+    assert.ok((await leftOvers(pod)).includes('mounts'));
+    const gone = untilItsObjectGoes(pod);
+    await node.node.startKubelet();
+    const { seen, left } = await gone;
+    assert.deepEqual([seen.at(-1)?.status?.phase, left], ['Failed', []]);
   });
 
   test('in the midst of its start goes all the same', async () => {
