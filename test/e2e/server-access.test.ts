@@ -101,7 +101,7 @@ test('an answer that is kept is not asked for again', async (t) => {
   assert.equal(reviews(), 2);
 });
 
-test('through the API server the node shows itself to its admin: metrics, pods, flags, logs of the host, a profile of itself', async (t) => {
+test('through the API server the node shows itself to its admin: health, metrics, pods, flags, logs of the host, a profile of itself', async (t) => {
   const joined = 'shown-node';
   const member = await cluster.member(t, joined);
   const config = { ...member.config, enableSystemLogQuery: true, enableDebugFlagsHandler: true };
@@ -117,6 +117,11 @@ test('through the API server the node shows itself to its admin: metrics, pods, 
     await get('/metrics'),
     /\nauthentication_token_cache_request_total|\nkubelet_http_requests_total\{[^}]*server_type="readwrite"\}/,
   );
+  assert.match(await get('/metrics/slis'), /\nkubernetes_healthcheck\{name="syncloop",type="healthz"\} 1\n/);
+  assert.equal(await get('/healthz/syncloop'), 'ok');
+  assert.match(await get('/healthz?verbose'), /^\[\+\]ping ok\n[^]*\nhealthz check passed\n$/);
+  const { stdout, stderr } = await cluster.runKubectl(['replace', '--raw', `${proxied}/debug/flags/v`, '-f', '-'], { input: '4' });
+  assert.equal(stdout, 'successfully set klog.logging.verbosity to 4', stderr);
   assert.equal((JSON.parse(await get('/pods')) as { kind: string }).kind, 'PodList');
   assert.equal((JSON.parse(await get('/runningpods/')) as { kind: string }).kind, 'PodList');
   assert.match(await get('/configz'), /"enableSystemLogQuery":true/);

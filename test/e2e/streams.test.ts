@@ -311,6 +311,22 @@ describe('kubectl reaches into a pod', () => {
     socket.close();
   });
 
+  test('a command is run, and all that it wrote is the answer', async () => {
+    const post = async (path: string) => {
+      const { statusCode, body } = await request(`https://127.0.0.1:${port}${path}`, { method: 'POST', dispatcher: admin() });
+      return [statusCode, await body.text()];
+    };
+    assert.deepEqual(await post(`/run/${namespace}/${pod}/app?cmd=echo+out`), [200, 'out\n']);
+    const [failed, why] = await post(`/run/${namespace}/${pod}/app?cmd=ls+/no/such/folder`);
+    assert.equal(failed, 500);
+    assert.match(String(why), /^command 'ls \/no\/such\/folder' exited with 1: .*No such file or directory/);
+    assert.deepEqual(await post(`/run/${namespace}/no-such-pod/app?cmd=true`), [404, 'pod does not exist']);
+    // A runtime may write a checkpoint or may not be able to: both are said.
+    const [status, checkpoint] = await post(`/checkpoint/${namespace}/${pod}/app`);
+    const refused = `checkpointing of ${namespace}/${pod}/app failed (`;
+    assert.ok(status === 200 ? String(checkpoint).startsWith('{"items":["/') : String(checkpoint).startsWith(refused), String(checkpoint));
+  });
+
   test('files are copied in and out', async () => {
     const [from, back] = [join(node.folder, 'from'), join(node.folder, 'back')];
     writeFileSync(from, randomBytes(1_000_000));
