@@ -188,7 +188,7 @@ test('images without a name or a size are told once', async (t) => {
   await membership.registered;
   const images = await waitUntil('they are told', async () => (await cluster.api.get<Node>(node.path)).status?.images);
   // In the server's own way.
-  assert.deepEqual(images as unknown, [{ names: null, sizeBytes: 7 }, { names: null }]);
+  assert.deepEqual(images, [{ names: null, sizeBytes: 7 }, { names: null }]);
   const before = writes(node.name).length;
   // It is looked at each second.
   await clock.sleep(4000);
