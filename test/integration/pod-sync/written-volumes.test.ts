@@ -260,3 +260,25 @@ test('items that lead out of the volume are refused', async () => {
   await assert.rejects(setUp(at('../../escaped'), server), /invalid path: must not contain '\.\.': \.\.\/\.\.\/escaped/);
   await assert.rejects(setUp(at('/etc/passwd'), server), /invalid path: must be relative path: \/etc\/passwd/);
 });
+
+test('a config map of thousands of keys lets other pods have their turn while its files are written, looked at and written anew', async () => {
+  const keys = (value: string) => Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`key-${index}`, value]));
+  const made = aPodWith([{ name: 'many', configMap: { name: 'many' } }]);
+  const turnsDuring = async (value: string) => {
+    let turns = 0;
+    let next = setImmediate(function count() {
+      turns += 1;
+      next = setImmediate(count);
+    });
+    await setUp(made, serverWith({ 'ConfigMap many': configMap(keys(value)) }));
+    clearImmediate(next);
+    return turns;
+  };
+  for (const value of ['one', 'one', 'two']) {
+    const turns = await turnsDuring(value);
+    assert.ok(turns >= 10, `${turns} turns`);
+  }
+  const path = join(made.dir, 'volumes/kubernetes.io~configmap/many');
+  assert.equal(await readFile(join(path, 'key-2999'), 'utf8'), 'two');
+  assert.equal((await readdir(path)).length, 3002);
+});

@@ -5,6 +5,8 @@
  */
 import { chmod, chown, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from '../local-fs.ts';
 import { basename, dirname, join, normalize } from 'node:path';
+import { inTurns } from './in-turns.ts';
+import { removeTree } from './remove-tree.ts';
 
 export interface FileProjection {
   readonly content: string | Uint8Array;
@@ -48,8 +50,8 @@ export async function writeAtomically(dir: string, payload: Payload, setPermissi
     await publish(dir, wanted, setPermissions);
     await linkFiles(dir, wanted);
     // Only names at the top have links of their own.
-    for (const name of outdated.filter((path) => !path.includes('/'))) await rm(join(dir, name), { force: true });
-    if (old !== undefined) await rm(old, { recursive: true, force: true });
+    for await (const name of inTurns(outdated.filter((path) => !path.includes('/')))) await rm(join(dir, name), { force: true });
+    if (old !== undefined) await removeTree(old);
   } else {
     await linkFiles(dir, wanted);
   }
@@ -59,17 +61,14 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
   const folder = await mkdtemp(join(dir, `..${new Date().toISOString().slice(0, 19).replaceAll(/[-T:]/g, '_')}.`));
   try {
     await chmod(folder, 0o755);
-    const writes = await Promise.allSettled([...payload].map(([path, file]) => writeProjection(join(folder, path), file)));
-    // Only when none is under way any more may the folder go.
-    const failed = writes.find((write) => write.status === 'rejected');
-    if (failed) throw failed.reason;
+    for await (const [path, file] of inTurns(payload)) await writeProjection(join(folder, path), file);
     await setPermissions();
     // One that was left behind by a writer that died.
     await rm(join(dir, newDataLink), { force: true });
     await symlink(basename(folder), join(dir, newDataLink));
     await rename(join(dir, newDataLink), join(dir, dataLink));
   } catch (err) {
-    await rm(folder, { recursive: true, force: true });
+    await removeTree(folder);
     throw err;
   }
 }
@@ -84,21 +83,18 @@ async function writeProjection(file: string, { content, mode, user }: FileProjec
 
 async function linkFiles(dir: string, payload: Payload): Promise<void> {
   const users = new Map([...payload].map(([path, { user }]) => [path.split('/', 1)[0] ?? path, user]));
-  await Promise.all([...users].map(([name, user]) => linkFile(dir, name, user)));
+  const there = new Set(await readdir(dir));
+  for await (const [name, user] of inTurns(users)) if (!there.has(name)) await linkFile(dir, name, user);
 }
 
 async function linkFile(dir: string, name: string, user: number | undefined): Promise<void> {
   const link = join(dir, name);
-  try {
-    await symlink(join(dataLink, name), link);
-    if (user !== undefined) await lchown(link, user, -1);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
-  }
+  await symlink(join(dataLink, name), link);
+  if (user !== undefined) await lchown(link, user, -1);
 }
 
 async function differs(folder: string, payload: Payload): Promise<boolean> {
-  for (const [path, { content }] of payload) {
+  for await (const [path, { content }] of inTurns(payload)) {
     const found = await readFile(join(folder, path)).catch(() => undefined);
     if (!found?.equals(typeof content === 'string' ? Buffer.from(content) : content)) return true;
   }

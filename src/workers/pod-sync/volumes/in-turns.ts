@@ -1,0 +1,14 @@
+/** A user may have a hundred thousand keys in a config map: who goes through them lets the thread's other pods have their turn in between. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** Some milliseconds, with a few calls on the node's own files for each. */
+const perTurn = 200;
+
+export async function* inTurns<T>(items: Iterable<T>): AsyncGenerator<T> {
+  let count = 0;
+  for (const item of items) {
+    if (count > 0 && count % perTurn === 0) await nextTurn();
+    count += 1;
+    yield item;
+  }
+}
