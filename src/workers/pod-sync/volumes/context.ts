@@ -16,6 +16,8 @@ export interface VolumeContext {
   readonly helper: HelperClient;
   readonly askValues: AskValues;
   readonly logger: Logger;
+  /** From `nestedMountpoints`. */
+  readonly nested: (volume: string) => string[];
   /** Gate PodLevelResources. */
   readonly podLevelResources: boolean;
   readonly signal: AbortSignal | undefined;

@@ -13,6 +13,7 @@ import { containerMounts, volumePath } from './container-mounts.ts';
 import type { VolumeContext } from './context.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import { measure } from './measure.ts';
+import { nestedMountpoints } from './nested-mountpoints.ts';
 import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
 import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './types.ts';
 import { isWritten, kindOf, pluginNames, usedVolumes, type VolumeKind } from './volume-kind.ts';
@@ -39,7 +40,8 @@ export class PodVolumes {
     const rootDir = await realpath(this.#options.rootDir);
     const volumes = usedVolumes(pod);
     const podLevelResources = isEnabled(this.#gates, 'PodLevelResources');
-    const context: VolumeContext = { pod, node, rootDir, helper, askValues, logger, podLevelResources, signal };
+    const nested = nestedMountpoints(pod);
+    const context: VolumeContext = { pod, node, rootDir, helper, askValues, logger, nested, podLevelResources, signal };
     const failures = await Promise.all(volumes.map((volume) => failureOf(context, volume)));
     signal?.throwIfAborted();
     return failures.filter((failure) => failure !== undefined);

@@ -11,7 +11,7 @@ import type { VolumeContext } from './context.ts';
 import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
 import { setGroup, setUpEmptyDirAt } from './empty-dir.ts';
 import { filesystemAt } from './filesystem-at.ts';
-import { nestedMountpoints } from './nested-mountpoints.ts';
+import { inTurns } from './in-turns.ts';
 import { objectPayload } from './object-payload.ts';
 import { projectedPayload } from './projected.ts';
 import { pluginNames, type VolumeKind, type WrittenKind } from './volume-kind.ts';
@@ -25,11 +25,11 @@ function mediumOf(kind: WrittenKind): 'Memory' | '' {
 
 /** Rejects with an Error that says what the volume waits for; then the volume is as it was. */
 export async function setUpWrittenVolume(context: VolumeContext, volume: string, source: WrittenVolume): Promise<void> {
-  const { pod, rootDir } = context;
+  const { pod, rootDir, nested } = context;
   const payload = await payloadOf(context, volume, source);
   const path = podVolumeDir(rootDir, pod.metadata.uid, pluginNames[source.kind], volume);
   await setUpEmptyDirAt(context, { path, readyName: `wrapped_${volume}`, medium: mediumOf(source.kind), setGroup: false });
-  for (const folder of nestedMountpoints(pod, volume)) await mkdir(join(path, folder), { recursive: true, mode: 0o755 });
+  for await (const folder of inTurns(nested(volume))) await mkdir(join(path, folder), { recursive: true, mode: 0o755 });
   await writeAtomically(path, payload, () => setGroup(context, path, { plugin: pluginNames[source.kind], readOnly: true }));
 }
 

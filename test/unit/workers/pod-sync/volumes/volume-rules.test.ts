@@ -59,8 +59,17 @@ test('where volumes are mounted within one there are folders for them, but not w
     }),
     aContainer({ name: 'other', volumeMounts: [at('v', '/else'), at('a', '/else/x/y')] }),
   ];
-  assert.deepEqual(nestedMountpoints(aPod({ spec: { containers } }), 'v').sort(), ['nested', 'nested-vol', 'x/y']);
-  assert.deepEqual(nestedMountpoints(aPod({ spec: { containers } }), 'd'), []);
+  assert.deepEqual(nestedMountpoints(aPod({ spec: { containers } }))('v').sort(), ['nested', 'nested-vol', 'x/y']);
+  assert.deepEqual(nestedMountpoints(aPod({ spec: { containers } }))('d'), []);
+});
+
+test('of very many mounts each is looked at a few times only', () => {
+  const within = Array.from({ length: 60_000 }, (_, index) => mount({ name: 'x', mountPath: `/a/${index}` }));
+  const often = Array.from({ length: 60_000 }, (_, index) => mount({ name: 'w', mountPath: `/b/${index}` }));
+  const containers = [aContainer({ volumeMounts: [mount({ mountPath: '/a' }), ...within, ...often] })];
+  const nested = nestedMountpoints(aPod({ spec: { containers } }));
+  assert.equal(nested(mount({}).name).length, within.length);
+  assert.deepEqual(nested('w'), []);
 });
 
 test('no folder is made for a mount that leads out of the volume', () => {
@@ -68,7 +77,7 @@ test('no folder is made for a mount that leads out of the volume', () => {
     assert.throws(
       () => {
         const volumeMounts = [mount({ mountPath: outer }), mount({ name: 'a', mountPath: '../../../x' })];
-        nestedMountpoints(aPod({ spec: { containers: [aContainer({ volumeMounts })] } }), 'v');
+        nestedMountpoints(aPod({ spec: { containers: [aContainer({ volumeMounts })] } }))('v');
       },
       { message: `invalid container mount point ${outer}` },
     );
