@@ -35,8 +35,9 @@ function directlyBelow(base: string, sorted: readonly string[]): string[] {
   const prefix = `${base}/`;
   const below = new Set<string>();
   // Those with one prefix stand together, an outer one before what is within it.
-  for (let at = firstFrom(prefix, sorted); sorted[at]?.startsWith(prefix); at += 1) {
+  for (let at = firstFrom(prefix, sorted); at < sorted.length; at += 1) {
     const path = sorted[at] ?? '';
+    if (!path.startsWith(prefix)) break;
     if (!isWithinAny(path, below, base)) below.add(path);
   }
   return [...below].map((path) => path.slice(prefix.length));
