@@ -1,12 +1,16 @@
 /** So many pods at once from the bare driver, at the parallelism at which it is fastest: the floor of a kubelet's burst. */
 import type { CriDriver } from '../driver/cri-driver.ts';
+import { IdleLoop } from '../driver/idle-loop.ts';
 import type { BenchContext } from './benchmark.ts';
+import { delaysBetween, type LoopDelays } from './loop-delay.ts';
 
 export interface BareBurst {
   readonly parallelism: number;
   /** From the start of all until the first and the last ran, by their containers' own start times. */
   readonly firstMs: number;
   readonly lastMs: number;
+  /** Of an event loop beside it that had nothing to do. */
+  readonly delays: LoopDelays;
 }
 
 export async function bestBareBurst(
@@ -16,17 +20,22 @@ export async function bestBareBurst(
   parallelisms: readonly number[],
 ): Promise<BareBurst> {
   const bursts: BareBurst[] = [];
+  const loop = new IdleLoop();
+  context.after(async () => loop.close());
   for (const parallelism of parallelisms) {
+    const before = await loop.read();
     const began = Date.now();
     await driver.startPods(
       Array.from({ length: pods }, (_, index) => `bare-${parallelism}-${index}`),
       parallelism,
     );
+    const delays = delaysBetween(before, await loop.read());
     const running = await startsSince(driver, began, pods);
-    bursts.push({ parallelism, firstMs: running[0]!, lastMs: running.at(-1)! });
+    bursts.push({ parallelism, firstMs: running[0]!, lastMs: running.at(-1)!, delays });
     context.say(`bare driver, ${parallelism} at a time: ${Math.round(running.at(-1)!)} ms`);
     await driver.removeAll();
   }
+  loop.close();
   return bursts.reduce((a, b) => (b.lastMs < a.lastMs ? b : a));
 }
 

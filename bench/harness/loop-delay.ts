@@ -45,11 +45,14 @@ export function delayPercentileMs(delays: LoopDelays, percent: number): number {
   return delays.find(({ count }) => count >= (percent / 100) * total)!.bound * 1000;
 }
 
-/** The rows of a benchmark's table. */
-export function loopDelayMeasurements(delays: LoopDelays): Measurement[] {
-  const p99 = delayPercentileMs(delays, 99);
-  return [
-    { what: "main's event-loop delay p99, at most", value: p99, unit: 'ms', goal: { text: `${goalMs} ms`, met: p99 <= goalMs } },
-    { what: "main's longest event-loop delay, at most", value: delayPercentileMs(delays, 100), unit: 'ms' },
-  ];
+/** The rows of a benchmark's table. The floor: of a process that had nothing to do meanwhile. */
+export function loopDelayMeasurements(delays: LoopDelays, floor?: { readonly what: string; readonly delays: LoopDelays }): Measurement[] {
+  const row = (what: string, percent: number) => ({
+    what,
+    value: delayPercentileMs(delays, percent),
+    unit: 'ms',
+    ...(floor && { floor: { what: floor.what, value: delayPercentileMs(floor.delays, percent) } }),
+  });
+  const p99 = row("main's event-loop delay p99, at most", 99);
+  return [{ ...p99, goal: { text: `${goalMs} ms`, met: p99.value <= goalMs } }, row("main's longest event-loop delay, at most", 100)];
 }

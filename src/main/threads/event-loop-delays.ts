@@ -12,14 +12,16 @@ const msPerNs = 1e-6;
 
 export class EventLoopDelays {
   readonly #histogram = monitorEventLoopDelay({ resolution: periodMs });
+  readonly #observe: (seconds: number) => void;
 
-  constructor() {
+  constructor(observe = (seconds: number) => mainEventLoopDelay.observe(seconds)) {
+    this.#observe = observe;
     this.#histogram.enable();
   }
 
   /** Counts what was sampled since the last time. */
   count(): void {
-    for (const delayMs of sampledDelaysMs(this.#histogram)) mainEventLoopDelay.observe(delayMs / 1000);
+    for (const delayMs of sampledDelaysMs(this.#histogram)) this.#observe(delayMs / 1000);
     this.#histogram.reset();
   }
 
