@@ -64,16 +64,17 @@ describe('a change of a secret and a config map reaches a pod that runs', () => 
 
 test('by the strategy Cache an object is good for as long as its Node says, and not for a pod that comes', async (t) => {
   const cluster = await privateCluster(t, { scheduler: false });
-  const { nodeName, namespace, pods, way, create } = await startFaultyNode(t, cluster, 'cache-for-a-while', {
+  const node = await startFaultyNode(t, cluster, 'cache-for-a-while', {
     config: { configMapAndSecretChangeDetectionStrategy: 'Cache', syncFrequency: '2s' },
   });
+  const { nodeName, namespace, pods, way } = node;
   // It would say 0: the cluster is small.
   await stopProgram(cluster.controlPlane.folder, 'kube-controller-manager', 5000);
   const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
   const goodFor = (seconds: number) => kubectl('annotate', '--overwrite', 'node', nodeName, `node.alpha.kubernetes.io/ttl=${seconds}`);
   const writeSecret = (value: string) => kubectl('patch', 'secret', 'login', '-p', JSON.stringify({ stringData: { value } }));
   const createReader = (name: string) =>
-    create(name, {
+    node.create(name, {
       automountServiceAccountToken: false,
       containers: [aBusybox({ volumeMounts: [{ name: 'login', mountPath: '/login' }] })],
       volumes: [{ name: 'login', secret: { secretName: 'login' } }],

@@ -43,9 +43,9 @@ type Token = '*' | ((char: string) => boolean);
  */
 function globMatches(pattern: string, text: string): boolean {
   if (!/[*?[\\]/.test(pattern)) return pattern === text;
-  const tokens = tokensOf([...pattern]);
+  const tokens = tokensOf(Array.from(pattern));
   if (!tokens) return false;
-  const chars = [...text];
+  const chars = Array.from(text);
   let [at, token] = [0, 0];
   let star: { token: number; at: number } | undefined;
   while (at < chars.length) {

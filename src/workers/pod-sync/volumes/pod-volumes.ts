@@ -167,6 +167,8 @@ async function setUp(context: VolumeContext, volume: Volume, found: VolumeKind):
       return true;
     case 'image':
       return false;
+    default:
+      return found satisfies never;
   }
 }
 
