@@ -30,6 +30,8 @@ export class Services {
     this.#reflector = Reflector.start<Service>({
       client,
       path: '/api/v1/services',
+      // Headless ones, which have no address to tell of, may be most of a cluster's.
+      fieldSelector: 'spec.clusterIP!=None',
       trafficClass: 'values',
       apiVersion: 'v1',
       kind: 'Service',

@@ -159,6 +159,7 @@ const servicesEnd = { metadata: { resourceVersion: '9', annotations: { 'k8s.io/i
 test("a pod is told of the API server, and of its namespace's services if it wants them", async () => {
   const { api, podValues } = values();
   const watch = await api.nextWatch('/api/v1/services');
+  assert.equal(watch.call.query?.['fieldSelector'], 'spec.clusterIP!=None');
   for (const each of [
     service('kubernetes', 'default', '10.96.0.1'),
     service('db', 'shop', '10.96.0.2'),
