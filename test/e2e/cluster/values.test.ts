@@ -147,6 +147,19 @@ describe('values of the API in a pod', () => {
       assert.ok(lines.includes(line), `${line} in ${output}`);
   });
 
+  test('variables that would come to more than a runtime takes are refused, and the node goes on', async () => {
+    const doubled = Array.from({ length: 60 }, (_, index) => ({ name: `V${index + 1}`, value: `$(V${index})$(V${index})` }));
+    await node.create('doubled', { containers: [aBusybox({ env: [{ name: 'V0', value: 'x'.repeat(100) }, ...doubled] })] });
+    const { status } = await node.until(
+      'doubled',
+      'is refused',
+      ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerConfigError',
+    );
+    assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /^\$\(V17\): more than 16777216 bytes/);
+    await node.create('beside-doubled');
+    await node.untilRunning('beside-doubled');
+  });
+
   test('resources without limits are those that the node can give', async () => {
     const { status } = await node.api.get<{ status: { allocatable: Record<string, string> } }>(node.nodePath);
     const output = await node.outputOf('resources', {
