@@ -89,6 +89,7 @@ describe('a node of a cluster', () => {
     for (const field of ['kernelVersion', 'osImage', 'architecture', 'bootID', 'machineID', 'systemUUID'])
       assert.ok(nodeInfo[field] !== undefined, field);
     assert.ok(daemonEndpoints.kubeletEndpoint.Port > 0);
+    assert.ok(status?.declaredFeatures?.includes('RestartAllContainersOnContainerExits'), String(status?.declaredFeatures));
     assert.ok(images.some(({ names, sizeBytes }) => names.includes('local.example/busybox:1') && sizeBytes > 100_000));
     assert.ok(images.every(({ sizeBytes }, i) => i === 0 || sizeBytes <= images[i - 1]!.sizeBytes));
     // containerd has told of its handlers since 2.0.
