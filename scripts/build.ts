@@ -19,8 +19,9 @@ export function isBuilt(): boolean {
 /** In place: a daemon that runs from there still finds what it loads late. */
 export function build(): void {
   const startedMs = Date.now();
-  // Its list of files goes nowhere, what it complains of to stderr.
-  execFileSync(join(root, 'node_modules/.bin/rolldown'), ['--config'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  // By this Node, whichever the host has. Its list of files goes nowhere, what it complains of to stderr.
+  const bundler = join(root, 'node_modules/rolldown/bin/cli.mjs');
+  execFileSync(process.execPath, [bundler, '--config'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   for (const file of globSync('dist/**/*.js', { cwd: root })) {
     const path = join(root, file);
     if (statSync(path).mtimeMs < startedMs) rmSync(path);
