@@ -5,7 +5,7 @@ import { declaredFeatures } from '../../../../src/main/node/declared-features.ts
 import { nodeImages } from '../../../../src/main/node/node-info.ts';
 import { architecture } from '../../../../src/main/node/node-object.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
-import { aLocalNode, aMachine, hostNetwork, runtimeFacts } from '../../../support/local-node.ts';
+import { aLocalNode, aMachine, hostNetwork, localConfig, runtimeFacts } from '../../../support/local-node.ts';
 import { aLogger } from '../../../support/logger.ts';
 
 const image = (id: string, sizeBytes: number, repoTags: string[] = [], repoDigests: string[] = []) => ({
@@ -136,26 +136,11 @@ test('hard eviction keeps nothing back where it is to be ignored', async () => {
   const { local } = await aLocalNode();
   const evictionHard = { 'memory.available': '1Gi' };
   const flags = { nodeIP: '', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: true };
-  const config = { ...configOf(), evictionHard };
+  const config = { ...localConfig, evictionHard };
   assert.equal((await aLocalNode({ config })).local.initial().node.status?.allocatable?.['memory'], '3Gi');
   assert.equal((await aLocalNode({ config, flags })).local.initial().node.status?.allocatable?.['memory'], '4Gi');
   assert.equal(local.nodeName, 'n1');
 });
-
-function configOf() {
-  return {
-    port: 10250,
-    registerWithTaints: [],
-    providerID: '',
-    enableControllerAttachDetach: true,
-    nodeStatusMaxImages: 50,
-    systemReserved: {},
-    kubeReserved: {},
-    maxPods: 110,
-    podsPerCore: 0,
-    localStorageCapacityIsolation: true,
-  };
-}
 
 test('images that can not be listed keep what the node says of them, and a runtime that hangs keeps no status back', async () => {
   const clock = new FakeClock();
