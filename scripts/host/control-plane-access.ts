@@ -104,6 +104,8 @@ export interface AuditEvent {
   readonly requestURI: string;
   readonly objectRef?: { readonly resource: string; readonly subresource?: string; readonly namespace?: string; readonly name?: string };
   readonly responseStatus?: { readonly code: number; readonly reason?: string };
+  /** Of writes of pod status. */
+  readonly requestObject?: unknown;
   readonly requestReceivedTimestamp: string;
   readonly userAgent: string;
 }

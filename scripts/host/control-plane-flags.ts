@@ -93,12 +93,16 @@ export function apiServerFlags(ports: ControlPlanePorts, files: ControlPlaneFile
   ];
 }
 
-/** What nodes ask for, once answered: tests count a kubelet's requests by it. */
+/** What nodes ask for, once answered: tests count a kubelet's requests by it. Of what they say of pods each word, to tell why they said it. */
 export const auditPolicy = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
   omitStages: ['RequestReceived'],
-  rules: [{ level: 'Metadata', userGroups: ['system:nodes'] }, { level: 'None' }],
+  rules: [
+    { level: 'Request', userGroups: ['system:nodes'], resources: [{ group: '', resources: ['pods/status'] }] },
+    { level: 'Metadata', userGroups: ['system:nodes'] },
+    { level: 'None' },
+  ],
 };
 
 export function controllerManagerFlags(ports: ControlPlanePorts, files: ControlPlaneFiles): string[] {

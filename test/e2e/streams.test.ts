@@ -132,8 +132,15 @@ describe('kubectl reaches into a pod', () => {
 
   test('logs of the attempt before are found, and their absence is told', async () => {
     // Where one attempt ends the one before is gone, and the status names the new one a moment later, as upstream: then kubectl is told so.
-    await waitUntil('the log of the attempt before', async () =>
-      (await kubectl(['logs', pod, '-c', 'crashing', '--previous'])).stdout.startsWith('attempt at '),
+    let last: unknown;
+    await waitUntil(
+      () => `the log of the attempt before is there; it is ${JSON.stringify(last)}`,
+      async () => {
+        const { code, stdout, stderr } = await kubectl(['logs', pod, '-c', 'crashing', '--previous']);
+        const { status } = (await node.pods()).find(({ metadata }) => metadata.name === pod) ?? {};
+        last = { code, stdout, stderr, status: status?.containerStatuses?.find(({ name }) => name === 'crashing') };
+        return stdout.startsWith('attempt at ');
+      },
     );
     const none = await kubectl(['logs', pod, '-c', 'app', '--previous']);
     assert.equal(none.code, 1);

@@ -32,12 +32,12 @@ export async function startSimulatedRuntime(t: Afterwards, options: RuntimeOptio
 }
 
 /** Asks again and again until the answer is not null, undefined or false. Rejects after `timeoutMs`, with what it waited for. */
-export async function waitUntil<T>(what: string, look: () => Promise<T> | T, timeoutMs = 10_000): Promise<NonNullable<T>> {
+export async function waitUntil<T>(what: string | (() => string), look: () => Promise<T> | T, timeoutMs = 10_000): Promise<NonNullable<T>> {
   const end = performance.now() + timeoutMs;
   for (;;) {
     const seen = await look();
     if (seen !== null && seen !== undefined && seen !== false) return seen;
-    if (performance.now() > end) throw new Error(`waited ${timeoutMs} ms in vain until ${what}`);
+    if (performance.now() > end) throw new Error(`waited ${timeoutMs} ms in vain until ${typeof what === 'string' ? what : what()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

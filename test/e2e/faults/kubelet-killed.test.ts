@@ -83,7 +83,9 @@ test(`the kubelet is killed at random while ${podCount} pods are made and delete
   assert.deepEqual(new Set(await runningOf(node)), new Set([...running, ...own]));
   const written = statusWrites(writesBefore.length);
   assert.deepEqual(
-    written.filter(({ objectRef }) => objectRef?.name !== 'after-all').map(({ objectRef }) => objectRef?.name),
+    written
+      .filter(({ objectRef }) => objectRef?.name !== 'after-all')
+      .map((event) => [event.objectRef?.name, event.requestReceivedTimestamp, JSON.stringify(event.requestObject)]),
     [],
     'a restart that changed nothing wrote statuses',
   );
