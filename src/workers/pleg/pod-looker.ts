@@ -83,7 +83,10 @@ export class PodLooker {
       const waitsFor = asked ? asked.has(item) : item.state !== item.reported;
       if (waitsFor) failures.set(item.id, toFailure(item, `no answer for ${Math.round(tookMs)} ms`));
     }
-    if (failures.size > 0) this.#post(record, failures, this.#deps.clock.monotonic() - tookMs);
+    if (failures.size === 0) return;
+    // Who could not go on with this waits for the look's end, also where that has nothing else to tell.
+    record.reinspect = true;
+    this.#post(record, failures, this.#deps.clock.monotonic() - tookMs);
   }
 
   #report(record: PodRecord, failures: ReadonlyMap<string, Failure>, observedAtMs: number): RuntimePodStatus | null {

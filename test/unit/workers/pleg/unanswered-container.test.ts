@@ -68,6 +68,21 @@ suite('a container about which the runtime does not answer', () => {
     assert.deepEqual(node.news(), ['status u1: s=ready wedged=running', 'ContainerStarted u1-wedged']);
   });
 
+  test('whoever waits for the end of a slow look is woken by it, also where it found nothing new', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    node.start();
+    await settle();
+    node.news();
+    const release = node.runtime.hold('sandboxStatus u1-s');
+    node.runtime.exit('u1-app', 1);
+    await node.clock.advance(3000);
+    assert.deepEqual(node.news(), ['status u1: app=exited s=ready !FailedPodSandBoxStatus', 'ContainerDied u1-app']);
+    release();
+    await settle();
+    assert.deepEqual(node.news(), ['status u1: app=exited s=ready', 'PodSync u1']);
+  });
+
   test('a broken answer about one sandbox is its pod’s alone', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
