@@ -25,6 +25,10 @@ export interface RuntimePodStatus {
 /** What the reason of such a failure can be. Upstream's names: the event reason for a sandbox, and the reason of a status that nobody knows. */
 export const failureReasons = { sandbox: 'FailedPodSandBoxStatus', container: 'ContainerStatusUnknown' } as const;
 
+export function isFailureReason(reason: string | undefined): boolean {
+  return reason === failureReasons.sandbox || reason === failureReasons.container;
+}
+
 export interface RuntimeSandboxStatus {
   readonly id: SandboxID;
   readonly state: 'ready' | 'notReady';
@@ -33,6 +37,8 @@ export interface RuntimeSandboxStatus {
   readonly podIPs: readonly string[];
   readonly hostNetwork: boolean;
   readonly runtimeHandler: string;
+  /** It has not been asked for yet: nothing is known of its network. */
+  readonly listedOnly?: true;
 }
 
 export interface RuntimeContainerStatus {
@@ -77,6 +83,8 @@ export interface RuntimeContainerStatus {
     readonly ports?: string;
   };
   readonly stopSignal?: string;
+  /** It has not been asked for yet: when it began, how it ended, its user, mounts and resources are not known. */
+  readonly listedOnly?: true;
 }
 
 export interface RuntimeContainerResources {

@@ -21,6 +21,7 @@ export function toListedSandboxStatus(sandbox: PodSandbox): RuntimeSandboxStatus
     podIPs: [],
     hostNetwork: false,
     runtimeHandler: sandbox.runtimeHandler,
+    listedOnly: true,
   };
 }
 
@@ -58,7 +59,7 @@ const containerStates = {
 export function toListedContainerStatus(container: Container): RuntimeContainerStatus {
   const { id, metadata, state, createdAt, image, imageRef, imageId, labels, annotations } = container;
   const listed = ContainerStatus.fromPartial({ id, metadata, state, createdAt, image, imageRef, imageId, labels, annotations });
-  const status = toRuntimeContainerStatus(listed, container.podSandboxId as SandboxID, '');
+  const status = { ...toRuntimeContainerStatus(listed, container.podSandboxId as SandboxID, ''), listedOnly: true } as const;
   if (status.state !== 'exited') return status;
   return { ...status, exitCode: 137, reason: 'ContainerStatusUnknown', message: 'The runtime has not said how the container ended' };
 }

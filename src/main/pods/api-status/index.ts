@@ -5,11 +5,12 @@
  * Beyond upstream: a pod of which the runtime does not answer (a wedged container) says so in its `reason` and `message`.
  */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
-import { failureReasons, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import { isFailureReason, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { generateConditions } from './conditions.ts';
 import { generateContainerStatuses, type WaitingReasons } from './container-statuses.ts';
+import { withSaidAddresses } from './listed-only.ts';
 import { computePhase, isTerminalPhase } from './phase.ts';
 import { isStaticPod } from '../static-pod.ts';
 import { podAddresses } from './pod-addresses.ts';
@@ -44,9 +45,11 @@ export interface ApiStatusInput {
   readonly nowMs: number;
 }
 
-export function generateApiPodStatus(input: ApiStatusInput): PodStatus {
-  const { pod, status, previous, lifecycle, restartAllContainers = true } = input;
+export function generateApiPodStatus(asked: ApiStatusInput): PodStatus {
+  const { pod, previous, lifecycle, restartAllContainers = true } = asked;
   const before = previous ?? pod.status;
+  const status = withSaidAddresses(pod, asked.status, before);
+  const input = { ...asked, status };
   const restarting = restartAllContainers && isRestartingAll(pod, status, before);
   const containers = containerStatuses({ ...input, restarting }, before);
   const all = [...containers.containerStatuses, ...containers.initContainerStatuses];
@@ -111,11 +114,9 @@ function reasonOf(
   return { ...(source?.reason ? { reason: source.reason } : {}), ...(source?.message ? { message: source.message } : {}) };
 }
 
-const ownReasons: ReadonlySet<string> = new Set(Object.values(failureReasons));
-
 /** What others have said of a pod in this phase. That its runtime does not answer was our own word, and holds while it is so. */
 function saidByOthers(api: PodStatus | undefined, phase: string): PodStatus | undefined {
-  return api?.phase === phase && !ownReasons.has(api.reason ?? '') ? api : undefined;
+  return api?.phase === phase && !isFailureReason(api.reason) ? api : undefined;
 }
 
 /** One of the pod's regular containers was started in its present sandbox: then all that had to be initialized has been. */

@@ -93,6 +93,38 @@ test('a pod of which the runtime does not answer says so, and no more when it an
   assert.equal(statusOf({ pod: aPod({ status: said }) }).reason, 'NodeLost');
 });
 
+test('what a kubelet that starts has only seen in lists is as it was said before, unless it has changed', () => {
+  const ended = anExitedContainer(3, { id: 'c1' as ContainerID });
+  const running = aRuntimeContainer({ id: 'c2' as ContainerID, restartCount: 1, createdAtMs: ended.createdAtMs + 1 });
+  const said = statusOf({ status: aRuntimePodStatus({ containers: [running, ended] }) });
+  const failure = { reason: failureReasons.container, message: 'no answer' };
+  const unknown = { listedOnly: true, startedAtMs: 0, finishedAtMs: 0, exitCode: 137, imageRef: '' } as const;
+  const listed = (containers: readonly RuntimeContainerStatus[], state: 'ready' | 'notReady' = 'ready') =>
+    statusOf({
+      pod: aPod({ status: said }),
+      status: aRuntimePodStatus({
+        podIPs: [],
+        sandboxes: [aSandbox({ state, podIPs: [], listedOnly: true })],
+        containers: containers.map((container) => ({ ...container, ...unknown })),
+        failure,
+      }),
+    });
+  assert.deepEqual(listed([running, ended]), { ...said, reason: failure.reason, message: failure.message });
+  // One ended while there was no kubelet, one was there before and has gone.
+  assert.deepEqual(listed([{ ...running, state: 'exited' }, ended]).containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
+  assert.deepEqual(listed([running]).containerStatuses, said.containerStatuses);
+  assert.ok(conditionsOf(listed([running, ended], 'notReady')).includes('PodReadyToStartContainers=False'));
+  // It waited for its back-off: its end is its last state.
+  const waiting = { app: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } };
+  const backingOff = statusOf({ status: aRuntimePodStatus({ containers: [ended] }), waiting });
+  const again = statusOf({
+    pod: aPod({ status: backingOff }),
+    status: aRuntimePodStatus({ containers: [{ ...ended, ...unknown }], failure }),
+    waiting,
+  });
+  assert.deepEqual(again.containerStatuses, backingOff.containerStatuses);
+});
+
 test('a terminated pod shows no container as running or waiting', () => {
   const previous = statusOf();
   const status = statusOf({ status: null, previous, lifecycle: { terminating: true, terminated: true } });
