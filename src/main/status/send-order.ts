@@ -1,12 +1,14 @@
 /**
- * When a status is sent: pure. Each change goes out at once, but for three kinds that the next one overtakes within moments, which wait a
+ * When a status is sent: pure. Each change goes out at once, but for four kinds that the next one often overtakes, which wait a
  * little for it, so that a pod's start and its end cost one request each and not one for every step:
  *
  *  - the steps of a pod's start: the kubelet has taken it, its sandbox is there, this container runs and that one is still being created, an init container is done.
  *    As soon as one of them fails, or the phase changes, or somebody deletes the pod, nothing waits;
  *  - the end of the last container of a pod whose phase may not be told yet, since its remains are still being taken away;
- *  - that a new generation of the pod was seen, and nothing else: what follows from it is not far, the end of a deleted pod above all.
+ *  - that a new generation of the pod was seen, and nothing else: what follows from it is not far, the end of a deleted pod above all;
+ *  - that the runtime does not answer about it, and nothing else: a busy runtime, or a busy host, mostly does a moment later.
  */
+import { isFailureReason } from '../../shared/contracts/runtime-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { isTerminalPhase } from '../pods/api-status/phase.ts';
 import { isDeleted } from '../pods/is-deleted.ts';
@@ -18,11 +20,19 @@ import { statusPatch } from './status-patch.ts';
  */
 export const stepHoldMs = 1000;
 
+/** How long a runtime may leave a question open, beyond what its pod's look took, before the API server is told. Upstream's sweep is as long. */
+export const unansweredHoldMs = 10_000;
+
 /**
- * `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows. `firstWordMayWait`: also the first word on a
+ * How long the change may wait; 0: not at all. `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows. `firstWordMayWait`: also the first word on a
  * pod, which most often is overtaken by the last word on its start.
  */
-export function mayWait(base: Pod, next: PodStatus, own: PodStatus, firstWordMayWait = false): boolean {
+export function holdMs(base: Pod, next: PodStatus, own: PodStatus, firstWordMayWait = false): number {
+  if (isUnansweredOnly(base, next)) return unansweredHoldMs;
+  return isStep(base, next, own, firstWordMayWait) ? stepHoldMs : 0;
+}
+
+function isStep(base: Pod, next: PodStatus, own: PodStatus, firstWordMayWait: boolean): boolean {
   if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return true;
   if (isNewGenerationOnly(base, next)) return true;
   const before = base.status ?? {};
@@ -32,6 +42,12 @@ export function mayWait(base: Pod, next: PodStatus, own: PodStatus, firstWordMay
   if (next.reason || next.message || isDeleted(base)) return false;
   const lists = ['initContainerStatuses', 'containerStatuses'] as const;
   return lists.every((list) => (next[list] ?? []).every((status) => isStartingWell(status, before[list])));
+}
+
+function isUnansweredOnly(base: Pod, next: PodStatus): boolean {
+  const { reason, message } = next;
+  if (!isFailureReason(reason)) return false;
+  return statusPatch({ ...base, status: { ...base.status, reason, message } }, next) === null;
 }
 
 function isNewGenerationOnly(base: Pod, next: PodStatus): boolean {

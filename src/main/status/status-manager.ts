@@ -21,7 +21,7 @@ import type { PodStatusSink, StatusUpdate } from '../pods/pod-statuses.ts';
 import { podPath, removePodObject } from '../pods/remove-pod-object.ts';
 import { isStaticPod } from '../pods/static-pod.ts';
 import { isNewer } from './newest-object.ts';
-import { isUrgent, mayBeRemoved, mayWait, stepHoldMs } from './send-order.ts';
+import { holdMs, isUrgent, mayBeRemoved } from './send-order.ts';
 import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';
 
 export interface StatusManagerDependencies {
@@ -57,8 +57,8 @@ interface Entry {
   gone: string | null;
   /** The UID of the object that we have deleted. */
   deleted: string | null;
-  /** Ends the wait of a change that may be overtaken. */
-  cancelHold: (() => void) | null;
+  /** The wait of a change that may be overtaken, until then (monotonic ms). */
+  hold: { readonly dueMs: number; readonly cancel: () => void } | null;
 }
 
 export class StatusManager implements PodStatusSink {
@@ -101,14 +101,14 @@ export class StatusManager implements PodStatusSink {
       return this.#schedule(uid, entry);
     }
     const changedAtMs = this.#deps.clock.monotonic();
-    const added = { update, changedAtMs, answer: null, unheard: null, gone: null, deleted: null, cancelHold: null };
+    const added = { update, changedAtMs, answer: null, unheard: null, gone: null, deleted: null, hold: null };
     this.#entries.set(uid, added);
     this.#schedule(uid, added);
   }
 
   /** Nothing more is sent of this pod. */
   forget(uid: PodUID): void {
-    this.#entries.get(uid)?.cancelHold?.();
+    this.#entries.get(uid)?.hold?.cancel();
     this.#entries.delete(uid);
     this.#unanswered.delete(uid);
     this.#work.forget(uid);
@@ -118,13 +118,13 @@ export class StatusManager implements PodStatusSink {
     for (const [uid, entry] of this.#entries) {
       // If the source still has it, the server is asked once more.
       entry.gone = null;
-      if (!this.#work.isBusy(uid) && !entry.cancelHold) this.#schedule(uid, entry);
+      if (!this.#work.isBusy(uid) && !entry.hold) this.#schedule(uid, entry);
     }
   }
 
   /** Aborts what is in flight. */
   async close(): Promise<void> {
-    for (const { cancelHold } of this.#entries.values()) cancelHold?.();
+    for (const { hold } of this.#entries.values()) hold?.cancel();
     await this.#work.close();
   }
 
@@ -146,26 +146,31 @@ export class StatusManager implements PodStatusSink {
     if (!base) return;
     const { patch, next } = this.#compute(entry, base);
     const remove = this.#mayBeRemoved(entry, base);
-    if (!patch && !remove) return this.#settled(entry);
-    if (patch && !remove && mayWait(base, next, entry.update.status, this.#deps.firstWordMayWait)) return this.#hold(uid, entry);
-    entry.cancelHold?.();
+    if (!patch && !remove) {
+      entry.hold?.cancel();
+      return this.#settled(entry);
+    }
+    const waitMs = patch && !remove ? holdMs(base, next, entry.update.status, this.#deps.firstWordMayWait) : 0;
+    if (waitMs > 0) return this.#hold(uid, entry, waitMs);
+    entry.hold?.cancel();
     this.#work.enqueue(uid, isUrgent(base, next));
   }
 
-  /** From the first change on: one that follows does not wait any longer for it. */
-  #hold(uid: PodUID, entry: Entry): void {
-    entry.cancelHold ??= this.#cancellable(entry, () => this.#work.enqueue(uid));
-  }
-
-  #cancellable(entry: Entry, callback: () => void): () => void {
-    const cancel = this.#deps.clock.after(stepHoldMs, () => {
-      entry.cancelHold = null;
-      callback();
+  /** A change that follows does not lengthen the wait, and may shorten it. */
+  #hold(uid: PodUID, entry: Entry, waitMs: number): void {
+    const { clock } = this.#deps;
+    const dueMs = clock.monotonic() + waitMs;
+    if (entry.hold && entry.hold.dueMs <= dueMs) return;
+    entry.hold?.cancel();
+    const cancelTimer = clock.after(waitMs, () => {
+      entry.hold = null;
+      this.#work.enqueue(uid);
     });
-    return () => {
-      entry.cancelHold = null;
-      cancel();
+    const cancel = () => {
+      entry.hold = null;
+      cancelTimer();
     };
+    entry.hold = { dueMs, cancel };
   }
 
   async #sync(uid: PodUID, signal: AbortSignal): Promise<void> {

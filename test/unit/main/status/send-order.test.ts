@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isUrgent, mayBeRemoved, mayWait } from '../../../../src/main/status/send-order.ts';
+import { holdMs, isUrgent, mayBeRemoved, stepHoldMs, unansweredHoldMs } from '../../../../src/main/status/send-order.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../support/pods.ts';
 import { table } from '../../../support/table.ts';
@@ -28,52 +28,69 @@ const deleted = { deletionTimestamp: startTime };
 const created = pending(waiting('ContainerCreating'));
 const isReady = { conditions: [{ type: 'Ready', status: 'True' }] };
 
-const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; want: boolean }[] = [
-  { name: 'the first word on a pod does not wait', base: aBase({ phase: 'Pending' }), next: created, want: false },
-  { name: 'a sandbox that is ready waits for its containers', base: aBase(created), next: { ...created, podIP: '10.0.0.7' }, want: true },
-  { name: 'a container that was created waits until it runs', base: aBase(created), next: pending(waiting()), want: true },
-  { name: 'the first of two containers waits for the second', base: aBase(created), next: pending({ running: {} }), want: true },
-  { name: 'an init container that is done waits for what follows', base: aBase(created), next: pending(ended(0)), want: true },
-  { name: 'a container that failed does not wait', base: aBase(created), next: pending(ended(1)), want: false },
-  { name: 'an image that cannot be pulled does not wait', base: aBase(created), next: pending(waiting('ErrImagePull')), want: false },
+const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; want: number }[] = [
+  { name: 'the first word on a pod does not wait', base: aBase({ phase: 'Pending' }), next: created, want: 0 },
+  {
+    name: 'a sandbox that is ready waits for its containers',
+    base: aBase(created),
+    next: { ...created, podIP: '10.0.0.7' },
+    want: stepHoldMs,
+  },
+  { name: 'a container that was created waits until it runs', base: aBase(created), next: pending(waiting()), want: stepHoldMs },
+  { name: 'the first of two containers waits for the second', base: aBase(created), next: pending({ running: {} }), want: stepHoldMs },
+  { name: 'an init container that is done waits for what follows', base: aBase(created), next: pending(ended(0)), want: stepHoldMs },
+  { name: 'a container that failed does not wait', base: aBase(created), next: pending(ended(1)), want: 0 },
+  { name: 'an image that cannot be pulled does not wait', base: aBase(created), next: pending(waiting('ErrImagePull')), want: 0 },
   {
     name: 'an image that was pulled after all does not wait',
     base: aBase(pending(waiting('ErrImagePull'))),
     next: pending(waiting('ContainerCreating')),
-    want: false,
+    want: 0,
   },
   {
     name: 'a container that was restarted does not wait',
     base: aBase(created),
     next: pending({ running: {} }, { containerStatuses: [app({ running: {} }, { restartCount: 1 })] }),
-    want: false,
+    want: 0,
   },
-  { name: 'a pod that runs does not wait', base: aBase(created), next: { ...created, phase: 'Running' }, want: false },
-  { name: 'a pod that has something to say does not wait', base: aBase(created), next: { ...created, reason: 'Wedged' }, want: false },
-  { name: 'a pod that is deleted does not wait', base: aBase(created, deleted), next: { ...created, podIP: '10.0.0.7' }, want: false },
+  { name: 'a pod that runs does not wait', base: aBase(created), next: { ...created, phase: 'Running' }, want: 0 },
+  { name: 'a pod that has something to say does not wait', base: aBase(created), next: { ...created, reason: 'Wedged' }, want: 0 },
+  { name: 'a pod that is deleted does not wait', base: aBase(created, deleted), next: { ...created, podIP: '10.0.0.7' }, want: 0 },
   {
     name: 'a new generation that was seen, and nothing else, waits for what follows from it',
     base: aBase({ phase: 'Running', startTime, observedGeneration: 1, ...isReady }, deleted),
     next: { phase: 'Running', startTime, observedGeneration: 2, conditions: [{ ...isReady.conditions[0]!, observedGeneration: 2 }] },
-    want: true,
+    want: stepHoldMs,
   },
   {
     name: 'a new generation that was seen does not wait when there is more to say',
     base: aBase({ phase: 'Running', startTime, observedGeneration: 1 }, deleted),
     next: { phase: 'Running', startTime, observedGeneration: 2, podIP: '10.0.0.7' },
-    want: false,
+    want: 0,
   },
   {
     name: 'the end of the last container waits for the news that the pod has ended',
     base: aBase({ phase: 'Running', startTime }),
     next: { phase: 'Running', startTime, containerStatuses: [app(ended(0))] },
     own: { phase: 'Succeeded' },
-    want: true,
+    want: stepHoldMs,
+  },
+  {
+    name: 'that the runtime does not answer waits long, for it mostly answers soon',
+    base: aBase({ phase: 'Running', startTime }),
+    next: { phase: 'Running', startTime, reason: 'ContainerStatusUnknown', message: 'status of container app (c1): no answer for 2000 ms' },
+    want: unansweredHoldMs,
+  },
+  {
+    name: 'what else is said beside that does not wait',
+    base: aBase({ phase: 'Running', startTime }),
+    next: { phase: 'Running', startTime, reason: 'ContainerStatusUnknown', message: 'no answer', containerStatuses: [app(ended(1))] },
+    want: 0,
   },
 ];
 table('a status may wait or goes first', (row) => {
   for (const { name, base, next, own = next, want } of cases) {
-    row(name, () => assert.equal(mayWait(base, next, own), want));
+    row(name, () => assert.equal(holdMs(base, next, own), want));
   }
 });
 
