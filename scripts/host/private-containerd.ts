@@ -3,7 +3,7 @@
  * Used by `npm run up`, the end-to-end tests and the benchmarks.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CriClient } from '../../src/shared/cri/client.ts';
@@ -131,9 +131,36 @@ export async function destroyPrivateContainerd(folder: string): Promise<void> {
     process.kill(pid, 'SIGTERM');
     while (runningContainerd(folder) !== undefined) await sleep(20);
   }
+  endShims(join(folder, 'c.sock'));
   const bridge = bridgeOf(folder);
   if (bridge !== undefined) execFileSync('ip', ['link', 'delete', bridge], { stdio: 'ignore' });
   removeFolder(folder);
+}
+
+/** Those of starts that were cut off are known to nobody any more: they are ended with all that they have started. */
+function endShims(socket: string): void {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const [command = '', ...args] = textOf(`/proc/${pid}/cmdline`).split('\0');
+    if (!command.includes('containerd-shim') || !args.includes(socket)) continue;
+    for (const each of [...textOf(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean), pid]) kill(Number(each));
+  }
+}
+
+/** Empty: it has ended meanwhile. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended
+  }
 }
 
 function bridgeOf(folder: string): string | undefined {
@@ -150,15 +177,19 @@ export function endpointOf(folder: string): string {
   return `unix://${join(folder, 'c.sock')}`;
 }
 
-/** Stops and removes every pod of a runtime, and waits for it. */
+/** Stops and removes every pod of a runtime, and waits for it. What the runtime itself cannot remove any more goes with its shim. */
 async function removeAllPods(endpoint: string): Promise<void> {
   const client = new CriClient({ endpoint });
   try {
     const { items } = await client.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
     await Promise.all(
       items.map(async ({ id }) => {
-        await client.runtime.call('stopPodSandbox', { podSandboxId: id }, { deadlineMs: 60_000 });
-        await client.runtime.call('removePodSandbox', { podSandboxId: id }, { deadlineMs: 60_000 });
+        try {
+          await client.runtime.call('stopPodSandbox', { podSandboxId: id }, { deadlineMs: 60_000 });
+          await client.runtime.call('removePodSandbox', { podSandboxId: id }, { deadlineMs: 60_000 });
+        } catch (err) {
+          console.error(`sandbox ${id} could not be removed: ${String(err)}`);
+        }
       }),
     );
   } finally {

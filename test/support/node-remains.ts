@@ -41,7 +41,10 @@ export async function runningOf(node: TestNode, podUID?: string): Promise<string
 }
 
 export async function remainsOf(node: TestNode): Promise<NodeRemains> {
-  const [containers, sandboxes] = [await containersOf(node), await sandboxesOf(node)];
+  const isStuck = stuckInRuntime(node);
+  const containers = await containersOf(node);
+  const stuckSandboxes = new Set(containers.filter(({ id }) => isStuck(id)).map(({ podSandboxId }) => podSandboxId));
+  const sandboxes = (await sandboxesOf(node)).filter(({ id, state }) => state === PodSandboxState.SANDBOX_READY || !stuckSandboxes.has(id));
   return {
     readySandboxes: sandboxes
       .filter(({ state }) => state === PodSandboxState.SANDBOX_READY)
@@ -51,11 +54,21 @@ export async function remainsOf(node: TestNode): Promise<NodeRemains> {
       .filter(({ state }) => state === ContainerState.CONTAINER_RUNNING)
       .map(uidOf)
       .toSorted(),
-    inRuntime: distinct([...sandboxes, ...containers].map(uidOf)),
+    inRuntime: distinct([...sandboxes, ...containers.filter(({ id }) => !isStuck(id))].map(uidOf)),
     folders: foldersIn(join(node.rootDir, 'pods')).toSorted(),
     mounts: mountsBelow(join(node.rootDir, 'pods')),
     cgroups: podCgroups(node.cgroupRoot),
   };
+}
+
+/**
+ * containerd can lose the task of a container whose start was cut off by its client's death, and then never removes that container again, nor
+ * its sandbox, whoever asks. It says so in its log, and nobody can do better than to have asked.
+ */
+function stuckInRuntime({ containerd }: TestNode): (containerID: string) => boolean {
+  const refused = readFileSync(containerd.logFile, 'utf8').matchAll(/cannot delete running task ([0-9a-f]{64})/g);
+  const ids = new Set([...refused].map(([, id]) => id));
+  return (id) => ids.has(id);
 }
 
 /** Of each pod one sandbox and one container that runs, and of nobody else anything: at once, or when what is under way has ended. */
