@@ -41,6 +41,13 @@ export interface PodUpdatesDependencies {
   readonly logger: Logger;
 }
 
+/** What a pod's admission may still do, and what it has done. */
+interface Attempt {
+  readonly mayRefreshNode: boolean;
+  /** Pods that were ended for this one. Their room is its own, also of one that does not end in time: a critical pod waits for no hang. */
+  readonly gaveWay: ReadonlySet<PodUID>;
+}
+
 export class PodUpdates {
   readonly #deps: PodUpdatesDependencies;
   /** Pods whose admission waits for the newest Node, or for others to end: the room that those leave is theirs. */
@@ -79,18 +86,21 @@ export class PodUpdates {
 
   /** Of a pod that is wanted: admits it, unless it is ending already or was admitted before, and hands it to its worker. */
   start(pod: Pod): void {
-    if (!this.#undecided.has(podUID(pod))) this.#start(pod, true);
+    if (!this.#undecided.has(podUID(pod))) this.#start(pod, { mayRefreshNode: true, gaveWay: new Set() });
   }
 
-  #start(pod: Pod, mayRefreshNode: boolean): void {
+  #start(pod: Pod, { mayRefreshNode, gaveWay }: Attempt): void {
     const { podWorkers, journal, refreshNode } = this.#deps;
     const uid = podUID(pod);
     const isEnding = podWorkers.isTerminationRequested(uid) || isDeleted(pod) || isTerminalPhase(pod.status?.phase);
     if (!isEnding && !journal.has(uid)) {
-      const verdict = this.#verdict(pod);
-      if (verdict && 'preemption' in verdict) return this.#decideAfter(uid, 'makesRoom', this.#preempt(pod, verdict.preemption));
+      const verdict = this.#verdict(pod, gaveWay);
+      if (verdict && 'preemption' in verdict) {
+        const next = { mayRefreshNode: false, gaveWay: new Set([...gaveWay, ...verdict.preemption.victims.map(podUID)]) };
+        return this.#decideAfter(uid, 'makesRoom', this.#preempt(pod, verdict.preemption), next);
+      }
       if (verdict && refreshNode && mayRefreshNode && verdict.refusal.isOutdatedPerhaps) {
-        return this.#decideAfter(uid, 'looksAgain', refreshNode());
+        return this.#decideAfter(uid, 'looksAgain', refreshNode(), { mayRefreshNode: false, gaveWay });
       }
       if (verdict) return this.#reject(pod, verdict.refusal);
       journal.add(uid);
@@ -100,12 +110,12 @@ export class PodUpdates {
   }
 
   /** Asks again when what may change the answer is over, of the pod as it is wanted then. */
-  #decideAfter(uid: PodUID, why: 'looksAgain' | 'makesRoom', over: Promise<unknown>): void {
+  #decideAfter(uid: PodUID, why: 'looksAgain' | 'makesRoom', over: Promise<unknown>, next: Attempt): void {
     this.#undecided.set(uid, why);
     void over.finally(() => {
       this.#undecided.delete(uid);
       const pod = this.#deps.podManager.get(uid);
-      if (pod) this.#start(pod, false);
+      if (pod) this.#start(pod, next);
     });
   }
 
@@ -116,18 +126,20 @@ export class PodUpdates {
     countRejection(reason);
   }
 
-  /** Ends the victims. One that does not end in time is asked to end all the same; its room is looked for again. */
+  /** Ends the victims. For one that does not end in time the pod waits no longer: its end goes on. */
   async #preempt(pod: Pod, { victims, resources }: Preemption): Promise<void> {
     const { podWorkers, events, logger } = this.#deps;
-    const ended = victims.map((victim) => {
+    const end = async (victim: Pod) => {
       events.record({ object: podReference(victim), type: 'Warning', reason: preempted.reason, message: preempted.message });
       logger.info({ pod: nameOf(victim), podUID: podUID(victim), resources, for: nameOf(pod) }, 'Preempting a pod to free up resources');
-      return podWorkers.kill(podUID(victim), { evicted: true, gracePeriodOverrideSeconds: null, failed: preempted });
-    });
-    for (const result of await Promise.allSettled(ended)) {
-      if (result.status === 'fulfilled') preemptions.inc({ preemption_signal: resources[0] ?? '' });
-      else logger.error({ err: result.reason }, 'Failed to evict a pod');
-    }
+      try {
+        await podWorkers.kill(podUID(victim), { evicted: true, gracePeriodOverrideSeconds: null, failed: preempted });
+        preemptions.inc({ preemption_signal: resources[0] ?? '' });
+      } catch (err) {
+        logger.error({ pod: nameOf(victim), podUID: podUID(victim), err }, 'Failed to evict a pod');
+      }
+    };
+    await Promise.all(victims.map(end));
   }
 
   update(pods: readonly Pod[]): void {
@@ -185,12 +197,13 @@ export class PodUpdates {
     });
   }
 
-  #verdict(pod: Pod): Verdict {
+  #verdict(pod: Pod, gaveWay: ReadonlySet<PodUID>): Verdict {
     const { admitHandlers } = this.#deps;
     if (admitHandlers.length === 0) return null;
     // One whose own admission is open holds at most the room that is being made for it, and has nothing to give way with.
     const counts = (uid: PodUID) => !this.#undecided.has(uid) || (this.#undecided.get(uid) === 'makesRoom' && !isCriticalPod(pod));
-    const active = this.active().filter((other) => podUID(other) !== podUID(pod) && counts(podUID(other)));
+    const isOther = (uid: PodUID) => uid !== podUID(pod) && !gaveWay.has(uid) && counts(uid);
+    const active = this.active().filter((other) => isOther(podUID(other)));
     for (const admit of admitHandlers) {
       const verdict = admit(pod, active);
       if (verdict) return verdict;

@@ -29,10 +29,10 @@ export function predicateAdmission({ node, tolerationComparisons }: PredicateOpt
     if (hopeless) return { refusal: hopeless };
     const lacking = shortages(pod, active, known.status?.allocatable ?? {});
     const misfits = misfitsOf(pod, active, known, tolerationComparisons);
-    if (isCriticalPod(pod)) return misfits[0] ? { refusal: misfits[0] } : makeRoom(pod, active, lacking);
-    if (lacking[0]) return { refusal: outOf(lacking[0]) };
-    if (!misfits[0]) return null;
-    const isOutdatedPerhaps = misfits.every(({ reason }) => reason === 'NodeAffinity');
+    const isCritical = isCriticalPod(pod);
+    if (lacking[0] && !isCritical) return { refusal: outOf(lacking[0]) };
+    if (!misfits[0]) return isCritical ? makeRoom(pod, active, lacking) : null;
+    const isOutdatedPerhaps = lacking.length === 0 && misfits.every(({ reason }) => reason === 'NodeAffinity');
     return { refusal: isOutdatedPerhaps ? { ...misfits[0], isOutdatedPerhaps } : misfits[0] };
   };
 }

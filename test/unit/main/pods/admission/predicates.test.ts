@@ -214,3 +214,20 @@ suite('a critical pod without room', () => {
     assert.match(told(critical('9', { nodeSelector: { disk: 'hdd' } }), [big]), /^NodeAffinity: /);
   });
 });
+
+test('labels are perhaps outdated where they alone speak against a pod, a critical one too', () => {
+  const isOutdatedPerhaps = (pod: Pod) => {
+    const verdict = predicateAdmission({ node: () => aNode, tolerationComparisons: true })(pod, []);
+    return Boolean(verdict && 'refusal' in verdict && verdict.refusal.isOutdatedPerhaps);
+  };
+  const elsewhere = { nodeSelector: { disk: 'hdd' } };
+  const critical = { priority: 2_000_000_000 };
+  const pods = [
+    asking({ cpu: '1' }, 'web', elsewhere),
+    asking({ cpu: '1' }, 'critical', { ...elsewhere, ...critical }),
+    asking({ cpu: '9' }, 'big', elsewhere),
+    asking({ cpu: '9' }, 'big-critical', { ...elsewhere, ...critical }),
+    asking({ cpu: '1' }, 'other-node', { ...elsewhere, nodeName: 'node-2' }),
+  ];
+  assert.deepEqual(pods.filter(isOutdatedPerhaps), pods.slice(0, 2));
+});

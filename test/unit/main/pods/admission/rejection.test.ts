@@ -104,26 +104,53 @@ test('a critical pod starts when those that give way to it have ended, which are
   assert.deepEqual(node.statuses.get('uid-victim' as PodUID)?.reason, 'Preempting');
 });
 
-test('a pod that gives way is counted when it has ended; one that does not in time is asked again', async (t) => {
+test('a pod that gives way is counted when it has ended; one that does not in time holds up no critical pod, nor is it asked again', async (t) => {
   const segment = createMetricsSegment();
   bindMetrics(segment);
   t.after(() => bindMetrics(null));
   const count = () => /^kubelet_preemptions{.*} (\d+)$/m.exec(renderMetrics([segment], [preemptions]))?.[1];
-  const victim = aPod({ metadata: { name: 'victim', uid: 'victim' }, spec: { terminationGracePeriodSeconds: 1 } });
+  const aVictim = (uid: string) => aPod({ metadata: { name: uid, uid }, spec: { terminationGracePeriodSeconds: 1 } });
+  const victims = [aVictim('hangs'), aVictim('ends')];
   const admit: AdmitHandler = (pod, active) => {
-    const victims = active.filter(({ metadata }) => metadata.uid === 'victim');
-    return pod.metadata.uid === 'victim' || victims.length === 0 ? null : { preemption: { victims, resources: ['cpu'] } };
+    const inTheWay = active.filter((other) => victims.includes(other));
+    return victims.includes(pod) || inTheWay.length === 0 ? null : { preemption: { victims: inTheWay, resources: ['cpu'] } };
   };
   const { node, updates } = aNodeWith([admit]);
-  updates.add([victim]);
+  updates.add(victims);
   await settle();
-  await node.end(node.task('sync'));
+  for (const { metadata } of victims) await node.end(node.task('sync', metadata.uid));
   updates.add([aPod()]);
-  await node.clock.advance(10_000);
-  assert.deepEqual([count(), node.events.map(({ reason }) => reason)], [undefined, ['Preempting', 'ExceededGracePeriod', 'Preempting']]);
-  await node.end(node.task('terminating'));
+  await settle();
+  await node.end(node.task('terminating', 'ends'));
+  await node.clock.advance(9999);
+  assert.deepEqual([count(), node.begun.includes('sync uid-web')], ['1', false]);
+  await node.clock.advance(1);
+  assert.deepEqual(
+    [node.begun.includes('sync uid-web'), node.events.map(({ reason }) => reason)],
+    [true, ['Preempting', 'Preempting', 'ExceededGracePeriod']],
+  );
+  await node.end(node.task('terminating', 'hangs'));
   assert.equal(count(), '1');
-  assert.ok(node.begun.includes('sync uid-web'), node.begun.join());
+});
+
+test('where the room of those that gave way is not enough any more, others give way; what else speaks against the pod still does', async () => {
+  const asked: string[][] = [];
+  const admit: AdmitHandler = (pod, active) => {
+    const victims = active.filter(({ metadata }) => metadata.uid === (asked.length === 0 ? 'first' : 'second'));
+    if (pod.metadata.uid !== 'uid-web' || victims.length === 0) return null;
+    asked.push(active.map(({ metadata }) => metadata.uid));
+    return { preemption: { victims, resources: ['cpu'] } };
+  };
+  const refusal = { reason: 'AppArmor', message: 'no' };
+  const { node, updates } = aNodeWith([admit, (pod) => (pod.metadata.uid === 'uid-web' ? { refusal } : null)]);
+  const graceless = { terminationGracePeriodSeconds: 0 };
+  updates.add(['first', 'second'].map((uid) => aPod({ metadata: { name: uid, uid }, spec: graceless })));
+  await settle();
+  for (const uid of ['first', 'second']) await node.end(node.task('sync', uid));
+  updates.add([aPod()]);
+  await node.clock.advance(20_000);
+  assert.deepEqual(asked, [['first', 'second'], ['second']]);
+  assert.equal(node.statuses.get('uid-web' as PodUID)?.reason, 'AppArmor');
 });
 
 test('a critical pod that needs room takes it from pods that were admitted, not from one whose admission is still open', async () => {
