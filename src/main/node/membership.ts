@@ -22,6 +22,7 @@ import { isReady, type Node, type NodeEvent } from './node-object.ts';
 import { NodeStatusUpdater } from './node-status-updater.ts';
 import { NodeStore, type NodeChange, type StoredNode } from './node-store.ts';
 import { registerNode } from './registration.ts';
+import { SharedFetch } from './shared-fetch.ts';
 import { StartupLatency } from './startup-latency.ts';
 
 export interface NodeMembershipOptions {
@@ -65,6 +66,7 @@ export class NodeMembership {
   readonly #cluster: ClusterIdentity;
   readonly #registered = Promise.withResolvers<void>();
   readonly #latency: StartupLatency;
+  readonly #newest = new SharedFetch(() => this.#fetch());
   #bootedAtMs = 0;
   #needsRegistration: boolean;
   #isReported = false;
@@ -130,12 +132,8 @@ export class NodeMembership {
   }
 
   /** The Node as the server has it now, for a decision that the one last seen speaks against. Rejects with ApiError. */
-  async fetch(signal?: AbortSignal): Promise<Node> {
-    const { client, local } = this.#options;
-    const call = { method: 'GET', path: apiPath('api', 'v1', 'nodes', local.nodeName), trafficClass: 'node' } as const;
-    const node = await client.call<StoredNode>({ ...call, deadlineMs: this.#deadlineMs, ...(signal ? { signal } : {}) });
-    this.store.observe(node);
-    return node;
+  fetch(): Promise<Node> {
+    return this.#newest.get();
   }
 
   /** Of the Node as the API server has it, primary first; empty: not known yet. */
@@ -152,6 +150,14 @@ export class NodeMembership {
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.all([this.#running, this.store.close()]);
+  }
+
+  async #fetch(): Promise<Node> {
+    const { client, local } = this.#options;
+    const path = apiPath('api', 'v1', 'nodes', local.nodeName);
+    const node = await client.call<StoredNode>({ method: 'GET', path, trafficClass: 'node', deadlineMs: this.#deadlineMs });
+    this.store.observe(node);
+    return node;
   }
 
   async #run(signal: AbortSignal): Promise<void> {
