@@ -120,7 +120,10 @@ export async function runKubelet({ options, logger, signal, first }: KubeletStar
       staticPodURL: config.staticPodURL,
       staticPodURLHeader: config.staticPodURLHeader,
       httpCheckFrequencyMs: config.httpCheckFrequency,
-      api: membership && cluster ? { client: cluster.client, nodeSynced: membership.store.untilSynced() } : null,
+      api:
+        membership && cluster
+          ? { client: cluster.client, nodeSynced: membership.store.untilSynced(), onListed: () => statusManager?.onListed() }
+          : null,
       decode: (task) => first.pool.decodeManifest(task),
       onReport: () => loop.onSourceReport(),
       onEvent: (event) => events.record(event),

@@ -57,6 +57,14 @@ export class FakePodApi implements ApiClient {
     for (const pod of this.pods.values()) this.seen.set(pod.metadata.uid as PodUID, pod);
   }
 
+  /** The cluster is that of an older copy, with these pods as they were, and a watch has shown it. */
+  restore(pods: readonly Pod[]): void {
+    this.pods.clear();
+    for (const pod of pods) this.pods.set(pod.metadata.name, pod);
+    this.#version = Math.max(...pods.map(({ metadata }) => Number(metadata.resourceVersion)));
+    this.show();
+  }
+
   /** Lets the calls go on that wait. */
   release(): void {
     this.held = false;

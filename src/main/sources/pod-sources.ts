@@ -21,8 +21,8 @@ export interface PodSourcesOptions {
   readonly staticPodURL: string;
   readonly staticPodURLHeader: Headers;
   readonly httpCheckFrequencyMs: number;
-  /** Null: standalone. `nodeSynced` as ApiSource says. */
-  readonly api: { readonly client: ApiClient; readonly nodeSynced: Promise<unknown> } | null;
+  /** Null: standalone. `nodeSynced` as ApiSource says; `onListed`: all pods were read afresh, and are what `apiPod` answers. */
+  readonly api: { readonly client: ApiClient; readonly nodeSynced: Promise<unknown>; readonly onListed: () => void } | null;
   /** The sync pool's. */
   readonly decode: DecodeManifest;
   /** There may be something to take. Never called before `start` has returned. */
@@ -73,7 +73,10 @@ export class PodSources {
       ApiSource.start({
         ...options,
         ...api,
-        onPods: (pods) => config.set('api', pods),
+        onPods: (pods) => {
+          api.onListed();
+          config.set('api', pods);
+        },
         onChanges: (changes) => config.change('api', changes),
       });
     if (staticPodURL === '') return new PodSources(sources, config, { file, http: null, api: fromApi, closeFetcher: async () => {} });

@@ -106,6 +106,14 @@ export class StatusManager implements PodStatusSink {
     this.#schedule(uid, added);
   }
 
+  /**
+   * The API source has read everything afresh. What we were answered before may be of a cluster that was restored from an older copy since,
+   * and counts no more; had only our last write been faster than the list, the watch shows it next.
+   */
+  onListed(): void {
+    for (const entry of this.#entries.values()) Object.assign(entry, { answer: null, deleted: null });
+  }
+
   /** Nothing more is sent of this pod. */
   forget(uid: PodUID): void {
     this.#entries.get(uid)?.hold?.cancel();

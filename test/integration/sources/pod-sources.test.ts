@@ -8,7 +8,7 @@ import { aPod } from '../../support/pods.ts';
 
 test('the API server is a source among the others, and is left with them', async () => {
   const client = new FakeApi();
-  let reports = 0;
+  let [reports, lists] = [0, 0];
   const sources = PodSources.start({
     nodeName: 'n1',
     staticPodPath: '',
@@ -16,7 +16,7 @@ test('the API server is a source among the others, and is left with them', async
     staticPodURL: '',
     staticPodURLHeader: {},
     httpCheckFrequencyMs: 20_000,
-    api: { client, nodeSynced: Promise.resolve() },
+    api: { client, nodeSynced: Promise.resolve(), onListed: () => (lists += 1) },
     decode: () => Promise.reject(new Error('nothing is decoded here')),
     onReport: () => (reports += 1),
     onEvent: () => {},
@@ -30,7 +30,7 @@ test('the API server is a source among the others, and is left with them', async
   await settle();
   watch.push('ADDED', aPod({ metadata: { resourceVersion: '6' } }));
   await settle();
-  assert.equal(reports, 2);
+  assert.deepEqual([reports, lists], [2, 1]);
   assert.deepEqual(
     sources.take().map(({ op, source, pods }) => [op, source, pods.length]),
     [['ADD', 'api', 1]],

@@ -279,6 +279,30 @@ test('what the server takes no notice of is not sent again and again', async () 
   assert.equal(api.calls.length, 1);
 });
 
+test('in a cluster that was restored from an older copy, statuses are compared with what is there, not with answers from before', async () => {
+  const { api, say, manager } = aManager();
+  const pod = api.add(anApiPod());
+  await say(pod, { phase: 'Running', podIP: '10.0.0.7' });
+  api.restore([pod]);
+  manager.onListed();
+  manager.sweep();
+  await settle();
+  assert.deepEqual(api.calls, ['PATCH web Running', 'PATCH web Running']);
+  assert.equal(api.pods.get('web')?.status?.podIP, '10.0.0.7');
+});
+
+test('an object that a restored cluster has again, although it was deleted, is deleted there too', async () => {
+  const { api, say, manager } = aManager();
+  const pod = api.add(anApiPod('web', { metadata: { deletionTimestamp }, status: { phase: 'Failed', startTime } }));
+  await say(pod, { phase: 'Failed' }, { mayRun: false, isFinished: true });
+  api.restore([pod]);
+  manager.onListed();
+  manager.sweep();
+  await settle();
+  assert.deepEqual(api.calls, ['DELETE web', 'DELETE web']);
+  assert.equal(api.pods.size, 0);
+});
+
 const manifestHash = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': 'h1' };
 const aStatic = () => aPod({ metadata: { name: 'web', uid: 'static-uid', annotations: manifestHash } });
 const aMirror = (uid: string, hash = 'h1') =>
