@@ -6,7 +6,7 @@ import { bestBareBurst, startsSince } from './harness/bare-bursts.ts';
 import { BenchCluster } from './harness/cluster.ts';
 import { goKubelet } from './harness/go-kubelet.ts';
 import type { KubeletProgram } from './harness/kubelet-process.ts';
-import { delaysBetween, loopDelayMeasurements, readLoopDelays, sumOfDelays, type LoopDelays } from './harness/loop-delay.ts';
+import { followLoopDelays, loopDelayMeasurements, sumOfDelays, type LoopDelays } from './harness/loop-delay.ts';
 import { usageOf } from './harness/process-usage.ts';
 import { percentile } from './harness/statistics.ts';
 
@@ -34,8 +34,7 @@ interface Burst {
   readonly gets: number;
   /** Of the kubelet and its children, until all run and are ready. */
   readonly cpuSeconds: number;
-  /** None of another kubelet. */
-  readonly delays?: LoopDelays;
+  readonly delays: LoopDelays;
 }
 
 export const benchmark: Benchmark = {
@@ -91,7 +90,7 @@ export const benchmark: Benchmark = {
         { what: 'GETs of a pod', ...gets, unit: '', goal: { text: '0', met: gets.value === 0 } },
         { what: 'CPU of the kubelet', ...of(({ cpuSeconds }) => cpuSeconds), unit: 's' },
         { what: `all ${pods} pods deleted at once → gone`, ...of(({ goneMs }) => goneMs / 1000), unit: 's' },
-        ...loopDelayMeasurements(sumOfDelays(own.map(({ delays }) => delays ?? [])), {
+        ...loopDelayMeasurements(sumOfDelays(own.map(({ delays }) => delays)), {
           what: 'an idle process beside the bare driver',
           delays: best.delays,
         }),
@@ -105,7 +104,7 @@ async function kubeletBurst(context: BenchContext, cluster: BenchCluster, name: 
   const kubelet = await cluster.join({ program });
   try {
     await sleep(settleMs);
-    const delaysBefore = program ? undefined : await readLoopDelays(kubelet);
+    const readDelays = await followLoopDelays(kubelet, program);
     const names = Array.from({ length: pods }, (_, index) => `${name}-${index}`);
     const cpuBefore = usageOf(kubelet.pid).cpuSeconds;
     const [began, beganAt] = [monotonicMs(), Date.now()];
@@ -115,7 +114,7 @@ async function kubeletBurst(context: BenchContext, cluster: BenchCluster, name: 
     await cluster.pods.until('ready', names, timeoutMs);
     context.say(`${name}: ${Math.round(running.at(-1)!)} ms`);
     const cpuSeconds = usageOf(kubelet.pid).cpuSeconds - cpuBefore;
-    const delays = delaysBefore && delaysBetween(delaysBefore, await readLoopDelays(kubelet));
+    const delays = await readDelays();
     const started = await startsSince(cluster.driver, beganAt, pods);
     await sleep(settleMs);
     const requests = cluster.podRequests(beganAt);
@@ -125,7 +124,7 @@ async function kubeletBurst(context: BenchContext, cluster: BenchCluster, name: 
     const deleted = monotonicMs();
     await Promise.all(names.map((name) => cluster.deletePod(name)));
     const goneMs = Math.max(...(await cluster.pods.until('gone', names, timeoutMs))) - deleted;
-    return { running, started, goneMs, madeMs, patches, gets, cpuSeconds, ...(delays && { delays }) };
+    return { running, started, goneMs, madeMs, patches, gets, cpuSeconds, delays };
   } catch (err) {
     throw kubelet.withLog(err);
   } finally {

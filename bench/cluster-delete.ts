@@ -6,7 +6,7 @@ import type { Benchmark } from './harness/benchmark.ts';
 import { BenchCluster } from './harness/cluster.ts';
 import { goKubelet } from './harness/go-kubelet.ts';
 import type { KubeletProgram } from './harness/kubelet-process.ts';
-import { delaysBetween, loopDelayMeasurements, readLoopDelays, type LoopDelays } from './harness/loop-delay.ts';
+import { followLoopDelays, loopDelayMeasurements, type LoopDelays } from './harness/loop-delay.ts';
 import { percentile, unionLength } from './harness/statistics.ts';
 
 const repeats = 30;
@@ -46,7 +46,7 @@ export const benchmark: Benchmark = {
         { what: 'delete → gone, p99', ...of('totals', 99), floor: floor(99) },
         { what: 'own overhead, p50', ...of('overheads', 50) },
         { what: 'own overhead, p99', ...of('overheads', 99) },
-        ...loopDelayMeasurements(own.delays ?? []),
+        ...loopDelayMeasurements(own.delays),
       ],
     };
   },
@@ -57,8 +57,7 @@ interface Deletions {
   readonly totals: readonly number[];
   /** Of that, what was not in the two calls. */
   readonly overheads: readonly number[];
-  /** None of another kubelet. */
-  readonly delays?: LoopDelays;
+  readonly delays: LoopDelays;
 }
 
 async function deletionsOf(
@@ -70,7 +69,7 @@ async function deletionsOf(
   const { driver, pods } = cluster;
   const kubelet = await cluster.join({ program });
   try {
-    const delaysBefore = program ? undefined : await readLoopDelays(kubelet);
+    const readDelays = await followLoopDelays(kubelet, program);
     const totals: number[] = [];
     const overheads: number[] = [];
     for (let round = -warmUps; round < repeats; round += 1) {
@@ -88,8 +87,7 @@ async function deletionsOf(
       totals.push(gone - began);
       overheads.push(gone - began - unionLength(calls));
     }
-    const delays = delaysBefore && delaysBetween(delaysBefore, await readLoopDelays(kubelet));
-    return { totals, overheads, ...(delays && { delays }) };
+    return { totals, overheads, delays: await readDelays() };
   } catch (err) {
     throw kubelet.withLog(err);
   } finally {

@@ -12,7 +12,7 @@ import { BenchCluster, namespace } from './harness/cluster.ts';
 import { goKubelet } from './harness/go-kubelet.ts';
 import { seenAtMs } from './harness/kubelet-log.ts';
 import type { KubeletProcess, KubeletProgram } from './harness/kubelet-process.ts';
-import { delaysBetween, loopDelayMeasurements, readLoopDelays, type LoopDelays } from './harness/loop-delay.ts';
+import { followLoopDelays, loopDelayMeasurements, type LoopDelays } from './harness/loop-delay.ts';
 import { percentile, unionLength } from './harness/statistics.ts';
 
 const repeats = 30;
@@ -61,7 +61,7 @@ export const benchmark: Benchmark = {
     await cluster.driver.removeAll();
 
     const peer = await startsOf(cluster, runtimeCalls, 'peer', await goKubelet(context.say));
-    const { starts, coldMs, delays = [] } = await startsOf(cluster, runtimeCalls, 'one');
+    const { starts, coldMs, delays } = await startsOf(cluster, runtimeCalls, 'one');
     const ofKubelet = (what: (start: Start) => number, percent: number) => percentile(starts.map(what), percent);
     const own = ({ totalMs, criMs }: BareStart) => totalMs - criMs;
     const row = (what: string, value: (start: BareStart) => number, percent: number): Measurement => ({
@@ -99,21 +99,20 @@ interface Starts {
   readonly starts: readonly Start[];
   /** The very first pod's own overhead, ms. */
   readonly coldMs: number;
-  /** None of another kubelet. */
-  readonly delays?: LoopDelays;
+  readonly delays: LoopDelays;
 }
 
 async function startsOf(cluster: BenchCluster, runtimeCalls: RuntimeCalls, name: string, program?: KubeletProgram): Promise<Starts> {
   const kubelet = await cluster.join({ program });
   try {
     await sleep(settleMs);
-    const delaysBefore = program ? undefined : await readLoopDelays(kubelet);
+    const readDelays = await followLoopDelays(kubelet, program);
     const all: Start[] = [];
     const seenMs = (pod: string) => (program ? 0 : ownSeenAtMs(kubelet, pod));
     for (let round = 0; round < warmUps + repeats; round += 1) all.push(await startOne(cluster, runtimeCalls, `${name}-${round}`, seenMs));
-    const delays = delaysBefore && delaysBetween(delaysBefore, await readLoopDelays(kubelet));
+    const delays = await readDelays();
     const [{ totalMs, criMs }] = all as [Start];
-    return { starts: all.slice(warmUps), coldMs: totalMs - criMs, ...(delays && { delays }) };
+    return { starts: all.slice(warmUps), coldMs: totalMs - criMs, delays };
   } catch (err) {
     throw kubelet.withLog(err);
   } finally {

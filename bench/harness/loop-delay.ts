@@ -1,7 +1,7 @@
 /** How late main's event loop was between two readings of `/metrics`, from the kubelet's own histogram. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Measurement } from './benchmark.ts';
-import type { KubeletProcess } from './kubelet-process.ts';
+import type { KubeletProcess, KubeletProgram } from './kubelet-process.ts';
 
 /** Of all samples of the event loop, those no later than each bound in seconds, ascending; the last bound is Infinity. */
 export type LoopDelays = readonly { readonly bound: number; readonly count: number }[];
@@ -16,6 +16,13 @@ const bucket = new RegExp(`^${metric}_bucket\\{le="([^"]+)"\\} (\\S+)$`, 'gm');
 export async function readLoopDelays(kubelet: KubeletProcess): Promise<LoopDelays> {
   await sleep(countedMs);
   return parseLoopDelays(await kubelet.metrics());
+}
+
+/** From now on, read when it is called. None of another kubelet, which has no such metric. */
+export async function followLoopDelays(kubelet: KubeletProcess, program?: KubeletProgram): Promise<() => Promise<LoopDelays>> {
+  if (program) return async () => [];
+  const before = await readLoopDelays(kubelet);
+  return async () => delaysBetween(before, await readLoopDelays(kubelet));
 }
 
 export function parseLoopDelays(metrics: string): LoopDelays {
