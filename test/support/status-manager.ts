@@ -1,0 +1,36 @@
+/** A status manager in front of an API server in memory, with what a test does to both. */
+import { PodManager } from '../../src/main/pods/pod-manager.ts';
+import type { StatusUpdate } from '../../src/main/pods/pod-statuses.ts';
+import { StatusManager } from '../../src/main/status/index.ts';
+import type { Pod, PodStatus } from '../../src/shared/kubernetes/api.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+import { FakePodApi } from './fake-pod-api.ts';
+import { aLogger } from './logger.ts';
+import { aPod } from './pods.ts';
+
+export const startTime = '2026-01-01T00:00:00Z';
+export const deletionTimestamp = startTime;
+
+export function anApiPod(name = 'web', fields: { metadata?: Partial<Pod['metadata']>; status?: PodStatus } = {}): Pod {
+  const annotations = { 'kubernetes.io/config.source': 'api' };
+  return aPod({ metadata: { name, uid: `uid-${name}`, annotations, ...fields.metadata }, status: fields.status ?? { phase: 'Pending' } });
+}
+
+export function aManager() {
+  const api = new FakePodApi();
+  const clock = new FakeClock();
+  const podManager = new PodManager();
+  const logs = aLogger();
+  const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, clock, logger: logs.logger, random: () => 0 });
+  const say = async (pod: Pod, status: PodStatus, fields: Partial<StatusUpdate> = {}) => {
+    manager.set({ pod, status: { startTime, ...status }, mayRun: true, isFinished: false, ...fields });
+    await settle();
+  };
+  /** The watch shows what there is, to the pod manager too. */
+  const show = async () => {
+    api.show();
+    for (const pod of api.seen.values()) podManager.set(pod);
+    await settle();
+  };
+  return { api, clock, podManager, logs, manager, say, show };
+}
