@@ -1,0 +1,98 @@
+/** A node that joins an API server in memory. */
+import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
+import type { LocalNodeOptions } from '../../src/main/node/local-node.ts';
+import { NodeMembership } from '../../src/main/node/membership.ts';
+import type { Node } from '../../src/main/node/node-object.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+import { apiError, FakeApi } from './fake-api.ts';
+import { aLocalNode } from './local-node.ts';
+import { aLogger } from './logger.ts';
+
+export const nodes = '/api/v1/nodes';
+export const path = `${nodes}/n1`;
+export const status = `${path}/status`;
+export const service = '/api/v1/namespaces/default/services/kubernetes';
+export const conflict = apiError(409, 'AlreadyExists');
+
+/** A server with one Node, or none, whose versions count up with each write. */
+export async function aCluster(
+  settings: { registerNode?: boolean; existing?: Partial<Node>; local?: Partial<LocalNodeOptions>; podsSeen?: Promise<void> } = {},
+) {
+  const [clock, api] = [new FakeClock(), new FakeApi()];
+  const { local, world } = await aLocalNode({ clock, ...settings.local });
+  const server = { version: 1, uid: 'u1', node: null as Node | null };
+  const stored = (node: Node): Node => {
+    server.version += 1;
+    server.node = { ...node, metadata: { ...node.metadata, uid: server.uid, resourceVersion: String(server.version) } };
+    return server.node;
+  };
+  const existing = settings.existing ? stored({ ...local.initial().node, ...settings.existing }) : null;
+  api.on('POST', nodes, ({ body }: { body: Node }) => (server.node ? conflict : stored(body)));
+  api.on('GET', path, () => server.node ?? apiError(404, 'NotFound'));
+  api.on('PATCH', status, ({ body }: { body: Partial<Node> }) => {
+    if (!server.node) return apiError(404, 'NotFound');
+    const { metadata } = server.node;
+    const labels = { ...metadata.labels, ...body.metadata?.labels };
+    const changed = body.status?.conditions ?? [];
+    const conditions =
+      server.node.status?.conditions?.map((old) => ({ ...old, ...changed.find(({ type }) => type === old.type) })) ?? changed;
+    return stored({ ...server.node, metadata: { ...metadata, labels }, status: { ...server.node.status, ...body.status, conditions } });
+  });
+  api.on('GET', /leases/, { metadata: { name: 'n1' }, spec: {} }).on('PUT', /leases/, { metadata: { name: 'n1' }, spec: {} });
+  api.on('GET', service, { metadata: { uid: 'cluster-1' } });
+  const events: string[] = [];
+  let failures = 0;
+  const { logger, lines } = aLogger();
+  const start = async (t: { after(end: () => Promise<void>): void }) => {
+    const membership = NodeMembership.start({
+      client: api,
+      local,
+      config: {
+        registerNode: settings.registerNode ?? true,
+        nodeStatusUpdateFrequency: 10_000,
+        nodeStatusReportFrequency: 300_000,
+        nodeLeaseDurationSeconds: 40,
+      },
+      featureGates: computeFeatureGates({}).gates,
+      rootDir: '/nowhere',
+      resetExtendedResources: async () => false,
+      podsSeen: settings.podsSeen ?? Promise.resolve(),
+      events: { record: ({ object, reason }) => void events.push(`${object.kind}/${object.uid} ${reason}`) },
+      onRepeatedHeartbeatFailure: () => (failures += 1),
+      clock,
+      logger,
+      random: () => 0.5,
+    });
+    t.after(() => membership.close());
+    await idle(clock);
+    const watch = await api.nextWatch(nodes);
+    // The answer of the server to a watch that asks for what there is.
+    const sync = async () => {
+      if (server.node) watch.push('ADDED', server.node);
+      watch.push('BOOKMARK', {
+        metadata: { resourceVersion: String(server.version), annotations: { 'k8s.io/initial-events-end': 'true' } },
+      });
+      await idle(clock);
+    };
+    return { membership, watch, sync };
+  };
+  return {
+    api,
+    clock,
+    world,
+    server,
+    existing,
+    events,
+    lines,
+    start,
+    failures: () => failures,
+    patches: () => api.callsTo('PATCH', status).map(({ body }) => body as Partial<Node>),
+  };
+}
+/** What is woken waits some milliseconds for more. */
+export async function idle(clock: FakeClock): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) {
+    await settle();
+    await clock.advance(10);
+  }
+}
