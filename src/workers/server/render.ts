@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { parseBootTime, parseMaxOpenFiles, parseProcessStat, ticksPerSecond } from '../../shared/linux/procfs.ts';
 import { definitions } from '../../shared/metrics/definitions/index.ts';
 import * as sli from '../../shared/metrics/definitions/health.ts';
+import { registeredMetrics } from '../../shared/metrics/definitions/kubernetes.ts';
 import * as processMetrics from '../../shared/metrics/definitions/process.ts';
 import { metricsDroppedSeries, threadDeaths, threadStarts, threadUp } from '../../shared/metrics/definitions/threads.ts';
 import { droppedSeries, renderMetrics } from '../../shared/metrics/index.ts';
@@ -21,6 +22,7 @@ export async function renderPage(page: 'all' | 'probes' | 'slis', pages: Metrics
   if (page === 'slis') return renderMetrics(pages.segments, [...Object.values(sli), startTime]);
   if (page === 'probes') return renderMetrics(pages.segments, [startTime]);
   observeThreads(pages);
+  for (const [stability, count] of registered) registeredMetrics.set(count, { stability_level: stability, deprecated_version: '' });
   return renderMetrics(pages.segments, definitions);
 }
 
@@ -29,6 +31,12 @@ const startTime = { ...definitionOf(processMetrics.processStartTime), stability:
 
 function definitionOf({ name, help, type, labelNames, buckets, combine }: typeof processMetrics.processStartTime) {
   return { name, help, type, labelNames, buckets, combine };
+}
+
+/** By stability; none of them is deprecated. Those without one come from libraries in the Go kubelet, which does not count them. */
+const registered = new Map<string, number>();
+for (const { stability } of [...definitions, ...Object.values(sli)]) {
+  if (stability !== 'none') registered.set(stability, (registered.get(stability) ?? 0) + 1);
 }
 
 function observeThreads({ heartbeats, segments, monotonicMs }: MetricsPages): void {

@@ -40,6 +40,9 @@ test('the server answers health, pods, configuration and metrics', async () => {
   assert.match(page, /\nkubelet_thread_starts_total\{thread="server"\} 1\n/);
   assert.match(page, /\nkubelet_thread_up\{thread="main"\} 1\n/);
   assert.match(page, /\nkubelet_http_requests_total\{long_running="false",method="GET",path="pods",server_type="readonly"\} 1\n/);
+  const shown = new Set([...page.matchAll(/^# HELP (\S+) \[BETA\]/gm)].map(([, name]) => name));
+  const registered = Number(/\nregistered_metrics_total\{deprecated_version="",stability_level="BETA"\} (\d+)\n/.exec(page)?.[1]);
+  assert.ok(registered >= shown.size && shown.has('registered_metrics_total'), `${registered} registered, shown: ${[...shown].join(' ')}`);
   const started = Number(/\nprocess_start_time_seconds (\S+)\n/.exec(page)?.[1]);
   assert.ok(Math.abs(started - (Date.now() / 1000 - process.uptime())) < 2, String(started));
   assert.match(await (await get('/metrics/slis')).text(), /kubernetes_healthcheck\{name="ping",type="healthz"\} 1\n/);

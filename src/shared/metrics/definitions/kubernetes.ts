@@ -1,5 +1,5 @@
 /** What every Kubernetes component says of itself (upstream component-base), and what the kubelet says of its node. */
-import { gauge } from '../define.ts';
+import { gauge, total } from '../define.ts';
 
 export const buildInfo = gauge(
   'kubernetes_build_info',
@@ -14,6 +14,12 @@ export const featureEnabled = gauge(
   ['name', 'stage'],
   'BETA',
   'max',
+);
+export const registeredMetrics = total(
+  'registered_metrics_total',
+  'The count of registered metrics broken by stability level and deprecation version.',
+  ['stability_level', 'deprecated_version'],
+  'BETA',
 );
 export const nodeName = gauge('kubelet_node_name', "The node's name. The count is always 1.", ['node'], 'ALPHA', 'max');
 export const cgroupVersion = gauge('kubelet_cgroup_version', 'cgroup version on the hosts.', [], 'ALPHA', 'max');
