@@ -27,6 +27,14 @@ describe('what a pod has of the cluster', () => {
     return (JSON.parse(out) as { items: { message: string }[] }).items.map(({ message }) => message);
   };
 
+  /** Of pods' secrets on this node: how many volumes are wanted, and how many are set up. */
+  const secretVolumes = async () => {
+    const page = await cluster.kubectl('get', '--raw', `/api/v1/nodes/${nodeName}/proxy/metrics`);
+    const count = (state: string) =>
+      Number(new RegExp(`\nvolume_manager_total_volumes{plugin_name="kubernetes.io/secret",state="${state}"} (\\d+)\n`).exec(page)?.[1]);
+    return [count('desired_state_of_world'), count('actual_state_of_world')];
+  };
+
   before(async () => {
     cluster = await sharedCluster();
     later.after(() => cluster.close());
@@ -76,8 +84,10 @@ describe('what a pod has of the cluster', () => {
     });
     const message = 'MountVolume.SetUp failed for volume "v" : secret "late" not found';
     await waitUntil('the event is told', async () => (await messages('waiting', 'FailedMount')).includes(message));
+    assert.deepEqual(await secretVolumes(), [2, 1]);
     await kubectl('create', 'secret', 'generic', 'late', '--from-literal=a=b');
     await runs('waiting');
+    assert.deepEqual(await secretVolumes(), [2, 2]);
   });
 
   test('a container waits for a key of its environment, and runs when it is there', async () => {

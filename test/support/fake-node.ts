@@ -7,6 +7,7 @@ import { PodManager } from '../../src/main/pods/pod-manager.ts';
 import { PodStatuses, type PodStatusSink } from '../../src/main/pods/pod-statuses.ts';
 import { PodWorkers } from '../../src/main/pods/pod-workers.ts';
 import { standaloneRuntimeHandler } from '../../src/main/pods/runtime-classes.ts';
+import { VolumeCount } from '../../src/main/volumes/volume-count.ts';
 import { WorkQueue } from '../../src/main/pods/work-queue.ts';
 import type { PodTask } from '../../src/main/threads/pod-sync-line.ts';
 import type { PodSyncResult, RecordedEvent } from '../../src/shared/contracts/pod-sync.ts';
@@ -82,6 +83,7 @@ export class FakeNode {
     logger: this.logs.logger,
   });
   readonly workQueue: WorkQueue = new WorkQueue({ clock: this.clock, onDue: () => this.workers.wake(this.workQueue.takeDue()) });
+  readonly volumes = new VolumeCount(this.clock);
   readonly workers: PodWorkers = new PodWorkers({
     pool: { run: (task) => this.#run(task) },
     look: async (uid) => {
@@ -95,6 +97,7 @@ export class FakeNode {
     workQueue: this.workQueue,
     events: { record: (event) => this.events.push(event) },
     node: () => facts,
+    volumes: this.volumes,
     runtimeHandler: standaloneRuntimeHandler,
     policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
     clock: this.#moving,

@@ -112,6 +112,8 @@ export class SyncBench {
   readonly hooks: string[] = [];
   /** Why a volume cannot be brought up to date, while that is so. */
   outdated: string | null = null;
+  /** What main knows of the pod's volumes. */
+  volumesInPlace = true;
   hasCgroup = false;
   holdPermits = false;
   networkReady = true;
@@ -173,6 +175,7 @@ export class SyncBench {
         apiStatus: more.apiStatus ?? {},
         backoffs: this.backoffs,
         valuesAtHand: more.valuesAtHand ?? false,
+        volumesInPlace: this.volumesInPlace,
         ...handler,
       },
       podUID(pod),

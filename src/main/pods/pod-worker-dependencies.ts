@@ -8,6 +8,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PodTask } from '../threads/pod-sync-line.ts';
 import type { PodSyncRun } from '../threads/pod-sync-pool.ts';
+import type { VolumeCount } from '../volumes/index.ts';
 import type { EventSink } from './events.ts';
 import type { PodStatusCache } from './pod-status-cache.ts';
 import type { PodStatuses } from './pod-statuses.ts';
@@ -29,6 +30,8 @@ export interface PodWorkerDependencies {
   readonly node: () => NodeFacts;
   /** Whether all secrets and config maps that the pod's volumes need are known; absent: there is no API server that has any. */
   readonly valuesAtHand?: (pod: Pod) => boolean;
+  /** How many volumes there are. */
+  readonly volumes: Pick<VolumeCount, 'want' | 'areInPlace' | 'unwant' | 'forget'>;
   /** Asked for pods with a RuntimeClass. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly policy: RequeuePolicy;

@@ -190,6 +190,7 @@ export class PodWorker {
       pod,
       status,
       valuesAtHand: this.#deps.valuesAtHand?.(pod) ?? true,
+      volumesInPlace: this.#deps.volumes.areInPlace(uid),
       apiStatus,
       backoffs: this.#backoffs,
       ...(runtimeHandler && { runtimeHandler }),

@@ -69,6 +69,7 @@ export class PodWorkers implements PodWorkerOwner {
       worker = this.#add(pod, firstSeen(facts, runsSomething(this.#deps.cache.get(uid))));
       worker.apply({ type: 'updated', update, pod: facts });
     }
+    if (worker.lifecycle.state === 'syncing') this.#deps.volumes.want(pod);
     worker.wake();
   }
 
@@ -242,11 +243,13 @@ export class PodWorkers implements PodWorkerOwner {
   onTerminated(worker: PodWorker): void {
     this.#deadlines.forget(worker.uid);
     this.#terminationWaiters.ended(worker.uid);
+    this.#deps.volumes.unwant(worker.uid);
   }
 
   onFinished(worker: PodWorker): void {
     const next = worker.isStatic ? this.#order.leave(worker.fullName, worker.uid) : null;
     if (next !== null) this.wake([next]);
+    this.#deps.volumes.forget(worker.uid);
     this.#deps.onFinished(worker.uid);
   }
 

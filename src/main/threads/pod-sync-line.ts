@@ -30,6 +30,7 @@ export interface PodSyncHandlers {
   /** The same at once, or null: then the task asks for itself. */
   tryStartPermit?(kind: 'sandbox', task: PodTask): Permit | null;
   event(event: RecordedEvent): void;
+  volumesInPlace?(volumes: readonly string[], task: PodTask): void;
   /**
    * What lies in the API server: a result for each ref, in order. The signal aborts when the task does not need it any more. Absent: the
    * kubelet runs standalone.
@@ -91,6 +92,8 @@ export class PodSyncLine {
     switch (request.type) {
       case 'event':
         return this.#handlers.event(request.event);
+      case 'volumesInPlace':
+        return this.#handlers.volumesInPlace?.(request.volumes, this.#task);
       case 'returnPermit':
         return this.#takeBack(request.id, request.succeeded);
       case 'ensureImage':

@@ -25,6 +25,7 @@ import { StartAdmission } from '../pods/start-admission.ts';
 import { isStaticPod } from '../pods/static-pod.ts';
 import { TurnPace } from '../pods/turn-pace.ts';
 import { WorkQueue } from '../pods/work-queue.ts';
+import { VolumeCount } from '../volumes/index.ts';
 import { within } from './stop-order.ts';
 import { taskAnswers } from './task-answers.ts';
 import type { ThisNode } from './this-node.ts';
@@ -73,10 +74,11 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     },
   });
   const { pool } = runner.first;
+  const volumes = new VolumeCount(clock);
   const admission = new StartAdmission({ clock, cores: availableParallelism() });
   const pace = new TurnPace(clock, () => admission.allowed);
   const onSandboxPermit = (uid: PodUID) => pace.hasBegun(uid);
-  pool.answerWith(taskAnswers({ observers, podManager, cache, events, values, admission, onSandboxPermit }));
+  pool.answerWith(taskAnswers({ observers, podManager, cache, events, values, volumes, admission, onSandboxPermit }));
   stops.add('pod-sync', () => pool.close());
 
   const workQueue = new WorkQueue({ clock, onDue: loop.onDue });
@@ -91,6 +93,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     events,
     node: () => thisNode.facts.current(),
     ...(values && { valuesAtHand: (pod) => values.isAtHand(pod) }),
+    volumes,
     runtimeHandler: (pod) => runtimeClasses?.handlerOf(pod) ?? standaloneRuntimeHandler(pod),
     policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
     clock,

@@ -9,7 +9,7 @@ import type { PodStatusCache } from '../pods/pod-status-cache.ts';
 import type { StartAdmission } from '../pods/start-admission.ts';
 import { startRequest } from '../pods/start-request.ts';
 import type { PodSyncHandlers } from '../threads/pod-sync-line.ts';
-import type { PodValues } from '../volumes/index.ts';
+import type { PodValues, VolumeCount } from '../volumes/index.ts';
 
 export interface TaskAnswersOptions {
   readonly observers: Observers;
@@ -18,6 +18,7 @@ export interface TaskAnswersOptions {
   readonly events: EventSink;
   /** Undefined: standalone. */
   readonly values: PodValues | undefined;
+  readonly volumes: VolumeCount;
   readonly admission: StartAdmission;
   /** The pod may make its sandbox now. */
   readonly onSandboxPermit: (uid: PodUID) => void;
@@ -29,6 +30,7 @@ export function taskAnswers({
   cache,
   events,
   values,
+  volumes,
   admission,
   onSandboxPermit,
 }: TaskAnswersOptions): PodSyncHandlers {
@@ -46,6 +48,7 @@ export function taskAnswers({
       return permit;
     },
     event: (event) => events.record(event),
+    volumesInPlace: (names, { podUID }) => volumes.set(podUID, names),
     // Only a sync asks for values.
     ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.values(refs, task.pod) : []) }),
   };

@@ -73,6 +73,8 @@ export interface SyncPodTask extends TaskBase {
    * what it will wait for.
    */
   readonly valuesAtHand?: boolean;
+  /** Main knows already that all its volumes are in place: the task tells only when one is not. */
+  readonly volumesInPlace?: boolean;
   /** The permit to start the sandbox comes with the task, and is given back as `firstPermit`. */
   readonly hasSandboxPermit?: boolean;
   /** What main made of `status`: its pod IPs are what the downward API shows. */
@@ -151,6 +153,8 @@ export type PodSyncRequest =
   | { readonly type: 'returnPermit'; readonly id: number; readonly succeeded: boolean }
   /** What lies in the API server. */
   | { readonly type: 'values'; readonly id: number; readonly refs: readonly ValueRef[] }
+  /** The volumes that are set up now, by name: those, and no others. */
+  | { readonly type: 'volumesInPlace'; readonly volumes: readonly string[] }
   | { readonly type: 'event'; readonly event: RecordedEvent };
 
 /** Main to task. */

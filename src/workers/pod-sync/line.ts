@@ -85,6 +85,10 @@ export class Line {
     }
   }
 
+  volumesInPlace(volumes: readonly string[]): void {
+    this.#post({ type: 'volumesInPlace', volumes });
+  }
+
   event(event: RecordedEvent): void {
     this.#post({ type: 'event', event });
   }

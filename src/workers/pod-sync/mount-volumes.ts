@@ -6,6 +6,7 @@
 import type { ContainerBackoff, SyncPodTask } from '../../shared/contracts/pod-sync.ts';
 import type { ValueRef } from '../../shared/contracts/values.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
+import { usedVolumes } from '../../shared/kubernetes/volume-kind.ts';
 import { stepBackoff, withJitter } from '../../shared/time/backoff.ts';
 import type { TaskContext } from './dependencies.ts';
 import type { SyncReport } from './sync-report.ts';
@@ -15,7 +16,8 @@ const backoffKey = 'volumes';
 const limits = { initialMs: 500, maxMs: 122_000, resetAfterMs: 244_000 };
 
 /** Rejects with KubeletError `FailedMount` when a volume is not there. One that is only outdated lets the pod go on. */
-export async function mountVolumes(context: TaskContext, { pod, backoffs }: SyncPodTask, report: SyncReport): Promise<void> {
+export async function mountVolumes(context: TaskContext, task: SyncPodTask, report: SyncReport): Promise<void> {
+  const { pod, backoffs } = task;
   const { volumes, node, line, events, clock, logger } = context;
   const asked = { pod, node, askValues: (refs: readonly ValueRef[]) => line.values(refs), signal: line.signal };
   const failures = await volumes.mountVolumes(asked).catch((err: unknown) => {
@@ -23,6 +25,11 @@ export async function mountVolumes(context: TaskContext, { pod, backoffs }: Sync
     events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${messageOf(err)}`);
     throw new KubeletError('FailedMount', messageOf(err), { cause: err });
   });
+  const missing = failures.filter(({ state }) => state !== 'outdated');
+  if (missing.length > 0 || !task.volumesInPlace) {
+    const lacking = new Set(missing.map(({ volume }) => volume));
+    line.volumesInPlace(usedVolumes(pod).flatMap(({ name }) => (lacking.has(name) ? [] : [name])));
+  }
   const before = backoffs.find(({ key }) => key === backoffKey);
   if (failures.length === 0) {
     if (before && before.backoffMs > 0) report.backoff({ key: backoffKey, backoffMs: 0, lastUpdateMs: 0 });
@@ -32,7 +39,6 @@ export async function mountVolumes(context: TaskContext, { pod, backoffs }: Sync
   const backoff = nextBackoff(before, clock.now());
   report.backoff(backoff);
   report.retryAt(clock.now() + withJitter(backoff.backoffMs, 0.1));
-  const missing = failures.filter(({ state }) => state !== 'outdated');
   if (missing.length === 0) {
     logger.warn({ volumes: failures.map(({ message }) => message) }, 'volumes could not be brought up to date');
     return;

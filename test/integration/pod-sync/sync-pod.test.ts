@@ -145,6 +145,34 @@ test('a volume that is only outdated lets the pod go on, and is tried again', as
   assert.ok(result.retryAtMs! - bench.clock.now() <= 550);
 });
 
+test('which volumes are in place is told once, and again when one is not', async () => {
+  using bench = new SyncBench();
+  const pod = aPod({
+    containers: [
+      aContainer('app', {
+        volumeMounts: [
+          { name: 'data', mountPath: '/data' },
+          { name: 'more', mountPath: '/more' },
+        ],
+      }),
+    ],
+    volumes: [{ name: 'unused' }, { name: 'data' }, { name: 'more' }],
+  });
+  const told = async () => {
+    const { line } = await bench.synced(pod);
+    return line.requests.flatMap((request) => (request.type === 'volumesInPlace' ? [request.volumes] : []));
+  };
+  bench.volumesInPlace = false;
+  assert.deepEqual(await told(), [['data', 'more']]);
+  bench.volumesInPlace = true;
+  assert.deepEqual(await told(), []);
+  bench.outdated = 'MountVolume.SetUp failed for volume "data" : no answer';
+  assert.deepEqual(await told(), []);
+  bench.outdated = null;
+  bench.failing.set('mount volumes', new Error('MountVolume.SetUp failed for volume "data" : secret "s" not found'));
+  assert.deepEqual(await told(), [['more']]);
+});
+
 test('a sandbox that cannot be made fails the sync, with an event', async () => {
   using bench = new SyncBench();
   bench.runtime.failNext('runPodSandbox', 'no network plugin');

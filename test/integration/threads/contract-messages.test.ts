@@ -174,6 +174,7 @@ const samples: Record<string, readonly unknown[]> = {
     { type: 'startPermit', id: 2, kind: 'sandbox' },
     { type: 'returnPermit', id: 2, succeeded: false },
     { type: 'event', event },
+    { type: 'volumesInPlace', volumes: ['data'] },
     { type: 'values', id: 3, refs },
   ] satisfies podSync.PodSyncRequest[],
   PodSyncReply: [

@@ -1,12 +1,23 @@
-/** Metrics of volumes (upstream pkg/volume/util/metrics.go, pkg/kubelet/metrics/collectors/podcertificate_metrics.go). */
+/** Metrics of volumes (upstream pkg/volume/util/metrics.go, pkg/kubelet/volumemanager/metrics, pkg/kubelet/metrics/collectors/podcertificate_metrics.go). */
 import { gauge, histogram } from '../define.ts';
+
+const operationBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 
 export const storageOperationDuration = histogram(
   'storage_operation_duration_seconds',
   'Storage operation duration',
   ['volume_plugin', 'operation_name', 'status', 'migrated'],
-  [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
+  operationBuckets,
 );
+
+export const volumeOperationTotal = histogram(
+  'volume_operation_total_seconds',
+  'Storage operation end to end duration in seconds',
+  ['plugin_name', 'operation_name'],
+  operationBuckets,
+);
+
+export const totalVolumes = gauge('volume_manager_total_volumes', 'Number of volumes in Volume Manager', ['plugin_name', 'state']);
 
 export const podCertificateStates = gauge(
   'kubelet_podcertificate_states',

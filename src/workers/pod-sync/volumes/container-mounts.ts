@@ -12,7 +12,7 @@ import type { PodHostname } from '../runtime-config/hostname.ts';
 import { writeHostsFile } from './etc-hosts.ts';
 import { mountPropagation, subPathOf } from './mount-options.ts';
 import type { ContainerMountsInput, PodVolumesOptions } from './types.ts';
-import { isWritten, kindOf, pluginNames, type VolumeKind } from './volume-kind.ts';
+import { isWritten, kindOf, pluginNames, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
 
 type Context = ContainerMountsInput & PodVolumesOptions & { readonly hostname: PodHostname };
 

@@ -13,7 +13,7 @@ import { memorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty
 import type { VolumeContext } from './context.ts';
 import { filesystemAt } from './filesystem-at.ts';
 import { measure } from './measure.ts';
-import { pluginNames } from './volume-kind.ts';
+import { pluginNames } from '../../../shared/kubernetes/volume-kind.ts';
 
 export interface EmptyDir {
   readonly path: string;

@@ -16,7 +16,7 @@ import { measure } from './measure.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
 import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
 import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './types.ts';
-import { isWritten, kindOf, pluginNames, usedVolumes, type VolumeKind } from './volume-kind.ts';
+import { isWritten, kindOf, pluginNameOf, usedVolumes, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
 import { hasFiles, setUpWrittenVolume } from './written-volume.ts';
 
 /** An environment file larger than this is no environment file. */
@@ -144,11 +144,6 @@ async function failureOf(context: VolumeContext, volume: Volume): Promise<Volume
     const message = `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}`;
     return { volume: volume.name, message, state: isOutdated ? 'outdated' : 'missing' };
   }
-}
-
-function pluginNameOf({ kind }: VolumeKind): string {
-  if (kind === 'image') return 'kubernetes.io/image';
-  return kind === 'hostPath' ? 'kubernetes.io/host-path' : pluginNames[kind];
 }
 
 /** Answers whether there was something to do: a folder that is there is not set up again, files are looked at each time. */

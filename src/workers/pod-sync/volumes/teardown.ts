@@ -11,7 +11,7 @@ import { unmount, type SystemCallError } from '../../../shared/linux/native.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { HelperClient } from '../helper-client.ts';
 import { removeTree } from './remove-tree.ts';
-import { pluginNames } from './volume-kind.ts';
+import { pluginNames } from '../../../shared/kubernetes/volume-kind.ts';
 
 export interface TeardownContext {
   /** Without symlinks. */

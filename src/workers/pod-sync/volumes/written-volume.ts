@@ -14,7 +14,7 @@ import { filesystemAt } from './filesystem-at.ts';
 import { inTurns } from './in-turns.ts';
 import { objectPayload } from './object-payload.ts';
 import { projectedPayload } from './projected.ts';
-import { pluginNames, type VolumeKind, type WrittenKind } from './volume-kind.ts';
+import { pluginNames, type VolumeKind, type WrittenKind } from '../../../shared/kubernetes/volume-kind.ts';
 
 export type WrittenVolume = Extract<VolumeKind, { readonly kind: WrittenKind }>;
 

@@ -96,3 +96,16 @@ for (const [what, fields] of [
     assert.deepEqual([line.hasSandboxPermit, granted], [false, []]);
   });
 }
+
+test('which volumes a task has set up is heard with its pod', async () => {
+  const { promise, resolve } = Promise.withResolvers<unknown[]>();
+  const line = new PodSyncLine(
+    aSync({}),
+    { ...granting([]), volumesInPlace: (names, { podUID }) => resolve([podUID, names]) },
+    silentLogger,
+  );
+  line.port.postMessage({ type: 'volumesInPlace', volumes: ['data'] });
+  assert.deepEqual(await promise, ['uid-1', ['data']]);
+  line.close();
+  line.port.close();
+});

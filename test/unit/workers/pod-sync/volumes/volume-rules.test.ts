@@ -4,7 +4,7 @@ import type { Volume, VolumeMount } from '../../../../../src/shared/kubernetes/a
 import { validatePath } from '../../../../../src/workers/pod-sync/volumes/atomic-writer.ts';
 import { mountPropagation, subPathOf } from '../../../../../src/workers/pod-sync/volumes/mount-options.ts';
 import { nestedMountpoints } from '../../../../../src/workers/pod-sync/volumes/nested-mountpoints.ts';
-import { kindOf, usedVolumes } from '../../../../../src/workers/pod-sync/volumes/volume-kind.ts';
+import { kindOf, usedVolumes } from '../../../../../src/shared/kubernetes/volume-kind.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { table } from '../../../../support/table.ts';
 

@@ -1,5 +1,5 @@
 /** Which of a pod's volumes are used, and what each is. Pure. */
-import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
+import type { Pod, Volume } from './api.ts';
 
 type Source<K extends keyof Volume> = NonNullable<Volume[K]>;
 
@@ -21,6 +21,12 @@ export const pluginNames = {
   configMap: 'kubernetes.io/configmap',
   secret: 'kubernetes.io/secret',
 } as const;
+
+/** As metrics have it: also of those that have no folder. */
+export function pluginNameOf({ kind }: VolumeKind): string {
+  if (kind === 'image') return 'kubernetes.io/image';
+  return kind === 'hostPath' ? 'kubernetes.io/host-path' : pluginNames[kind];
+}
 
 /** Throws an Error that says why the volume cannot be had. */
 export function kindOf(volume: Volume): VolumeKind {
