@@ -1,28 +1,14 @@
-/**
- * kubectl logs, exec, attach, cp and port-forward, through a real API server, to a kubelet in front of a real containerd. The kubelet
- * runs a static pod; the API server is told by hand where the node is and that the pod is there.
- */
+/** kubectl logs, exec, attach, cp and port-forward, through a real API server, to a kubelet in front of a real containerd. */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { Agent, request, WebSocket } from 'undici';
-import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
-import type { Pod } from '../../src/shared/kubernetes/api.ts';
-import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
+import { after, describe, test } from 'node:test';
+import { request } from 'undici';
+import { aReachablePod } from '../support/reachable-pod.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
-
-const script = `
-echo hello from stdout; echo hello from stderr >&2
-echo page > /www/index.html; httpd -p 8080 -h /www
-trap "exit 0" TERM
-while :; do if [ -f /tmp/say ]; then cat /tmp/say; rm /tmp/say; fi; sleep 0.1; done`;
-const cat = { name: 'cat', stdin: true };
-const crashing = { name: 'crashing', sh: 'echo attempt at $(cat /proc/uptime); sleep 0.3; exit 3' };
 
 /**
  * kubectl speaks WebSocket to the API server by default; what the API server speaks to the kubelet is that, where the node declares that it
@@ -38,88 +24,13 @@ const protocols: { name: string; env: NodeJS.ProcessEnv; declared: string[] }[] 
   },
 ];
 
+const { cluster, node, namespace, pod, port, start, kubectl, admin, webSocket, close } = await aReachablePod();
+after(close);
+
 describe('kubectl reaches into a pod', () => {
-  let cluster: TestCluster;
-  let node: TestNode;
-  let namespace: string;
-  let pod: string;
-  let port: number;
-  const cleanups: (() => Promise<void> | void)[] = [];
-  const later = { after: (clean: () => Promise<void> | void) => void cleanups.push(clean) };
-
-  const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams => {
-    const [command, all, own] = cluster.kubectlCommand(['-n', namespace, ...args]);
-    return spawn(command, all, { env: { ...own, ...env } });
-  };
-  const kubectl = async (args: readonly string[], options: { env?: NodeJS.ProcessEnv; input?: Buffer } = {}) => {
-    const child = start(args, options.env);
-    const out: Buffer[] = [];
-    const err: Buffer[] = [];
-    child.stdout.on('data', (data: Buffer) => out.push(data));
-    child.stderr.on('data', (data: Buffer) => err.push(data));
-    child.stdin.on('error', () => {}).end(options.input ?? '');
-    const [code] = (await once(child, 'close')) as [number];
-    return { code, bytes: Buffer.concat(out), stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
-  };
-
-  /** To the kubelet, without the API server between. */
-  const admin = (): Agent => {
-    const { certFile, keyFile } = cluster.controlPlane.adminCertificate;
-    const files = { ca: cluster.controlPlane.caFile, cert: certFile, key: keyFile };
-    const connect = Object.fromEntries(Object.entries(files).map(([name, file]) => [name, readFileSync(file)]));
-    const dispatcher = new Agent({ connect, bodyTimeout: 0 });
-    later.after(() => dispatcher.destroy());
-    return dispatcher;
-  };
-  const webSocket = (path: string, frames: Buffer[], protocol = 'v4.channel.k8s.io'): WebSocket => {
-    const dispatcher = admin();
-    const socket = new WebSocket(`wss://127.0.0.1:${port}${path}`, { protocols: [protocol], dispatcher });
-    socket.binaryType = 'arraybuffer';
-    socket.addEventListener('message', ({ data }) => frames.push(Buffer.from(data as ArrayBuffer)));
-    return socket;
-  };
   /** The first byte of a frame is its channel. */
   const textOf = (frames: readonly Buffer[], channel: number): string =>
     Buffer.concat(frames.filter(([first]) => first === channel).map((frame) => frame.subarray(1))).toString();
-
-  before(async () => {
-    cluster = await sharedCluster();
-    namespace = await cluster.namespace(later);
-    [port = 0] = await stablePorts(1);
-    const { certFile, keyFile } = cluster.controlPlane.kubeletServingCertificate('test-node');
-    node = await TestNode.start(later, {
-      config: {
-        port,
-        tlsCertFile: certFile,
-        tlsPrivateKeyFile: keyFile,
-        authentication: { anonymous: { enabled: false }, webhook: { enabled: false }, x509: { clientCAFile: cluster.controlPlane.caFile } },
-        authorization: { mode: 'AlwaysAllow' },
-      },
-    });
-    await node.startKubelet();
-    const containers = [aBusybox({ sh: script }), aBusybox(cat), aBusybox(crashing)];
-    containers[1] = { ...containers[1]!, command: ['cat'] };
-    node.apply(aManifest('web', { containers }, { namespace }));
-    const running = await node.until('web', 'runs', ({ status }) =>
-      (status?.containerStatuses ?? []).some(({ name, restartCount, state }) => name === 'crashing' && restartCount > 0 && !state?.running),
-    );
-    pod = running.metadata.name;
-
-    const nodes = '/api/v1/nodes';
-    await cluster.api.create(nodes, { metadata: { name: 'test-node' } });
-    later.after(() => cluster.api.delete(`${nodes}/test-node`));
-    await cluster.api.patch(`${nodes}/test-node/status`, {
-      status: { addresses: [{ type: 'InternalIP', address: '127.0.0.1' }], daemonEndpoints: { kubeletEndpoint: { Port: port } } },
-    });
-    const spec = { ...running.spec, nodeName: 'test-node', tolerations: [{ operator: 'Exists' }] };
-    const path = `/api/v1/namespaces/${namespace}/pods`;
-    await cluster.api.create(path, { metadata: { name: pod, annotations: { 'kubernetes.io/config.mirror': 'by hand' } }, spec });
-    await cluster.api.patch<Pod>(`${path}/${pod}/status`, { status: { ...running.status, phase: 'Running' } });
-  });
-  after(async () => {
-    for (const clean of cleanups.reverse()) await clean();
-    await cluster.close();
-  });
 
   test('logs show both streams, and what is asked of them', async () => {
     const { stdout } = await kubectl(['logs', pod, '-c', 'app']);
