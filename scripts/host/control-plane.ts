@@ -2,7 +2,7 @@
  * A real control plane on loopback: etcd, kube-apiserver, and where asked for the controller manager and the scheduler, in one folder with
  * their own certificates. Used by `npm run cluster`, the end-to-end tests and the benchmarks.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
@@ -106,6 +106,23 @@ export class ControlPlane extends ControlPlaneAccess {
   async restartEtcdEmpty(): Promise<void> {
     await this.stop();
     rmSync(etcdDataFolder(this.folder), { recursive: true, force: true });
+    await this.#startAll();
+  }
+
+  /** A copy of all objects is made, to go back to. */
+  async saveEtcd(): Promise<void> {
+    const data = etcdDataFolder(this.folder);
+    await this.stop();
+    cpSync(data, `${data}-saved`, { recursive: true });
+    await this.#startAll();
+  }
+
+  /** All objects are as they were when they were saved, and so are the versions that the next changes get. */
+  async restoreEtcd(): Promise<void> {
+    const data = etcdDataFolder(this.folder);
+    await this.stop();
+    rmSync(data, { recursive: true });
+    cpSync(`${data}-saved`, data, { recursive: true });
     await this.#startAll();
   }
 
