@@ -135,7 +135,7 @@ async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortS
     const { startFirstThreads } = await import('./wiring/first-threads.ts');
     const { ThreadPriorities } = await import('./threads/thread-priorities.ts');
     const priorities = new ThreadPriorities();
-    priorities.raiseMain();
+    logger.info({ main: priorities.raiseMain() }, 'Priority of the main thread');
     const first = startFirstThreads(options, logger, priorities);
     const { runKubelet } = await import('./kubelet.ts');
     await runKubelet({ options, logger, signal, first });

@@ -1,6 +1,6 @@
 /**
- * The few system calls that Node does not offer, through koffi: mount and umount2 (in libuv's pool, since they can hang) and flock (at
- * once, never waiting). A failure is an Error with `code` (`EBUSY`), `errno`, `syscall` and the path, like Node's own.
+ * The few system calls that Node does not offer, through koffi: mount and umount2 (in libuv's pool, since they can hang), flock and
+ * sched_setscheduler (at once, never waiting). A failure is an Error with `code` (`EBUSY`), `errno`, `syscall` and the path, like Node's own.
  */
 import { getSystemErrorMap } from 'node:util';
 import koffi from 'koffi';
@@ -30,6 +30,16 @@ export const UnmountFlag = {
 /** Operations of flock(2). */
 export const LockOperation = { shared: 1, exclusive: 2, nonBlocking: 4, unlock: 8 } as const;
 
+/** Policies of sched_setscheduler(2), from linux/sched.h. */
+export const SchedulingPolicy = {
+  /** The usual one, by nice values. */
+  other: 0,
+  /** In real time, by turns. */
+  roundRobin: 2,
+  /** Beside another: what the thread starts has the usual one, and no nice value below 0. */
+  resetOnFork: 0x40000000,
+} as const;
+
 export interface SystemCallError extends Error {
   readonly code: string;
   readonly errno: number;
@@ -43,6 +53,7 @@ interface Functions {
   readonly mount: { readonly async: AsyncCall };
   readonly umount2: { readonly async: AsyncCall };
   readonly flock: (fd: number, operation: number) => number;
+  readonly schedSetScheduler: (thread: number, policy: number, priority: readonly [number]) => number;
 }
 
 let loaded: Functions | undefined;
@@ -55,6 +66,10 @@ function libc(): Functions {
     mount: library.func('int mount(const char *source, const char *target, const char *fstype, unsigned long flags, const char *data)'),
     umount2: library.func('int umount2(const char *target, int flags)'),
     flock: library.func('int flock(int fd, int operation)') as unknown as Functions['flock'],
+    // The structure has one field.
+    schedSetScheduler: library.func(
+      'int sched_setscheduler(int pid, int policy, const int *param)',
+    ) as unknown as Functions['schedSetScheduler'],
   };
   return loaded;
 }
@@ -95,4 +110,9 @@ export function unmount(target: string, flags: number = UnmountFlag.noFollow): P
 /** flock(2); give `LockOperation.nonBlocking`, else it blocks the thread. Throws SystemCallError: EAGAIN when another holds the lock. */
 export function flock(fd: number, operation: number): void {
   if (libc().flock(fd, operation) !== 0) throw toError('flock', koffi.errno());
+}
+
+/** sched_setscheduler(2) of the thread that asks. Throws SystemCallError: EPERM where it is not allowed. */
+export function setScheduler(policy: number, priority: number): void {
+  if (libc().schedSetScheduler(0, policy, [priority]) !== 0) throw toError('sched_setscheduler', koffi.errno());
 }
