@@ -3,6 +3,7 @@
  * what no thread calls is in no thread's memory.
  */
 import { globSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'rolldown';
 
 /** Each program, and each thread's entry: `dist/` has them where the sources are. */
@@ -13,6 +14,7 @@ export default defineConfig({
   platform: 'node',
   // They find files of their own beside their modules: a native library, a worker.
   external: ['koffi', 'piscina'],
+  resolve: { alias: { undici$: join(import.meta.dirname, 'scripts/bundle/undici.js') } },
   output: {
     dir: 'dist',
     entryFileNames: '[name].js',

@@ -11,7 +11,7 @@ const built = join(root, 'dist/src/main/cli.js');
 export function isBuilt(): boolean {
   if (!existsSync(built)) return false;
   const builtAtMs = statSync(built).mtimeMs;
-  return ['package-lock.json', 'rolldown.config.ts', ...globSync('{src,bench}/**/*.ts', { cwd: root })].every(
+  return ['package-lock.json', 'rolldown.config.ts', ...globSync('{src,bench,scripts/bundle}/**/*.{ts,js}', { cwd: root })].every(
     (file) => statSync(join(root, file)).mtimeMs < builtAtMs,
   );
 }

@@ -2,7 +2,7 @@
  * One GET of the manifest URL, as Go's HTTP client would do it for upstream: ten redirects, credentials only for the host that they
  * were given for, proxies from the environment, ten seconds in all.
  */
-import { EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
+import { EnvHttpProxyAgent, type Dispatcher } from 'undici';
 import { maxManifestBytes, withoutCredentials } from './manifest-source.ts';
 
 export type Headers = Readonly<Record<string, readonly string[]>>;
@@ -39,9 +39,11 @@ async function fetchFollowing(dispatcher: Dispatcher, first: URL, headers: Heade
       statusCode,
       headers: answered,
       body,
-    } = await request(withoutCredentials(url), {
+    } = await dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: 'GET',
       headers: headersFor(url, first, headers),
-      dispatcher,
       signal,
     });
     const location = answered['location'];

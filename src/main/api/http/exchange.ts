@@ -1,5 +1,5 @@
 /** One attempt of a call: a request out, the whole answer in, within a deadline and a size. */
-import { request, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError } from '../api-client.ts';
@@ -97,7 +97,8 @@ export class Attempt {
 
   /** undici heeds a signal only once a request has a connection, which a proxy may not give for minutes: nobody waits for that here. */
   answerTo(dispatcher: Dispatcher, { origin, path, method, headers, body }: WireRequest): Promise<Dispatcher.ResponseData> {
-    const answer = request(origin + path, { dispatcher, method, headers, body, signal: this.signal });
+    const url = new URL(origin + path);
+    const answer = dispatcher.request({ origin, path: url.pathname + url.search, method, headers, body, signal: this.signal });
     return unlessAborted(answer, this.signal);
   }
 
