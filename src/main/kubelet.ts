@@ -92,8 +92,8 @@ export async function runKubelet({ options, logger, signal, first }: KubeletStar
     const loop = new SyncLoop<PodUpdate>({
       runtimeErrors: () => observers.runtimeState.errors(),
       takeUpdates: () => sources?.take() ?? [],
-      handleUpdate: (update) => {
-        runner.updates.handle(update);
+      handleUpdate: async (update) => {
+        await runner.updates.handle(update);
         ready?.addSource(update.source);
       },
       handlePodSyncs: (uids) => workers.wake(uids),

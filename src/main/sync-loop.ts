@@ -18,7 +18,8 @@ export interface SyncLoopDependencies<Update> {
   readonly runtimeErrors: () => string | null;
   /** Takes what the sources have changed. */
   readonly takeUpdates: () => readonly Update[];
-  readonly handleUpdate: (update: Update) => void;
+  /** Those that follow wait until it is done. */
+  readonly handleUpdate: (update: Update) => void | Promise<void>;
   /** These pods changed in the runtime. */
   readonly handlePodSyncs: (uids: Iterable<PodUID>) => void;
   /** The pod's worker looks at what its last task has done: what has started is its own doing, and nothing is to be done about it. */
@@ -107,16 +108,16 @@ export class SyncLoop<Update> {
       }
       delayMs = backOff.baseMs;
       beat();
-      this.#iterate();
+      await this.#iterate();
       beat();
       await this.#somethingToDo(signal);
     }
   }
 
-  #iterate(): void {
+  async #iterate(): Promise<void> {
     const { takeUpdates, handleUpdate, handlePodSyncs, handleContainerDied, handleProbeResults, takeDue } = this.#deps;
     this.#reported = false;
-    for (const update of takeUpdates()) handleUpdate(update);
+    for (const update of takeUpdates()) await handleUpdate(update);
     if (this.#changedPods.size > 0) {
       const changed = this.#changedPods;
       this.#changedPods = new Set();

@@ -73,9 +73,10 @@ describe('pods of the API server', () => {
       journal: { has: () => false, add: () => {} },
       refreshNode: null,
       sourcesReady: () => true,
+      clock,
       logger,
     });
-    const take = () => config.take().forEach((update) => updates.handle(update));
+    const take = () => config.take().forEach((update) => void updates.handle(update));
     return {
       node,
       manager,

@@ -27,6 +27,7 @@ export function aHousehold(node = new FakeNode(), over: Partial<PodUpdatesDepend
     journal: { has: () => false, add: () => {} },
     refreshNode: null,
     sourcesReady: () => true,
+    clock,
     logger,
     ...over,
   });

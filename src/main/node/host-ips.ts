@@ -46,7 +46,9 @@ export function hostAddress(preferred: 'IPv4' | 'IPv6', interfaces: Interfaces, 
 }
 
 function globalAddress(infos: readonly NetworkInterfaceInfo[] | undefined, family: 'IPv4' | 'IPv6'): string | undefined {
-  return infos?.map(({ address }) => parseIP(address)).find((ip) => ip !== null && ip.family === family && isGlobalUnicast(ip))?.text;
+  // The host of many pods has an interface, with a link-local address, for each.
+  const ofFamily = infos?.filter((info) => info.family === family).map(({ address }) => parseIP(address));
+  return ofFamily?.find((ip) => ip !== null && isGlobalUnicast(ip))?.text;
 }
 
 function loopbackAddress(interfaces: Interfaces, family: 'IPv4' | 'IPv6'): string | undefined {

@@ -10,6 +10,7 @@ export interface IPAddress {
 /** Null: it is no address. As upstream's ParseIPSloppy leading zeros of IPv4 are read as decimal; an IPv4-mapped address is IPv4. */
 export function parseIP(text: string): IPAddress | null {
   const trimmed = text.trim();
+  if (trimmed === '') return null;
   const plain = /^[0-9.]+$/.test(trimmed) ? trimmed.replaceAll(/\b0+(?=\d)/g, '') : trimmed;
   if (isIPv4(plain)) return { text: plain, family: 'IPv4' };
   // A zone (`fe80::1%eth0`) is no part of an address.

@@ -2,10 +2,12 @@
  * What the sources say, handed on to the pod manager (what is wanted), through admission, to the pod workers (what runs). Upstream:
  * HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in pkg/kubelet/kubelet.go.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { preemptions } from '../../shared/metrics/definitions/pods.ts';
+import type { Clock } from '../../shared/time/clock.ts';
 import type { PodUpdate } from '../sources/index.ts';
 import {
   countRejection,
@@ -38,8 +40,12 @@ export interface PodUpdatesDependencies {
   /** The pod runs from now on, or is worked towards with a changed spec: before its worker hears of it. */
   readonly onAdmitted?: (pod: Pod) => void;
   readonly sourcesReady: () => boolean;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
 }
+
+/** A hundred pods take 40 ms: what else main has to do comes in between. */
+const longestTurnMs = 5;
 
 /** What a pod's admission may still do, and what it has done. */
 interface Attempt {
@@ -57,7 +63,8 @@ export class PodUpdates {
     this.#deps = dependencies;
   }
 
-  handle({ op, source, pods }: PodUpdate): void {
+  /** Of many pods it takes several turns of the thread's loop: who waits for nothing else than that it is done, awaits it. */
+  handle({ op, source, pods }: PodUpdate): void | Promise<void> {
     const names = pods.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
     this.#deps.logger[op === 'RECONCILE' ? 'debug' : 'info']({ op, source, pods: names }, 'SyncLoop update');
     switch (op) {
@@ -76,11 +83,17 @@ export class PodUpdates {
     }
   }
 
-  add(pods: readonly Pod[]): void {
+  /** One after the other, oldest first; at a start they are all that the node has. */
+  async add(pods: readonly Pod[]): Promise<void> {
+    const { podManager, clock } = this.#deps;
+    let turnBeganAtMs = clock.monotonic();
     for (const pod of pods.toSorted(byCreation)) {
-      this.#deps.podManager.set(pod);
+      podManager.set(pod);
       // A mirror pod is never run: whoever looks after it listens to the pod manager.
       if (!isMirrorPod(pod)) this.start(pod);
+      if (clock.monotonic() - turnBeganAtMs < longestTurnMs) continue;
+      await nextTurn();
+      turnBeganAtMs = clock.monotonic();
     }
   }
 

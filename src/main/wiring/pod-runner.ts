@@ -129,6 +129,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     refreshNode: membership ? () => membership.fetch().catch(() => {}) : null,
     onAdmitted: (pod) => values?.registerPod(pod),
     sourcesReady: sources.areReady,
+    clock,
     logger: log('pod-updates'),
   });
   const mirrors = cluster?.mirror({

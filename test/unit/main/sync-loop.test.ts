@@ -14,16 +14,20 @@ const died = (name: string): PodLifecycleEvent => ({
   exitCode: 1,
 });
 
-function aLoop({ sourcesReady = true }: { sourcesReady?: boolean } = {}) {
+function aLoop({ sourcesReady = true, handling }: { sourcesReady?: boolean; handling?: (update: string) => Promise<void> } = {}) {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const stop = new AbortController();
   const did: string[] = [];
   const node = { updates: [] as string[], problem: null as string | null, due: [] as PodUID[], sourcesReady, beats: 0 };
+  const handle = (update: string) => {
+    did.push(update);
+    return handling?.(update);
+  };
   const loop = new SyncLoop<string>({
     runtimeErrors: () => node.problem,
     takeUpdates: () => node.updates.splice(0),
-    handleUpdate: (update) => did.push(update),
+    handleUpdate: (update) => handle(update),
     handlePodSyncs: (uids) => did.push(`sync ${[...uids].join(' ')}`),
     isLooking: (uid) => uid === 'looking',
     handleContainerDied: (_, id) => did.push(`died ${id}`),
@@ -47,6 +51,24 @@ function aLoop({ sourcesReady = true }: { sourcesReady?: boolean } = {}) {
   return { clock, lines, did, node, loop, report, end };
 }
 const withoutHousekeeping = (did: string[]) => did.filter((what) => !what.startsWith('housekeeping'));
+
+test('an update that takes several turns is whole before the next, and before anything else', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { did, loop, report, end } = aLoop({ handling: (update) => (update === 'ADD many' ? promise : Promise.resolve()) });
+  await settle();
+  did.length = 0;
+  report('ADD many');
+  report('REMOVE one');
+  loop.requestHousekeeping();
+  loop.onLifecycleEvents([died('web')]);
+  await settle();
+  assert.deepEqual(did, ['ADD many']);
+  resolve();
+  await settle();
+  assert.deepEqual(did.slice(0, 3), ['ADD many', 'REMOVE one', 'sync web']);
+  assert.match(did.at(-1) ?? '', /^housekeeping/);
+  await end();
+});
 
 test('what happens is handled at once, not at the next tick', async () => {
   const { did, node, loop, report, end } = aLoop();

@@ -31,8 +31,8 @@ function aMember() {
   node.sink = manager;
   const household = aHousehold(node, { changeProblem: (_, { spec }) => (spec.activeDeadlineSeconds === 7 ? 'this node cannot' : null) });
   const { updates } = household;
-  const act = async (change: () => void) => {
-    change();
+  const act = async (change: () => void | Promise<void>) => {
+    await change();
     await settle();
   };
   return Object.assign(household, {

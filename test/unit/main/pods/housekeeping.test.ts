@@ -13,7 +13,7 @@ const uid = (name: string) => name as PodUID;
 test('a pod that no source wants any more is ended and forgotten', async () => {
   const { node, updates, round } = aHousehold();
   const pod = aStaticPod('web');
-  updates.add([pod]);
+  void updates.add([pod]);
   await settle();
   await node.endAll();
   node.podManager.remove(uid('web'));
@@ -35,7 +35,7 @@ test('a pod that was rejected is not started, not even by housekeeping', async (
   const household = aHousehold();
   const { node, updates, round } = household;
   household.refusal = { reason: 'OutOfpods', message: 'Node has no room' };
-  updates.add([aStaticPod('web')]);
+  void updates.add([aStaticPod('web')]);
   household.refusal = null;
   await round();
   assert.deepEqual(node.begun, []);
@@ -50,7 +50,7 @@ test('a pod that was rejected is not started, not even by housekeeping', async (
 test('a rejected pod whose manifest goes is forgotten', async () => {
   const household = aHousehold();
   household.refusal = { reason: 'OutOfpods', message: 'x' };
-  household.updates.add([aStaticPod('web')]);
+  void household.updates.add([aStaticPod('web')]);
   household.updates.remove([aStaticPod('web')]);
   await household.round();
   assert.equal(household.node.statuses.get(uid('web')), undefined);
@@ -156,7 +156,7 @@ test('a collection of dead containers that fails is an event about the node, and
 test('what an ended and deleted pod left may all be collected, what another left may not', async () => {
   const { node, updates, collected, round } = aHousehold();
   const pod = aStaticPod('goes');
-  updates.add([pod, aStaticPod('stays')]);
+  void updates.add([pod, aStaticPod('stays')]);
   await settle();
   await node.end(node.task('sync', 'goes'));
   updates.remove([pod]);

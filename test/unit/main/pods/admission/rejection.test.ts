@@ -28,6 +28,7 @@ function aNodeWith(admitHandlers: readonly AdmitHandler[], refreshNode: (() => P
     journal: { has: (uid) => admitted.has(uid), add: (uid) => void admitted.add(uid) },
     refreshNode,
     sourcesReady: () => true,
+    clock: node.clock,
     logger: node.logs.logger,
   });
   return { node, updates, admitted };
@@ -35,7 +36,7 @@ function aNodeWith(admitHandlers: readonly AdmitHandler[], refreshNode: (() => P
 
 test('a pod with a sysctl that could reach beyond it is Failed with the reason, and never started', async () => {
   const { node, updates } = aNode([]);
-  updates.add([withSysctl('net.core.somaxconn')]);
+  void updates.add([withSysctl('net.core.somaxconn')]);
   await settle();
   assert.deepEqual(node.begun, []);
   const { startTime, ...status } = node.statuses.get('uid-web' as PodUID)!;
@@ -54,7 +55,7 @@ test('a pod with a sysctl that could reach beyond it is Failed with the reason, 
 
 test('a pod with a sysctl that the configuration allows is started', async () => {
   const { node, updates } = aNode(['net.core.*']);
-  updates.add([withSysctl('net.core.somaxconn')]);
+  void updates.add([withSysctl('net.core.somaxconn')]);
   await settle();
   assert.deepEqual(node.begun, ['sync uid-web']);
 });
@@ -62,7 +63,7 @@ test('a pod with a sysctl that the configuration allows is started', async () =>
 test('a pod that was admitted is not asked again, whatever has changed on the node since', async () => {
   const { node, updates, admitted } = aNodeWith([() => ({ refusal: { reason: 'NodeAffinity', message: 'the labels are others now' } })]);
   admitted.add('uid-web' as PodUID);
-  updates.add([aPod()]);
+  void updates.add([aPod()]);
   await settle();
   assert.deepEqual(node.begun, ['sync uid-web']);
 });
@@ -71,14 +72,14 @@ test('before a pod is refused for labels that may be outdated the node is read a
   let reads = 0;
   const refusal = { reason: 'NodeAffinity', message: 'no', isOutdatedPerhaps: true };
   const { node, updates } = aNodeWith([() => ({ refusal })], async () => (reads += 1));
-  updates.add([aPod()]);
+  void updates.add([aPod()]);
   // Housekeeping finds it unknown meanwhile.
   updates.start(aPod());
   await settle();
   assert.deepEqual([reads, node.statuses.get('uid-web' as PodUID)?.reason], [1, 'NodeAffinity']);
   const labelled = aNodeWith([() => (reads < 2 ? { refusal } : null)], async () => (reads += 1));
-  updates.add([]);
-  labelled.updates.add([aPod()]);
+  void updates.add([]);
+  void labelled.updates.add([aPod()]);
   await settle();
   assert.deepEqual(labelled.node.begun, ['sync uid-web']);
 });
@@ -89,10 +90,10 @@ test('a critical pod starts when those that give way to it have ended, which are
   const admit: AdmitHandler = (pod, active) =>
     pod.metadata.name === 'victim' || isAlone(active) ? null : { preemption: { victims: [victim], resources: ['cpu'] } };
   const { node, updates } = aNodeWith([admit]);
-  updates.add([victim]);
+  void updates.add([victim]);
   await settle();
   await node.end(node.task('sync'));
-  updates.add([aPod()]);
+  void updates.add([aPod()]);
   await settle();
   await node.end(node.task('terminating'));
   assert.deepEqual(node.begun.slice(0, 2), ['sync uid-victim', 'terminating uid-victim']);
@@ -116,10 +117,10 @@ test('a pod that gives way is counted when it has ended; one that does not in ti
     return victims.includes(pod) || inTheWay.length === 0 ? null : { preemption: { victims: inTheWay, resources: ['cpu'] } };
   };
   const { node, updates } = aNodeWith([admit]);
-  updates.add(victims);
+  void updates.add(victims);
   await settle();
   for (const { metadata } of victims) await node.end(node.task('sync', metadata.uid));
-  updates.add([aPod()]);
+  void updates.add([aPod()]);
   await settle();
   await node.end(node.task('terminating', 'ends'));
   await node.clock.advance(9999);
@@ -144,10 +145,10 @@ test('where the room of those that gave way is not enough any more, others give 
   const refusal = { reason: 'AppArmor', message: 'no' };
   const { node, updates } = aNodeWith([admit, (pod) => (pod.metadata.uid === 'uid-web' ? { refusal } : null)]);
   const graceless = { terminationGracePeriodSeconds: 0 };
-  updates.add(['first', 'second'].map((uid) => aPod({ metadata: { name: uid, uid }, spec: graceless })));
+  void updates.add(['first', 'second'].map((uid) => aPod({ metadata: { name: uid, uid }, spec: graceless })));
   await settle();
   for (const uid of ['first', 'second']) await node.end(node.task('sync', uid));
-  updates.add([aPod()]);
+  void updates.add([aPod()]);
   await node.clock.advance(20_000);
   assert.deepEqual(asked, [['first', 'second'], ['second']]);
   assert.equal(node.statuses.get('uid-web' as PodUID)?.reason, 'AppArmor');
@@ -163,8 +164,8 @@ test('a critical pod that needs room takes it from pods that were admitted, not 
     return active[0] ? { preemption: { victims: [active[0]], resources: ['cpu'] } } : null;
   };
   const { node, updates } = aNodeWith([admit], () => read.promise);
-  updates.add([aPod({ metadata: { uid: 'undecided', name: 'undecided' } })]);
-  updates.add([aPod({ metadata: { uid: 'critical', name: 'critical' } })]);
+  void updates.add([aPod({ metadata: { uid: 'undecided', name: 'undecided' } })]);
+  void updates.add([aPod({ metadata: { uid: 'critical', name: 'critical' } })]);
   await settle();
   assert.deepEqual([asked, node.begun], [[['undecided'], ['critical']], ['sync critical']]);
   read.resolve();
@@ -182,11 +183,11 @@ test('the room that a critical pod is made is not given to another meanwhile', a
   };
   const { node, updates } = aNodeWith([admit]);
   const priority = 2_000_000_000;
-  updates.add([aPod({ metadata: { uid: 'victim', name: 'victim' } })]);
+  void updates.add([aPod({ metadata: { uid: 'victim', name: 'victim' } })]);
   await settle();
-  updates.add([aPod({ metadata: { uid: 'critical', name: 'critical' }, spec: { priority } })]);
-  updates.add([aPod({ metadata: { uid: 'other', name: 'other', annotations: { 'kubernetes.io/config.source': 'api' } } })]);
-  updates.add([
+  void updates.add([aPod({ metadata: { uid: 'critical', name: 'critical' }, spec: { priority } })]);
+  void updates.add([aPod({ metadata: { uid: 'other', name: 'other', annotations: { 'kubernetes.io/config.source': 'api' } } })]);
+  void updates.add([
     aPod({
       metadata: { uid: 'critical-2', name: 'critical-2', annotations: { 'kubernetes.io/config.source': 'api' } },
       spec: { priority },
