@@ -63,7 +63,7 @@ export class PodUpdates {
     this.#deps = dependencies;
   }
 
-  /** Of many pods it takes several turns of the thread's loop: who waits for nothing else than that it is done, awaits it. */
+  /** Of many pods it takes several turns of the thread's loop; the next update may not begin before. */
   handle({ op, source, pods }: PodUpdate): void | Promise<void> {
     const names = pods.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
     this.#deps.logger[op === 'RECONCILE' ? 'debug' : 'info']({ op, source, pods: names }, 'SyncLoop update');

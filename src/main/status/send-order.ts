@@ -24,8 +24,8 @@ export const stepHoldMs = 1000;
 export const unansweredHoldMs = 10_000;
 
 /**
- * How long the change may wait; 0: not at all. `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows. `firstWordMayWait`: also the first word on a
- * pod, which most often is overtaken by the last word on its start.
+ * How long the change may wait; 0: not at all. `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows.
+ * `firstWordMayWait`: also the first word on a pod, which most often is overtaken by the last word on its start.
  */
 export function holdMs(base: Pod, next: PodStatus, own: PodStatus, firstWordMayWait = false): number {
   if (isUnansweredOnly(base, next)) return unansweredHoldMs;
