@@ -7,6 +7,7 @@
  * on: it would only fail. What waits meanwhile is bounded: sources keep their last word, events are kept by pod and container, results
  * by container and probe.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PodLifecycleEvent } from '../shared/contracts/pleg.ts';
 import type { ProbeResult } from '../shared/contracts/probes.ts';
 import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';
@@ -153,6 +154,7 @@ export class SyncLoop<Update> {
   /** Returns at the next thing that happens, and each second. */
   #somethingToDo(signal: AbortSignal): Promise<void> {
     const waiting = this.#changedPods.size + this.#died.size + this.#probeResults.size;
+    // The rest of the thread has its turn: a loop that is never out of work must not starve it.
     if (waiting > 0 || this.#reported || this.#due || this.#housekeepingAtMs === -Infinity || signal.aborted) return nextTurn();
     return new Promise((resolve) => {
       const wake = () => {
@@ -166,9 +168,4 @@ export class SyncLoop<Update> {
       this.#ring = wake;
     });
   }
-}
-
-/** Lets the rest of the thread have its turn: a loop that is never out of work must not starve it. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
