@@ -89,7 +89,7 @@ export class FakePlegRuntime implements PlegRuntime {
     const sandbox = this.sandboxes.get(id);
     const ip = sandbox?.state === 0 ? '10.0.0.1' : '';
     return sandbox
-      ? cri.PodSandboxStatus.fromPartial({ id, metadata: metadataOf(sandbox.podUID), state: sandbox.state, network: { ip } })
+      ? cri.PodSandboxStatus.fromPartial({ id, metadata: metadataOf(sandbox.podUID), state: sandbox.state, createdAt, network: { ip } })
       : null;
   }
 
@@ -134,7 +134,9 @@ export class FakePlegRuntime implements PlegRuntime {
 
   #sandboxItems(): cri.PodSandbox[] {
     return shuffled(
-      Array.from(this.sandboxes, ([id, { podUID, state }]) => cri.PodSandbox.fromPartial({ id, metadata: metadataOf(podUID), state })),
+      Array.from(this.sandboxes, ([id, { podUID, state }]) =>
+        cri.PodSandbox.fromPartial({ id, metadata: metadataOf(podUID), state, createdAt }),
+      ),
     );
   }
 
@@ -143,18 +145,21 @@ export class FakePlegRuntime implements PlegRuntime {
   }
 }
 
+/** Nanoseconds; of everything. */
+const createdAt = 1_767_225_600_000_000_000n;
+
 function metadataOf(uid: string) {
   return { name: `name-${uid}`, namespace: 'default', uid };
 }
 
 function toItem({ id, podUID, sandboxID, state, annotations }: FakeContainer) {
   const labels = { [names.podUIDLabel]: podUID, [names.podNameLabel]: `name-${podUID}`, [names.podNamespaceLabel]: 'default' };
-  return { id, podSandboxId: sandboxID, metadata: { name: id.slice(podUID.length + 1) }, state, labels, annotations };
+  return { id, podSandboxId: sandboxID, metadata: { name: id.slice(podUID.length + 1) }, state, createdAt, labels, annotations };
 }
 
 function statusOf(container: FakeContainer): cri.ContainerStatus {
   const { id, metadata, state, labels, annotations } = toItem(container);
-  return cri.ContainerStatus.fromPartial({ id, metadata, state, labels, annotations, exitCode: container.exitCode });
+  return cri.ContainerStatus.fromPartial({ id, metadata, state, createdAt, labels, annotations, exitCode: container.exitCode });
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

@@ -135,11 +135,17 @@ export interface PodSyncReport {
   readonly made?: MadeInRuntime;
 }
 
+export interface MadeContainer {
+  readonly id: ContainerID;
+  readonly sandboxID: SandboxID;
+  readonly name: string;
+}
+
 /** What a sync made of a pod. */
 export interface MadeInRuntime {
   /** With the pod's name: nothing may be known of the pod yet. */
   readonly sandbox?: { readonly id: SandboxID; readonly podName: string; readonly podNamespace: string };
-  readonly containers: readonly { readonly id: ContainerID; readonly sandboxID: SandboxID }[];
+  readonly containers: readonly MadeContainer[];
 }
 
 /** The `id` of the permit that comes with a task: no question has it. */

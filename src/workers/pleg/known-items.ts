@@ -65,7 +65,7 @@ export class KnownItems<T extends Item> {
     return this.#index.item(slot);
   }
 
-  /** Takes a new item in and answers with it, or with the one that has its ID already; undefined when it can't be kept. */
+  /** Takes a new item in and answers with it, or with the one that has its ID already; undefined when it can't be kept. It is not shown yet. */
   add(item: T, nowMs: number): T | undefined {
     const problem = problemOf(item.id);
     if (problem !== null) {
@@ -78,8 +78,19 @@ export class KnownItems<T extends Item> {
     item.slot = this.#index.add(item.id, item.rawState, item);
     // Else it would be missing in the list that has just brought it.
     this.#index.see(item.slot, this.#relist);
-    item.row = this.#show(item);
     return item;
+  }
+
+  /** Shows an item in the snapshot, unless it is gone or shown already. More must be known of it than that it was made: others act on its age. */
+  show(item: T): void {
+    if (item.slot < 0 || item.row !== undefined) return;
+    const { snapshot, onLeftOut } = this.#options;
+    try {
+      item.row = snapshot.add(toSnapshotItem(item));
+      if (item.row === undefined) onLeftOut(item.id, `the snapshot is full: ${snapshot.capacity} rows`);
+    } catch (err) {
+      onLeftOut(item.id, messageOf(err));
+    }
   }
 
   /** Of an item that is here. */
@@ -97,18 +108,6 @@ export class KnownItems<T extends Item> {
     item.slot = -1;
     item.row = undefined;
     item.state = 'nonExistent';
-  }
-
-  #show(item: T): number | undefined {
-    const { snapshot, onLeftOut } = this.#options;
-    try {
-      const row = snapshot.add(toSnapshotItem(item));
-      if (row === undefined) onLeftOut(item.id, `the snapshot is full: ${snapshot.capacity} rows`);
-      return row;
-    } catch (err) {
-      onLeftOut(item.id, messageOf(err));
-      return undefined;
-    }
   }
 }
 

@@ -39,12 +39,13 @@ export function generateEvents({ podUID, id: containerID, from, to, exitCode }: 
 
 /**
  * The events of a pod that was looked at: those of its items but for ContainerChanged, which upstream keeps to itself (a changed
- * status is all there is to it); a PodSync where an earlier look had failed and nothing else says that the status is new.
+ * status is all there is to it); a PodSync where an earlier look had failed, unless a death wakes the pod's worker anyway: starts and
+ * removals may be its own doing, and those it lets pass.
  */
 export function computePodEvents(podUID: PodUID, changes: readonly ItemChange[], reinspected: boolean): PodLifecycleEvent[] {
-  const events = changes.flatMap(generateEvents);
-  if (events.length === 0 && reinspected) return [{ type: 'PodSync', podUID }];
-  return events.filter(({ type }) => type !== 'ContainerChanged');
+  const events = changes.flatMap(generateEvents).filter(({ type }) => type !== 'ContainerChanged');
+  const wakes = events.some(({ type }) => type === 'ContainerDied');
+  return reinspected && !wakes ? [...events, { type: 'PodSync', podUID }] : events;
 }
 
 /** A container's state as the protocol numbers it (CREATED, RUNNING, EXITED, UNKNOWN; a number beyond is unknown too). */

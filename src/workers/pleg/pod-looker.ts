@@ -164,7 +164,7 @@ export class PodLooker {
     if (!status) return records.setGone(item, clock.monotonic());
     records.setState(item, status.state, clock.monotonic());
     item.status = toRuntimeSandboxStatus({ ...status, id: item.id });
-    item.inspected = true;
+    records.setInspected(item);
     item.final = status.state === PodSandboxState.SANDBOX_NOTREADY;
   }
 
@@ -180,7 +180,7 @@ export class PodLooker {
     const message = await this.#terminationMessage(terminationMessageSource(status));
     records.setState(item, status.state, clock.monotonic());
     item.status = toRuntimeContainerStatus({ ...status, id: item.id }, item.status.sandboxID, message);
-    item.inspected = true;
+    records.setInspected(item);
     item.final = status.state === ContainerState.CONTAINER_EXITED;
   }
 

@@ -16,7 +16,7 @@ interface ItemBase {
   newsAtMs: number;
   /** In the index; −1 once it is gone. */
   slot: number;
-  /** In the snapshot; undefined when there is no room for it. */
+  /** In the snapshot; undefined while too little is known of it, and when there is no room for it. */
   row: number | undefined;
   /** The status was asked for, not made from a list. */
   inspected: boolean;

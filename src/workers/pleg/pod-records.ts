@@ -126,21 +126,24 @@ export class PodRecords {
    * label: the look asks about it, also where its status was final.
    */
   applyPodLists(uid: PodUID, sandboxes: readonly PodSandbox[], containers: readonly Container[], nowMs: number): void {
-    for (const sandbox of sandboxes) if (!this.#sandboxes.get(sandbox.id)) this.#addSandbox(sandbox, nowMs);
-    for (const container of containers) if (!this.#containers.get(container.id)) this.#addContainer(container, nowMs);
+    for (const sandbox of sandboxes) if (!this.#sandboxes.get(sandbox.id)) this.#show(this.#addSandbox(sandbox, nowMs));
+    for (const container of containers) if (!this.#containers.get(container.id)) this.#show(this.#addContainer(container, nowMs));
     const listed = new Set<string>([...sandboxes, ...containers].map(({ id }) => id));
     for (const item of this.#pods.get(uid)?.items.values() ?? []) if (!listed.has(item.id)) item.final = false;
   }
 
-  /** Takes in what was made of a pod, by its IDs alone: the look that follows asks about the rest. */
+  /**
+   * Takes in what was made of a pod, by ID and name alone: the look that follows asks about the rest, and only then is it shown to other threads
+   * (garbage collection would take what has no age yet for the oldest).
+   */
   applyMade(uid: PodUID, { sandbox, containers }: MadeInRuntime, nowMs: number): void {
     if (sandbox && !this.#sandboxes.get(sandbox.id)) {
       const { id, podName: name, podNamespace: namespace } = sandbox;
       this.#addSandbox(PodSandbox.fromPartial({ id, metadata: { uid, name, namespace } }), nowMs);
     }
-    for (const { id, sandboxID: podSandboxId } of containers) {
+    for (const { id, sandboxID: podSandboxId, name } of containers) {
       if (this.#containers.get(id)) continue;
-      this.#addContainer(Container.fromPartial({ id, podSandboxId, metadata: {}, labels: { [podUIDLabel]: uid } }), nowMs);
+      this.#addContainer(Container.fromPartial({ id, podSandboxId, metadata: { name }, labels: { [podUIDLabel]: uid } }), nowMs);
     }
   }
 
@@ -152,6 +155,12 @@ export class PodRecords {
     this.#version += 1;
     if (item.kind === 'sandbox') this.#sandboxes.setRawState(item, rawState);
     else this.#containers.setRawState(item, rawState);
+  }
+
+  /** The runtime has answered about it: all is known of it that a snapshot shows. */
+  setInspected(item: Item): void {
+    item.inspected = true;
+    this.#show(item);
   }
 
   /** The runtime has it no more. It stays in its pod's record until main was told. */
@@ -220,12 +229,18 @@ export class PodRecords {
     try {
       const item = add(bytes);
       if (!item) return false;
+      this.#show(item);
       this.#setNews(item.pod, item, nowMs);
       return true;
     } catch (err) {
       this.#onLeftOut('', messageOf(err));
       return false;
     }
+  }
+
+  #show(item: Item | undefined): void {
+    if (item?.kind === 'sandbox') this.#sandboxes.show(item);
+    else if (item) this.#containers.show(item);
   }
 
   #addSandbox(sandbox: PodSandbox, nowMs: number): SandboxItem | undefined {

@@ -1,8 +1,7 @@
 /** What a task did, gathered while it runs: the result that main gets. */
-import type { ContainerBackoff, MadeInRuntime, PodSyncReport, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
+import type { ContainerBackoff, MadeContainer, MadeInRuntime, PodSyncReport, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
 import { toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { PodStatus } from '../../shared/kubernetes/api.ts';
-import type { ContainerID, SandboxID } from '../../shared/kubernetes/ids.ts';
 import { Stopped } from './line.ts';
 
 /** The failure of one action, in upstream's terms (pkg/kubelet/container SyncResult). */
@@ -25,7 +24,7 @@ export class SyncReport {
   /** Something in the runtime is not as it was. */
   changedRuntime = false;
   #sandbox: MadeInRuntime['sandbox'];
-  #containers: { id: ContainerID; sandboxID: SandboxID }[] | null = [];
+  #containers: MadeContainer[] | null = [];
 
   /** `before`: what the pod's containers wait for, as long as this sync has not come to them. */
   constructor(before: PodStatus | null = null) {
@@ -51,9 +50,9 @@ export class SyncReport {
     this.#sandbox = sandbox;
   }
 
-  madeContainer(id: ContainerID, sandboxID: SandboxID): void {
+  madeContainer(container: MadeContainer): void {
     this.changedRuntime = true;
-    this.#containers?.push({ id, sandboxID });
+    this.#containers?.push(container);
   }
 
   /** The runtime may have something of the pod that nobody knows of. */

@@ -12,7 +12,7 @@ test('a new pod gets its folders, its volumes, its cgroup, a sandbox and its con
   const { line, result } = await bench.synced(aPod());
   const made = {
     sandbox: { id: 'sandbox-1', podName: 'web', podNamespace: 'default' },
-    containers: [{ id: 'app-2', sandboxID: 'sandbox-1' }],
+    containers: [{ id: 'app-2', sandboxID: 'sandbox-1', name: 'app' }],
   };
   assert.deepEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, made });
   assert.deepEqual(bench.effects, ['mount volumes', 'make cgroup', 'make mounts of app']);

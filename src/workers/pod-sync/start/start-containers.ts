@@ -75,7 +75,7 @@ async function startOne(
   startedContainers.inc({ container_type: kind });
   try {
     const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, host, pullSecrets, ahead };
-    await startContainer(context, request, (id) => report.madeContainer(id, sandboxID));
+    await startContainer(context, request, (id) => report.madeContainer({ id, sandboxID, name }));
     return true;
   } catch (err) {
     line.signal.throwIfAborted();

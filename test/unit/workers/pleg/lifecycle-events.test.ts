@@ -48,6 +48,19 @@ suite('the events of one pod', () => {
     { name: 'nothing changed', changes: [change('running', 'running')], reinspected: false, want: [] },
     { name: 'nothing changed since a look that failed', changes: [change('running', 'running')], reinspected: true, want: ['PodSync'] },
     { name: 'a death after a look that failed', changes: [change('running', 'exited')], reinspected: true, want: ['ContainerDied'] },
+    {
+      name: 'a start after a look that failed',
+      changes: [change('unknown', 'running')],
+      reinspected: true,
+      want: ['ContainerStarted', 'PodSync'],
+    },
+    {
+      name: 'a removal after a look that failed',
+      changes: [change('exited', 'nonExistent')],
+      reinspected: true,
+      want: ['ContainerRemoved', 'PodSync'],
+    },
+    { name: 'a change that stays with the pleg, after one', changes: [change('running', 'unknown')], reinspected: true, want: ['PodSync'] },
     { name: 'a change that stays with the pleg', changes: [change('running', 'unknown')], reinspected: false, want: [] },
     {
       name: 'a sandbox and its container are gone',

@@ -72,7 +72,7 @@ suite('the queue of looks', () => {
     const sandboxID = 's1' as SandboxID;
     void queue.ask(uid(1), { containers: [] });
     void queue.ask(uid(1), { sandbox: { id: sandboxID, podName: 'p', podNamespace: 'n' }, containers: [] });
-    void queue.ask(uid(1), { containers: [{ id: 'c1' as ContainerID, sandboxID }] });
+    void queue.ask(uid(1), { containers: [{ id: 'c1' as ContainerID, sandboxID, name: 'app' }] });
     await settle();
     assert.deepEqual(begun, ['u1 with s1 c1']);
   });

@@ -132,7 +132,7 @@ suite('a look', () => {
     await settle();
     node.runtime.addPod('u1', 'app');
     node.runtime.calls.length = 0;
-    const containers = [{ id: 'u1-app' as ContainerID, sandboxID: 'u1-s' as SandboxID }];
+    const containers = [{ id: 'u1-app' as ContainerID, sandboxID: 'u1-s' as SandboxID, name: 'app' }];
     const status = await pleg.look(u1, { sandbox: { id: 'u1-s' as SandboxID, podName: 'web', podNamespace: 'default' }, containers });
     assert.deepEqual(node.runtime.calls, ['sandboxStatus u1-s', 'containerStatus u1-app']);
     assert.deepEqual([status?.name, status?.namespace], ['web', 'default']);
@@ -140,5 +140,22 @@ suite('a look', () => {
     assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
     await node.clock.advance(2000);
     assert.deepEqual(node.news(), []);
+  });
+
+  test('shows nothing to other threads before its age is known: garbage collection would take it for the oldest', async (t) => {
+    const node = aPleg(t);
+    const pleg = node.start();
+    await settle();
+    node.runtime.addPod('u1', 'app');
+    const shown = () =>
+      Object.fromEntries([...node.snapshot.all()].map(({ id, containerName, createdAtMs }) => [id, [containerName, createdAtMs > 0]]));
+    const release = node.runtime.hold('containerStatus u1-app');
+    const containers = [{ id: 'u1-app' as ContainerID, sandboxID: 'u1-s' as SandboxID, name: 'app' }];
+    const look = pleg.look(u1, { sandbox: { id: 'u1-s' as SandboxID, podName: 'web', podNamespace: 'default' }, containers });
+    await settle();
+    assert.deepEqual(shown(), { 'u1-s': ['', true] });
+    release();
+    await look;
+    assert.deepEqual(shown(), { 'u1-s': ['', true], 'u1-app': ['app', true] });
   });
 });

@@ -65,7 +65,7 @@ suite('a container about which the runtime does not answer', () => {
     node.news();
     release();
     await settle();
-    assert.deepEqual(node.news(), ['status u1: s=ready wedged=running', 'ContainerStarted u1-wedged']);
+    assert.deepEqual(node.news(), ['status u1: s=ready wedged=running', 'ContainerStarted u1-wedged', 'PodSync u1']);
   });
 
   test('whoever waits for the end of a slow look is woken by it, also where it found nothing new', async (t) => {
@@ -99,6 +99,6 @@ suite('a container about which the runtime does not answer', () => {
     );
     node.runtime.failures.clear();
     await node.clock.advance(3000);
-    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s']);
+    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'PodSync u1']);
   });
 });
