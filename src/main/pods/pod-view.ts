@@ -3,10 +3,13 @@
  * a look of its own. Upstream: the GetNewerThan of pkg/kubelet/container/cache.go, where a worker waits for the next relist.
  */
 import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
-import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import { isListedOnly, type RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { PodWorkerDependencies } from './pod-worker-dependencies.ts';
+
+/** The lists have told of all there is: it need not be listed once more. */
+const nothingMade: MadeInRuntime = { containers: [] };
 
 export class PodView {
   readonly #uid: PodUID;
@@ -27,7 +30,9 @@ export class PodView {
   /** What the runtime has of the pod; null: nothing. Rejects with FailedSync when it can't be asked. */
   async fresh(): Promise<RuntimePodStatus | null> {
     const { cache } = this.#deps;
-    return cache.isNewerThan(this.#uid, this.#freshAfterMs) ? cache.get(this.#uid) : this.look();
+    if (!cache.isNewerThan(this.#uid, this.#freshAfterMs)) return this.look();
+    const seen = cache.get(this.#uid);
+    return seen && isListedOnly(seen) && !seen.failure ? this.look(nothingMade) : seen;
   }
 
   /** The same, asked of the runtime now. `made`: all that is new of the pod, where that is known. */

@@ -12,9 +12,13 @@ import type { StartRank } from './start-admission.ts';
 /** So many, and the loop comes round within some ten milliseconds. */
 const perTurn = 4;
 /** Syncs that will find nothing to do, at a time: they wait for next to nothing, so that more of them are not done sooner. */
-const others = { limit: 4, besideUrgent: 1 };
+const others = { limit: 4, besideBusy: 1 };
+/** Beside pods that have something to do, one of them begins in so many ms: each costs threads and runtime some 10 ms of those pods' time. */
+const otherPeriodMs = 50;
 /** Pods on their way to a sandbox, at least: while the runtime is given few starts at a time, more of them only come in each other's way. */
 const minBegins = 4;
+/** So long, at most, a sync that has something to do holds up the others: until it is over, also where another pod may begin beside it. */
+const busyMs = 2000;
 /** One that takes longer waits for something else than a core (a value, a volume, an image, the runtime): it does not count any more. */
 const countedMs = { urgent: 2000, begin: 1000, other: 100 };
 
@@ -43,14 +47,20 @@ interface Waiter {
   readonly grant: () => void;
   /** It does not count any more. */
   release: () => void;
+  /** It holds up none of the others any more. */
+  makeWay: () => void;
 }
 
 export class TurnPace {
   readonly #clock: Clock;
   readonly #startLimit: () => number;
   #granted = 0;
+  /** Monotonic ms: beside pods that have something to do no sync that will find nothing begins before. */
+  #nextOtherAtMs = -Infinity;
   #isCounting = false;
   readonly #waiting = { urgent: new Set<Waiter>(), begin: new Set<Waiter>(), other: new Set<Waiter>() };
+  /** Those that have something to do. */
+  readonly #busy = new Set<Waiter>();
   readonly #underWay = { urgent: new Set<Waiter>(), begin: new Set<Waiter>(), other: new Set<Waiter>() };
 
   /** `startLimit`: starts that the runtime is given at a time, now. So many wait for theirs, lest it waits for them. */
@@ -62,7 +72,7 @@ export class TurnPace {
   /** Granted at once for the first few of a turn, for all others later. */
   turn(request: TurnRequest): Turn {
     const { promise: granted, resolve } = Promise.withResolvers<void>();
-    const waiter: Waiter = { kind: request.kind, request, grant: resolve, release: () => {} };
+    const waiter: Waiter = { kind: request.kind, request, grant: resolve, release: () => {}, makeWay: () => {} };
     this.#waiting[waiter.kind].add(waiter);
     this.#admit();
     return {
@@ -76,6 +86,7 @@ export class TurnPace {
       over: () => {
         this.#waiting[waiter.kind].delete(waiter);
         waiter.release();
+        waiter.makeWay();
       },
     };
   }
@@ -98,8 +109,9 @@ export class TurnPace {
     if (urgent) return urgent;
     const begin = this.#nextBegin();
     if (begin) return begin;
-    const isBusy = this.#underWay.urgent.size + this.#underWay.begin.size > 0;
-    const [other] = this.#underWay.other.size < (isBusy ? others.besideUrgent : others.limit) ? this.#waiting.other : [];
+    const isBusy = this.#busy.size > 0;
+    if (isBusy && this.#clock.monotonic() < this.#nextOtherAtMs) return undefined;
+    const [other] = this.#underWay.other.size < (isBusy ? others.besideBusy : others.limit) ? this.#waiting.other : [];
     return other;
   }
 
@@ -124,9 +136,29 @@ export class TurnPace {
       this.#underWay[kind].delete(waiter);
       this.#admit();
     };
+    if (kind === 'other') this.#holdOthers();
+    else this.#setBusy(waiter);
     if (!this.#isCounting) setImmediate(() => this.#nextTurn());
     this.#isCounting = true;
     waiter.grant();
+  }
+
+  #setBusy(waiter: Waiter): void {
+    this.#busy.add(waiter);
+    const cancel = this.#clock.after(busyMs, () => waiter.makeWay());
+    waiter.makeWay = () => {
+      waiter.makeWay = () => {};
+      cancel();
+      this.#busy.delete(waiter);
+      this.#admit();
+    };
+  }
+
+  #holdOthers(): void {
+    const nowMs = this.#clock.monotonic();
+    if (nowMs < this.#nextOtherAtMs) return;
+    this.#nextOtherAtMs = nowMs + otherPeriodMs;
+    this.#clock.after(otherPeriodMs, () => this.#admit());
   }
 
   #nextTurn(): void {

@@ -1,7 +1,8 @@
 /**
  * Which container a request to the server means: for logs, by the pod's API status, so that what `kubectl get` shows and what
  * `kubectl logs` reads are the same instance; for all else, the instance that runs. Pure but for the second look, which is taken when
- * what was last seen shows no such container: a pod that became ready this moment can be entered at once. The messages are upstream's
+ * what was last seen shows no such container, or not where its log is: a pod that became ready this moment can be entered at once. The messages
+ * are upstream's
  * (pkg/kubelet/kubelet_pods.go: validateContainerLogStatus, findContainer, GetExec, …; pkg/kubelet/server/server.go).
  */
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -41,7 +42,9 @@ export function containerResolver(sources: ContainerSources): ResolveContainer {
     const uid = podUID(pod);
     const known = { pod, apiStatus: sources.apiStatus(uid), runtimeStatus: sources.runtimeStatus(uid) };
     const answer = resolveContainer(query, known);
-    if (answer.found || answer.status !== 500) return answer;
+    // Where its log is no list says.
+    const isKnown = answer.found ? query.purpose !== 'logs' || answer.logPath !== '' : answer.status !== 500;
+    if (isKnown) return answer;
     const runtimeStatus = await sources.look(uid).catch(() => null);
     return runtimeStatus ? resolveContainer(query, { ...known, runtimeStatus }) : answer;
   };

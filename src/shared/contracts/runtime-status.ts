@@ -29,6 +29,11 @@ export function isFailureReason(reason: string | undefined): boolean {
   return reason === failureReasons.sandbox || reason === failureReasons.container;
 }
 
+/** Part of it is known from lists alone: the kubelet has just begun, or the runtime did not answer. */
+export function isListedOnly({ sandboxes, containers }: RuntimePodStatus): boolean {
+  return sandboxes.some(({ listedOnly }) => listedOnly) || containers.some(({ listedOnly }) => listedOnly);
+}
+
 export interface RuntimeSandboxStatus {
   readonly id: SandboxID;
   readonly state: 'ready' | 'notReady';

@@ -71,6 +71,7 @@ export class Pleg implements PlegApi {
       post,
       records,
       looks: this.#looks,
+      tellListed: (uid, listedAtMs) => looker.tellListed(uid, listedAtMs),
       signal,
       onRuntimeReturned: () => this.#events?.runtimeReturned(),
     });

@@ -55,7 +55,8 @@ export class PodLooker {
     const { runtime, records, clock, signal } = this.#deps;
     const observedAtMs = known && 'listedAtMs' in known ? known.listedAtMs : clock.monotonic();
     try {
-      if (known === undefined) {
+      // What was made is all that is new only beside all that there was.
+      if (known === undefined || ('made' in known && !records.isWhole)) {
         const { sandboxes, containers } = await runtime.listPod(uid, signal);
         records.applyPodLists(uid, sandboxes, containers, clock.monotonic());
       } else if ('made' in known) {
@@ -71,6 +72,12 @@ export class PodLooker {
       if (record) records.setFailed(record, 0);
       throw err;
     }
+  }
+
+  /** Main hears of the pod what the lists said, since its look can wait. */
+  tellListed(uid: PodUID, listedAtMs: number): void {
+    const record = this.#deps.records.get(uid);
+    if (record) this.#post(record, new Map(), listedAtMs);
   }
 
   /** A look has taken long: main hears what is known so far, and what is not. The look goes on. */

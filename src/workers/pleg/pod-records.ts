@@ -77,6 +77,16 @@ export class PodRecords {
     return item?.pod;
   }
 
+  /** No list but the first has been taken in. */
+  get isFirstList(): boolean {
+    return this.#relists === 1;
+  }
+
+  /** A whole list was taken in: a pod that is not here is not there. */
+  get isWhole(): boolean {
+    return this.#relists > 0;
+  }
+
   /** Grows with every item that came, went or changed its state. */
   get version(): number {
     return this.#version;
@@ -177,10 +187,13 @@ export class PodRecords {
     this.#dirty.delete(record);
   }
 
-  /** A start may wait a little: mostly it is a sync of ours, which asks for a look when it is done. Everything else is looked at now. */
+  /**
+   * A start may wait a little: mostly it is a sync of ours, which asks for a look when it is done. So may what the first lists show to run: its
+   * pod's first sync asks. Everything else is looked at now.
+   */
   #setNews(record: PodRecord, item: Item, nowMs: number): void {
-    // Of the first lists nobody knows how old their news is.
-    if (!isStart(item) || this.#relists === 1) record.retryAtMs = 0;
+    const mayWait = this.isFirstList ? item.state === 'running' : isStart(item);
+    if (!mayWait) record.retryAtMs = 0;
     else if (!this.#dirty.has(record)) record.retryAtMs = nowMs + startPatienceMs;
     this.#dirty.add(record);
   }

@@ -23,6 +23,8 @@ export interface RelisterDependencies {
   readonly snapshot: RuntimeSnapshotWriter;
   readonly looks: LookQueue;
   readonly post: (message: PlegMessage) => void;
+  /** Tells main of a pod what the lists said of it. */
+  readonly tellListed: (uid: PodUID, listedAtMs: number) => void;
   readonly relistPeriodMs: number;
   /** After every relist that succeeded: the thread's heartbeat. */
   readonly onRelisted: () => void;
@@ -43,6 +45,8 @@ export class Relister {
   #countedVersion = -1;
   /** Pods that a predecessor knew, until the first relist. */
   readonly #inherited = new Set<PodUID>();
+  /** There was one, and it has told main more than lists say. */
+  #isSuccessor = false;
 
   constructor(dependencies: RelisterDependencies) {
     this.#deps = dependencies;
@@ -87,7 +91,7 @@ export class Relister {
       return false;
     }
     this.#succeed();
-    const unlooked = this.#look(beganAtMs, asked !== null);
+    const unlooked = this.#look(beganAtMs, asked !== null || this.#isSuccessor);
     void this.#postWhenTold(beganAtMs, unlooked).then(asked?.resolve);
     return true;
   }
@@ -103,6 +107,7 @@ export class Relister {
       const [sandboxes, containers] = await Promise.all([runtime.listSandboxes(both.signal), runtime.listContainers(both.signal)]);
       const listedAtMs = clock.monotonic();
       for (const uid of snapshot.dropInherited()) this.#inherited.add(uid);
+      this.#isSuccessor ||= this.#inherited.size > 0;
       records.applyLists(sandboxes, containers, beganAtMs, listedAtMs);
       this.#postVanished();
       snapshot.relisted(beganAtMs);
@@ -161,11 +166,12 @@ export class Relister {
 
   /** Answers with the pods whose looks can wait (`atOnce`: none can): this relist saw more of them than main is told now. */
   #look(listedAtMs: number, atOnce: boolean): readonly PodUID[] | undefined {
-    const { records, looks, clock } = this.#deps;
+    const { records, looks, tellListed, clock } = this.#deps;
     const nowMs = clock.monotonic();
     let later: PodUID[] | undefined;
     for (const record of records.dirty()) {
       if (record.retryAtMs <= nowMs || (atOnce && !record.reinspect)) void looks.inspect(record.uid, listedAtMs);
+      else if (records.isFirstList) tellListed(record.uid, listedAtMs);
       // Main has heard that a look failed.
       else if (!record.reinspect) (later ??= []).push(record.uid);
     }

@@ -118,15 +118,40 @@ test('of syncs that find nothing to do four are under way at a time; each that i
   assert.deepEqual(await now(), ['old 4']);
 });
 
-test('beside a pod that starts one goes at a time', async () => {
-  const { ask, now, over } = aPace();
+test('beside a pod that has something to do one goes at a time, and one in 50 ms', async () => {
+  const { clock, ask, now, over } = aPace();
   ask('new', { kind: 'urgent' });
-  for (let n = 0; n < 3; n += 1) ask(`old ${n}`);
+  for (let n = 0; n < 6; n += 1) ask(`old ${n}`);
   assert.deepEqual(await now(), ['new', 'old 0']);
   over('old 0');
+  assert.deepEqual(await now(), []);
+  await clock.advance(50);
   assert.deepEqual(await now(), ['old 1']);
-  over('new');
+  await clock.advance(50);
+  assert.deepEqual(await now(), []);
+  over('old 1');
   assert.deepEqual(await now(), ['old 2']);
+  await nextTurn();
+  over('new');
+  assert.deepEqual(await now(), ['old 3', 'old 4', 'old 5']);
+});
+
+test('also where its sandbox is being made and other pods may begin; for two seconds, whatever it waits for', async () => {
+  const { clock, ask, now, over, hasBegun } = aPace();
+  ask('new', { kind: 'begin' });
+  hasBegun('new');
+  for (let n = 0; n < 2; n += 1) ask(`old ${n}`);
+  assert.deepEqual(await now(), ['new', 'old 0']);
+  over('old 0');
+  await clock.advance(49);
+  assert.deepEqual(await now(), []);
+  await clock.advance(1);
+  assert.deepEqual(await now(), ['old 1']);
+  await clock.advance(1950);
+  over('old 1');
+  await nextTurn();
+  for (let n = 2; n < 6; n += 1) ask(`old ${n}`);
+  assert.deepEqual(await now(), ['old 2', 'old 3', 'old 4', 'old 5']);
 });
 
 test('one that waits for something else than a core holds up nobody', async () => {

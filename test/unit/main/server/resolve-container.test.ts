@@ -165,3 +165,16 @@ test('a runtime that does not answer changes nothing of what is known', async ()
   });
   assert.deepEqual(await resolve(query('exec')), { found: false, status: 500, message: 'container not found ("app")' });
 });
+
+test('a log that no list tells of is asked for', async () => {
+  const listed = aRuntimeContainer({ id: 'now' as ContainerID, logPath: '', listedOnly: true });
+  const resolve = containerResolver({
+    pod: () => aPod(),
+    apiStatus: () => ({ containerStatuses: [aStatus({ state: { running: {} }, containerID: 'containerd://now' })] }),
+    runtimeStatus: () => aRuntimePodStatus({ containers: [listed] }),
+    look: async () => aRuntimePodStatus({ containers: [running] }),
+    translateUID: (uid) => uid,
+  });
+  const answer = await resolve(query('logs'));
+  assert.equal(answer.found && answer.logPath, '/logs/1.log');
+});

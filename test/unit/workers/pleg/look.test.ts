@@ -91,7 +91,7 @@ suite('a look', () => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const pleg = node.start();
-    await settle();
+    await pleg.relist();
     node.news();
     await node.clock.advance(10);
     assert.equal((await pleg.look(u1))?.observedAtMs, 10);
@@ -102,7 +102,7 @@ suite('a look', () => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const pleg = node.start();
-    await settle();
+    await pleg.relist();
     node.runtime.sandboxes.get('u1-s')!.state = 1;
     assert.deepEqual((await pleg.look(u1))?.podIPs, ['10.0.0.1']);
   });
@@ -157,5 +157,16 @@ suite('a look', () => {
     release();
     await look;
     assert.deepEqual(shown(), { 'u1-s': ['', true], 'u1-app': ['app', true] });
+  });
+
+  test('lists the pod where no whole list was had yet, whatever was made: it is not all that there is', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app', 'next');
+    node.runtime.hold('listContainers');
+    const pleg = node.start();
+    await settle();
+    const containers = [{ id: 'u1-next' as ContainerID, sandboxID: 'u1-s' as SandboxID, name: 'next' }];
+    const status = await pleg.look(u1, { containers });
+    assert.deepEqual(status && show(status), 'u1: app=running next=running s=ready');
   });
 });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { isListedOnly } from '../../../../src/shared/contracts/runtime-status.ts';
 import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 import { ContainerState } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import { startPatienceMs } from '../../../../src/workers/pleg/pod-records.ts';
 import { settle } from '../../../support/fake-clock.ts';
-import { aPleg, u1 } from '../../../support/pleg-node.ts';
+import { aPleg, show, u1 } from '../../../support/pleg-node.ts';
 
 suite('a relist', () => {
   test('of a runtime with nothing says so', async (t) => {
@@ -40,6 +41,44 @@ suite('a relist', () => {
       'ContainerStarted u1-app',
     ]);
     assert.equal(node.snapshot.size, 2);
+  });
+
+  test('that is the first tells at once of what runs, from the lists; its looks wait for who asks, or ten seconds', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    node.runtime.addPod('u2', 'app');
+    node.runtime.addPod('u3', 'app');
+    node.runtime.exit('u3-app', 1);
+    const asked = () => node.runtime.calls.splice(0).filter((call) => call.startsWith('sandboxStatus'));
+    const pleg = node.start();
+    await settle();
+    assert.deepEqual(asked(), ['sandboxStatus u3-s']);
+    const listed = node.posted.flatMap(({ statuses }) => statuses).filter(isListedOnly);
+    assert.deepEqual(listed.map(show).sort(), ['u1: app=running s=ready', 'u2: app=running s=ready']);
+    assert.equal(node.posted.at(-1)?.unlooked, undefined);
+    node.news();
+    await pleg.look(u1, { containers: [] });
+    assert.deepEqual(asked(), ['sandboxStatus u1-s']);
+    assert.deepEqual(node.news(), ['status u1: app=running s=ready']);
+    await node.clock.advance(startPatienceMs - 1);
+    assert.deepEqual(asked(), []);
+    await node.clock.advance(1000);
+    assert.deepEqual(asked(), ['sandboxStatus u2-s']);
+    assert.deepEqual(node.news(), ['status u2: app=running s=ready']);
+  });
+
+  test('that is the first of a successor looks at all: main was told more before', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    const first = node.start();
+    await first.relist();
+    await first.close();
+    node.news();
+    node.runtime.calls.length = 0;
+    node.start();
+    await settle();
+    assert.ok(node.runtime.calls.includes('sandboxStatus u1-s'));
+    assert.deepEqual(node.posted.flatMap(({ statuses }) => statuses).filter(isListedOnly), []);
   });
 
   test('finds pods, their deaths and their ends, each once, and looks at changed pods only', async (t) => {
@@ -100,7 +139,7 @@ suite('a relist', () => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const pleg = node.start();
-    await settle();
+    await pleg.look(u1);
     node.news();
     node.runtime.failures.set('*', grpcCode.UNAVAILABLE);
     await node.clock.advance(20_000);
@@ -151,10 +190,11 @@ suite('a relist', () => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app', 'wedged');
     node.runtime.addPod('u2', 'app');
-    node.runtime.hold('containerStatus u1-wedged');
     node.start();
     await settle();
-    assert.deepEqual(node.news(), ['status u2: app=running s=ready', 'ContainerStarted u2-s', 'ContainerStarted u2-app']);
+    node.news();
+    node.runtime.hold('containerStatus u1-wedged');
+    node.runtime.exit('u1-app', 1);
     node.runtime.exit('u2-app', 1);
     await node.clock.advance(1000);
     assert.deepEqual(node.news(), ['status u2: app=exited s=ready', 'ContainerDied u2-app']);

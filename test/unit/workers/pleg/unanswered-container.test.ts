@@ -50,6 +50,7 @@ suite('a container about which the runtime does not answer', () => {
   test('that hangs is told of after two seconds, and sooner nobody waits for it', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'wedged');
+    node.runtime.containers.get('u1-wedged')!.state = 0;
     const release = node.runtime.hold('containerStatus u1-wedged');
     node.start();
     await settle();
@@ -65,7 +66,7 @@ suite('a container about which the runtime does not answer', () => {
     node.news();
     release();
     await settle();
-    assert.deepEqual(node.news(), ['status u1: s=ready wedged=running', 'ContainerStarted u1-wedged', 'PodSync u1']);
+    assert.deepEqual(node.news(), ['status u1: s=ready wedged=created', 'PodSync u1']);
   });
 
   test('whoever waits for the end of a slow look is woken by it, also where it found nothing new', async (t) => {
@@ -88,6 +89,7 @@ suite('a container about which the runtime does not answer', () => {
     node.runtime.addPod('u1', 'app');
     node.runtime.addPod('u2', 'app');
     node.runtime.failures.set('sandboxStatus u1-s', grpcCode.INTERNAL);
+    for (const id of ['u1-app', 'u2-app']) node.runtime.exit(id, 1);
     node.start();
     await settle();
     assert.deepEqual(
@@ -95,10 +97,10 @@ suite('a container about which the runtime does not answer', () => {
         .news()
         .filter((line) => line.startsWith('status'))
         .sort(),
-      ['status u1: app=running s=ready !FailedPodSandBoxStatus', 'status u2: app=running s=ready'],
+      ['status u1: app=exited s=ready !FailedPodSandBoxStatus', 'status u2: app=exited s=ready'],
     );
     node.runtime.failures.clear();
     await node.clock.advance(3000);
-    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'PodSync u1']);
+    assert.deepEqual(node.news(), ['status u1: app=exited s=ready', 'ContainerStarted u1-s', 'PodSync u1']);
   });
 });
