@@ -14,7 +14,9 @@ const perTurn = 4;
 /** Syncs that will find nothing to do, at a time: they wait for next to nothing, so that more of them are not done sooner. */
 const others = { limit: 4, besideBusy: 1 };
 /** Beside pods that have something to do, one of them begins in so many ms: each costs threads and runtime some 10 ms of those pods' time. */
-const otherPeriodMs = 50;
+const otherPeriodMs = 100;
+/** So long the first of them waits: a kubelet that begins finds its pods in a row, and one that has something to do may be the last. */
+const firstOtherAfterMs = 200;
 /** Pods on their way to a sandbox, at least: while the runtime is given few starts at a time, more of them only come in each other's way. */
 const minBegins = 4;
 /** So long, at most, a sync that has something to do holds up the others: until it is over, also where another pod may begin beside it. */
@@ -55,7 +57,9 @@ export class TurnPace {
   readonly #clock: Clock;
   readonly #startLimit: () => number;
   #granted = 0;
-  /** Monotonic ms: beside pods that have something to do no sync that will find nothing begins before. */
+  /** Monotonic ms: no sync that will find nothing begins before. Infinity: nobody has asked for a turn yet. */
+  #firstOtherAtMs = Infinity;
+  /** The same beside pods that have something to do. */
   #nextOtherAtMs = -Infinity;
   #isCounting = false;
   readonly #waiting = { urgent: new Set<Waiter>(), begin: new Set<Waiter>(), other: new Set<Waiter>() };
@@ -74,6 +78,7 @@ export class TurnPace {
     const { promise: granted, resolve } = Promise.withResolvers<void>();
     const waiter: Waiter = { kind: request.kind, request, grant: resolve, release: () => {}, makeWay: () => {} };
     this.#waiting[waiter.kind].add(waiter);
+    if (this.#firstOtherAtMs === Infinity) this.#holdFirstOther();
     this.#admit();
     return {
       granted,
@@ -110,7 +115,8 @@ export class TurnPace {
     const begin = this.#nextBegin();
     if (begin) return begin;
     const isBusy = this.#busy.size > 0;
-    if (isBusy && this.#clock.monotonic() < this.#nextOtherAtMs) return undefined;
+    const nowMs = this.#clock.monotonic();
+    if (nowMs < this.#firstOtherAtMs || (isBusy && nowMs < this.#nextOtherAtMs)) return undefined;
     const [other] = this.#underWay.other.size < (isBusy ? others.besideBusy : others.limit) ? this.#waiting.other : [];
     return other;
   }
@@ -152,6 +158,11 @@ export class TurnPace {
       this.#busy.delete(waiter);
       this.#admit();
     };
+  }
+
+  #holdFirstOther(): void {
+    this.#firstOtherAtMs = this.#clock.monotonic() + firstOtherAfterMs;
+    this.#clock.after(firstOtherAfterMs, () => this.#admit());
   }
 
   #holdOthers(): void {

@@ -94,6 +94,17 @@ export class PodSyncPool {
     this.#handlers = handlers;
   }
 
+  /** The runtime has said how it is: each thread makes ready for its first task. Never throws; a thread that is made later does so with its first task. */
+  getReady(): void {
+    const pool = this.#pool;
+    // As many at once as there are threads: each takes one.
+    for (let thread = 0; thread < this.#threads; thread += 1) {
+      pool
+        .run(undefined, { name: 'getReady' })
+        .catch((err: unknown) => this.#logger.debug({ err }, 'a thread of the sync pool is not ready'));
+    }
+  }
+
   /** Tasks under way or waiting, those of decodeManifest included. */
   get pending(): number {
     return this.#open.size;

@@ -204,6 +204,11 @@ export class CriClient {
     this.images = new ServiceClient(ImageServiceDefinition, this.#client, onCall);
   }
 
+  /** Begins to connect, before the first call does. */
+  connect(): void {
+    this.#client.getChannel().getConnectivityState(true);
+  }
+
   close(): void {
     this.#client.close();
   }

@@ -12,11 +12,12 @@ import { podRuntime } from './runtime/pod-runtime.ts';
 import { HostFactsReader } from './runtime-config/index.ts';
 import { PodVolumes } from './volumes/index.ts';
 
-/** Connects to nothing yet: the first call does. */
+/** The connection to the runtime is being made when it resolves: the first call need not wait for it. */
 export async function createDependencies(settings: PodSyncSettings, logger: Logger): Promise<PodSyncDependencies> {
   const clock = systemClock;
   const connect = (endpoint: string) => new CriClient({ endpoint, onCall: countRuntimeOperation });
   const client = connect(settings.runtimeEndpoint);
+  client.connect();
   const images = settings.imageEndpoint === settings.runtimeEndpoint ? client : connect(settings.imageEndpoint);
   // A resolv.conf that cannot be read must not keep pods from being ended: it is left out of what lasts.
   const { hugePageSizes, selinuxEnabled } = await new HostFactsReader({ ...settings, resolvConf: '' }).read();

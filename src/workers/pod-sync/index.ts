@@ -14,10 +14,15 @@ import { SyncReport } from './sync-report.ts';
 const { birth, logger } = enterPoolThread();
 let dependencies: Promise<PodSyncDependencies> | undefined;
 
-/** Made with the first task, by when the runtime has said who drives cgroups. Each task reports what keeps them from being made. */
+/** Made before the first task where there is time (`getReady`), by when the runtime has said who drives cgroups. Each task reports what keeps them from being made. */
 function makeDependencies(): Promise<PodSyncDependencies> {
   const cgroupDriver = runtimeCgroupDriver(birth.runtimeCgroupDriver) ?? birth.settings.cgroupDriver;
   return createDependencies({ ...birth.settings, cgroupDriver }, logger);
+}
+
+/** What the first task needs is made before it comes. What keeps it from being made each task reports. */
+export async function getReady(): Promise<void> {
+  await (dependencies ??= makeDependencies()).catch(() => {});
 }
 
 /** Never throws. */

@@ -49,6 +49,17 @@ test('a task is run, its requests are answered over its line, and its permit is 
   assert.equal(pool.pending, 0);
 });
 
+test('each thread makes ready before its first task, once it is told to', async () => {
+  const { pool } = aPool();
+  const areReady = async () => {
+    const results = await Promise.all([pool.run(aTask('is-ready')).result, pool.run(aTask('is-ready')).result]);
+    return results.map(({ retryAtMs }) => retryAtMs);
+  };
+  assert.deepEqual(await areReady(), [0, 0]);
+  pool.getReady();
+  assert.deepEqual(await areReady(), [1, 1]);
+});
+
 test('a task hears that it should stop, and that its grace period shrank: to the least that was said', async () => {
   const { pool } = aPool();
   const stopped = pool.run(aTask('until-stopped'));

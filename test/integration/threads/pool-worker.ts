@@ -47,6 +47,8 @@ async function act(task: PodSyncTask): Promise<PodSyncResult> {
       ask({ type: 'event', event: { object: {} as never, type: 'Normal', reason: 'Seen', message: JSON.stringify([permit, image]) } });
       return done;
     }
+    case 'is-ready':
+      return { ...done, retryAtMs: Number(isReady) };
     case 'which-slot':
       return { ...done, retryAtMs: slot };
     case 'spins-once':
@@ -60,6 +62,11 @@ async function act(task: PodSyncTask): Promise<PodSyncResult> {
       return done;
   }
   return done;
+}
+
+let isReady = false;
+export async function getReady(): Promise<void> {
+  isReady = true;
 }
 
 export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {

@@ -15,7 +15,8 @@ interface Asked {
   readonly podSeenAtMs?: number;
 }
 
-function aPace({ startLimit = 1 } = {}) {
+/** Of a kubelet that is at work, unless it has just begun. */
+async function aPace({ startLimit = 1, hasBegun: isAtWork = true } = {}) {
   const clock = new FakeClock();
   const pace = new TurnPace(clock, () => startLimit);
   const went: string[] = [];
@@ -30,6 +31,10 @@ function aPace({ startLimit = 1 } = {}) {
     await settle();
     return went.splice(0);
   };
+  if (isAtWork) {
+    pace.turn({ uid: 'first' as PodUID, kind: 'other', priority: 0, podSeenAtMs: 0 }).over();
+    await clock.advance(200);
+  }
   const hasBegun = (name: string) => pace.hasBegun(name as PodUID);
   return {
     clock,
@@ -43,7 +48,7 @@ function aPace({ startLimit = 1 } = {}) {
 }
 
 test('four urgent ones go on in each turn, before all others, and nobody is left behind', async () => {
-  const { went, ask } = aPace();
+  const { went, ask } = await aPace();
   const sameTurn = async () => {
     for (let n = 0; n < 3; n += 1) await Promise.resolve();
   };
@@ -57,7 +62,7 @@ test('four urgent ones go on in each turn, before all others, and nobody is left
 });
 
 test('four pods at a time begin, the more important and then the older first; each that makes its sandbox lets in the next', async () => {
-  const { ask, now, hasBegun, over } = aPace();
+  const { ask, now, hasBegun, over } = await aPace();
   for (let n = 0; n < 5; n += 1) ask(`new ${n}`, { kind: 'begin', podSeenAtMs: 9 - n });
   ask('system', { kind: 'begin', priority: 5, podSeenAtMs: 99 });
   assert.deepEqual(await now(), ['new 0', 'new 1', 'new 2', 'new 3', 'system']);
@@ -80,7 +85,7 @@ test('four pods at a time begin, the more important and then the older first; ea
 });
 
 test('as many pods begin as the runtime is given starts', async () => {
-  const { ask, now } = aPace({ startLimit: 6 });
+  const { ask, now } = await aPace({ startLimit: 6 });
   for (let n = 0; n < 9; n += 1) ask(`new ${n}`, { kind: 'begin' });
   await nextTurn();
   await nextTurn();
@@ -88,7 +93,7 @@ test('as many pods begin as the runtime is given starts', async () => {
 });
 
 test('what a pod that runs needs back waits for none that begins', async () => {
-  const { ask, now } = aPace();
+  const { ask, now } = await aPace();
   for (let n = 0; n < 6; n += 1) ask(`new ${n}`, { kind: 'begin' });
   assert.equal((await now()).length, 4);
   await nextTurn();
@@ -97,7 +102,7 @@ test('what a pod that runs needs back waits for none that begins', async () => {
 });
 
 test('a pod that begins and waits for something else than a core holds up the others for a second', async () => {
-  const { clock, ask, now } = aPace();
+  const { clock, ask, now } = await aPace();
   for (let n = 0; n < 5; n += 1) ask(`new ${n}`, { kind: 'begin' });
   assert.equal((await now()).length, 4);
   await nextTurn();
@@ -107,8 +112,19 @@ test('a pod that begins and waits for something else than a core holds up the ot
   assert.deepEqual(await now(), ['new 4']);
 });
 
+test('the first that will find nothing waits for those that a kubelet finds after it', async () => {
+  const { clock, ask, now } = await aPace({ hasBegun: false });
+  ask('old 0');
+  ask('new', { kind: 'begin' });
+  assert.deepEqual(await now(), ['new']);
+  await clock.advance(199);
+  assert.deepEqual(await now(), []);
+  await clock.advance(1);
+  assert.deepEqual(await now(), ['old 0']);
+});
+
 test('of syncs that find nothing to do four are under way at a time; each that is over lets in the next', async () => {
-  const { ask, now, over } = aPace();
+  const { ask, now, over } = await aPace();
   for (let n = 0; n < 6; n += 1) ask(`old ${n}`);
   assert.deepEqual(await now(), ['old 0', 'old 1', 'old 2', 'old 3']);
   await nextTurn();
@@ -118,18 +134,19 @@ test('of syncs that find nothing to do four are under way at a time; each that i
   assert.deepEqual(await now(), ['old 4']);
 });
 
-test('beside a pod that has something to do one goes at a time, and one in 50 ms', async () => {
-  const { clock, ask, now, over } = aPace();
+test('beside a pod that has something to do one goes at a time, and one in 100 ms', async () => {
+  const { clock, ask, now, over } = await aPace();
   ask('new', { kind: 'urgent' });
   for (let n = 0; n < 6; n += 1) ask(`old ${n}`);
   assert.deepEqual(await now(), ['new', 'old 0']);
   over('old 0');
   assert.deepEqual(await now(), []);
-  await clock.advance(50);
+  await clock.advance(100);
   assert.deepEqual(await now(), ['old 1']);
-  await clock.advance(50);
-  assert.deepEqual(await now(), []);
   over('old 1');
+  await clock.advance(99);
+  assert.deepEqual(await now(), []);
+  await clock.advance(1);
   assert.deepEqual(await now(), ['old 2']);
   await nextTurn();
   over('new');
@@ -137,17 +154,17 @@ test('beside a pod that has something to do one goes at a time, and one in 50 ms
 });
 
 test('also where its sandbox is being made and other pods may begin; for two seconds, whatever it waits for', async () => {
-  const { clock, ask, now, over, hasBegun } = aPace();
+  const { clock, ask, now, over, hasBegun } = await aPace();
   ask('new', { kind: 'begin' });
   hasBegun('new');
   for (let n = 0; n < 2; n += 1) ask(`old ${n}`);
   assert.deepEqual(await now(), ['new', 'old 0']);
   over('old 0');
-  await clock.advance(49);
+  await clock.advance(99);
   assert.deepEqual(await now(), []);
   await clock.advance(1);
   assert.deepEqual(await now(), ['old 1']);
-  await clock.advance(1950);
+  await clock.advance(1900);
   over('old 1');
   await nextTurn();
   for (let n = 2; n < 6; n += 1) ask(`old ${n}`);
@@ -155,7 +172,7 @@ test('also where its sandbox is being made and other pods may begin; for two sec
 });
 
 test('one that waits for something else than a core holds up nobody', async () => {
-  const { clock, ask, now, over } = aPace();
+  const { clock, ask, now, over } = await aPace();
   for (let n = 0; n < 9; n += 1) ask(`old ${n}`);
   assert.equal((await now()).length, 4);
   await nextTurn();
@@ -169,7 +186,7 @@ test('one that waits for something else than a core holds up nobody', async () =
 });
 
 test('a pod that is to end meanwhile need not wait, and one that goes away holds no place', async () => {
-  const { ask, now, over, hurry } = aPace();
+  const { ask, now, over, hurry } = await aPace();
   for (let n = 0; n < 7; n += 1) ask(`old ${n}`);
   assert.equal((await now()).length, 4);
   await nextTurn();
