@@ -7,20 +7,13 @@
  */
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import { OthersGate } from './others-gate.ts';
 import type { StartRank } from './start-admission.ts';
 
 /** So many, and the loop comes round within some ten milliseconds. */
 const perTurn = 4;
-/** Syncs that will find nothing to do, at a time: they wait for next to nothing, so that more of them are not done sooner. */
-const others = { limit: 4, besideBusy: 1 };
-/** Beside pods that have something to do, one of them begins in so many ms: each costs threads and runtime some 10 ms of those pods' time. */
-const otherPeriodMs = 100;
-/** So long the first of them waits: a kubelet that begins finds its pods in a row, and one that has something to do may be the last. */
-const firstOtherAfterMs = 200;
 /** Pods on their way to a sandbox, at least: while the runtime is given few starts at a time, more of them only come in each other's way. */
 const minBegins = 4;
-/** So long, at most, a sync that has something to do holds up the others: until it is over, also where another pod may begin beside it. */
-const busyMs = 2000;
 /** One that takes longer waits for something else than a core (a value, a volume, an image, the runtime): it does not count any more. */
 const countedMs = { urgent: 2000, begin: 1000, other: 100 };
 
@@ -56,21 +49,17 @@ interface Waiter {
 export class TurnPace {
   readonly #clock: Clock;
   readonly #startLimit: () => number;
+  readonly #others: OthersGate;
   #granted = 0;
-  /** Monotonic ms: no sync that will find nothing begins before. Infinity: nobody has asked for a turn yet. */
-  #firstOtherAtMs = Infinity;
-  /** The same beside pods that have something to do. */
-  #nextOtherAtMs = -Infinity;
   #isCounting = false;
   readonly #waiting = { urgent: new Set<Waiter>(), begin: new Set<Waiter>(), other: new Set<Waiter>() };
-  /** Those that have something to do. */
-  readonly #busy = new Set<Waiter>();
   readonly #underWay = { urgent: new Set<Waiter>(), begin: new Set<Waiter>(), other: new Set<Waiter>() };
 
   /** `startLimit`: starts that the runtime is given at a time, now. So many wait for theirs, lest it waits for them. */
   constructor(clock: Clock, startLimit: () => number) {
     this.#clock = clock;
     this.#startLimit = startLimit;
+    this.#others = new OthersGate(clock, () => this.#admit());
   }
 
   /** Granted at once for the first few of a turn, for all others later. */
@@ -78,7 +67,7 @@ export class TurnPace {
     const { promise: granted, resolve } = Promise.withResolvers<void>();
     const waiter: Waiter = { kind: request.kind, request, grant: resolve, release: () => {}, makeWay: () => {} };
     this.#waiting[waiter.kind].add(waiter);
-    if (this.#firstOtherAtMs === Infinity) this.#holdFirstOther();
+    this.#others.asked();
     this.#admit();
     return {
       granted,
@@ -114,10 +103,7 @@ export class TurnPace {
     if (urgent) return urgent;
     const begin = this.#nextBegin();
     if (begin) return begin;
-    const isBusy = this.#busy.size > 0;
-    const nowMs = this.#clock.monotonic();
-    if (nowMs < this.#firstOtherAtMs || (isBusy && nowMs < this.#nextOtherAtMs)) return undefined;
-    const [other] = this.#underWay.other.size < (isBusy ? others.besideBusy : others.limit) ? this.#waiting.other : [];
+    const [other] = this.#others.isOpen(this.#underWay.other.size) ? this.#waiting.other : [];
     return other;
   }
 
@@ -142,34 +128,11 @@ export class TurnPace {
       this.#underWay[kind].delete(waiter);
       this.#admit();
     };
-    if (kind === 'other') this.#holdOthers();
-    else this.#setBusy(waiter);
+    if (kind === 'other') this.#others.passed();
+    else waiter.makeWay = this.#others.hold();
     if (!this.#isCounting) setImmediate(() => this.#nextTurn());
     this.#isCounting = true;
     waiter.grant();
-  }
-
-  #setBusy(waiter: Waiter): void {
-    this.#busy.add(waiter);
-    const cancel = this.#clock.after(busyMs, () => waiter.makeWay());
-    waiter.makeWay = () => {
-      waiter.makeWay = () => {};
-      cancel();
-      this.#busy.delete(waiter);
-      this.#admit();
-    };
-  }
-
-  #holdFirstOther(): void {
-    this.#firstOtherAtMs = this.#clock.monotonic() + firstOtherAfterMs;
-    this.#clock.after(firstOtherAfterMs, () => this.#admit());
-  }
-
-  #holdOthers(): void {
-    const nowMs = this.#clock.monotonic();
-    if (nowMs < this.#nextOtherAtMs) return;
-    this.#nextOtherAtMs = nowMs + otherPeriodMs;
-    this.#clock.after(otherPeriodMs, () => this.#admit());
   }
 
   #nextTurn(): void {
