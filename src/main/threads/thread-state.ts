@@ -10,6 +10,7 @@ import { createClaims } from '../../shared/state/claims.ts';
 import { createRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { createHeartbeats, LivesWriter } from '../../shared/state/heartbeats.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
+import { FreeMemory } from './free-memory.ts';
 import { HangWatch, type HangWatchOptions } from './hang-watch.ts';
 import { beat } from '../../shared/thread/enter-thread.ts';
 import type { Heart } from '../../shared/state/beat.ts';
@@ -68,12 +69,17 @@ export class ThreadState {
     this.lives.started(row, monotonicMs());
     bindMetrics(this.#segments.get('main')!);
     const delays = new EventLoopDelays();
-    const heart = beat({ heartbeats: this.heartbeats, heartbeatRow: row }, 'main', () => delays.count());
+    const freeMemory = new FreeMemory();
+    const heart = beat({ heartbeats: this.heartbeats, heartbeatRow: row }, 'main', {
+      onBeat: () => delays.count(),
+      onCollected: () => freeMemory.onCollected(),
+    });
     return {
       loop: () => heart.loop(),
       stop: () => {
         heart.stop();
         delays.stop();
+        freeMemory.close();
       },
     };
   }

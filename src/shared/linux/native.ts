@@ -1,6 +1,6 @@
 /**
- * The few system calls that Node does not offer, through koffi: mount and umount2 (in libuv's pool, since they can hang), flock and
- * sched_setscheduler (at once, never waiting). A failure is an Error with `code` (`EBUSY`), `errno`, `syscall` and the path, like Node's own.
+ * The few calls of the C library that Node does not offer, through koffi: mount and umount2 (in libuv's pool, since they can hang), malloc_trim
+ * (there too), flock and sched_setscheduler (at once, never waiting). A failure is an Error with `code` (`EBUSY`), `errno`, `syscall` and the path, like Node's own.
  */
 import { getSystemErrorMap } from 'node:util';
 import koffi from 'koffi';
@@ -52,6 +52,7 @@ type AsyncCall = (...args: [...unknown[], callback: (err: Error | null, result: 
 interface Functions {
   readonly mount: { readonly async: AsyncCall };
   readonly umount2: { readonly async: AsyncCall };
+  readonly mallocTrim: { readonly async: AsyncCall };
   readonly flock: (fd: number, operation: number) => number;
   readonly schedSetScheduler: (thread: number, policy: number, priority: readonly [number]) => number;
 }
@@ -65,6 +66,7 @@ function libc(): Functions {
   loaded = {
     mount: library.func('int mount(const char *source, const char *target, const char *fstype, unsigned long flags, const char *data)'),
     umount2: library.func('int umount2(const char *target, int flags)'),
+    mallocTrim: library.func('int malloc_trim(size_t pad)'),
     flock: library.func('int flock(int fd, int operation)') as unknown as Functions['flock'],
     // The structure has one field.
     schedSetScheduler: library.func(
@@ -115,4 +117,11 @@ export function flock(fd: number, operation: number): void {
 /** sched_setscheduler(2) of the thread that asks. Throws SystemCallError: EPERM where it is not allowed. */
 export function setScheduler(policy: number, priority: number): void {
   if (libc().schedSetScheduler(0, policy, [priority]) !== 0) throw toError('sched_setscheduler', koffi.errno());
+}
+
+/** malloc_trim(3) of all that is free, in the whole process. Whoever allocates meanwhile may wait for some ten milliseconds. */
+export function trimFreeMemory(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    libc().mallocTrim.async(0, (err: Error | null) => (err ? reject(err) : resolve()));
+  });
 }

@@ -55,17 +55,17 @@ export function serveThread(api: object): void {
   expose(api, endpoint(parentPort));
 }
 
-/** Beats, and counts what the beat sees of the thread; for main too, which looks closer with each of its beats. */
+/** Beats, and counts what the beat sees of the thread; for main too, which looks closer with each of its beats and its collections. */
 export function beat(
   row: { readonly heartbeats: SharedArrayBuffer; readonly heartbeatRow: number },
   thread: string,
-  onBeat: () => void = () => {},
+  { onBeat, onCollected }: { readonly onBeat?: () => void; readonly onCollected?: () => void } = {},
 ): Heart {
-  const collector = new QuietCollector();
+  const collector = new QuietCollector(onCollected);
   return startBeating({
     ...row,
     onBeat: (delaySeconds) => {
-      onBeat();
+      onBeat?.();
       collector.onBeat();
       const heap = getHeapStatistics();
       threadEventLoopDelay.observe(delaySeconds, { thread });

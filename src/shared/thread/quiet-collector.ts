@@ -24,11 +24,13 @@ export interface CollectedThread {
 
 export class QuietCollector {
   readonly #thread: CollectedThread;
+  readonly #onCollected: () => void;
   #quiet = 0;
   /** The heap's size after the last collection. */
   #collectedBytes = 0;
 
-  constructor(thread: CollectedThread = thisThread()) {
+  constructor(onCollected: () => void = () => {}, thread: CollectedThread = thisThread()) {
+    this.#onCollected = onCollected;
     this.#thread = thread;
   }
 
@@ -39,6 +41,7 @@ export class QuietCollector {
     this.#quiet = 0;
     this.#thread.collect();
     this.#collectedBytes = this.#thread.heapBytes();
+    this.#onCollected();
   }
 }
 

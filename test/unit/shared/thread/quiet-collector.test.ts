@@ -10,6 +10,7 @@ function aThread() {
     busy: 0,
     heap: 10 * mebibyte,
     collections: 0,
+    told: 0,
     utilization: () => thread.busy,
     heapBytes: () => thread.heap,
     collect: () => {
@@ -17,7 +18,7 @@ function aThread() {
       thread.heap = 10 * mebibyte;
     },
   };
-  const collector = new QuietCollector(thread);
+  const collector = new QuietCollector(() => (thread.told += 1), thread);
   const beat = (times: number) => {
     for (let i = 0; i < times; i += 1) collector.onBeat();
   };
@@ -35,6 +36,7 @@ test('a thread’s heap is collected once it was quiet for ten seconds, and not 
   thread.heap = 40 * mebibyte;
   beat(1);
   assert.equal(thread.collections, 2);
+  assert.equal(thread.told, 2);
 });
 
 test('a busy thread is left alone, and its ten seconds begin anew', () => {

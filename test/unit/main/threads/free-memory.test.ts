@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FreeMemory } from '../../../../src/main/threads/free-memory.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+
+test('free memory is given back 20 s after the last collection, once, and not after the end', async () => {
+  const clock = new FakeClock();
+  const trims: number[] = [];
+  const memory = new FreeMemory(clock, async () => {
+    trims.push(clock.monotonic());
+    throw new Error('not here');
+  });
+  memory.onCollected();
+  await clock.advance(19_999);
+  memory.onCollected();
+  await clock.advance(19_999);
+  assert.deepEqual(trims, []);
+  await clock.advance(100_000);
+  assert.deepEqual(trims, [39_999]);
+  memory.onCollected();
+  memory.close();
+  await clock.advance(100_000);
+  assert.deepEqual(trims, [39_999]);
+});
