@@ -70,6 +70,8 @@ export class PodSyncPool {
   #history: RestartHistory = { earlyDeaths: 0 };
   #cancelReplacement: () => void = () => {};
   #closed = false;
+  /** Settles when no thread makes ready any more. */
+  #readying: Promise<unknown> = Promise.resolve();
   readonly #open = new Set<(err: KubeletError) => void>();
 
   private constructor({ state, logger, settings, handlers, clock = systemClock, entry = entryUrl('pod-sync') }: PodSyncPoolOptions) {
@@ -98,11 +100,9 @@ export class PodSyncPool {
   getReady(): void {
     const pool = this.#pool;
     // As many at once as there are threads: each takes one.
-    for (let thread = 0; thread < this.#threads; thread += 1) {
-      pool
-        .run(undefined, { name: 'getReady' })
-        .catch((err: unknown) => this.#logger.debug({ err }, 'a thread of the sync pool is not ready'));
-    }
+    const all = Array.from({ length: this.#threads }, async () => pool.run(undefined, { name: 'getReady' }));
+    for (const one of all) one.catch((err: unknown) => this.#logger.debug({ err }, 'a thread of the sync pool is not ready'));
+    this.#readying = Promise.allSettled(all);
   }
 
   /** Tasks under way or waiting, those of decodeManifest included. */
@@ -167,8 +167,11 @@ export class PodSyncPool {
     this.#lives.close();
     this.#cancelReplacement();
     const late = new AbortController();
+    const deadline = this.#clock.sleep(closeDeadlineMs, late.signal);
+    // A thread that is ended while it loads an addon takes the process with it (shared/linux/native.ts).
+    await Promise.race([this.#readying, deadline]);
     const ended = Promise.all([this.#pool, ...this.#retired].map((pool) => this.#destroy(pool)));
-    await Promise.race([ended, this.#clock.sleep(closeDeadlineMs, late.signal)]).finally(() => late.abort());
+    await Promise.race([ended, deadline]).finally(() => late.abort());
   }
 
   /** Ends a thread as a fault would, by its place in the pool. For tests of that. */

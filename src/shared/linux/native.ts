@@ -2,8 +2,9 @@
  * The few calls of the C library that Node does not offer, through koffi: mount and umount2 (in libuv's pool, since they can hang), malloc_trim
  * (there too), flock and sched_setscheduler (at once, never waiting). A failure is an Error with `code` (`EBUSY`), `errno`, `syscall` and the path, like Node's own.
  */
+import { createRequire } from 'node:module';
 import { getSystemErrorMap } from 'node:util';
-import koffi from 'koffi';
+import type koffi from 'koffi';
 
 /** Flags of mount(2), from linux/mount.h. */
 export const MountFlag = {
@@ -54,16 +55,23 @@ interface Functions {
   readonly umount2: { readonly async: AsyncCall };
   readonly mallocTrim: { readonly async: AsyncCall };
   readonly flock: (fd: number, operation: number) => number;
+  /** Of the last call that was not asynchronous, or whose callback this is. */
+  readonly errno: () => number;
   readonly schedSetScheduler: (thread: number, policy: number, priority: readonly [number]) => number;
 }
 
 let loaded: Functions | undefined;
 
-/** The C library is already in the process: `load(null)` opens no file. Bound at first use, because most threads never need it. */
+/**
+ * The C library is already in the process: `load(null)` opens no file. Bound at first use, because most threads never need it; and koffi with
+ * it, because a thread that is ended while its addon loads takes the whole process with it (a fatal error of Node's addon interface).
+ */
 function libc(): Functions {
   if (loaded) return loaded;
-  const library = koffi.load(null);
+  const native = createRequire(import.meta.url)('koffi') as typeof koffi;
+  const library = native.load(null);
   loaded = {
+    errno: () => native.errno(),
     mount: library.func('int mount(const char *source, const char *target, const char *fstype, unsigned long flags, const char *data)'),
     umount2: library.func('int umount2(const char *target, int flags)'),
     mallocTrim: library.func('int malloc_trim(size_t pad)'),
@@ -74,6 +82,11 @@ function libc(): Functions {
     ) as unknown as Functions['schedSetScheduler'],
   };
   return loaded;
+}
+
+/** Loads what the first call would: a few ms. */
+export function prepareNative(): void {
+  libc();
 }
 
 function toError(syscall: string, errno: number, path?: string): SystemCallError {
@@ -94,7 +107,7 @@ function callAsync(name: 'mount' | 'umount2', path: string, args: readonly unkno
     libc()[name].async(...args, (err: Error | null, result: number) => {
       if (err) reject(err);
       else if (result === 0) resolve();
-      else reject(toError(name, koffi.errno(), path));
+      else reject(toError(name, libc().errno(), path));
     });
   });
 }
@@ -111,12 +124,12 @@ export function unmount(target: string, flags: number = UnmountFlag.noFollow): P
 
 /** flock(2); give `LockOperation.nonBlocking`, else it blocks the thread. Throws SystemCallError: EAGAIN when another holds the lock. */
 export function flock(fd: number, operation: number): void {
-  if (libc().flock(fd, operation) !== 0) throw toError('flock', koffi.errno());
+  if (libc().flock(fd, operation) !== 0) throw toError('flock', libc().errno());
 }
 
 /** sched_setscheduler(2) of the thread that asks. Throws SystemCallError: EPERM where it is not allowed. */
 export function setScheduler(policy: number, priority: number): void {
-  if (libc().schedSetScheduler(0, policy, [priority]) !== 0) throw toError('sched_setscheduler', koffi.errno());
+  if (libc().schedSetScheduler(0, policy, [priority]) !== 0) throw toError('sched_setscheduler', libc().errno());
 }
 
 /** malloc_trim(3) of all that is free, in the whole process. Whoever allocates meanwhile may wait for some ten milliseconds. */

@@ -4,6 +4,7 @@
  * outlives its task, and never lists the runtime.
  */
 import type { DecodeManifestResult, DecodeManifestTask, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+import { prepareNative } from '../../shared/linux/native.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterPoolThread } from '../../shared/thread/enter-thread.ts';
 import { createDependencies } from './create-dependencies.ts';
@@ -22,6 +23,7 @@ function makeDependencies(): Promise<PodSyncDependencies> {
 
 /** What the first task needs is made before it comes. What keeps it from being made each task reports. */
 export async function getReady(): Promise<void> {
+  prepareNative();
   await (dependencies ??= makeDependencies()).catch(() => {});
 }
 
