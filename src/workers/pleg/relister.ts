@@ -91,7 +91,8 @@ export class Relister {
       return false;
     }
     this.#succeed();
-    const unlooked = this.#look(beganAtMs, asked !== null || this.#isSuccessor);
+    const isFirstOfSuccessor = this.#isSuccessor && this.#deps.records.isFirstList;
+    const unlooked = this.#look(beganAtMs, asked !== null || isFirstOfSuccessor);
     void this.#postWhenTold(beganAtMs, unlooked).then(asked?.resolve);
     return true;
   }

@@ -79,6 +79,9 @@ suite('a relist', () => {
     await settle();
     assert.ok(node.runtime.calls.includes('sandboxStatus u1-s'));
     assert.deepEqual(node.posted.flatMap(({ statuses }) => statuses).filter(isListedOnly), []);
+    node.runtime.addContainer('u1', 'next');
+    await node.clock.advance(1000);
+    assert.deepEqual(node.posted.at(-1)?.unlooked, ['u1'], 'a start waits as ever');
   });
 
   test('finds pods, their deaths and their ends, each once, and looks at changed pods only', async (t) => {
