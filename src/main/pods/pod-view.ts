@@ -2,14 +2,11 @@
  * What a pod's worker knows of its pod in the runtime: main's cache as long as that is newer than the last change that a task made, else
  * a look of its own. Upstream: the GetNewerThan of pkg/kubelet/container/cache.go, where a worker waits for the next relist.
  */
-import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
+import { nothingMade, type MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import { isListedOnly, type RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { PodWorkerDependencies } from './pod-worker-dependencies.ts';
-
-/** The lists have told of all there is: it need not be listed once more. */
-const nothingMade: MadeInRuntime = { containers: [] };
 
 export class PodView {
   readonly #uid: PodUID;

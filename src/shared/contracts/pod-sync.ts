@@ -148,6 +148,9 @@ export interface MadeInRuntime {
   readonly containers: readonly MadeContainer[];
 }
 
+/** All there is of the pod is known already: a look need not list it. */
+export const nothingMade: MadeInRuntime = { containers: [] };
+
 /** The `id` of the permit that comes with a task: no question has it. */
 export const firstPermit = -1;
 

@@ -4,7 +4,7 @@
  * event's statuses may be old or partial, and a look costs a few milliseconds. The relist stays what it is without them, each
  * second: unchanged it costs next to nothing, and it is what finds a lost event.
  */
-import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
+import { nothingMade, type MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import { isUnimplemented } from '../../shared/cri/cri-error.ts';
 import { ContainerEventType, type ContainerEventResponse } from '../../shared/cri/generated/cri-v1.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -121,6 +121,7 @@ export class EventStream {
     logger.trace({ podUID: uid, containerID: event.containerId, type: event.containerEventType }, 'runtime event');
     if (uid === undefined || uid === '') return;
     if (isStart(event)) this.#lookLater(uid as PodUID);
+    // The end of what is known makes nothing new.
     else if (known) look(known.uid, nothingMade);
     else look(uid as PodUID);
   }
@@ -140,9 +141,6 @@ export class EventStream {
     });
   }
 }
-
-/** The end of what is known makes nothing new: the pod need not be listed. */
-const nothingMade: MadeInRuntime = { containers: [] };
 
 function isStart({ containerEventType: type }: ContainerEventResponse): boolean {
   return type === ContainerEventType.CONTAINER_CREATED_EVENT || type === ContainerEventType.CONTAINER_STARTED_EVENT;
