@@ -1,6 +1,7 @@
 // Loaded into a kubelet under test (NODE_OPTIONS=--import): writes twice a second how long main's event loop let others wait, in ms, to
-// loop-delay.json in the test node's folder. The histogram counts the time between two looks, 5 ms apart, which is taken off.
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+// loop-delay.json in the test node's folder, whole at every moment. The histogram counts the time between two looks, 5 ms apart, which is taken
+// off.
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
@@ -19,9 +20,10 @@ if (isMainThread && folder) {
       rmSync(`${file}.reset`);
     }
     writeFileSync(
-      file,
+      `${file}.new`,
       JSON.stringify({ p50: ms(delays.percentile(50)), p99: ms(delays.percentile(99)), max: ms(delays.max), looks: delays.count }),
     );
+    renameSync(`${file}.new`, file);
   };
   setInterval(write, 500).unref();
 }
