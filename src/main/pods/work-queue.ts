@@ -10,9 +10,6 @@ interface Entry {
   readonly dueMs: number;
 }
 
-/** A timer of Node takes at most 2^31 − 1 ms; a later due time is waited for in stages. */
-const longestTimerMs = 2 ** 31 - 1;
-
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #onDue: () => void;
@@ -76,10 +73,9 @@ export class WorkQueue {
     this.#timer = null;
     if (!first) return;
     const waitMs = Math.max(0, first.dueMs - this.#clock.monotonic());
-    const cancel = this.#clock.after(Math.min(waitMs, longestTimerMs), () => {
+    const cancel = this.#clock.after(waitMs, () => {
       this.#timer = null;
-      if (waitMs > longestTimerMs) this.#arm();
-      else this.#onDue();
+      this.#onDue();
     });
     this.#timer = { atMs: first.dueMs, cancel };
   }
