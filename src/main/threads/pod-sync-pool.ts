@@ -20,7 +20,7 @@ import { PodSyncLine, type PodSyncHandlers, type PodTask } from './pod-sync-line
 import { PoolLives } from './pool-lives.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
 import type { ThreadDependencies } from './thread-dependencies.ts';
-import type { Awaiting, ThreadPriorities } from './thread-priorities.ts';
+import type { ThreadPriorities } from './thread-priorities.ts';
 
 export interface PodSyncRun {
   /** Settles always, unless the pool is closed (KubeletError `ThreadClosed`). */
@@ -83,8 +83,7 @@ export class PodSyncPool {
     this.#clock = clock;
     this.#lives = new PoolLives({ lives: state.lives, hangs: state.hangs, birth: this.#birth, logger });
     this.#priorities = state.priorities;
-    // While the kubelet starts, what the runtime is asked with goes first: before its answer there is no task.
-    this.#pool = this.#createPool('later');
+    this.#pool = this.#createPool();
   }
 
   static start(options: PodSyncPoolOptions): PodSyncPool {
@@ -203,7 +202,7 @@ export class PodSyncPool {
     }
   }
 
-  #createPool(awaited: Awaiting = 'now'): Piscina {
+  #createPool(): Piscina {
     const options = {
       filename: fileURLToPath(this.#entry),
       workerData: this.#birth,
@@ -217,7 +216,7 @@ export class PodSyncPool {
       atomics: 'disabled',
       recordTiming: false,
     } as const;
-    const pool = this.#priorities.making(() => new Piscina(options), awaited);
+    const pool = this.#priorities.making(() => new Piscina(options));
     // An error of an idle thread; its death is seen, logged and counted by PoolLives.
     pool.on('error', (err: unknown) => this.#logger.debug({ err }, 'an idle thread of the sync pool failed'));
     this.#poolBornAtMs = this.#clock.monotonic();

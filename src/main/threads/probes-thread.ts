@@ -35,7 +35,6 @@ export class ProbesThread {
       lives: state.lives,
       heartbeatRow: common.heartbeatRow,
       priorities: state.priorities,
-      awaited: 'none',
       hangs: state.hangs,
       logger,
       finish: (api) => api.close(),

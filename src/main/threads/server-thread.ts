@@ -59,7 +59,6 @@ export class ServerThread {
       lives: state.lives,
       heartbeatRow: common.heartbeatRow,
       priorities: state.priorities,
-      awaited: 'none',
       hangs: state.hangs,
       logger,
       finish: (api) => api.close(),

@@ -14,7 +14,7 @@ import { endpoint } from '../../shared/thread/endpoint.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
 import type { HangWatch } from './hang-watch.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
-import type { Awaiting, ThreadPriorities } from './thread-priorities.ts';
+import type { ThreadPriorities } from './thread-priorities.ts';
 
 export interface Birth {
   /** Plain data, shared memory, and the ports of `transferList`. */
@@ -32,8 +32,6 @@ export interface ThreadOptions<Api> {
   readonly lives: LivesWriter;
   readonly heartbeatRow: number;
   readonly priorities?: ThreadPriorities;
-  /** Whether somebody waits for it to load when the kubelet starts. Default: now. */
-  readonly awaited?: Awaiting;
   /** Ends the thread when it hangs. */
   readonly hangs?: HangWatch;
   readonly logger: Logger;
@@ -82,7 +80,7 @@ export class Thread<Api> {
   constructor(options: ThreadOptions<Api>) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#start(options.awaited);
+    this.#start();
     this.#letBe = options.hangs?.follow(options.heartbeatRow, (why) => this.#end(why)) ?? (() => {});
   }
 
@@ -164,12 +162,11 @@ export class Thread<Api> {
     }
   }
 
-  /** A successor is waited for, whatever its predecessor was. */
-  #start(awaited: Awaiting = 'now'): void {
+  #start(): void {
     const { name, entry, onBirth, resourceLimits, lives, heartbeatRow, priorities, logger } = this.#options;
     const { workerData, transferList = [] } = onBirth();
     const make = () => new Worker(entry, { name, workerData, transferList: [...transferList], resourceLimits });
-    const worker = priorities?.making(make, awaited) ?? make();
+    const worker = priorities?.making(make) ?? make();
     const life: Life<Api> = {
       worker,
       api: wrap<Api>(endpoint(worker)),

@@ -33,11 +33,9 @@ export const LockOperation = { shared: 1, exclusive: 2, nonBlocking: 4, unlock: 
 
 /** Policies of sched_setscheduler(2), from linux/sched.h. */
 export const SchedulingPolicy = {
-  /** The usual one, by nice values. */
-  other: 0,
   /** In real time, by turns. */
   roundRobin: 2,
-  /** Beside another: what the thread starts has the usual one, and no nice value below 0. */
+  /** Beside it: what the thread starts goes by nice values, with none below 0. */
   resetOnFork: 0x40000000,
 } as const;
 

@@ -5,17 +5,8 @@ const lowestPriority = 1;
 
 /** Threads and processes that it starts are never in real time. False: not allowed; it takes CAP_SYS_NICE, and a cgroup that may. */
 export function enterRealTime(): boolean {
-  return isDone(() => setScheduler(SchedulingPolicy.roundRobin | SchedulingPolicy.resetOnFork, lowestPriority));
-}
-
-/** Back to where nice values count. */
-export function leaveRealTime(): boolean {
-  return isDone(() => setScheduler(SchedulingPolicy.other, 0));
-}
-
-function isDone(act: () => void): boolean {
   try {
-    act();
+    setScheduler(SchedulingPolicy.roundRobin | SchedulingPolicy.resetOnFork, lowestPriority);
     return true;
   } catch {
     return false;
