@@ -12,6 +12,7 @@ import { systemClock as clock } from '../shared/time/clock.ts';
 import { Cluster } from './wiring/cluster.ts';
 import { countConstants } from './constant-metrics.ts';
 import type { KubeletContext } from './wiring/kubelet-context.ts';
+import { nextRound } from './next-round.ts';
 import { toNodeName } from './node/node-name.ts';
 import { reportHost } from './node/report-host.ts';
 import { Observers } from './wiring/observers.ts';
@@ -55,6 +56,8 @@ export async function runKubelet({ options, logger, signal, first }: KubeletStar
     const cache = new PodStatusCache();
     const podManager = new PodManager();
     const cluster = await Cluster.connect(context);
+    // What is made here runs for the first time, 10 ms a part: one part a round of the loop.
+    await nextRound();
     const eventLog = new EventLog({ logger: log('events'), clock });
     const events = cluster?.recordEvents(eventLog) ?? eventLog;
     const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.apiPod(uid));

@@ -71,6 +71,8 @@ export class FakeNode {
   readonly runtime = new Map<PodUID, RuntimePodStatus>();
   /** A look that fails, while it is set. */
   lookError: Error | null = null;
+  /** What a look waits for. */
+  onLook: () => Promise<void> = async () => {};
   /** While it is set, syncs stand in line until it resolves. */
   line: Promise<void> | null = null;
   /** Who is told of statuses, if anybody is. */
@@ -88,6 +90,7 @@ export class FakeNode {
     pool: { run: (task) => this.#run(task) },
     look: async (uid) => {
       if (this.lookError) throw this.lookError;
+      await this.onLook();
       const status = this.runtime.get(uid);
       return status ? { ...status, observedAtMs: this.#moving.monotonic() } : null;
     },

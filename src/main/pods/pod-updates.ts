@@ -19,6 +19,7 @@ import {
 } from './admission/index.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference, type EventSink } from './events.ts';
+import { nextRound } from '../next-round.ts';
 import { isDeleted } from './is-deleted.ts';
 import { isMirrorPod } from './mirror-pod.ts';
 import type { PodManager } from './pod-manager.ts';
@@ -46,6 +47,8 @@ export interface PodUpdatesDependencies {
 
 /** A hundred pods take 40 ms: what else main has to do comes in between. */
 const longestTurnMs = 5;
+/** As many were merged in the round that brings them, which is then long enough: at a start, 8 ms for a hundred. */
+const mergedInARound = 50;
 
 /** What a pod's admission may still do, and what it has done. */
 interface Attempt {
@@ -86,6 +89,7 @@ export class PodUpdates {
   /** One after the other, oldest first; at a start they are all that the node has. */
   async add(pods: readonly Pod[]): Promise<void> {
     const { podManager, clock } = this.#deps;
+    if (pods.length >= mergedInARound) await nextRound();
     let turnBeganAtMs = clock.monotonic();
     for (const pod of pods.toSorted(byCreation)) {
       podManager.set(pod);

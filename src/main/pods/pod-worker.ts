@@ -11,6 +11,7 @@ import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { containersPerPod, podWorkerStartDuration } from '../../shared/metrics/definitions/pods.ts';
+import { nextRound } from '../next-round.ts';
 import type { PodTask } from '../threads/pod-sync-line.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference } from './events.ts';
@@ -41,7 +42,8 @@ export class PodWorker {
   #turn: Turn | undefined;
   readonly #view: PodView;
   #hasFailed = false;
-  #isLooking = false;
+  /** Looks at what its last tasks have done, until their events have come. */
+  #looks = 0;
   #backoffs: readonly ContainerBackoff[] = [];
   readonly #deps: PodWorkerDependencies;
   readonly #owner: PodWorkerOwner;
@@ -82,7 +84,7 @@ export class PodWorker {
 
   /** It looks at what its last task has done, and nothing more is to be done because that has started. After a sidecar comes the next one. */
   get isLooking(): boolean {
-    return this.#isLooking && !this.pod?.spec.initContainers?.some(isRestartableInitContainer);
+    return this.#looks > 0 && !this.pod?.spec.initContainers?.some(isRestartableInitContainer);
   }
 
   /** Takes the event in; what is under way hears of it when it must stop or hurry. */
@@ -206,9 +208,10 @@ export class PodWorker {
 
   /** For the status' sake: when it fails, the next step asks again. */
   async #lookAfterwards(made: MadeInRuntime | undefined): Promise<void> {
-    this.#isLooking = true;
+    this.#looks += 1;
     await this.#view.look(made).catch((err: unknown) => this.#log.debug({ err }, 'Could not look at the pod after its sync'));
-    this.#isLooking = false;
+    // On a port of their own, they may come behind the answer.
+    void nextRound().then(() => (this.#looks -= 1));
   }
 
   #countStart(pod: Pod): void {

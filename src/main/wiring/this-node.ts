@@ -8,6 +8,7 @@ import type { Cluster } from './cluster.ts';
 import { countCgroupVersion } from '../constant-metrics.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { LocalNode, threadErrors, type Node, type NodeMembership } from '../node/index.ts';
+import { nextRound } from '../next-round.ts';
 import { NodeFactsSource } from '../node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity, resourceSettings } from '../node/node-resources.ts';
 import type { Observers } from './observers.ts';
@@ -67,7 +68,9 @@ export async function startThisNode(thisNode: ThisNodeOptions): Promise<ThisNode
     clock,
     logger: log('node'),
   });
+  await nextRound();
   membership = cluster?.join(local, events, observers.untilFirstList()) ?? null;
   observers.connect({ onRuntimeChanged: () => membership?.wake() });
+  await nextRound();
   return { facts, membership, node: () => membership?.node() ?? local.node() };
 }

@@ -58,6 +58,21 @@ test('what arrives while a sync stands in line is in that sync, and asks for no 
   assert.deepEqual(node.begun, ['sync web']);
 });
 
+test('what its own sync has started is known for that also when it is told behind the answer of the look', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('web'));
+  const answered = Promise.withResolvers<void>();
+  node.onLook = () => answered.promise;
+  await node.end(node.task('sync'));
+  assert.equal(node.workers.isLooking(uid('web')), true);
+  answered.resolve();
+  // The message that comes with the answer, on another port.
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(node.workers.isLooking(uid('web')), true);
+  await settle();
+  assert.equal(node.workers.isLooking(uid('web')), false);
+});
+
 test('pods do not wait for each other', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('a'));
