@@ -114,6 +114,8 @@ export class SyncBench {
   outdated: string | null = null;
   /** What main knows of the pod's volumes. */
   volumesInPlace = true;
+  /** A volume that nobody can unmount, nor wait for. */
+  unmountHangs = false;
   hasCgroup = false;
   holdPermits = false;
   networkReady = true;
@@ -241,7 +243,7 @@ export class SyncBench {
           ),
         makeContainerMounts: ({ container }) => effect(`make mounts of ${container.name}`).then(() => []),
         readEnvFiles: () => Promise.resolve(new Map()),
-        unmountVolumes: () => effect('unmount volumes'),
+        unmountVolumes: (_uid, signal) => (this.unmountHangs ? untilAborted(signal) : effect('unmount volumes')),
         removePodDirectory: () => effect('remove folder'),
       },
       host: {
@@ -267,3 +269,7 @@ export class SyncBench {
 }
 
 type TaskWithoutLine = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'line' | 'podUID' | 'node'> : never) : never;
+
+function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+}

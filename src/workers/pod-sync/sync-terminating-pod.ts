@@ -1,6 +1,7 @@
 /** Ends a pod: every container within its grace period, then the sandboxes (upstream kubelet.go SyncTerminatingPod and SyncTerminatingRuntimePod). */
 import type { PodSyncResult, SyncTerminatingPodTask } from '../../shared/contracts/pod-sync.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/kill-pod.ts';
 import { aggregate, SyncReport } from './sync-report.ts';
@@ -12,11 +13,22 @@ export async function syncTerminatingPod(
   const report = new SyncReport();
   report.changedRuntime = status.containers.length > 0 || status.sandboxes.length > 0;
   try {
-    const failure = aggregate(await killPod(context, status, gracePeriodSeconds));
+    const failure = aggregate(await killPod(context, status, gracePeriodSeconds, (signal) => unmountAhead(context, signal)));
     if (!failure) return report.result();
     context.events.onPod('Warning', 'FailedKillPod', `error killing pod: ${failure.message}`);
     return report.result(new KubeletError('FailedKillPod', `error killing terminating pod: ${failure.message}`));
   } catch (err) {
     return report.result(err);
   }
+}
+
+/**
+ * Only containers need volumes: they go while the sandbox is stopped, for which upstream waits first. What is not done by then, or fails, is
+ * left to the task of a pod that has ended.
+ */
+async function unmountAhead({ about, volumes, logger }: TaskContext, signal: AbortSignal): Promise<void> {
+  if (!about.pod) return;
+  await volumes
+    .unmountVolumes(about.uid as PodUID, signal)
+    .catch((err: unknown) => logger.debug({ err }, 'volumes are not unmounted before the sandbox has stopped'));
 }

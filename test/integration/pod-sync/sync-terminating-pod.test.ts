@@ -200,6 +200,38 @@ test('annotations that cannot be read do not keep a pod from being ended', async
   assert.deepEqual(stops(bench), ['stopContainer app 2']);
 });
 
+test('volumes go while the sandbox is stopped, and not before every container has ended', async () => {
+  using bench = await running(aPod());
+  bench.effects.length = 0;
+  bench.runtime.resists.set('app', 5000);
+  const stopping = Promise.withResolvers<void>();
+  bench.runtime.stopPodSandbox = () => stopping.promise;
+  const { result } = bench.terminate(aPod());
+  await bench.clock.advance(4999);
+  assert.deepEqual(bench.effects, []);
+  await bench.clock.advance(1);
+  assert.deepEqual(bench.effects, ['unmount volumes']);
+  stopping.resolve();
+  assert.equal((await result).outcome, 'synced');
+});
+
+test('volumes stay where a container could not be ended', async () => {
+  using bench = await running(aPod());
+  bench.effects.length = 0;
+  bench.runtime.failNext('stopContainer', 'shim is gone');
+  assert.equal((await bench.terminate(aPod()).result).outcome, 'failed');
+  assert.deepEqual(bench.effects, []);
+});
+
+test('a volume that cannot be unmounted, or hangs, does not keep a pod from its end', async () => {
+  using bench = await running(aPod());
+  bench.failing.set('unmount volumes', new Error('/mnt is busy'));
+  assert.equal((await bench.terminate(aPod()).result).outcome, 'synced');
+  using other = await running(aPod());
+  other.unmountHangs = true;
+  assert.equal((await other.terminate(aPod()).result).outcome, 'synced');
+});
+
 test('a terminated pod loses its volumes, then its cgroup', async () => {
   using bench = await running(aPod());
   bench.effects.length = 0;

@@ -11,13 +11,31 @@ import { TerminationOrder } from './termination-order.ts';
 /**
  * Answers with what could not be ended. Sandboxes are stopped even then, since that is what ends a container which did not want to; they are
  * removed later, by container garbage collection. Rejects with Stopped only.
+ * @param meanwhile runs while the sandboxes are stopped, if every container has ended; its signal aborts when they are: nobody waits for it
  */
 export async function killPod(
   context: TaskContext,
   status: RuntimePodStatus,
   graceOverrideSeconds: number | null,
+  meanwhile?: (signal: AbortSignal) => Promise<void>,
 ): Promise<ActionFailure[]> {
-  const { about, runtime, line } = context;
+  const failures = await killContainers(context, status, graceOverrideSeconds);
+  const over = new AbortController();
+  const besides = failures.length === 0 ? meanwhile?.(over.signal) : undefined;
+  try {
+    return [...failures, ...(await stopSandboxes(context, status))];
+  } finally {
+    over.abort();
+    await besides;
+  }
+}
+
+async function killContainers(
+  context: TaskContext,
+  status: RuntimePodStatus,
+  graceOverrideSeconds: number | null,
+): Promise<ActionFailure[]> {
+  const { about, line } = context;
   // One in an unknown state may run.
   const running = status.containers.filter(({ state }) => state === 'running' || state === 'unknown');
   const hasSidecars = about.pod?.spec.initContainers?.some(isRestartableInitContainer) ?? false;
@@ -36,7 +54,12 @@ export async function killPod(
     }),
   );
   line.signal.throwIfAborted();
-  for (const { id } of status.sandboxes) {
+  return failures;
+}
+
+async function stopSandboxes({ about, runtime, line }: TaskContext, { sandboxes }: RuntimePodStatus): Promise<ActionFailure[]> {
+  const failures: ActionFailure[] = [];
+  for (const { id } of sandboxes) {
     try {
       await runtime.stopPodSandbox(id);
     } catch (err) {

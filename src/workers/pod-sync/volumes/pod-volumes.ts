@@ -93,7 +93,8 @@ export class PodVolumes {
       await unmountAll(context);
       await removeVolumeData(context);
     } catch (err) {
-      for (const plugin of plugins) ended(plugin, false);
+      // One that was told to stop has not failed: the next goes on.
+      if (!signal?.aborted) for (const plugin of plugins) ended(plugin, false);
       throw err;
     }
     for (const plugin of plugins) ended(plugin, true);

@@ -38,7 +38,10 @@ class Removal {
 
   async remove(path: string, stats: Stats): Promise<void> {
     this.#entries += 1;
-    if (this.#entries % entriesPerTurn === 0) await nextTurn();
+    if (this.#entries % entriesPerTurn === 0) {
+      await nextTurn();
+      this.#options.signal?.throwIfAborted();
+    }
     await (stats.isDirectory() ? this.#removeFolder(path, stats) : this.#removeFile(path, stats));
   }
 
