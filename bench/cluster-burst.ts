@@ -1,6 +1,7 @@
 /** A hundred pods of a real API server at once: as soon as the bare driver could, with few requests for each of them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../src/shared/time/clock.ts';
+import { BareNode } from './driver/bare-node.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { bestBareBurst, startsSince } from './harness/bare-bursts.ts';
 import { BenchCluster } from './harness/cluster.ts';
@@ -39,11 +40,12 @@ interface Burst {
 
 export const benchmark: Benchmark = {
   name: 'cluster-burst',
-  about: `${pods} pods of a real API server made at once, with the default token volume, on containerd: the first request → a watch sees the last Running. The floor is the bare driver at the parallelism at which it is fastest, by its containers' own start times, without an API server.`,
+  about: `${pods} pods of a real API server made at once, with the default token volume, on containerd: the first request → a watch sees the last Running. The floor is the bare driver at the parallelism at which it is fastest, by its containers' own start times, without an API server; beside it, a bare node that has one.`,
   needs: 'root',
   async run(context) {
     const cluster = await BenchCluster.start(context);
     const best = await bestBareBurst(context, cluster.driver, pods, parallelisms);
+    const bareNodeMs = await bareNodeBurst(context, cluster, best.parallelism);
     const peer = await goKubelet(context.say);
     const [own, peers]: [Burst[], Burst[]] = [[], []];
     // In turn: what else this machine does is shared by both.
@@ -78,6 +80,11 @@ export const benchmark: Benchmark = {
           floor: { what: bare, value: best.firstMs / 1000 },
           goal: { text: `${firstGoalMs / 1000} s`, met: first.value * 1000 <= firstGoalMs },
         },
+        {
+          what: `the same of a bare node, which asks for tokens and writes statuses, ${best.parallelism} at a time`,
+          value: bareNodeMs / 1000,
+          unit: 's',
+        },
         { what: 'the median pod Running', ...of(({ running }) => percentile(running, 50) / 1000), unit: 's' },
         { what: 'the last container started', ...of(({ started }) => started.at(-1)! / 1000), unit: 's' },
         { what: 'the API server has answered the last request that makes one', ...of(({ madeMs }) => madeMs / 1000), unit: 's' },
@@ -98,6 +105,15 @@ export const benchmark: Benchmark = {
     };
   },
 };
+
+async function bareNodeBurst(context: BenchContext, cluster: BenchCluster, parallelism: number): Promise<number> {
+  const node = new BareNode(cluster);
+  context.after(async () => node.close());
+  const names = Array.from({ length: pods }, (_, index) => `bare-node-${index}`);
+  const ms = await node.startPods(names, parallelism);
+  context.say(`bare node, ${parallelism} at a time: ${Math.round(ms)} ms`);
+  return ms;
+}
 
 /** A kubelet of its own for each burst: what it learned of the runtime in one must be learned again in the next. */
 async function kubeletBurst(context: BenchContext, cluster: BenchCluster, name: string, program?: KubeletProgram): Promise<Burst> {
