@@ -233,6 +233,10 @@ export class SyncBench {
           await effect('make cgroup');
           this.hasCgroup = true;
         },
+        make: async () => {
+          await effect('make cgroup');
+          this.hasCgroup = true;
+        },
         remove: () => effect('remove cgroup'),
       },
       volumes: {

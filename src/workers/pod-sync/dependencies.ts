@@ -15,7 +15,7 @@ import type { PodVolumes } from './volumes/index.ts';
 export interface PodSyncDependencies {
   readonly settings: PodSyncSettings;
   readonly runtime: PodRuntime;
-  readonly cgroups: Pick<PodCgroups, 'parentOf' | 'exists' | 'ensure' | 'remove'>;
+  readonly cgroups: Pick<PodCgroups, 'parentOf' | 'exists' | 'ensure' | 'make' | 'remove'>;
   readonly volumes: Pick<PodVolumes, 'mountVolumes' | 'makeContainerMounts' | 'readEnvFiles' | 'unmountVolumes' | 'removePodDirectory'>;
   readonly host: Pick<HostFactsReader, 'read'>;
   readonly httpGet: HttpGet;

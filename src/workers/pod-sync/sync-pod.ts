@@ -3,6 +3,7 @@
  * kubelet.go SyncPod, behind what main has decided, and kuberuntime_manager.go SyncPod. Run again, it does only what is
  * missing.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { mkdir } from './local-fs.ts';
 import type { PodSyncResult, SyncPodTask } from '../../shared/contracts/pod-sync.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -20,19 +21,19 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
   try {
     checkNetwork(context, task);
     if (await killOutsideCgroup(context, task, report)) return report.result();
-    await makeFolders(context);
     const actions = computePodActions({
       pod: task.pod,
       status: task.status,
       restartAllContainers: isRestartingAll(context, task),
       containerRestartRules: isEnabled(context, 'ContainerRestartRules'),
     });
-    const volumes = mountVolumes(context, task, report);
+    // Only containers need them. But a pod that may wait for them for long shall not have a sandbox meanwhile.
+    const besideSandbox = actions.createSandbox && task.valuesAtHand === true;
+    const volumes = makeVolumes(context, task, report, besideSandbox);
     // Whatever ends the sync sooner: nothing is mounted any more when it has ended.
     volumes.catch(() => {});
     try {
-      // Only containers need them. But a pod that may wait for them for long shall not have a sandbox meanwhile.
-      if (!actions.createSandbox || !task.valuesAtHand) await volumes;
+      if (!besideSandbox) await volumes;
       context.line.signal.throwIfAborted();
       await carryOut(context, task, actions, volumes, report);
     } finally {
@@ -75,6 +76,13 @@ async function killOutsideCgroup(context: TaskContext, { pod, status, apiStatus 
   for (const failure of failures) context.logger.warn({ failure }, 'cannot kill a pod that runs outside of a cgroup of its own');
   if (failures.length > 0) await ensureCgroup(context, pod);
   return failures.length === 0;
+}
+
+async function makeVolumes(context: TaskContext, task: SyncPodTask, report: SyncReport, besideSandbox: boolean): Promise<void> {
+  // The request for the sandbox goes first.
+  if (besideSandbox) await nextTurn();
+  await makeFolders(context);
+  await mountVolumes(context, task, report);
 }
 
 /** Upstream makePodDataDirs. */

@@ -62,7 +62,12 @@ export class PodCgroups {
 
   /** Makes the pod's cgroup, with its class's and its values. One that is there is left as it is. Rejects with the file system's error. */
   async ensure(pod: Pod): Promise<void> {
-    if (await this.exists(pod)) return;
+    if (!(await this.exists(pod))) await this.make(pod);
+  }
+
+  /** The same where the runtime may have made it already, without its values, for what goes below. */
+  async make(pod: Pod): Promise<void> {
+    if (!this.#perQOS) return;
     await this.#ensureClasses();
     const { settings, tree } = this.#options;
     const resources = podCgroupResources(pod, {

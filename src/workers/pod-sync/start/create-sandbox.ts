@@ -1,4 +1,5 @@
 /** Makes the pod's sandbox (upstream kuberuntime_sandbox.go createPodSandbox), unless a lost task has made it. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { mkdir } from '../local-fs.ts';
 import { CriError } from '../../../shared/cri/cri-error.ts';
 import type { PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
@@ -6,24 +7,37 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { runPodSandboxDuration, runPodSandboxErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { ensureCgroup } from './ensure-cgroup.ts';
+import { makeCgroup } from './ensure-cgroup.ts';
 import { runtimeHandlerOf } from './runtime-handler.ts';
 import { StaleStatus } from './stale-status.ts';
 
 /** With the cgroup and the log folder that it needs. Rejects with CriError, StaleStatus, Stopped, or the error of either. */
 export async function createSandbox(context: TaskContext, pod: Pod, config: PodSandboxConfig): Promise<SandboxID> {
-  const runtimeHandler = runtimeHandlerOf(context);
+  // Behind the permit: what a hundred pods prepare at once comes off the runtime that is to start the first of them.
   return context.line.withPermit('sandbox', async () => {
-    // Behind the permit: what a hundred pods prepare at once comes off the runtime that is to start the first of them.
-    await ensureCgroup(context, pod);
-    await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
+    const running = runAnyway(context, config);
+    running.catch(() => {});
     try {
-      return await run(context, config, runtimeHandler);
+      // The request goes first: the runtime has the network to set up before it needs the cgroup, and would make it itself, without its values.
+      await nextTurn();
+      await makeCgroup(context, pod);
+      await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
     } catch (err) {
-      await clearTheWay(context, config, err);
-      return run(context, config, runtimeHandler);
+      await running.catch(() => {});
+      throw err;
     }
+    return running;
   });
+}
+
+async function runAnyway(context: TaskContext, config: PodSandboxConfig): Promise<SandboxID> {
+  const runtimeHandler = runtimeHandlerOf(context);
+  try {
+    return await run(context, config, runtimeHandler);
+  } catch (err) {
+    await clearTheWay(context, config, err);
+    return run(context, config, runtimeHandler);
+  }
 }
 
 async function run({ runtime, clock }: TaskContext, config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID> {

@@ -1,14 +1,23 @@
-/** Makes the cgroup that a pod's sandbox and containers go into, unless it is there. */
+/** Makes the cgroup that a pod's sandbox and containers go into. */
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { TaskContext } from '../dependencies.ts';
 
 const reason = 'FailedCreatePodContainer';
 
-/** Rejects with KubeletError `FailedCreatePodContainer`. */
-export async function ensureCgroup({ cgroups, events, about }: TaskContext, pod: Pod): Promise<void> {
+/** Unless it is there. Rejects with KubeletError `FailedCreatePodContainer`. */
+export function ensureCgroup(context: TaskContext, pod: Pod): Promise<void> {
+  return orReport(context, () => context.cgroups.ensure(pod));
+}
+
+/** Also where the runtime makes it. Rejects as `ensureCgroup`. */
+export function makeCgroup(context: TaskContext, pod: Pod): Promise<void> {
+  return orReport(context, () => context.cgroups.make(pod));
+}
+
+async function orReport({ events, about }: TaskContext, make: () => Promise<void>): Promise<void> {
   try {
-    await cgroups.ensure(pod);
+    await make();
   } catch (err) {
     events.onPod('Warning', reason, `unable to ensure pod container exists: ${messageOf(err)}`);
     const message = `failed to ensure that the pod: ${about.uid} cgroups exist and are correctly applied: ${messageOf(err)}`;

@@ -2,14 +2,12 @@
  * Starts one container: its image, its config, the container itself, its postStart hook (upstream kuberuntime_container.go
  * startContainer).
  */
-import { mkdir } from '../local-fs.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { PullSecret } from '../../../shared/contracts/values.ts';
 import type { ContainerConfig, ImageSpec, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
-import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
-import { containerLogsDirectory } from '../../../shared/kubernetes/paths.ts';
 import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { newest } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
@@ -18,7 +16,7 @@ import { killContainer } from '../kill/kill-container.ts';
 import { makeContainerConfig, makeEnvironment, readEnvironmentValues, type HostFacts } from '../runtime-config/index.ts';
 import { descriptionOf } from '../runtime/pod-runtime.ts';
 import { createContainer } from './create-container.ts';
-import { restartCountByLogs } from './container-logs.ts';
+import { makeLogFolder } from './container-logs.ts';
 import { countImageVolumes, ensureImage, ensureImageVolumes } from './ensure-image.ts';
 import { linkContainerLog } from './link-log.ts';
 import type { Prepared } from './prepare-first.ts';
@@ -73,7 +71,6 @@ async function makeConfig(
   const { settings, node, volumes, runtime, line } = context;
   const { pod, container, podIPs, host } = request;
   const restartCount = await nextRestartCount(context, request);
-  await makeLogFolder(context, request);
   const targetContainerID = targetOf(request);
   const { signal } = line;
   const [envFiles, values] = await Promise.all([
@@ -105,29 +102,15 @@ async function makeConfig(
  * 0 for the first; one more than the last instance, or than the logs tell when the runtime has forgotten it. Logs without a container may
  * also mean that it is the status which has not heard of it yet: then the runtime is asked.
  */
-async function nextRestartCount(
-  { settings, logger, runtime }: TaskContext,
-  { pod, container: { name }, status, sandboxID }: StartRequest,
-): Promise<number> {
-  const last = newest(status, name);
+async function nextRestartCount(context: TaskContext, request: StartRequest): Promise<number> {
+  const { pod, container, status, sandboxID } = request;
+  const countByLogs = await (preparedOf(request)?.restartCount ?? makeLogFolder(context, pod, container));
+  const last = newest(status, container.name);
   if (last) return last.restartCount + 1;
-  const logDir = containerLogsDirectory(settings.podLogsDir, pod, name);
-  const count = await restartCountByLogs(logDir).catch((err: unknown) => {
-    logger.warn({ err, logDir, container: name }, 'cannot tell the restart count from the log folder');
-    return 0;
-  });
-  if (count === 0) return 0;
-  const [found] = await runtime.findContainers(sandboxID, name);
-  if (found) throw new StaleStatus(`its container ${name} is there already`);
-  return count;
-}
-
-async function makeLogFolder({ settings }: TaskContext, { pod, container }: StartRequest): Promise<void> {
-  try {
-    await mkdir(containerLogsDirectory(settings.podLogsDir, pod, container.name), { recursive: true, mode: 0o755 });
-  } catch (err) {
-    throw new Error(`create container log directory for container ${container.name} failed: ${messageOf(err)}`, { cause: err });
-  }
+  if (countByLogs === 0) return 0;
+  const [found] = await context.runtime.findContainers(sandboxID, container.name);
+  if (found) throw new StaleStatus(`its container ${container.name} is there already`);
+  return countByLogs;
 }
 
 /** The container whose processes an ephemeral one sees. */
