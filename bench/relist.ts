@@ -50,7 +50,7 @@ async function measure(
   const pleg = startPleg(runtime.endpoint, pods);
   after(async () => {
     await pleg.close();
-    driver.close();
+    await driver.close();
   });
   const times: number[] = [];
   const floors: number[] = [];

@@ -4,6 +4,7 @@
  */
 import { CriClient } from '../../src/shared/cri/client.ts';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
+import { PodConfigs, type BareMount } from './pod-configs.ts';
 
 export interface StartedPod {
   readonly name: string;
@@ -13,11 +14,6 @@ export interface StartedPod {
   readonly endMs: number;
 }
 
-export interface BareMount {
-  readonly hostPath: string;
-  readonly containerPath: string;
-}
-
 /** A burst on a slow machine: one call takes seconds. */
 const limits = { deadlineMs: 120_000 };
 
@@ -25,6 +21,7 @@ export class CriDriver {
   readonly #client: CriClient;
   readonly #image: string;
   readonly #command: readonly string[];
+  readonly #configs = new PodConfigs();
 
   constructor(endpoint: string, image: string, command: readonly string[] = []) {
     this.#client = new CriClient({ endpoint });
@@ -33,23 +30,15 @@ export class CriDriver {
   }
 
   /**
-   * Sandbox, container, start: the three calls that no kubelet can leave out. `mounts` are what the container needs to be there, made
-   * while the sandbox is; all is read-only in the pod.
+   * Sandbox, container, start: the three calls that no kubelet can leave out. `mounts` are what the container needs to be there beside what
+   * every container has, made while the sandbox is; all is read-only in the pod.
    */
   async startPod(name: string, mounts: Promise<readonly BareMount[]> = Promise.resolve([])): Promise<StartedPod> {
     const { runtime } = this.#client;
     const startMs = monotonicMs();
-    const labels = { 'io.kubernetes.pod.name': name, 'io.kubernetes.pod.namespace': 'bench', 'io.kubernetes.pod.uid': `uid-${name}` };
-    const config = { metadata: { name, namespace: 'bench', uid: `uid-${name}`, attempt: 0 }, hostname: name, labels, linux: {} };
+    const config = this.#configs.sandbox(name);
     const { podSandboxId } = await runtime.call('runPodSandbox', { config }, limits);
-    const container = {
-      metadata: { name: 'app' },
-      image: { image: this.#image },
-      command: this.#command,
-      labels,
-      linux: {},
-      mounts: (await mounts).map((mount) => ({ ...mount, readonly: true })),
-    };
+    const container = this.#configs.container(name, { image: this.#image, command: this.#command, mounts: await mounts });
     const { containerId } = await runtime.call('createContainer', { podSandboxId, config: container, sandboxConfig: config }, limits);
     await runtime.call('startContainer', { containerId }, limits);
     return { name, sandboxID: podSandboxId, containerID: containerId, startMs, endMs: monotonicMs() };
@@ -122,7 +111,9 @@ export class CriDriver {
     await Promise.all(Array.from({ length: 8 }, take));
   }
 
-  close(): void {
+  /** Once its pods are gone. */
+  async close(): Promise<void> {
     this.#client.close();
+    await this.#configs.remove();
   }
 }

@@ -28,7 +28,7 @@ export async function startContainerd({
   const containerd = await PrivateContainerd.start({ folder, installation, network: '10.93', imageCache: join(root, '.cache/images') });
   after(() => containerd.destroy());
   const driver = new CriDriver(containerd.endpoint, benchImage, benchCommand);
-  after(async () => driver.close());
+  after(() => driver.close());
   return { containerd, driver };
 }
 

@@ -1,0 +1,101 @@
+/**
+ * What the bare driver asks the runtime for: a pod of one container that says nothing of its rights, limits or DNS, as every kubelet asks for
+ * it. A good part of a start's cost lies in these configs (cgroups, masked paths, mounts, a log), so a floor without them would be that of
+ * other pods.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { removeCgroup } from '../../scripts/host/cgroups.ts';
+import { NamespaceMode, SecurityProfile_ProfileType } from '../../src/shared/cri/generated/cri-v1.ts';
+
+export interface BareMount {
+  readonly hostPath: string;
+  readonly containerPath: string;
+}
+
+export interface BareContainer {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly mounts: readonly BareMount[];
+}
+
+const namespace = 'bench';
+const containerName = 'app';
+/** Upstream's, pkg/securitycontext. */
+const maskedPaths = [
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
+];
+const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+const namespaceOptions = { network: NamespaceMode.POD, pid: NamespaceMode.CONTAINER, ipc: NamespaceMode.POD };
+/** Of a pod that asks for nothing: the least share, and the first to go. */
+const resources = { cpuPeriod: 100_000n, cpuShares: 2n };
+const oomScoreAdj = 1000n;
+
+/** A folder for what pods have on the host, and a cgroup for all of them. */
+export class PodConfigs {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'bare-pods-'));
+  readonly #cgroup = `/${basename(this.#folder)}`;
+
+  sandbox(name: string) {
+    const uid = `uid-${name}`;
+    return {
+      metadata: { name, namespace, uid, attempt: 0 },
+      hostname: name,
+      logDirectory: join(this.#folder, name, 'logs'),
+      dnsConfig: { servers: ['10.96.0.10'], searches: [`${namespace}.svc.cluster.local`, 'svc.cluster.local'], options: ['ndots:5'] },
+      labels: labels(name),
+      annotations: { 'kubernetes.io/config.source': 'api' },
+      linux: {
+        cgroupParent: `${this.#cgroup}/besteffort/pod${uid}`,
+        securityContext: { namespaceOptions, seccomp: { profileType: SecurityProfile_ProfileType.RuntimeDefault } },
+        resources,
+      },
+    };
+  }
+
+  /** With a hosts file and a place for last words of its own, which are made here. */
+  container(name: string, { image, command, mounts }: BareContainer) {
+    const [hosts, lastWords] = [join(this.#folder, name, 'etc-hosts'), join(this.#folder, name, 'termination-log')];
+    mkdirSync(join(this.#folder, name, 'logs', containerName), { recursive: true });
+    writeFileSync(hosts, `127.0.0.1\tlocalhost\n`);
+    writeFileSync(lastWords, '');
+    return {
+      metadata: { name: containerName },
+      image: { image },
+      command,
+      envs: [{ key: 'KUBERNETES_SERVICE_HOST', value: Buffer.from('10.96.0.1') }],
+      mounts: [
+        ...mounts.map((mount) => ({ ...mount, readonly: true })),
+        { hostPath: hosts, containerPath: '/etc/hosts' },
+        { hostPath: lastWords, containerPath: '/dev/termination-log' },
+      ],
+      labels: { ...labels(name), 'io.kubernetes.container.name': containerName },
+      annotations: { 'io.kubernetes.container.restartCount': '0', 'io.kubernetes.container.terminationMessagePolicy': 'File' },
+      logPath: join(containerName, '0.log'),
+      linux: { resources: { ...resources, oomScoreAdj }, securityContext: { namespaceOptions, maskedPaths, readonlyPaths } },
+    };
+  }
+
+  /** Of pods that are gone. */
+  async remove(): Promise<void> {
+    rmSync(this.#folder, { recursive: true, force: true });
+    for (let attempt = 0; attempt < 20 && !removeCgroup(this.#cgroup); attempt += 1) await sleep(50);
+  }
+}
+
+function labels(name: string) {
+  return { 'io.kubernetes.pod.name': name, 'io.kubernetes.pod.namespace': namespace, 'io.kubernetes.pod.uid': `uid-${name}` };
+}
