@@ -5,7 +5,7 @@
  *
  * A runtime that is not there when the kubelet starts is waited for, with `/healthz` up and the log saying so; upstream gives up.
  */
-import { hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import type { PodUID } from '../shared/kubernetes/ids.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
@@ -21,6 +21,7 @@ import { startPodRunner } from './wiring/pod-runner.ts';
 import { EventLog } from './pods/events.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { PodStatusCache } from './pods/pod-status-cache.ts';
+import { StartAdmission } from './pods/start-admission.ts';
 import { PodStatuses } from './pods/pod-statuses.ts';
 import { startServer } from './server/index.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
@@ -59,7 +60,8 @@ export async function runKubelet({ options, logger, signal, first }: KubeletStar
     // What is made here runs for the first time, 10 ms a part: one part a round of the loop.
     await nextRound();
     const eventLog = new EventLog({ logger: log('events'), clock });
-    const events = cluster?.recordEvents(eventLog) ?? eventLog;
+    const admission = new StartAdmission({ clock, cores: availableParallelism() });
+    const events = cluster?.recordEvents(eventLog, admission) ?? eventLog;
     const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.apiPod(uid));
     const statuses = new PodStatuses({
       node: () => thisNode?.facts.current() ?? { hostIPs: [], runtimeName: '' },
@@ -87,6 +89,7 @@ export async function runKubelet({ options, logger, signal, first }: KubeletStar
       podManager,
       cache,
       statuses,
+      admission,
       events,
       sources: { areReady: sourcesReady, hasApiSynced: () => sources?.hasApiSynced() ?? false },
       loop: { onDue: () => loop.onDue(), requestHousekeeping: () => loop.requestHousekeeping() },

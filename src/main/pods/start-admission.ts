@@ -4,7 +4,14 @@
  * never waits behind a burst of new pods; stops need no permit at all.
  */
 import { startPermitLimit, startPermitsInUse, startPermitsWaiting } from '../../shared/metrics/definitions/pods.ts';
-import { initialParallelism, nextParallelism, startWork, type ParallelismBounds, type StartParallelism } from './start-parallelism.ts';
+import {
+  boundsFor,
+  initialParallelism,
+  nextParallelism,
+  startWork,
+  type ParallelismBounds,
+  type StartParallelism,
+} from './start-parallelism.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
 /** Which of two pods starts first. */
@@ -64,10 +71,11 @@ export class StartAdmission {
   readonly #kept = new Set<() => void>();
   #arrivals = 0;
   #waiting: Waiter[] = [];
+  readonly #calm = new Set<() => void>();
   /** Counted only while starts are waiting: a limit that is not in full use says nothing. */
   #window: { startedAtMs: number; work: number; starts: number } | null = null;
 
-  constructor({ clock, cores, bounds = { min: 2, max: 64 } }: StartAdmissionOptions) {
+  constructor({ clock, cores, bounds = boundsFor(cores) }: StartAdmissionOptions) {
     this.#clock = clock;
     this.#bounds = bounds;
     this.#parallelism = initialParallelism(cores, bounds);
@@ -106,6 +114,20 @@ export class StartAdmission {
     return this.#permit(request, 'common');
   }
 
+  /** Resolves when no start waits or is under way, or the signal aborts. */
+  async calm(signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#isCalm) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#calm.add(resolve);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    this.#calm.delete(resolve);
+  }
+
+  get #isCalm(): boolean {
+    return this.waiting === 0 && this.inFlight === 0;
+  }
+
   get limit(): number {
     return this.#parallelism.limit;
   }
@@ -136,6 +158,7 @@ export class StartAdmission {
     startPermitLimit.set(this.limit);
     startPermitsInUse.set(this.inFlight);
     startPermitsWaiting.set(this.waiting);
+    if (this.#isCalm) for (const resolve of this.#calm) resolve();
   }
 
   #permit({ kind }: StartRequest, lane: 'common' | 'restart'): StartPermit {
@@ -171,7 +194,7 @@ export class StartAdmission {
   }
 
   #grow(by: number): void {
-    this.#ramp = this.#waiting.length === 0 && this.inFlight === 0 ? this.#firstStarts : Math.min(this.#ramp + by, this.#bounds.max);
+    this.#ramp = this.#isCalm ? this.#firstStarts : Math.min(this.#ramp + by, this.#bounds.max);
     this.#admit();
   }
 

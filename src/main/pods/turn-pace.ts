@@ -16,6 +16,8 @@ const perTurn = 4;
 const minBegins = 4;
 /** One that takes longer waits for something else than a core (a value, a volume, an image, the runtime): it does not count any more. */
 const countedMs = { urgent: 2000, begin: 1000, other: 100 };
+/** Of one whose turn at the runtime has not come, which those behind it would only wait with; but they show their users that they are known. */
+const queuedMs = 10_000;
 
 /** `begin`: the runtime knows nothing of the pod yet; `urgent`: something else is to be done for it; `other`: nothing, as far as is known. */
 export type TurnKind = keyof typeof countedMs;
@@ -40,6 +42,8 @@ interface Waiter {
   kind: TurnKind;
   readonly request: TurnRequest;
   readonly grant: () => void;
+  /** Counts for so long from now, at most. */
+  count: (ms: number) => void;
   /** It does not count any more. */
   release: () => void;
   /** It holds up none of the others any more. */
@@ -65,7 +69,7 @@ export class TurnPace {
   /** Granted at once for the first few of a turn, for all others later. */
   turn(request: TurnRequest): Turn {
     const { promise: granted, resolve } = Promise.withResolvers<void>();
-    const waiter: Waiter = { kind: request.kind, request, grant: resolve, release: () => {}, makeWay: () => {} };
+    const waiter: Waiter = { kind: request.kind, request, grant: resolve, count: () => {}, release: () => {}, makeWay: () => {} };
     this.#waiting[waiter.kind].add(waiter);
     this.#others.asked();
     this.#admit();
@@ -85,9 +89,19 @@ export class TurnPace {
     };
   }
 
+  /** All that the pod waits for is its turn at the runtime. */
+  isQueued(uid: PodUID): void {
+    this.#begun(uid)?.count(queuedMs);
+  }
+
   /** The pod's sandbox is about to be made: another pod may begin. */
   hasBegun(uid: PodUID): void {
-    for (const waiter of this.#underWay.begin) if (waiter.request.uid === uid) return waiter.release();
+    this.#begun(uid)?.release();
+  }
+
+  #begun(uid: PodUID): Waiter | undefined {
+    for (const waiter of this.#underWay.begin) if (waiter.request.uid === uid) return waiter;
+    return undefined;
   }
 
   #admit(): void {
@@ -121,7 +135,12 @@ export class TurnPace {
     this.#waiting[kind].delete(waiter);
     this.#granted += 1;
     this.#underWay[kind].add(waiter);
-    const cancel = this.#clock.after(countedMs[kind], () => waiter.release());
+    let cancel = () => {};
+    waiter.count = (ms) => {
+      cancel();
+      cancel = this.#clock.after(ms, () => waiter.release());
+    };
+    waiter.count(countedMs[kind]);
     waiter.release = () => {
       waiter.release = () => {};
       cancel();

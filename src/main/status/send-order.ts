@@ -15,10 +15,10 @@ import { isDeleted } from '../pods/is-deleted.ts';
 import { statusPatch } from './status-patch.ts';
 
 /**
- * How long such a change waits at most. On two cores the last pods of a burst of 100 take some 700 ms from sandbox to running; what a
- * user misses meanwhile is an address, and a condition that says that a start is under way.
+ * How long such a change waits at most. On two cores a pod of a burst of 100 takes 1 to 2 s from its first step to running; what a user
+ * misses meanwhile is an address, and a condition that says that a start is under way.
  */
-export const stepHoldMs = 1000;
+export const stepHoldMs = 2000;
 
 /** How long a runtime may leave a question open, beyond what its pod's look took, before the API server is told. Upstream's sweep is as long. */
 export const unansweredHoldMs = 10_000;

@@ -14,6 +14,7 @@ import { RuntimeClasses, type RuntimeClassesOptions } from '../pods/runtime-clas
 import { ownerUID } from '../pods/mirror-pod.ts';
 import { MirrorPods, type MirrorPodsDependencies } from '../pods/mirror-pods.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
+import type { StartAdmission } from '../pods/start-admission.ts';
 import { StatusManager, type StatusManagerDependencies } from '../status/index.ts';
 import { PodValues, type PodValuesOptions } from '../volumes/index.ts';
 
@@ -61,13 +62,14 @@ export class Cluster {
   }
 
   /** Events go to the API server, and to the log as well. */
-  recordEvents(eventLog: EventSink): EventSink {
+  recordEvents(eventLog: EventSink, admission: Pick<StartAdmission, 'calm'>): EventSink {
     const { nodeName, log, stops } = this.#options;
     const recorder = new EventRecorder({
       client: this.client,
       nodeName,
       log: eventLog,
       settleMs: eventSettleMs,
+      calm: (signal) => admission.calm(signal),
       clock,
       logger: log('events'),
     });

@@ -2,8 +2,7 @@
  * What makes pods run, wired: their values, what their syncs ask for, the workers that decide when, the updates that begin and end them,
  * and what is cleared away behind them. It is fed by the sync loop, and asks it for nothing but its next turn.
  */
-import { availableParallelism } from 'node:os';
-import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { podUID } from '../../shared/kubernetes/ids.ts';
 import { restartedPods } from '../../shared/metrics/definitions/pods.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { makeCleaners } from './cleaners.ts';
@@ -21,7 +20,7 @@ import { PodUpdates } from '../pods/pod-updates.ts';
 import { PodWorkers } from '../pods/pod-workers.ts';
 import { standaloneRuntimeHandler } from '../pods/runtime-classes.ts';
 import { runsSomething } from '../pods/runs-something.ts';
-import { StartAdmission } from '../pods/start-admission.ts';
+import type { StartAdmission } from '../pods/start-admission.ts';
 import { isStaticPod } from '../pods/static-pod.ts';
 import { TurnPace } from '../pods/turn-pace.ts';
 import { WorkQueue } from '../pods/work-queue.ts';
@@ -42,6 +41,7 @@ export interface PodRunnerOptions extends KubeletContext {
   readonly podManager: PodManager;
   readonly cache: PodStatusCache;
   readonly statuses: PodStatuses;
+  readonly admission: StartAdmission;
   readonly events: EventSink;
   /** The sources, which come after what they feed. */
   readonly sources: { readonly areReady: () => boolean; readonly hasApiSynced: () => boolean };
@@ -58,7 +58,7 @@ export interface PodRunner {
 }
 
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
-  const { options, log, stops, observers, thisNode, cluster, podManager, cache, statuses, events, sources, loop } = runner;
+  const { options, log, stops, observers, thisNode, cluster, podManager, cache, statuses, admission, events, sources, loop } = runner;
   const { config, flags, featureGates } = options;
   const { membership } = thisNode;
 
@@ -75,10 +75,8 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   });
   const { pool } = runner.first;
   const volumes = new VolumeCount(clock);
-  const admission = new StartAdmission({ clock, cores: availableParallelism() });
   const pace = new TurnPace(clock, () => admission.allowed);
-  const onSandboxPermit = (uid: PodUID) => pace.hasBegun(uid);
-  pool.answerWith(taskAnswers({ observers, podManager, cache, events, values, volumes, admission, onSandboxPermit }));
+  pool.answerWith(taskAnswers({ observers, podManager, cache, events, values, volumes, admission, pace }));
   stops.add('pod-sync', () => pool.close());
 
   const workQueue = new WorkQueue({ clock, onDue: loop.onDue });

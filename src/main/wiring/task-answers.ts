@@ -1,6 +1,5 @@
 /** What the sync pool's tasks ask main for: images, permits to start, values of the API server, events. */
 import { systemClock as clock } from '../../shared/time/clock.ts';
-import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Observers } from './observers.ts';
 import type { EventSink } from '../pods/events.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -8,6 +7,7 @@ import { PodStartLatency } from '../pods/pod-start-latency.ts';
 import type { PodStatusCache } from '../pods/pod-status-cache.ts';
 import type { StartAdmission } from '../pods/start-admission.ts';
 import { startRequest } from '../pods/start-request.ts';
+import type { TurnPace } from '../pods/turn-pace.ts';
 import type { PodSyncHandlers } from '../threads/pod-sync-line.ts';
 import type { PodValues, VolumeCount } from '../volumes/index.ts';
 
@@ -20,8 +20,7 @@ export interface TaskAnswersOptions {
   readonly values: PodValues | undefined;
   readonly volumes: VolumeCount;
   readonly admission: StartAdmission;
-  /** The pod may make its sandbox now. */
-  readonly onSandboxPermit: (uid: PodUID) => void;
+  readonly pace: Pick<TurnPace, 'isQueued' | 'hasBegun'>;
 }
 
 export function taskAnswers({
@@ -32,19 +31,20 @@ export function taskAnswers({
   values,
   volumes,
   admission,
-  onSandboxPermit,
+  pace,
 }: TaskAnswersOptions): PodSyncHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
   return {
     ensureImage: (request) => startLatency.whilePulling(request.podUID, () => observers.images.ensureImage(request)),
     startPermit: async (kind, task, over) => {
+      if (kind === 'sandbox') pace.isQueued(task.podUID);
       const permit = await admission.acquire(startRequest(kind, task), over);
-      if (kind === 'sandbox') onSandboxPermit(task.podUID);
+      if (kind === 'sandbox') pace.hasBegun(task.podUID);
       return permit;
     },
     tryStartPermit: (kind, task) => {
       const permit = admission.tryAcquire(startRequest(kind, task));
-      if (permit) onSandboxPermit(task.podUID);
+      if (permit) pace.hasBegun(task.podUID);
       return permit;
     },
     event: (event) => events.record(event),

@@ -1,7 +1,8 @@
 /**
  * Sends the kubelet's events to the API server, and to the log as before (client-go tools/record: EventBroadcaster). Events are the least
  * of our traffic: one is written at a time, what waits is bounded, and one that the server does not want is given up. While the server
- * can't be reached the first one holds the others back, so that they arrive in their order.
+ * can't be reached the first one holds the others back, so that they arrive in their order. While pods start, what only tells how well it
+ * goes waits for them, as long as there is no warning among it.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { RecordedEvent } from '../../../shared/contracts/pod-sync.ts';
@@ -19,6 +20,8 @@ export interface EventRecorderOptions {
   readonly nodeName: string;
   /** How long the first of some events waits: what they tell of comes before the telling. Default: not at all. */
   readonly settleMs?: number;
+  /** Resolves when the node has nothing better to do, or the signal aborts: what only tells of success waits for it. Default: at once. */
+  readonly calm?: (signal: AbortSignal) => Promise<void>;
   /** Gets every event too. */
   readonly log: EventSink;
   readonly clock: Clock;
@@ -33,10 +36,17 @@ const maxTries = 12;
 const retryMs = 10_000;
 /** What a server may ask for with Retry-After. */
 const maxRetryMs = 60_000;
+/** How long an event waits at most while pods start: long enough for a burst of them, and no longer than a user looks for it. */
+const maxCalmWaitMs = 10_000;
 /** How long the events that wait may still be written when the kubelet stops. */
 const closeDeadlineMs = 1000;
 /** Rejections that were logged once, by namespace and reason. */
 const rememberedRejections = 256;
+
+interface Queued {
+  readonly event: CoreEvent;
+  readonly atMs: number;
+}
 
 export class EventRecorder implements EventSink {
   readonly #options: EventRecorderOptions;
@@ -48,7 +58,9 @@ export class EventRecorder implements EventSink {
   readonly #closing = new AbortController();
   /** No more calls. */
   readonly #stop = new AbortController();
-  #queue: CoreEvent[] = [];
+  #queue: Queued[] = [];
+  /** Ends the wait for calm. */
+  #hurry = () => {};
   #dropped = 0;
   #lastNanos = 0n;
   #isWriting = false;
@@ -71,7 +83,8 @@ export class EventRecorder implements EventSink {
       this.#dropped += 1;
       return;
     }
-    this.#queue.push(toCoreEvent(event, this.#source, clock.now(), this.#nextNanos()));
+    this.#queue.push({ event: toCoreEvent(event, this.#source, clock.now(), this.#nextNanos()), atMs: clock.monotonic() });
+    if (this.#isPressing) this.#hurry();
     if (this.#isWriting) return;
     this.#isWriting = true;
     this.#running = this.#writeSoon();
@@ -80,6 +93,7 @@ export class EventRecorder implements EventSink {
   /** Tries to write each event that waits once, for at most a second. */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#hurry();
     const cancel = this.#options.clock.after(closeDeadlineMs, () => this.#stop.abort());
     await this.#running;
     cancel();
@@ -99,9 +113,10 @@ export class EventRecorder implements EventSink {
   }
 
   async #writeAll(): Promise<void> {
-    const { logger } = this.#options;
+    const { calm, logger } = this.#options;
     while (this.#queue.length > 0 && !this.#stop.signal.aborted) {
-      const correlated = this.#correlator.correlate(this.#queue.shift()!);
+      if (calm) await this.#untilCalm(calm);
+      const correlated = this.#correlator.correlate(this.#queue.shift()!.event);
       if (correlated) await this.#write(correlated);
       if (this.#dropped === 0 || this.#queue.length > maxQueued / 2) continue;
       logger.warn({ dropped: this.#dropped }, 'Events were dropped, too many were queued');
@@ -109,6 +124,24 @@ export class EventRecorder implements EventSink {
     }
     if (this.#queue.length > 0) logger.warn({ dropped: this.#queue.length }, 'Events are left unwritten at the end');
     this.#isWriting = false;
+  }
+
+  async #untilCalm(calm: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { clock } = this.#options;
+    const waitMs = maxCalmWaitMs - (clock.monotonic() - (this.#queue[0]?.atMs ?? 0));
+    if (waitMs <= 0 || this.#isPressing || this.#closing.signal.aborted) return;
+    const over = new AbortController();
+    this.#hurry = () => over.abort();
+    const cancel = clock.after(waitMs, this.#hurry);
+    await calm(over.signal);
+    cancel();
+    // Nobody listens for it any more.
+    over.abort();
+  }
+
+  /** Somebody may wait for one of the events, or there are many. */
+  get #isPressing(): boolean {
+    return this.#queue.length > maxQueued / 2 || this.#queue.some(({ event }) => event.type === 'Warning');
   }
 
   /** Never rejects. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { initialParallelism, nextParallelism, type StartParallelism } from '../../../../src/main/pods/start-parallelism.ts';
+import { boundsFor, initialParallelism, nextParallelism, type StartParallelism } from '../../../../src/main/pods/start-parallelism.ts';
 import { table } from '../../../support/table.ts';
 
 const bounds = { min: 2, max: 64 };
@@ -55,7 +55,9 @@ test('the limit never leaves its bounds', () => {
   assert.ok(follow((inFlight) => 100 / inFlight, 100, at(8)).limit >= 2);
 });
 
-test('a node begins with four starts a core', () => {
-  assert.equal(initialParallelism(2, bounds).limit, 8);
-  assert.equal(initialParallelism(128, bounds).limit, 64);
+test('a node begins with three starts a core, and never does with fewer than two', () => {
+  assert.deepEqual(boundsFor(2), { min: 4, max: 64 });
+  assert.deepEqual(boundsFor(128), { min: 64, max: 64 });
+  assert.equal(initialParallelism(2, boundsFor(2)).limit, 6);
+  assert.equal(initialParallelism(128, boundsFor(128)).limit, 64);
 });

@@ -36,12 +36,14 @@ async function aPace({ startLimit = 1, hasBegun: isAtWork = true } = {}) {
     await clock.advance(200);
   }
   const hasBegun = (name: string) => pace.hasBegun(name as PodUID);
+  const isQueued = (name: string) => pace.isQueued(name as PodUID);
   return {
     clock,
     went,
     ask,
     now,
     hasBegun,
+    isQueued,
     over: (name: string) => turns.get(name)!.over(),
     hurry: (name: string) => turns.get(name)!.hurry(),
   };
@@ -110,6 +112,20 @@ test('a pod that begins and waits for something else than a core holds up the ot
   assert.deepEqual(await now(), []);
   await clock.advance(1);
   assert.deepEqual(await now(), ['new 4']);
+});
+
+test('one whose turn at the runtime has not come holds up the others until it comes, for ten seconds at most', async () => {
+  const { clock, ask, now, isQueued, hasBegun } = await aPace();
+  for (let n = 0; n < 6; n += 1) ask(`new ${n}`, { kind: 'begin' });
+  assert.equal((await now()).length, 4);
+  await nextTurn();
+  for (let n = 0; n < 4; n += 1) isQueued(`new ${n}`);
+  await clock.advance(9_999);
+  assert.deepEqual(await now(), []);
+  hasBegun('new 1');
+  assert.deepEqual(await now(), ['new 4']);
+  await clock.advance(1);
+  assert.deepEqual(await now(), ['new 5']);
 });
 
 test('the first that will find nothing waits for those that a kubelet finds after it', async () => {

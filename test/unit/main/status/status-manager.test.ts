@@ -59,12 +59,12 @@ test('a step of a start that comes while the first patch is under way waits for 
   assert.deepEqual(api.calls, ['PATCH web', 'PATCH web Running']);
 });
 
-test('a step of a start is told after a second when nothing overtakes it', async () => {
+test('a step of a start is told after two seconds when nothing overtakes it', async () => {
   const { api, say, clock } = aManager();
   const pod = api.add(anApiPod());
   await say(pod, { phase: 'Pending' });
   await say(pod, { phase: 'Pending', podIP: '10.0.0.7' });
-  await clock.advance(999);
+  await clock.advance(1_999);
   assert.equal(api.calls.length, 1);
   await clock.advance(1);
   assert.equal(api.pods.get('web')?.status?.podIP, '10.0.0.7');

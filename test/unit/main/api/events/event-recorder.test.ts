@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { EventRecorder } from '../../../../../src/main/api/events/index.ts';
 import type { CoreEvent } from '../../../../../src/main/api/events/event-object.ts';
 import { podReference } from '../../../../../src/main/pods/events.ts';
+import { StartAdmission } from '../../../../../src/main/pods/start-admission.ts';
 import type { RecordedEvent } from '../../../../../src/shared/contracts/pod-sync.ts';
 import { apiError, FakeApi } from '../../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
@@ -11,7 +12,7 @@ import { aPod } from '../../../../support/pods.ts';
 
 const path = '/api/v1/namespaces/default/events';
 
-function aRecorder(api = new FakeApi().on('POST', path, {})) {
+function aRecorder(api = new FakeApi().on('POST', path, {}), calm?: (signal: AbortSignal) => Promise<void>) {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const logged: RecordedEvent[] = [];
@@ -22,11 +23,12 @@ function aRecorder(api = new FakeApi().on('POST', path, {})) {
     clock,
     logger,
     random: () => 0.5,
+    ...(calm && { calm }),
   });
-  const record = (name: string, message = 'again') =>
+  const record = (name: string, message = 'again', type: RecordedEvent['type'] = 'Warning') =>
     recorder.record({
       object: podReference(aPod({ metadata: { name, uid: `uid-${name}` } })),
-      type: 'Warning',
+      type,
       reason: 'BackOff',
       message,
     });
@@ -156,4 +158,35 @@ test('at the end each event that waits is tried once, for a second at most', asy
   const closed = hanging.recorder.close();
   await hanging.clock.advance(1_000);
   await closed;
+});
+
+test('while pods start, what tells of no trouble waits for them, ten seconds at most', async () => {
+  const admission = new StartAdmission({ clock: new FakeClock(), cores: 2 });
+  const { clock, record, posted, recorder } = aRecorder(undefined, (signal) => admission.calm(signal));
+  const told = () => posted().map(({ involvedObject }) => involvedObject.name);
+  const { signal } = new AbortController();
+  const aStart = () => admission.acquire({ kind: 'container', restart: false, priority: 0, podSeenAtMs: 0 }, signal);
+  const starts = [await aStart(), await aStart()];
+  record('a', '', 'Normal');
+  await clock.advance(9_999);
+  record('b', '', 'Normal');
+  assert.deepEqual(told(), []);
+  await clock.advance(1);
+  assert.deepEqual(told(), ['a']);
+  record('c', '', 'Warning');
+  record('d', '', 'Normal');
+  await settle();
+  assert.deepEqual(told(), ['a', 'b', 'c']);
+  starts[0]?.release(true);
+  await settle();
+  assert.deepEqual(told(), ['a', 'b', 'c']);
+  starts[1]?.release(true);
+  await settle();
+  assert.deepEqual(told(), ['a', 'b', 'c', 'd']);
+  await aStart();
+  record('e', '', 'Normal');
+  await settle();
+  assert.equal(told().length, 4);
+  await recorder.close();
+  assert.equal(told().at(-1), 'e');
 });
