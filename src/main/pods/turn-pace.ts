@@ -13,7 +13,7 @@ import type { StartRank } from './start-admission.ts';
 /** So many, and the loop comes round within some ten milliseconds. */
 const perTurn = 4;
 /** Pods on their way to a sandbox, at least: while the runtime is given few starts at a time, more of them only come in each other's way. */
-const minBegins = 4;
+const minBegins = 2;
 /** One that takes longer waits for something else than a core (a value, a volume, an image, the runtime): it does not count any more. */
 const countedMs = { urgent: 2000, begin: 1000, other: 100 };
 /** Of one whose turn at the runtime has not come, which those behind it would only wait with; but they show their users that they are known. */

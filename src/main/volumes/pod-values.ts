@@ -44,6 +44,9 @@ const defaultTTLMs = 60_000;
 const idleSyncs = 5;
 const minIdleMs = 60_000;
 
+/** The controller manager's: the first pod that a node has of a namespace need not see it before its sandbox is made. */
+const inEveryNamespace: ReadonlySet<string> = new Set(['kube-root-ca.crt']);
+
 interface Registration {
   readonly pod: Pod;
   readonly secrets: ReadonlySet<string>;
@@ -105,14 +108,14 @@ export class PodValues {
     this.#certificates?.forget(podUID);
   }
 
-  /** Every secret and config map that it refers to is known, and there, and its certificates are issued. */
+  /** Every secret and config map that it refers to is known, and there, or is sure to be soon; and its certificates are issued. */
   isAtHand({ metadata: { namespace, uid } }: Pod): boolean {
     const registration = this.#pods.get(uid);
     if (!registration) return false;
     const areKnown = (source: ObjectSource, names: ReadonlySet<string>) => [...names].every((name) => source.has(namespace, name));
     return (
       areKnown(this.#secrets, registration.secrets) &&
-      areKnown(this.#configMaps, registration.configMaps) &&
+      areKnown(this.#configMaps, registration.configMaps.difference(inEveryNamespace)) &&
       (this.#certificates?.isAtHand(uid) ?? true)
     );
   }

@@ -16,7 +16,7 @@ interface Asked {
 }
 
 /** Of a kubelet that is at work, unless it has just begun. */
-async function aPace({ startLimit = 1, hasBegun: isAtWork = true } = {}) {
+async function aPace({ startLimit = 4, hasBegun: isAtWork = true } = {}) {
   const clock = new FakeClock();
   const pace = new TurnPace(clock, () => startLimit);
   const went: string[] = [];
@@ -86,13 +86,18 @@ test('four pods at a time begin, the more important and then the older first; ea
   assert.deepEqual(await now(), ['old', 'young']);
 });
 
-test('as many pods begin as the runtime is given starts', async () => {
-  const { ask, now } = await aPace({ startLimit: 6 });
-  for (let n = 0; n < 9; n += 1) ask(`new ${n}`, { kind: 'begin' });
-  await nextTurn();
-  await nextTurn();
-  assert.equal((await now()).length, 6);
-});
+for (const [startLimit, begin] of [
+  [6, 6],
+  [1, 2],
+] as const) {
+  test(`${begin} pods begin at a time where the runtime is given ${startLimit} starts`, async () => {
+    const { ask, now } = await aPace({ startLimit });
+    for (let n = 0; n < 9; n += 1) ask(`new ${n}`, { kind: 'begin' });
+    await nextTurn();
+    await nextTurn();
+    assert.equal((await now()).length, begin);
+  });
+}
 
 test('what a pod that runs needs back waits for none that begins', async () => {
   const { ask, now } = await aPace();

@@ -34,6 +34,25 @@ test('what a pod refers to is found wherever it stands', () => {
   assert.deepEqual([...configMaps].sort(), ['c1', 'c2', 'c3']);
 });
 
+test('the root CA of its namespace is not waited for before a pod begins, whatever else it refers to is', async () => {
+  const { podValues } = values();
+  const withConfigMaps = (...names: string[]) => {
+    const sources = names.map((name) => ({ configMap: { name } }));
+    const made = aPod({
+      metadata: { ...fromApi, name: names.join('-'), uid: names.join('-') },
+      spec: { volumes: [{ name: 'v', projected: { sources } }] },
+    });
+    podValues.registerPod(made);
+    return made;
+  };
+  assert.equal(podValues.isAtHand(withConfigMaps('kube-root-ca.crt')), true);
+  const other = withConfigMaps('kube-root-ca.crt', 'ca');
+  assert.equal(podValues.isAtHand(other), false);
+  await settle();
+  assert.equal(podValues.isAtHand(other), true);
+  await podValues.close();
+});
+
 test('a pod that is registered has its token and its objects asked for before its sync asks', async () => {
   const { api, podValues } = values();
   podValues.registerPod(pod);
