@@ -79,7 +79,7 @@ export class StartAdmission {
     this.#clock = clock;
     this.#bounds = bounds;
     this.#parallelism = initialParallelism(cores, bounds);
-    this.#firstStarts = Math.max(bounds.min, firstStartsPerCore * cores);
+    this.#firstStarts = firstStartsPerCore * cores;
     this.#ramp = this.#firstStarts;
   }
 

@@ -11,7 +11,7 @@ describe('the admission of starts', () => {
   afterEach(() => bindMetrics(null));
 
   function anAdmission(limit: number) {
-    const admission = new StartAdmission({ clock: new FakeClock(), cores: 1, bounds: { min: limit, max: limit } });
+    const admission = new StartAdmission({ clock: new FakeClock(), cores: limit, bounds: { min: limit, max: limit } });
     const granted: string[] = [];
     const permits = new Map<string, StartPermit>();
     const ask = (name: string, request: Partial<StartRequest> = {}, signal = never) => {
@@ -40,7 +40,7 @@ describe('the admission of starts', () => {
 
   function aBurst() {
     const clock = new FakeClock();
-    const admission = new StartAdmission({ clock, cores: 2, bounds: { min: 2, max: 64 } });
+    const admission = new StartAdmission({ clock, cores: 2 });
     const permits: StartPermit[] = [];
     const ask = (kind: StartRequest['kind'], pods: number) => {
       const request = { kind, restart: false, priority: 0, podSeenAtMs: 0 };
