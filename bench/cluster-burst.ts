@@ -40,7 +40,7 @@ interface Burst {
 
 export const benchmark: Benchmark = {
   name: 'cluster-burst',
-  about: `${pods} pods of a real API server made at once, with the default token volume, on containerd: the first request → a watch sees the last Running. The floor is the bare driver at the parallelism at which it is fastest, by its containers' own start times, without an API server; beside it, a bare node that has one.`,
+  about: `${pods} pods of a real API server made at once, with the default token volume, on containerd: the first request → a watch sees the last Running. The floor is the bare driver, which makes the same pods, at the parallelism at which it is fastest, by its containers' own start times, without an API server; beside it, a bare node that has one.`,
   needs: 'root',
   async run(context) {
     const cluster = await BenchCluster.start(context);

@@ -22,7 +22,7 @@ interface Burst {
 
 export const benchmark: Benchmark = {
   name: 'start-burst',
-  about: `${pods} pods at once on containerd, by their containers' own start times; the floor is the bare driver at the parallelism at which it is fastest.`,
+  about: `${pods} pods at once on containerd, by their containers' own start times; the floor is the bare driver, which makes the same pods, at the parallelism at which it is fastest.`,
   needs: 'root',
   async run(context) {
     const { containerd, driver } = await startContainerd(context);

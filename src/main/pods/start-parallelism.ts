@@ -40,11 +40,11 @@ const step = 1.5;
 const restWindows = 6;
 
 /**
- * Of starts a core: between them the first burst need not search. A bare driver takes for 100 pods on two cores 16.6 s with two at a time, 13.7 to 14
- * with three to six, 14.5 with eight.
+ * Starts a core, so that the first burst need not search: on two cores a bare driver takes for 100 pods 16.6 s with two at a time, 13.7 to 14 with
+ * three to six, 14.5 with eight.
  */
-const leastPerCore = 2;
 const firstPerCore = 3;
+const leastPerCore = 2;
 const most = 64;
 
 export function boundsFor(cores: number): ParallelismBounds {

@@ -16,7 +16,7 @@ const perTurn = 4;
 const minBegins = 2;
 /** One that takes longer waits for something else than a core (a value, a volume, an image, the runtime): it does not count any more. */
 const countedMs = { urgent: 2000, begin: 1000, other: 100 };
-/** Of one whose turn at the runtime has not come, which those behind it would only wait with; but they show their users that they are known. */
+/** Of one that waits for nothing but its turn at the runtime: who begins behind it waits too. Not for good: its user is to see that it is known. */
 const queuedMs = 10_000;
 
 /** `begin`: the runtime knows nothing of the pod yet; `urgent`: something else is to be done for it; `other`: nothing, as far as is known. */

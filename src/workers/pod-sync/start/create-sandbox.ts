@@ -11,11 +11,11 @@ import { makeCgroup } from './ensure-cgroup.ts';
 import { runtimeHandlerOf } from './runtime-handler.ts';
 import { StaleStatus } from './stale-status.ts';
 
-/** With the cgroup and the log folder that it needs. Rejects with CriError, StaleStatus, Stopped, or the error of either. */
+/** Beside it, the cgroup and the log folder of its pod. Rejects with CriError, StaleStatus, Stopped, or the error of either. */
 export async function createSandbox(context: TaskContext, pod: Pod, config: PodSandboxConfig): Promise<SandboxID> {
   // Behind the permit: what a hundred pods prepare at once comes off the runtime that is to start the first of them.
   return context.line.withPermit('sandbox', async () => {
-    const running = runAnyway(context, config);
+    const running = runOrReplace(context, config);
     running.catch(() => {});
     try {
       // The request goes first: the runtime has the network to set up before it needs the cgroup, and would make it itself, without its values.
@@ -30,7 +30,7 @@ export async function createSandbox(context: TaskContext, pod: Pod, config: PodS
   });
 }
 
-async function runAnyway(context: TaskContext, config: PodSandboxConfig): Promise<SandboxID> {
+async function runOrReplace(context: TaskContext, config: PodSandboxConfig): Promise<SandboxID> {
   const runtimeHandler = runtimeHandlerOf(context);
   try {
     return await run(context, config, runtimeHandler);
