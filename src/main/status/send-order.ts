@@ -14,11 +14,10 @@ import { isTerminalPhase } from '../pods/api-status/phase.ts';
 import { isDeleted } from '../pods/is-deleted.ts';
 import { statusPatch } from './status-patch.ts';
 
-/**
- * How long such a change waits at most. On two cores a pod of a burst of 100 takes 1 to 2 s from its first step to running; what a user
- * misses meanwhile is an address, and a condition that says that a start is under way.
- */
-export const stepHoldMs = 2000;
+/** How long such a change waits at most; what a user misses meanwhile is an address, and a condition that says that a start is under way. */
+export const stepHoldMs = 1000;
+/** The same of a start without init containers, which has little to show before it runs. On two cores it takes up to 2 s in a burst of 100. */
+export const startHoldMs = 2000;
 
 /** How long a runtime may leave a question open, beyond what its pod's look took, before the API server is told. Upstream's sweep is as long. */
 export const unansweredHoldMs = 10_000;
@@ -29,12 +28,13 @@ export const unansweredHoldMs = 10_000;
  */
 export function holdMs(base: Pod, next: PodStatus, own: PodStatus, firstWordMayWait = false): number {
   if (isUnansweredOnly(base, next)) return unansweredHoldMs;
-  return isStep(base, next, own, firstWordMayWait) ? stepHoldMs : 0;
+  if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return stepHoldMs;
+  if (isNewGenerationOnly(base, next)) return stepHoldMs;
+  if (!isStepOfStart(base, next, firstWordMayWait)) return 0;
+  return next.initContainerStatuses?.length ? stepHoldMs : startHoldMs;
 }
 
-function isStep(base: Pod, next: PodStatus, own: PodStatus, firstWordMayWait: boolean): boolean {
-  if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return true;
-  if (isNewGenerationOnly(base, next)) return true;
+function isStepOfStart(base: Pod, next: PodStatus, firstWordMayWait: boolean): boolean {
   const before = base.status ?? {};
   // The first word on a pod says that the kubelet has taken it.
   if (before.startTime === undefined && !firstWordMayWait) return false;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { holdMs, isUrgent, mayBeRemoved, stepHoldMs, unansweredHoldMs } from '../../../../src/main/status/send-order.ts';
+import { holdMs, isUrgent, mayBeRemoved, startHoldMs, stepHoldMs, unansweredHoldMs } from '../../../../src/main/status/send-order.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../support/pods.ts';
 import { table } from '../../../support/table.ts';
@@ -34,11 +34,17 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; want: 
     name: 'a sandbox that is ready waits for its containers',
     base: aBase(created),
     next: { ...created, podIP: '10.0.0.7' },
+    want: startHoldMs,
+  },
+  { name: 'a container that was created waits until it runs', base: aBase(created), next: pending(waiting()), want: startHoldMs },
+  { name: 'the first of two containers waits for the second', base: aBase(created), next: pending({ running: {} }), want: startHoldMs },
+  { name: 'a container that is done waits for what follows', base: aBase(created), next: pending(ended(0)), want: startHoldMs },
+  {
+    name: 'a pod that initializes has more to show, and waits less',
+    base: aBase(created),
+    next: pending(waiting('PodInitializing'), { initContainerStatuses: [app(ended(0), { name: 'first' })] }),
     want: stepHoldMs,
   },
-  { name: 'a container that was created waits until it runs', base: aBase(created), next: pending(waiting()), want: stepHoldMs },
-  { name: 'the first of two containers waits for the second', base: aBase(created), next: pending({ running: {} }), want: stepHoldMs },
-  { name: 'an init container that is done waits for what follows', base: aBase(created), next: pending(ended(0)), want: stepHoldMs },
   { name: 'a container that failed does not wait', base: aBase(created), next: pending(ended(1)), want: 0 },
   { name: 'an image that cannot be pulled does not wait', base: aBase(created), next: pending(waiting('ErrImagePull')), want: 0 },
   {
