@@ -9,6 +9,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeCgroup } from '../../scripts/host/cgroups.ts';
 import { NamespaceMode, SecurityProfile_ProfileType } from '../../src/shared/cri/generated/cri-v1.ts';
+import { maskedPaths, readonlyPaths } from '../../src/workers/pod-sync/runtime-config/security-context.ts';
 
 export interface BareMount {
   readonly hostPath: string;
@@ -23,22 +24,6 @@ export interface BareContainer {
 
 const namespace = 'bench';
 const containerName = 'app';
-/** Upstream's, pkg/securitycontext. */
-const maskedPaths = [
-  '/proc/asound',
-  '/proc/acpi',
-  '/proc/interrupts',
-  '/proc/kcore',
-  '/proc/keys',
-  '/proc/latency_stats',
-  '/proc/timer_list',
-  '/proc/timer_stats',
-  '/proc/sched_debug',
-  '/proc/scsi',
-  '/sys/firmware',
-  '/sys/devices/virtual/powercap',
-];
-const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 const namespaceOptions = { network: NamespaceMode.POD, pid: NamespaceMode.CONTAINER, ipc: NamespaceMode.POD };
 /** Of a pod that asks for nothing: the least share, and the first to go. */
 const resources = { cpuPeriod: 100_000n, cpuShares: 2n };

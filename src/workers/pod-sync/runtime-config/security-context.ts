@@ -13,7 +13,7 @@ import { appArmorProfile, seccompProfile } from './security-profiles.ts';
 import type { ContainerConfigInput, ImageUser } from './types.ts';
 
 /** The same as containerd's and Docker's, with what upstream adds; of /proc and /sys what tells of or changes the host. */
-const maskedPaths = [
+export const maskedPaths = [
   '/proc/asound',
   '/proc/acpi',
   '/proc/interrupts',
@@ -27,7 +27,7 @@ const maskedPaths = [
   '/sys/firmware',
   '/sys/devices/virtual/powercap',
 ];
-const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+export const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 const maxUserID = 2_147_483_647;
 
 /** The container's own, field by field, else the pod's. */
