@@ -4,7 +4,7 @@
  */
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../src/shared/contracts/runtime-status.ts';
 import { CriError, grpcCode } from '../../src/shared/cri/cri-error.ts';
-import type { ContainerConfig, PodSandboxConfig } from '../../src/shared/cri/generated/cri-v1.ts';
+import { PodSandboxStatus, type ContainerConfig, type PodSandboxConfig } from '../../src/shared/cri/generated/cri-v1.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../src/shared/kubernetes/ids.ts';
 import type { ExecResult, PodRuntime } from '../../src/workers/pod-sync/runtime/pod-runtime.ts';
 import type { FakeClock } from './fake-clock.ts';
@@ -84,9 +84,10 @@ export class FakeRuntime implements PodRuntime {
     return Promise.resolve(id);
   }
 
-  async podSandboxIPs(id: SandboxID): Promise<string[]> {
-    this.#call('podSandboxIPs');
-    return Promise.resolve([...(this.#sandboxes.find((sandbox) => sandbox.id === id)?.podIPs ?? [])]);
+  async podSandboxStatus(id: SandboxID): Promise<PodSandboxStatus> {
+    this.#call('podSandboxStatus');
+    const [ip = '', ...more] = this.#sandboxes.find((sandbox) => sandbox.id === id)?.podIPs ?? [];
+    return Promise.resolve(PodSandboxStatus.fromPartial({ id, network: { ip, additionalIps: more.map((other) => ({ ip: other })) } }));
   }
 
   async stopPodSandbox(id: SandboxID): Promise<void> {

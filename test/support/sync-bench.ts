@@ -30,6 +30,8 @@ import { someSettings } from './runtime-config-inputs.ts';
 /** Main's end of one task's line. */
 export class FakeLine implements LinePort {
   readonly requests: PodSyncRequest[] = [];
+  /** The same by message, each as the types in it; the last came with the result. */
+  readonly messages: string[] = [];
   /** Answers to `ensureImage`, by image; present unless said otherwise. */
   readonly images: ReadonlyMap<string, EnsureImageResult>;
   /** What the API server has, by kind and name; without any the kubelet runs standalone. */
@@ -51,7 +53,12 @@ export class FakeLine implements LinePort {
     else this.#onClose = listener;
   }
 
-  postMessage(request: PodSyncRequest): void {
+  postMessage(requests: readonly PodSyncRequest[]): void {
+    this.messages.push(requests.map(({ type }) => type).join());
+    for (const request of requests) this.#answer(request);
+  }
+
+  #answer(request: PodSyncRequest): void {
     this.requests.push(request);
     this.#waiting.get(request.type)?.resolve();
     if (request.type === 'startPermit' && !this.holdPermits) queueMicrotask(() => this.#hear({ type: 'permit', id: request.id }));
@@ -164,6 +171,7 @@ export class SyncBench {
       readonly withoutContainers?: boolean;
       readonly apiStatus?: PodStatus;
       readonly valuesAtHand?: boolean;
+      readonly hasSandboxPermit?: boolean;
     } = {},
   ): Run {
     const seen = more.status === null ? null : this.runtime.status(podUID(pod));
@@ -177,6 +185,7 @@ export class SyncBench {
         apiStatus: more.apiStatus ?? {},
         backoffs: this.backoffs,
         valuesAtHand: more.valuesAtHand ?? false,
+        hasSandboxPermit: more.hasSandboxPermit ?? false,
         volumesInPlace: this.volumesInPlace,
         ...handler,
       },
@@ -192,6 +201,7 @@ export class SyncBench {
       readonly withoutContainers?: boolean;
       readonly apiStatus?: PodStatus;
       readonly valuesAtHand?: boolean;
+      readonly hasSandboxPermit?: boolean;
     } = {},
   ): Promise<{ line: FakeLine; result: PodSyncResult }> {
     const { line, result } = this.sync(pod, more);
@@ -213,7 +223,8 @@ export class SyncBench {
   #run(task: TaskWithoutLine, uid: string): Run {
     const line = new FakeLine(this.images, this.holdPermits, this.values);
     const whole = { ...task, podUID: uid, node: this.node, line: null } as unknown as PodSyncTask;
-    return { line, result: runTask(this.#dependencies(), whole, line) };
+    const answer = runTask(this.#dependencies(), whole, line);
+    return { line, result: answer.then(({ result, told }) => (line.postMessage(told), result)) };
   }
 
   #dependencies(): PodSyncDependencies {
@@ -246,6 +257,7 @@ export class SyncBench {
             (err: Error) => [{ volume: 'data', message: err.message, state: 'missing' }],
           ),
         makeContainerMounts: ({ container }) => effect(`make mounts of ${container.name}`).then(() => []),
+        writeHosts: (_pod, podIPs) => effect(`write hosts ${podIPs.join()}`),
         readEnvFiles: () => Promise.resolve(new Map()),
         unmountVolumes: (_uid, signal) => (this.unmountHangs ? untilAborted(signal) : effect('unmount volumes')),
         removePodDirectory: () => effect('remove folder'),

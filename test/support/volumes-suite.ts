@@ -71,8 +71,11 @@ export const configMap = (data: Record<string, string>, binaryData: Record<strin
   data,
   binaryData,
 });
-export const mountsOf = ({ pod, container }: Made, env: readonly { name: string; value: string }[] = [], podIPs = ['10.0.0.7']) =>
-  volumes.makeContainerMounts({ pod, container, env, podIPs, supportsRecursiveReadOnly: false });
+export const mountsOf = (
+  { pod, container }: Made,
+  env: readonly { name: string; value: string }[] = [],
+  more: { readonly podIPs?: readonly string[] | null; readonly restartCount?: number } = {},
+) => volumes.makeContainerMounts({ pod, container, env, podIPs: ['10.0.0.7'], restartCount: 0, supportsRecursiveReadOnly: false, ...more });
 export const mode = async (path: string) => (await stat(path)).mode & 0o7777;
 
 /** For each file of such tests: its root dir, and what is left of it taken down. */

@@ -31,6 +31,8 @@ export interface StartRequest extends StartRank {
 export interface StartPermit {
   /** Gives it back, once: the call ended. */
   release(succeeded: boolean): void;
+  /** The sandbox was made, and its place is now that of a container of its pod. */
+  passOn(): void;
 }
 
 interface Waiter {
@@ -161,9 +163,15 @@ export class StartAdmission {
     if (this.#isCalm) for (const resolve of this.#calm) resolve();
   }
 
-  #permit({ kind }: StartRequest, lane: 'common' | 'restart'): StartPermit {
+  #permit(request: StartRequest, lane: 'common' | 'restart'): StartPermit {
+    let { kind } = request;
     let released = false;
     return {
+      passOn: () => {
+        if (released || kind === 'container') return;
+        this.#count(startWork.sandbox);
+        kind = 'container';
+      },
       release: (succeeded) => {
         if (released) return;
         released = true;

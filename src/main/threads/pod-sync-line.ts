@@ -9,6 +9,7 @@ import {
   type PodSyncReply,
   type PodSyncRequest,
   type PodSyncTask,
+  type PodSyncTold,
   type RecordedEvent,
 } from '../../shared/contracts/pod-sync.ts';
 import type { ValueRef, ValueResult } from '../../shared/contracts/values.ts';
@@ -21,6 +22,8 @@ export type PodTask = PodSyncTask extends infer T ? (T extends unknown ? Omit<T,
 export interface Permit {
   /** Gives it back; only the first call counts. */
   release(succeeded: boolean): void;
+  /** A sandbox's becomes that of the container that starts next in it. */
+  passOn?(): void;
 }
 
 export interface PodSyncHandlers {
@@ -71,21 +74,29 @@ export class PodSyncLine {
     const permit = wantsSandboxSoon(task) ? (handlers.tryStartPermit?.('sandbox', task) ?? null) : null;
     this.hasSandboxPermit = permit !== null;
     if (permit) this.#permits.set(firstPermit, permit);
-    port1.on('message', (request: PodSyncRequest) => this.#answer(request));
+    port1.on('message', (requests: readonly PodSyncRequest[]) => this.#hear(requests));
   }
 
   post(reply: PodSyncReply): void {
     if (!this.#over.signal.aborted) this.#mainPort.postMessage(reply);
   }
 
-  /** The task has ended. What it said before is still heard, until it has closed its end: a result may overtake the line. */
-  close(): void {
+  /** The task has ended, or is lost. What it said before is still heard, until it has closed its end: a result may overtake the line. */
+  close(told: readonly PodSyncTold[] = []): void {
     if (this.#over.signal.aborted) return;
     const timer = setTimeout(() => this.#mainPort.close(), lingerMs);
     this.#mainPort.once('close', () => clearTimeout(timer));
     this.#over.abort(taskIsOver);
-    for (const permit of this.#permits.values()) permit.release(false);
-    this.#permits.clear();
+    // Who waits for the result asks for a look at the pod: that goes first.
+    setImmediate(() => {
+      this.#hear(told);
+      for (const permit of this.#permits.values()) permit.release(false);
+      this.#permits.clear();
+    });
+  }
+
+  #hear(requests: readonly PodSyncRequest[]): void {
+    for (const request of requests) this.#answer(request);
   }
 
   #answer(request: PodSyncRequest): void {
@@ -94,6 +105,8 @@ export class PodSyncLine {
         return this.#handlers.event(request.event);
       case 'volumesInPlace':
         return this.#handlers.volumesInPlace?.(request.volumes, this.#task);
+      case 'passPermit':
+        return this.#permits.get(request.id)?.passOn?.();
       case 'returnPermit':
         return this.#takeBack(request.id, request.succeeded);
       case 'ensureImage':

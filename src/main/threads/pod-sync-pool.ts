@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type {
   DecodeManifestResult,
   DecodeManifestTask,
+  PodSyncAnswer,
   PodSyncBirth,
   PodSyncResult,
   PodSyncSettings,
@@ -122,12 +123,14 @@ export class PodSyncPool {
       if (gracePeriodSeconds !== null) line.post({ type: 'shrinkGracePeriod', gracePeriodSeconds });
       if (stopped) line.post({ type: 'stop' });
       const sent = line;
+      let answer: PodSyncAnswer | undefined;
       try {
         // Piscina's type for the list is read off the wrong overload of postMessage.
         const transferList = [sent.port] as never;
-        return (await pool.run({ ...task, line: sent.port, hasSandboxPermit: sent.hasSandboxPermit }, { transferList })) as PodSyncResult;
+        answer = (await pool.run({ ...task, line: sent.port, hasSandboxPermit: sent.hasSandboxPermit }, { transferList })) as PodSyncAnswer;
+        return answer.result;
       } finally {
-        sent.close();
+        sent.close(answer?.told);
         line = null;
       }
     };

@@ -3,6 +3,7 @@
  * (a MessagePort) is how it asks for what only others may do, and how it hears that it should stop.
  */
 import type { MessagePort } from 'node:worker_threads';
+import type { PodSandboxStatus } from '../cri/generated/cri-v1.ts';
 import type { Failure } from '../errors/kubelet-error.ts';
 import type { ObjectReference, Pod, PodStatus } from '../kubernetes/api.ts';
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
@@ -59,7 +60,7 @@ export type PodSyncTask = SyncPodTask | SyncTerminatingPodTask | SyncTerminatedP
 interface TaskBase {
   readonly podUID: PodUID;
   readonly node: NodeFacts;
-  /** PodSyncRequest out, PodSyncReply in. Transferred with the task. */
+  /** Lists of PodSyncRequest out, PodSyncReply in. Transferred with the task. */
   readonly line: MessagePort;
 }
 
@@ -117,6 +118,13 @@ export interface ContainerBackoff {
   readonly lastUpdateMs: number;
 }
 
+/** A task's way home. */
+export interface PodSyncAnswer {
+  readonly result: PodSyncResult;
+  /** What it told last, in order: it is not worth a message of its own. */
+  readonly told: readonly PodSyncTold[];
+}
+
 export type PodSyncResult =
   | ({ readonly outcome: 'synced' } & PodSyncReport)
   | ({ readonly outcome: 'failed'; readonly failure: Failure } & PodSyncReport)
@@ -141,27 +149,43 @@ export interface MadeContainer {
   readonly name: string;
 }
 
+export interface MadeSandbox {
+  readonly id: SandboxID;
+  /** Nothing may be known of the pod yet. */
+  readonly podName: string;
+  readonly podNamespace: string;
+  /** What the runtime said of it once it was made, where it was asked: the look need not ask again. */
+  readonly status?: PodSandboxStatus;
+}
+
 /** What a sync made of a pod. */
 export interface MadeInRuntime {
-  /** With the pod's name: nothing may be known of the pod yet. */
-  readonly sandbox?: { readonly id: SandboxID; readonly podName: string; readonly podNamespace: string };
+  readonly sandbox?: MadeSandbox;
   readonly containers: readonly MadeContainer[];
 }
 
 /** All there is of the pod is known already: a look need not list it. */
 export const nothingMade: MadeInRuntime = { containers: [] };
 
-/** The `id` of the permit that comes with a task: no question has it. */
+/** The `id` of the permit that comes with a task, whatever it is passed on to: no question has it. */
 export const firstPermit = -1;
 
-/** Task to main, over the line. Those with an `id` are answered by a reply with the same one. */
-export type PodSyncRequest =
+/** Task to main, over the line, in lists: each message wakes main, which goes before all other threads. */
+export type PodSyncRequest = PodSyncQuestion | PodSyncTold;
+
+/** Answered by a reply with the same `id`. */
+export type PodSyncQuestion =
   | { readonly type: 'ensureImage'; readonly id: number; readonly image: EnsureImageRequest }
   /** Before a sandbox or a container is started; given back when that call ended. */
   | { readonly type: 'startPermit'; readonly id: number; readonly kind: 'sandbox' | 'container' }
-  | { readonly type: 'returnPermit'; readonly id: number; readonly succeeded: boolean }
   /** What lies in the API server. */
-  | { readonly type: 'values'; readonly id: number; readonly refs: readonly ValueRef[] }
+  | { readonly type: 'values'; readonly id: number; readonly refs: readonly ValueRef[] };
+
+/** Never answered. */
+export type PodSyncTold =
+  /** The sandbox is there, and its first container starts in its place. */
+  | { readonly type: 'passPermit'; readonly id: number }
+  | { readonly type: 'returnPermit'; readonly id: number; readonly succeeded: boolean }
   /** The volumes that are set up now, by name: those, and no others. */
   | { readonly type: 'volumesInPlace'; readonly volumes: readonly string[] }
   | { readonly type: 'event'; readonly event: RecordedEvent };

@@ -3,9 +3,10 @@
  * to main. What the runtime does not answer about is named in the pod's status; the rest of the pod is as fresh as ever.
  */
 import type { PlegMessage } from '../../shared/contracts/pleg.ts';
+import type { MadeSandbox } from '../../shared/contracts/pod-sync.ts';
 import { failureReasons, type RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { isUnavailable } from '../../shared/cri/cri-error.ts';
-import { ContainerState, PodSandboxState } from '../../shared/cri/generated/cri-v1.ts';
+import { ContainerState, PodSandboxState, type PodSandboxStatus } from '../../shared/cri/generated/cri-v1.ts';
 import { messageOf, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -54,6 +55,7 @@ export class PodLooker {
   async look(uid: PodUID, known?: KnownSince): Promise<RuntimePodStatus | null> {
     const { runtime, records, clock, signal } = this.#deps;
     const observedAtMs = known && 'listedAtMs' in known ? known.listedAtMs : clock.monotonic();
+    let told: Item | undefined;
     try {
       // What was made is all that is new only beside all that there was.
       if (known === undefined || ('made' in known && !records.isWhole)) {
@@ -61,11 +63,12 @@ export class PodLooker {
         records.applyPodLists(uid, sandboxes, containers, clock.monotonic());
       } else if ('made' in known) {
         records.applyMade(uid, known.made, clock.monotonic());
+        told = this.#takeMade(known.made.sandbox);
       }
       const record = records.get(uid);
       if (!record) return null;
       records.setClean(record);
-      const failures = await this.#inspect(record);
+      const failures = await this.#inspect(record, told);
       return this.#report(record, failures, observedAtMs);
     } catch (err) {
       const record = records.get(uid);
@@ -116,13 +119,21 @@ export class PodLooker {
     return status;
   }
 
+  /** Takes in what the runtime said of a new sandbox to who made it, unless newer news says otherwise. Answers with what need not be asked about. */
+  #takeMade(made: MadeSandbox | undefined): Item | undefined {
+    const item = made && this.#deps.records.sandbox(made.id);
+    if (!made?.status || !item || item.inspected || item.rawState !== (made.status.state as number)) return undefined;
+    this.#setSandbox(item, made.status);
+    return item;
+  }
+
   /** Asks about all that may have changed. Answers with what could not be asked, by ID. */
-  async #inspect(record: PodRecord): Promise<Map<string, Failure>> {
+  async #inspect(record: PodRecord, told: Item | undefined): Promise<Map<string, Failure>> {
     const failures = new Map<string, Failure>();
     const queue: Item[] = [];
     for (const item of record.items.values()) {
       if (item.slot < 0) this.#quarantine.release(item.id);
-      if (item.slot < 0 || item.final) continue;
+      if (item.slot < 0 || item.final || item === told) continue;
       const held = this.#quarantine.failureOf(item.id, this.#deps.clock.monotonic());
       if (held) failures.set(item.id, held);
       else queue.push(item);
@@ -168,7 +179,12 @@ export class PodLooker {
   async #askSandbox(item: SandboxItem): Promise<void> {
     const { runtime, records, clock, signal } = this.#deps;
     const status = await runtime.sandboxStatus(item.id, signal);
-    if (!status) return records.setGone(item, clock.monotonic());
+    if (status) this.#setSandbox(item, status);
+    else records.setGone(item, clock.monotonic());
+  }
+
+  #setSandbox(item: SandboxItem, status: PodSandboxStatus): void {
+    const { records, clock } = this.#deps;
     records.setState(item, status.state, clock.monotonic());
     item.status = toRuntimeSandboxStatus({ ...status, id: item.id });
     records.setInspected(item);

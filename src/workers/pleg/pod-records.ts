@@ -8,7 +8,7 @@ import { Container, ContainerState, PodSandbox } from '../../shared/cri/generate
 import { containerList, sandboxList } from '../../shared/cri/list-scanner.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { podNameLabel, podNamespaceLabel, podUIDLabel } from '../../shared/kubernetes/annotations.ts';
-import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
+import type { ContainerID, PodUID, SandboxID } from '../../shared/kubernetes/ids.ts';
 import type { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
 import { KnownItems, type OnLeftOut } from './known-items.ts';
 import type { ListDifference } from './list-difference.ts';
@@ -155,6 +155,10 @@ export class PodRecords {
       if (this.#containers.get(id)) continue;
       this.#addContainer(Container.fromPartial({ id, podSandboxId, metadata: { name }, labels: { [podUIDLabel]: uid } }), nowMs);
     }
+  }
+
+  sandbox(id: SandboxID): SandboxItem | undefined {
+    return this.#sandboxes.get(id);
   }
 
   /** The runtime said so of one item, in answer to a question. */

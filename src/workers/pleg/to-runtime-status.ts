@@ -2,10 +2,10 @@
  * From the protocol's statuses to the pod as main and the syncs know it; pure. Upstream: toKubeContainerStatus, GetPodStatus and
  * determinePodSandboxIPs (pkg/kubelet/kuberuntime), and how the PLEG keeps the IPs of a pod that has ended.
  */
-import { isIP } from 'node:net';
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../shared/contracts/runtime-status.ts';
 import { ContainerState, ContainerStatus, NamespaceMode, PodSandboxState, Signal } from '../../shared/cri/generated/cri-v1.ts';
 import type { Container, PodSandbox, PodSandboxStatus } from '../../shared/cri/generated/cri-v1.ts';
+import { sandboxIPs } from '../../shared/cri/sandbox-ips.ts';
 import type { Failure } from '../../shared/errors/kubelet-error.ts';
 import { containerNameLabel } from '../../shared/kubernetes/annotations.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../shared/kubernetes/ids.ts';
@@ -35,13 +35,6 @@ export function toRuntimeSandboxStatus(status: PodSandboxStatus): RuntimeSandbox
     hostNetwork: status.linux?.namespaces?.options?.network === NamespaceMode.NODE,
     runtimeHandler: status.runtimeHandler,
   };
-}
-
-/** Primary first. None of them where one is no IP: upstream trusts such a runtime with none. */
-function sandboxIPs({ network }: PodSandboxStatus): string[] {
-  if (!network) return [];
-  const ips = [network.ip, ...network.additionalIps.map(({ ip }) => ip)].filter((ip, index) => index > 0 || ip !== '');
-  return ips.every((ip) => isIP(ip) !== 0) ? ips : [];
 }
 
 const containerStates = {

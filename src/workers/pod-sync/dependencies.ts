@@ -16,7 +16,10 @@ export interface PodSyncDependencies {
   readonly settings: PodSyncSettings;
   readonly runtime: PodRuntime;
   readonly cgroups: Pick<PodCgroups, 'parentOf' | 'exists' | 'ensure' | 'make' | 'remove'>;
-  readonly volumes: Pick<PodVolumes, 'mountVolumes' | 'makeContainerMounts' | 'readEnvFiles' | 'unmountVolumes' | 'removePodDirectory'>;
+  readonly volumes: Pick<
+    PodVolumes,
+    'mountVolumes' | 'makeContainerMounts' | 'writeHosts' | 'readEnvFiles' | 'unmountVolumes' | 'removePodDirectory'
+  >;
   readonly host: Pick<HostFactsReader, 'read'>;
   readonly httpGet: HttpGet;
   readonly clock: Clock;

@@ -3,7 +3,7 @@
  * main through piscina (main/threads/pod-sync-pool.ts), hundreds of tasks at a time on each thread; it decides nothing that
  * outlives its task, and never lists the runtime.
  */
-import type { DecodeManifestResult, DecodeManifestTask, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+import type { DecodeManifestResult, DecodeManifestTask, PodSyncAnswer, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
 import { prepareNative } from '../../shared/linux/native.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterPoolThread } from '../../shared/thread/enter-thread.ts';
@@ -28,11 +28,11 @@ export async function getReady(): Promise<void> {
 }
 
 /** Never throws. */
-export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncResult> {
+export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncAnswer> {
   try {
     return await runTask(await (dependencies ??= makeDependencies()), task, task.line);
   } catch (err) {
-    return new SyncReport().result(err);
+    return { result: new SyncReport().result(err), told: [] };
   }
 }
 

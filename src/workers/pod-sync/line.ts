@@ -2,7 +2,14 @@
  * A task's line home: on it the task asks main for what only others may do, and hears that it should stop or hurry. The line
  * dying (main closed it, or is gone) means stop.
  */
-import { firstPermit, type PodSyncReply, type PodSyncRequest, type RecordedEvent } from '../../shared/contracts/pod-sync.ts';
+import {
+  firstPermit,
+  type PodSyncQuestion,
+  type PodSyncReply,
+  type PodSyncRequest,
+  type PodSyncTold,
+  type RecordedEvent,
+} from '../../shared/contracts/pod-sync.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { ValueRef, ValueResult } from '../../shared/contracts/values.ts';
 
@@ -16,7 +23,7 @@ export class Stopped extends Error {
 
 /** What a line needs of a MessagePort. */
 export interface LinePort {
-  postMessage(message: PodSyncRequest): void;
+  postMessage(message: readonly PodSyncRequest[]): void;
   on(event: 'message', listener: (reply: PodSyncReply) => void): unknown;
   on(event: 'close', listener: () => void): unknown;
   close(): void;
@@ -33,14 +40,18 @@ export class Line {
   readonly #stop = new AbortController();
   readonly #questions = new Map<number, Question>();
   readonly #hurry = new Set<(gracePeriodSeconds: number) => void>();
+  /** Waits for the end of the turn, or the next question: what the task does next is asked of the runtime before main is woken. */
+  #told: PodSyncTold[] = [];
+  #flush: NodeJS.Immediate | undefined;
   #lastId = 0;
-  #hasSandboxPermit: boolean;
+  /** What the permit that came with the task is for; null once it is used up. */
+  #atHand: 'sandbox' | 'container' | null;
   #leastGraceSeconds = Infinity;
   #closed = false;
 
   constructor(port: LinePort, hasSandboxPermit = false) {
     this.#port = port;
-    this.#hasSandboxPermit = hasSandboxPermit;
+    this.#atHand = hasSandboxPermit ? 'sandbox' : null;
     port.on('message', (reply) => this.#hear(reply));
     port.on('close', () => this.#end('its line was closed'));
   }
@@ -64,13 +75,16 @@ export class Line {
     return answer.results;
   }
 
-  /** Runs `start` with a start permit, and gives it back. Rejects with Stopped when the permit did not come before the stop. */
-  async withPermit<T>(kind: 'sandbox' | 'container', start: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `start` with a start permit, and gives it back. Rejects with Stopped when the permit did not come before the stop. A sandbox's that
+   * came with the task is passed on where its container `isNext`: else that would ask for another one, and wait a trip to main for it.
+   */
+  async withPermit<T>(kind: 'sandbox' | 'container', start: () => Promise<T>, isNext = () => false): Promise<T> {
     let permit = 0;
     let succeeded = false;
     try {
-      if (kind === 'sandbox' && this.#hasSandboxPermit) {
-        this.#hasSandboxPermit = false;
+      if (this.#atHand === kind) {
+        this.#atHand = null;
         permit = firstPermit;
         this.signal.throwIfAborted();
       } else {
@@ -80,17 +94,21 @@ export class Line {
       succeeded = true;
       return result;
     } finally {
+      if (succeeded && permit === firstPermit && kind === 'sandbox' && isNext()) {
+        this.#atHand = 'container';
+        this.#tell({ type: 'passPermit', id: permit });
+      }
       // Also when it never came: it may be on its way.
-      if (permit !== 0) this.#post({ type: 'returnPermit', id: permit, succeeded });
+      else if (permit !== 0) this.#tell({ type: 'returnPermit', id: permit, succeeded });
     }
   }
 
   volumesInPlace(volumes: readonly string[]): void {
-    this.#post({ type: 'volumesInPlace', volumes });
+    this.#tell({ type: 'volumesInPlace', volumes });
   }
 
   event(event: RecordedEvent): void {
-    this.#post({ type: 'event', event });
+    this.#tell({ type: 'event', event });
   }
 
   /** Called with each shorter grace period, and at once if one came before. Returns how to stop listening. */
@@ -100,25 +118,36 @@ export class Line {
     return () => void this.#hurry.delete(listener);
   }
 
-  /** The task is over: what it still asks for is rejected. */
-  close(): void {
+  /** The task is over: what it still asks for is rejected. Answers with what main has yet to be told. */
+  close(): readonly PodSyncTold[] {
     this.#end('it is over');
-    if (this.#closed) return;
+    if (this.#closed) return [];
     this.#closed = true;
+    clearImmediate(this.#flush);
     this.#port.close();
+    return this.#told;
   }
 
-  #ask(request: (id: number) => PodSyncRequest): Promise<Answer> {
+  #ask(request: (id: number) => PodSyncQuestion): Promise<Answer> {
     const id = (this.#lastId += 1);
     return new Promise<Answer>((resolve, reject) => {
       if (this.signal.aborted) return reject(this.signal.reason as Error);
       this.#questions.set(id, { resolve, reject });
-      this.#post(request(id));
+      this.#send(request(id));
     });
   }
 
-  #post(message: PodSyncRequest): void {
-    if (!this.#closed) this.#port.postMessage(message);
+  #tell(message: PodSyncTold): void {
+    this.#told.push(message);
+    this.#flush ??= setImmediate(() => this.#send());
+  }
+
+  #send(...questions: PodSyncQuestion[]): void {
+    if (this.#closed) return;
+    clearImmediate(this.#flush);
+    this.#flush = undefined;
+    this.#port.postMessage([...this.#told, ...questions]);
+    this.#told = [];
   }
 
   #hear(reply: PodSyncReply): void {

@@ -1,5 +1,5 @@
 /** Runs one task of the pool on its line, whatever kind it is. Never throws: a thrown error would lose its reason on the way back. */
-import type { PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+import type { PodSyncAnswer, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
 import type { PodSyncDependencies, TaskContext } from './dependencies.ts';
 import { identityOf, PodEvents, type PodIdentity } from './events.ts';
 import { Line, type LinePort } from './line.ts';
@@ -8,8 +8,13 @@ import { SyncReport } from './sync-report.ts';
 import { cleanUpPod, syncTerminatedPod } from './sync-terminated-pod.ts';
 import { syncTerminatingPod } from './sync-terminating-pod.ts';
 
-export async function runTask(dependencies: PodSyncDependencies, task: PodSyncTask, port: LinePort): Promise<PodSyncResult> {
+export async function runTask(dependencies: PodSyncDependencies, task: PodSyncTask, port: LinePort): Promise<PodSyncAnswer> {
   const line = new Line(port, task.kind === 'sync' && task.hasSandboxPermit);
+  const result = await runOnLine(dependencies, task, line);
+  return { result, told: line.close() };
+}
+
+async function runOnLine(dependencies: PodSyncDependencies, task: PodSyncTask, line: Line): Promise<PodSyncResult> {
   try {
     const about = identify(task);
     const logger = dependencies.logger.child({ pod: `${about.namespace}/${about.name}`, podUID: about.uid });
@@ -20,8 +25,6 @@ export async function runTask(dependencies: PodSyncDependencies, task: PodSyncTa
     return result;
   } catch (err) {
     return new SyncReport().result(err);
-  } finally {
-    line.close();
   }
 }
 

@@ -1,5 +1,5 @@
 /** What a task did, gathered while it runs: the result that main gets. */
-import type { ContainerBackoff, MadeContainer, MadeInRuntime, PodSyncReport, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
+import type { ContainerBackoff, MadeContainer, MadeSandbox, PodSyncReport, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
 import { toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { PodStatus } from '../../shared/kubernetes/api.ts';
 import { Stopped } from './line.ts';
@@ -23,7 +23,7 @@ export class SyncReport {
   #retryAtMs = Infinity;
   /** Something in the runtime is not as it was. */
   changedRuntime = false;
-  #sandbox: MadeInRuntime['sandbox'];
+  #sandbox: MadeSandbox | undefined;
   #containers: MadeContainer[] | null = [];
 
   /** `before`: what the pod's containers wait for, as long as this sync has not come to them. */
@@ -45,7 +45,8 @@ export class SyncReport {
     this.#backoffs = [...this.#backoffs.filter(({ key }) => key !== changed.key), changed];
   }
 
-  madeSandbox(sandbox: NonNullable<MadeInRuntime['sandbox']>): void {
+  /** Also once more is known of it. */
+  madeSandbox(sandbox: MadeSandbox): void {
     this.changedRuntime = true;
     this.#sandbox = sandbox;
   }

@@ -37,12 +37,27 @@ test("a container's mounts: volumes as asked, the hosts file, a new termination 
   const message = mounts[4];
   assert.match(message?.hostPath ?? '', /\/containers\/app\/[0-9a-f]{8}$/);
   assert.deepEqual([message?.containerPath, await mode(message?.hostPath ?? '')], ['/dev/termination-log', 0o666]);
-  const again = await mountsOf(made, [{ name: 'WHO', value: 'me' }]);
+  const again = await mountsOf(made, [{ name: 'WHO', value: 'me' }], { restartCount: 1 });
   assert.notEqual(again[4]?.hostPath, message?.hostPath);
   assert.equal((await readMountsBelow(made.dir)).length, 2);
   await volumes.unmountVolumes(made.uid);
   await volumes.removePodDirectory(made.uid);
   await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+});
+
+test('a hosts file that is mounted before the addresses are known is filled when they are, in place', async () => {
+  const made = aPodWith([]);
+  await setUp(made);
+  const path = join(made.dir, 'etc-hosts');
+  const mounts = await mountsOf(made, [], { podIPs: null });
+  assert.ok(mounts.some(({ containerPath, hostPath }) => containerPath === '/etc/hosts' && hostPath === path));
+  const { ino, size } = await lstat(path);
+  assert.equal(size, 0);
+  await volumes.writeHosts(made.pod, ['10.0.0.8']);
+  assert.match(await readFile(path, 'utf8'), /^10\.0\.0\.8\tweb$/m);
+  await mountsOf(made, [], { podIPs: null });
+  assert.match(await readFile(path, 'utf8'), /^10\.0\.0\.8\tweb$/m, 'what is there is left');
+  assert.deepEqual([(await lstat(path)).ino, await mode(path)], [ino, 0o644]);
 });
 
 test('a subPath that leads out is refused, and what is there is told to the log only', async () => {

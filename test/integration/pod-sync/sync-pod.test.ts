@@ -14,14 +14,61 @@ test('a new pod gets its folders, its volumes, its cgroup, a sandbox and its con
     sandbox: { id: 'sandbox-1', podName: 'web', podNamespace: 'default' },
     containers: [{ id: 'app-2', sandboxID: 'sandbox-1', name: 'app' }],
   };
-  assert.deepEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, made });
-  assert.deepEqual(bench.effects, ['mount volumes', 'make cgroup', 'make mounts of app']);
-  assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0', 'podSandboxIPs', 'createContainer app 0', 'startContainer app']);
+  assert.partialDeepStrictEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, made });
+  assert.equal(result.outcome === 'synced' && result.made?.sandbox?.status?.network?.ip, '10.0.0.1');
+  assert.deepEqual(bench.effects, ['mount volumes', 'make mounts of app', 'make cgroup', 'write hosts 10.0.0.1']);
+  assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0', 'createContainer app 0', 'podSandboxStatus', 'startContainer app']);
   assert.deepEqual(line.events.slice(-2), started);
   assert.equal(bench.runtime.sandboxConfigs[0]?.linux?.cgroupParent, '/kubepods/poduid-1');
   const modeOf = (folder: string) => statSync(join(bench.settings.rootDir, 'pods/uid-1', folder)).mode & 0o777;
   assert.deepEqual(['.', 'volumes', 'plugins'].map(modeOf), [0o750, 0o750, 0o750]);
   assert.ok(existsSync(join(bench.settings.podLogsDir, 'default_web_uid-1')));
+});
+
+test('a container is created while the addresses are asked for, unless its environment has them', async () => {
+  using bench = new SyncBench();
+  const env = [{ name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }];
+  await bench.synced(aPod({ containers: [aContainer('app', { env })] }));
+  assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0', 'podSandboxStatus', 'createContainer app 0', 'startContainer app']);
+  assert.deepEqual(bench.runtime.containerConfigs[0]?.envs, [{ key: 'IP', value: new TextEncoder().encode('10.0.0.1') }]);
+  assert.ok(!bench.effects.some((effect) => effect.startsWith('write hosts')), 'its mounts were made with them');
+});
+
+const notStarted = ['runPodSandbox 0', 'createContainer app 0', 'podSandboxStatus', 'removeContainer app-2'];
+
+test('a container that was created before the addresses could not be had is not kept, nor counted', async () => {
+  using bench = new SyncBench();
+  bench.runtime.failNext('podSandboxStatus', 'gone');
+  const { line, result } = await bench.synced(aPod({ containers: [aContainer('app'), aContainer('other')] }));
+  assert.ok(result.outcome === 'failed' && result.failure.reason === 'FailedPodSandBoxStatus');
+  assert.ok(line.events.some((event) => event.startsWith('FailedPodSandBoxStatus pod: Unable to get pod sandbox status: ')));
+  assert.deepEqual(bench.runtime.calls, notStarted);
+  await bench.synced(aPod());
+  assert.deepEqual(bench.runtime.calls.slice(notStarted.length), ['createContainer app 0', 'startContainer app']);
+});
+
+test('nor is one whose hosts file cannot be written, and it says why it waits', async () => {
+  using bench = new SyncBench();
+  bench.failing.set('write hosts 10.0.0.1', new Error('no space left'));
+  const { result } = await bench.synced(aPod());
+  assert.deepEqual(result.waiting, { app: { reason: 'CreateContainerConfigError', message: 'no space left' } });
+  assert.deepEqual(bench.runtime.calls, notStarted);
+});
+
+test('what a task tells goes along with its next question, or home with its result', async () => {
+  using bench = new SyncBench();
+  const { line } = await bench.synced(aPod());
+  assert.deepEqual(line.messages, ['startPermit', 'values', 'ensureImage', 'returnPermit,startPermit', 'event,event,returnPermit']);
+});
+
+test('the permit that came with a task is passed on to the first container, unless that is not ready', async () => {
+  using bench = new SyncBench();
+  const passed = await bench.synced(aPod(), { hasSandboxPermit: true });
+  assert.deepEqual(passed.line.messages, ['values', 'ensureImage', 'passPermit,event', 'event,returnPermit']);
+  const env = [{ name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }];
+  const waiting = aPod({ containers: [aContainer('app', { env })] }, { uid: 'uid-2' });
+  const { line } = await bench.synced(waiting, { hasSandboxPermit: true });
+  assert.deepEqual(line.messages.slice(2), ['returnPermit', 'startPermit', 'event,event,returnPermit']);
 });
 
 test('every start has a permit, which is given back', async () => {
@@ -39,11 +86,11 @@ test('a sandbox is made beside volumes that need not be waited for, and containe
   using bench = new SyncBench();
   bench.failing.set('mount volumes', new Error('no luck'));
   const { result } = await bench.synced(aPod(), { valuesAtHand: true });
-  assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0', 'podSandboxIPs']);
+  assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0']);
   assert.equal(result.outcome === 'failed' && result.failure.reason, 'FailedMount');
   bench.failing.clear();
   await bench.synced(aPod(), { valuesAtHand: true });
-  assert.deepEqual(bench.runtime.calls.slice(2), ['createContainer app 0', 'startContainer app']);
+  assert.deepEqual(bench.runtime.calls.slice(1), ['createContainer app 0', 'startContainer app']);
 });
 
 test('a pod that runs as it should is not touched', async () => {
@@ -71,7 +118,7 @@ test('a pod in the host network does not ask for the addresses of its sandbox', 
   using bench = new SyncBench();
   bench.runtime.hostNetwork = true;
   await bench.synced(aPod({ hostNetwork: true }));
-  assert.ok(!bench.runtime.calls.includes('podSandboxIPs'));
+  assert.ok(!bench.runtime.calls.includes('podSandboxStatus'));
 });
 
 for (const [step, event, keeps, calls] of [
@@ -219,7 +266,7 @@ test('a sandbox that died is replaced, and the containers with it', async () => 
   assert.deepEqual(bench.runtime.calls, [
     'stopPodSandbox sandbox-1',
     'runPodSandbox 1',
-    'podSandboxIPs',
+    'podSandboxStatus',
     'createContainer app 1',
     'startContainer app',
   ]);
@@ -265,7 +312,7 @@ test('a stop does not come between the creation of a container and its start', a
     return createContainer(...args);
   };
   assert.equal((await run.result).outcome, 'stopped');
-  assert.deepEqual(bench.runtime.calls.slice(-2), ['createContainer a 0', 'startContainer a']);
+  assert.deepEqual(bench.runtime.calls.slice(-3), ['createContainer a 0', 'podSandboxStatus', 'startContainer a']);
 });
 
 test('a container of a changed definition is killed and started again', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PodSyncPool, ThreadState, type PodSyncHandlers, type PodTask } from '../../../src/main/threads/index.ts';
 import type { PodSyncSettings, RecordedEvent } from '../../../src/shared/contracts/pod-sync.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
@@ -118,6 +119,7 @@ test('what a lost task held is given back, and what it waited for is cancelled',
   await asked.promise;
   await Promise.all([pool.kill(0), pool.kill(1)]);
   assert.equal(await cancelled.promise, 'container');
+  await nextTurn();
   assert.deepEqual(held, ['sandbox false']);
 });
 

@@ -2,27 +2,30 @@
 import type {
   DecodeManifestResult,
   DecodeManifestTask,
+  PodSyncAnswer,
   PodSyncReply,
   PodSyncRequest,
   PodSyncResult,
   PodSyncTask,
+  PodSyncTold,
 } from '../../../src/shared/contracts/pod-sync.ts';
 import { enterPoolThread } from '../../../src/shared/thread/enter-thread.ts';
 
 const { birth, slot } = enterPoolThread();
 const done: PodSyncResult = { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true };
 
-export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncResult> {
+export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncAnswer> {
+  const told: PodSyncTold[] = [];
   try {
-    return await act(task);
+    return { result: await act(task, told), told };
   } finally {
     task.line.close();
   }
 }
 
-async function act(task: PodSyncTask): Promise<PodSyncResult> {
+async function act(task: PodSyncTask, told: PodSyncTold[]): Promise<PodSyncResult> {
   const replies = messages(task);
-  const ask = (request: PodSyncRequest) => task.line.postMessage(request);
+  const ask = (request: PodSyncRequest) => task.line.postMessage([request]);
   switch (task.podUID as string) {
     case 'until-stopped':
       for await (const reply of replies) if (reply.type === 'stop') return { ...done, outcome: 'stopped' };
@@ -44,7 +47,10 @@ async function act(task: PodSyncTask): Promise<PodSyncResult> {
       ask({ type: 'returnPermit', id: 1, succeeded: true });
       ask({ type: 'ensureImage', id: 2, image: { image: 'busybox' } as never });
       const image = (await replies.next()).value;
-      ask({ type: 'event', event: { object: {} as never, type: 'Normal', reason: 'Seen', message: JSON.stringify([permit, image]) } });
+      told.push({
+        type: 'event',
+        event: { object: {} as never, type: 'Normal', reason: 'Seen', message: JSON.stringify([permit, image]) },
+      });
       return done;
     }
     case 'is-ready':

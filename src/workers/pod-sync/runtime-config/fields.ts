@@ -1,7 +1,7 @@
 /** What the downward API shows of a pod: in environment variables, and in files (upstream pkg/fieldpath, Kubelet.podFieldSelectorRuntimeValue). */
 import { isIP, isIPv4, SocketAddress } from 'node:net';
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
-import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { Container, Pod } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 
 export interface FieldRef {
@@ -34,6 +34,11 @@ export function envField({ apiVersion, fieldPath }: FieldRef, pod: Pod, { node, 
     default:
       return metadataField(pod, fieldPath);
   }
+}
+
+/** Whether a container's environment has the addresses of its pod. */
+export function namesPodIPs({ env }: Pick<Container, 'env'>): boolean {
+  return env?.some(({ valueFrom }) => /^status\.podIPs?$/.test(valueFrom?.fieldRef?.fieldPath ?? '')) ?? false;
 }
 
 /** A downward API file's content: metadata only. Throws an Error that names the field. */

@@ -17,6 +17,7 @@ export type {
 export { HostFactsReader } from './host-facts.ts';
 export { makeSandboxConfig, type SandboxConfig } from './sandbox-config.ts';
 export { envFileKey, makeEnvironment } from './environment.ts';
+export { namesPodIPs } from './fields.ts';
 export { readEnvironmentValues } from './environment-values.ts';
 export { makeContainerConfig } from './container-config.ts';
 export { checkSysctls } from '../../../shared/kubernetes/sysctls.ts';

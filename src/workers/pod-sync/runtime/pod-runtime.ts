@@ -2,10 +2,15 @@
  * What the steps of a sync ask of the container runtime, and nothing more: each call with its deadline, so that no step needs to
  * remember one. Deadlines are upstream's (staging/src/k8s.io/cri-client/pkg/remote_runtime.go).
  */
-import { isIP } from 'node:net';
 import type { CriClient } from '../../../shared/cri/client.ts';
 import { CriError } from '../../../shared/cri/cri-error.ts';
-import { ContainerState, PodSandboxState, type ContainerConfig, type PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
+import {
+  ContainerState,
+  PodSandboxState,
+  type ContainerConfig,
+  type PodSandboxConfig,
+  type PodSandboxStatus,
+} from '../../../shared/cri/generated/cri-v1.ts';
 import { containerNameLabel, podUIDLabel } from '../../../shared/kubernetes/annotations.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 
@@ -30,8 +35,7 @@ export interface ExecResult {
 /** All reject with CriError. What is not there any more is a success of stop and remove. */
 export interface PodRuntime {
   runPodSandbox(config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID>;
-  /** Addresses of the sandbox, primary first; none for one in the host's network. */
-  podSandboxIPs(id: SandboxID): Promise<string[]>;
+  podSandboxStatus(id: SandboxID): Promise<PodSandboxStatus>;
   stopPodSandbox(id: SandboxID): Promise<void>;
   removePodSandbox(id: SandboxID): Promise<void>;
   /** Only to find what a lost task left: the runtime's list belongs to the pleg thread. */
@@ -63,11 +67,10 @@ export function podRuntime(runtime: CriClient['runtime'], images: CriClient['ima
       const reply = await runtime.call('runPodSandbox', { config, runtimeHandler }, { deadlineMs: timeoutMs * 2 });
       return reply.podSandboxId as SandboxID;
     },
-    podSandboxIPs: async (id) => {
+    podSandboxStatus: async (id) => {
       const { status } = await runtime.call('podSandboxStatus', { podSandboxId: id }, limits);
       if (!status) throw new CriError('PodSandboxStatus', -1, 'pod sandbox status is nil');
-      const { ip = '', additionalIps = [] } = status.network ?? {};
-      return [ip, ...additionalIps.map((additional) => additional.ip)].filter((address) => isIP(address) !== 0);
+      return status;
     },
     stopPodSandbox: async (id) => {
       await runtime.call('stopPodSandbox', { podSandboxId: id }, limits).catch(ignoreNotFound);

@@ -11,10 +11,12 @@ import { makeCgroup } from './ensure-cgroup.ts';
 import { runtimeHandlerOf } from './runtime-handler.ts';
 import { StaleStatus } from './stale-status.ts';
 
-/** Beside it, the cgroup and the log folder of its pod. Rejects with CriError, StaleStatus, Stopped, or the error of either. */
-export async function createSandbox(context: TaskContext, pod: Pod, config: PodSandboxConfig): Promise<SandboxID> {
+/**
+ * Beside it, the cgroup and the log folder of its pod. `isNext`: a container of it starts at once. Rejects with CriError, StaleStatus, Stopped, or the error of either.
+ */
+export async function createSandbox(context: TaskContext, pod: Pod, config: PodSandboxConfig, isNext: () => boolean): Promise<SandboxID> {
   // Behind the permit: what a hundred pods prepare at once comes off the runtime that is to start the first of them.
-  return context.line.withPermit('sandbox', async () => {
+  const create = async () => {
     const running = runOrReplace(context, config);
     running.catch(() => {});
     try {
@@ -27,7 +29,8 @@ export async function createSandbox(context: TaskContext, pod: Pod, config: PodS
       throw err;
     }
     return running;
-  });
+  };
+  return context.line.withPermit('sandbox', create, isNext);
 }
 
 async function runOrReplace(context: TaskContext, config: PodSandboxConfig): Promise<SandboxID> {

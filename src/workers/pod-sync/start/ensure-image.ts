@@ -16,8 +16,22 @@ interface For {
   readonly container: Container | EphemeralContainer;
 }
 
+export interface ContainerImages {
+  /** The runtime's reference of the container's own. */
+  readonly imageRef: string;
+  /** By the volume's name; those that the container does not mount are left out. */
+  readonly imageVolumes: ReadonlyMap<string, ImageSpec>;
+}
+
+/** All images of one container. Rejects as `ensureImage`. */
+export async function ensureImages(context: TaskContext, wanted: For): Promise<ContainerImages> {
+  const { image = '', imagePullPolicy } = wanted.container;
+  const imageRef = await ensureImage(context, wanted, { image, pullPolicy: imagePullPolicy });
+  return { imageRef, imageVolumes: await ensureImageVolumes(context, wanted) };
+}
+
 /** Answers with the runtime's reference of the image. Rejects with KubeletError whose reason is the puller's, or with Stopped. */
-export async function ensureImage(
+async function ensureImage(
   context: TaskContext,
   { pod, container: { name }, pullSecrets }: For,
   wanted: { readonly image: string; readonly pullPolicy: string | undefined },
@@ -51,11 +65,7 @@ export function countImageVolumes(count: number, err?: unknown): void {
   (failed ? imageVolumesFailed : imageVolumesMounted).inc({}, count);
 }
 
-/** By the volume's name; those that the container does not mount are left out. */
-export async function ensureImageVolumes(
-  context: TaskContext,
-  { pod, container, pullSecrets }: For,
-): Promise<ReadonlyMap<string, ImageSpec>> {
+async function ensureImageVolumes(context: TaskContext, { pod, container, pullSecrets }: For): Promise<ReadonlyMap<string, ImageSpec>> {
   const images = new Map<string, ImageSpec>();
   const mounted = new Set(container.volumeMounts?.map(({ name }) => name));
   for (const { name, image } of pod.spec.volumes ?? []) {

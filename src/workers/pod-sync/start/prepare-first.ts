@@ -1,42 +1,58 @@
 /**
- * What a new pod's first container needs besides the sandbox, had while the sandbox is made: its image, what its environment takes, and its
- * log folder.
+ * What a new pod's first container needs besides the sandbox, had while the sandbox is made: its images, what its environment takes, its
+ * log folder, and from these its config. Most configs don't name the addresses of the sandbox: then the runtime is asked for the container
+ * as soon as there is a sandbox.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
 import type { PullSecret } from '../../../shared/contracts/values.ts';
-import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { readEnvironmentValues } from '../runtime-config/environment-values.ts';
-import type { EnvironmentValues } from '../runtime-config/index.ts';
+import { namesPodIPs, readEnvironmentValues } from '../runtime-config/index.ts';
 import { makeLogFolder } from './container-logs.ts';
-import { ensureImage } from './ensure-image.ts';
+import { ensureImages, type ContainerImages } from './ensure-image.ts';
+import { makeConfig, type ConfigInputs } from './make-config.ts';
 import { readPullSecrets } from './pull-secrets.ts';
 
 /** Each may reject; nobody need listen. */
 export interface Prepared {
   readonly container: string;
   readonly pullSecrets: Promise<readonly PullSecret[]>;
-  readonly imageRef: Promise<string>;
-  readonly environment: Promise<EnvironmentValues>;
-  /** After the logs that are there. */
-  readonly restartCount: Promise<number>;
+  readonly images: Promise<ContainerImages>;
+  readonly inputs: Promise<ConfigInputs>;
+  /** Undefined: it has to wait for the sandbox's addresses. */
+  readonly config: Promise<ContainerConfig> | undefined;
+  /** The config is there. */
+  isReady(): boolean;
 }
 
-/** Undefined: the pod has no container to be started. */
-export function prepareFirst(context: TaskContext, pod: Pod, actions: PodActions): Prepared | undefined {
+/** Undefined: the pod has no container to be started. `volumes` settles when they are there. */
+export function prepareFirst(
+  context: TaskContext,
+  { pod, status }: SyncPodTask,
+  actions: PodActions,
+  volumes: Promise<void>,
+): Prepared | undefined {
   const name = actions.initContainersToStart[0] ?? actions.containersToStart[0];
   const container = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].find((one) => one.name === name);
   if (!container) return undefined;
-  const wanted = { image: container.image ?? '', pullPolicy: container.imagePullPolicy };
   // The request for the sandbox goes first.
   const turn = nextTurn();
   const pullSecrets = turn.then(() => readPullSecrets(context, pod));
-  const imageRef = pullSecrets.then((secrets) => ensureImage(context, { pod, container, pullSecrets: secrets }, wanted));
-  const environment = turn.then(() => readEnvironmentValues((refs) => context.line.values(refs), pod, container));
-  // Known by the time that it is asked for.
-  const imageUser = imageRef.then((ref) => context.runtime.imageUser(ref));
-  const restartCount = turn.then(() => makeLogFolder(context, pod, container));
-  for (const promise of [pullSecrets, imageRef, environment, imageUser, restartCount]) promise.catch(() => {});
-  return { container: container.name, pullSecrets, imageRef, environment, restartCount };
+  const images = pullSecrets.then((secrets) => ensureImages(context, { pod, container, pullSecrets: secrets }));
+  const inputs = turn.then(async () => ({
+    values: await readEnvironmentValues((refs) => context.line.values(refs), pod, container),
+    restartCount: await makeLogFolder(context, pod, container),
+  }));
+  const makeAhead = async () => {
+    const [found, given] = await Promise.all([images, inputs, volumes]);
+    const host = await context.host.read();
+    return makeConfig(context, { pod, container, status, host, podIPs: null }, found, given);
+  };
+  const config = pod.spec.hostNetwork || namesPodIPs(container) ? undefined : makeAhead();
+  let isReady = false;
+  config?.then(() => (isReady = true)).catch(() => {});
+  for (const promise of [pullSecrets, images, inputs]) promise.catch(() => {});
+  return { container: container.name, pullSecrets, images, inputs, config, isReady: () => isReady };
 }

@@ -1,5 +1,7 @@
 /** Makes ready what a pod's containers are started in: its sandbox, with its config and its addresses. */
-import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { MadeSandbox, SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
+import { sandboxIPs } from '../../../shared/cri/sandbox-ips.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { SandboxID } from '../../../shared/kubernetes/ids.ts';
 import {
@@ -16,12 +18,14 @@ import { checkSysctls, makeSandboxConfig, type HostFacts } from '../runtime-conf
 import type { SyncReport } from '../sync-report.ts';
 import { createSandbox } from './create-sandbox.ts';
 import { ensureCgroup, isCgroupFailure } from './ensure-cgroup.ts';
+import type { Prepared } from './prepare-first.ts';
 import { endsEarly } from './stale-status.ts';
 
 export interface Sandbox {
   readonly id: SandboxID;
   readonly config: ReturnType<typeof makeSandboxConfig>['config'];
-  readonly podIPs: readonly string[];
+  /** Undefined: they could not be had, and the report says why. Rejects with Stopped. */
+  readonly podIPs: Promise<readonly string[] | undefined>;
   readonly host: HostFacts;
 }
 
@@ -33,6 +37,7 @@ export async function prepareSandbox(
   context: TaskContext,
   { pod, status, apiStatus }: SyncPodTask,
   actions: PodActions,
+  ahead: Prepared | undefined,
   report: SyncReport,
 ): Promise<Sandbox | undefined> {
   const { settings, node, cgroups, events, line, about } = context;
@@ -46,7 +51,7 @@ export async function prepareSandbox(
     const { config, warnings } = makeSandboxConfig({ pod, node, settings, host, attempt: actions.attempt, cgroupParent });
     if (!create) {
       await ensureCgroup(context, pod);
-      return { id: actions.sandboxID!, config, podIPs: podIPsOf(status, apiStatus), host };
+      return { id: actions.sandboxID!, config, podIPs: Promise.resolve(podIPsOf(status, apiStatus)), host };
     }
     const forbidden = checkSysctls(pod, settings.allowedUnsafeSysctls, host.kernelVersion);
     if (forbidden !== null) {
@@ -58,10 +63,15 @@ export async function prepareSandbox(
       if (object === 'node') events.onNode(node.nodeName, 'Warning', reason, message);
       else events.onPod('Warning', reason, message);
     }
-    const id = await createSandbox(context, pod, config);
-    report.madeSandbox({ id, podName: about.name, podNamespace: about.namespace });
-    const podIPs = pod.spec.hostNetwork ? podIPsOf(status, apiStatus) : await sandboxIPs(context, id, report);
-    return podIPs && { id, config, podIPs, host };
+    const id = await createSandbox(context, pod, config, () => ahead?.isReady() ?? false);
+    const made = { id, podName: about.name, podNamespace: about.namespace };
+    report.madeSandbox(made);
+    // The request for a container that need not wait for them goes first.
+    const podIPs = pod.spec.hostNetwork
+      ? Promise.resolve(podIPsOf(status, apiStatus))
+      : nextTurn().then(() => askForIPs(context, made, report));
+    podIPs.catch(() => {});
+    return { id, config, podIPs, host };
   } catch (err) {
     // It may be there even so: the runtime may have failed after it was made.
     if (create) report.mayHaveMadeMore();
@@ -82,9 +92,15 @@ export async function prepareSandbox(
   }
 }
 
-async function sandboxIPs({ runtime, events, line, about }: TaskContext, id: SandboxID, report: SyncReport): Promise<string[] | undefined> {
+async function askForIPs(
+  { runtime, events, line, about }: TaskContext,
+  made: MadeSandbox,
+  report: SyncReport,
+): Promise<string[] | undefined> {
   try {
-    return await runtime.podSandboxIPs(id);
+    const status = await runtime.podSandboxStatus(made.id);
+    report.madeSandbox({ ...made, status });
+    return sandboxIPs(status);
   } catch (err) {
     line.signal.throwIfAborted();
     const message = `Unable to get pod sandbox status: ${rpcErrorOf(err)}`;

@@ -4,23 +4,22 @@
  */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { PullSecret } from '../../../shared/contracts/values.ts';
-import type { ContainerConfig, ImageSpec, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
-import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { newest } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { podIPForHooks, runHook } from '../hooks/run-hook.ts';
 import { killContainer } from '../kill/kill-container.ts';
-import { makeContainerConfig, makeEnvironment, readEnvironmentValues, type HostFacts } from '../runtime-config/index.ts';
+import { readEnvironmentValues, type HostFacts } from '../runtime-config/index.ts';
 import { descriptionOf } from '../runtime/pod-runtime.ts';
 import { createContainer } from './create-container.ts';
 import { makeLogFolder } from './container-logs.ts';
-import { countImageVolumes, ensureImage, ensureImageVolumes } from './ensure-image.ts';
+import { countImageVolumes, ensureImages, type ContainerImages } from './ensure-image.ts';
 import { linkContainerLog } from './link-log.ts';
+import { makeConfig } from './make-config.ts';
 import type { Prepared } from './prepare-first.ts';
-import { runtimeHandlerOf } from './runtime-handler.ts';
 import { StaleStatus } from './stale-status.ts';
 
 export interface StartRequest {
@@ -29,7 +28,8 @@ export interface StartRequest {
   readonly status: RuntimePodStatus | null;
   readonly sandboxID: SandboxID;
   readonly sandboxConfig: PodSandboxConfig;
-  readonly podIPs: readonly string[];
+  /** Of the sandbox. Undefined: they could not be had, and the report says why. */
+  readonly podIPs: Promise<readonly string[] | undefined>;
   readonly host: HostFacts;
   /** From `readPullSecrets`. */
   readonly pullSecrets: readonly PullSecret[];
@@ -42,17 +42,15 @@ export interface StartRequest {
  * …), with StaleStatus, or with Stopped. `onMade` is called as soon as the runtime has something of it.
  */
 export async function startContainer(context: TaskContext, request: StartRequest, onMade: (id: ContainerID) => void): Promise<void> {
-  const { container, sandboxID, sandboxConfig } = request;
-  const wanted = { image: container.image ?? '', pullPolicy: container.imagePullPolicy };
-  const imageRef = await (preparedOf(request)?.imageRef ?? ensureImage(context, request, wanted));
-  const imageVolumes = await ensureImageVolumes(context, request);
-  const config = await makeConfig(context, request, imageRef, imageVolumes).catch((err: unknown) => {
+  const { container } = request;
+  const prepared = preparedOf(request);
+  const images = await (prepared?.images ?? ensureImages(context, request));
+  const config = await (prepared?.config ?? configOf(context, request, images)).catch((err: unknown) => {
     throw failure(context, container.name, 'CreateContainerConfigError', err);
   });
   context.line.signal.throwIfAborted();
-  const { id, started } = await context.line.withPermit('container', () =>
-    createAndStart(context, { sandboxID, config, sandboxConfig, name: container.name, imageVolumes: imageVolumes.size }, onMade),
-  );
+  const creation = { request, config, isAhead: prepared?.config !== undefined, imageVolumes: images.imageVolumes.size };
+  const { id, started } = await context.line.withPermit('container', () => createAndStart(context, creation, onMade));
   if (!started) return;
   await linkContainerLog(context, request, config, id);
   await runPostStart(context, request, id);
@@ -62,40 +60,14 @@ function preparedOf({ ahead, container }: StartRequest): Prepared | undefined {
   return ahead?.container === container.name ? ahead : undefined;
 }
 
-async function makeConfig(
-  context: TaskContext,
-  request: StartRequest,
-  imageRef: string,
-  imageVolumes: ReadonlyMap<string, ImageSpec>,
-): Promise<ContainerConfig> {
-  const { settings, node, volumes, runtime, line } = context;
-  const { pod, container, podIPs, host } = request;
+async function configOf(context: TaskContext, request: StartRequest, images: ContainerImages): Promise<ContainerConfig> {
+  const { pod, container } = request;
+  const podIPs = (await request.podIPs) ?? [];
   const restartCount = await nextRestartCount(context, request);
-  const targetContainerID = targetOf(request);
-  const { signal } = line;
-  const [envFiles, values] = await Promise.all([
-    volumes.readEnvFiles(pod, container, signal),
-    preparedOf(request)?.environment ?? readEnvironmentValues((refs) => line.values(refs), pod, container),
-  ]);
-  const env = makeEnvironment({ pod, container, node, settings, podIPs, envFiles, values });
-  const supportsRRO = supportsRecursiveReadOnly(node.runtimeHandlers, runtimeHandlerOf(context));
-  const [mounts, imageUser] = await Promise.all([
-    volumes.makeContainerMounts({ pod, container, env, podIPs, supportsRecursiveReadOnly: supportsRRO, imageVolumes, signal }),
-    runtime.imageUser(imageRef),
-  ]);
-  return makeContainerConfig({
-    pod,
-    container,
-    node,
-    settings,
-    host,
-    restartCount,
-    imageRef,
-    imageUser,
-    env,
-    mounts,
-    ...(targetContainerID && { targetContainerID }),
-  });
+  const inputs = preparedOf(request)?.inputs ?? {
+    values: await readEnvironmentValues((refs) => context.line.values(refs), pod, container),
+  };
+  return makeConfig(context, { ...request, podIPs }, images, { ...(await inputs), restartCount });
 }
 
 /**
@@ -104,7 +76,7 @@ async function makeConfig(
  */
 async function nextRestartCount(context: TaskContext, request: StartRequest): Promise<number> {
   const { pod, container, status, sandboxID } = request;
-  const countByLogs = await (preparedOf(request)?.restartCount ?? makeLogFolder(context, pod, container));
+  const countByLogs = (await preparedOf(request)?.inputs)?.restartCount ?? (await makeLogFolder(context, pod, container));
   const last = newest(status, container.name);
   if (last) return last.restartCount + 1;
   if (countByLogs === 0) return 0;
@@ -113,20 +85,11 @@ async function nextRestartCount(context: TaskContext, request: StartRequest): Pr
   return countByLogs;
 }
 
-/** The container whose processes an ephemeral one sees. */
-function targetOf({ container, status }: StartRequest): ContainerID | undefined {
-  const target = 'targetContainerName' in container ? container.targetContainerName : undefined;
-  if (!target) return undefined;
-  const found = newest(status, target);
-  if (!found) throw new Error(`unable to find target container ${target}`);
-  return found.id;
-}
-
 interface Creation {
-  readonly sandboxID: SandboxID;
+  readonly request: StartRequest;
   readonly config: ContainerConfig;
-  readonly sandboxConfig: PodSandboxConfig;
-  readonly name: string;
+  /** The config was made before the sandbox's addresses were known. */
+  readonly isAhead: boolean;
   /** How many images it mounts. */
   readonly imageVolumes: number;
 }
@@ -138,8 +101,12 @@ async function createAndStart(
   onMade: (id: ContainerID) => void,
 ): Promise<{ id: ContainerID; started: boolean }> {
   const { runtime, events } = context;
-  const { name, imageVolumes } = creation;
-  const created = await createContainer(context, creation.sandboxID, creation.config, creation.sandboxConfig).catch((err: unknown) => {
+  const { request, config, isAhead, imageVolumes } = creation;
+  const { name } = request.container;
+  // Beside its creation: the file is mounted when it starts.
+  const hasHosts = isAhead ? writeHosts(context, request) : Promise.resolve(true);
+  hasHosts.catch(() => {});
+  const created = await createContainer(context, request.sandboxID, config, request.sandboxConfig).catch((err: unknown) => {
     countImageVolumes(imageVolumes, err);
     throw failure(context, name, 'CreateContainerError', err);
   });
@@ -148,11 +115,35 @@ async function createAndStart(
   // A lost task has brought it this far: what it has done is not done again.
   if (created.hasRun) return { id: created.id, started: false };
   events.onContainer(name, 'Normal', 'Created', 'Container created', created.id);
+  if (!(await orRemoved(context, created.id, hasHosts))) return { id: created.id, started: false };
   await runtime.startContainer(created.id).catch((err: unknown) => {
     throw failure(context, name, 'RunContainerError', err, created.id);
   });
   events.onContainer(name, 'Normal', 'Started', 'Container started', created.id);
   return { id: created.id, started: true };
+}
+
+/** Answers whether there were addresses to write. */
+async function writeHosts(context: TaskContext, { pod, container, podIPs }: StartRequest): Promise<boolean> {
+  const known = await podIPs;
+  if (!known) return false;
+  await context.volumes.writeHosts(pod, known).catch((err: unknown) => {
+    throw failure(context, container.name, 'CreateContainerConfigError', err);
+  });
+  return true;
+}
+
+/** Without its hosts file a container does not start. Nor is it kept: it would count as an instance. */
+async function orRemoved({ runtime, logger }: TaskContext, id: ContainerID, hasHosts: Promise<boolean>): Promise<boolean> {
+  let isReady = false;
+  try {
+    isReady = await hasHosts;
+  } finally {
+    if (!isReady) {
+      await runtime.removeContainer(id).catch((err: unknown) => logger.warn({ err, containerID: id }, 'cannot remove a container again'));
+    }
+  }
+  return isReady;
 }
 
 function failure({ events, line }: TaskContext, container: string, reason: string, err: unknown, id = ''): Error {
@@ -167,7 +158,7 @@ async function runPostStart(context: TaskContext, { container, podIPs }: StartRe
   const handler = container.lifecycle?.postStart;
   if (!handler) return;
   const { name, ports = [] } = container;
-  const podIP = podIPForHooks(context, podIPs);
+  const podIP = podIPForHooks(context, (await podIPs) ?? []);
   const { line, events, logger } = context;
   try {
     await runHook(context, { handler, containerID: id, container: name, ports, podIP }, 'PostStartHookError', line.signal);

@@ -31,8 +31,11 @@ export async function startContainers(
 ): Promise<void> {
   const { spec } = task.pod;
   const pullSecrets = await (ahead?.pullSecrets ?? readPullSecrets(context, task.pod));
-  const start = (kind: Kind, container: Container | EphemeralContainer) =>
-    startOne(context, task, kind, container, { ...sandbox, pullSecrets, ahead }, report);
+  const start = async (kind: Kind, container: Container | EphemeralContainer) => {
+    const isAhead = ahead?.config !== undefined && ahead.container === container.name;
+    if (!isAhead && !(await sandbox.podIPs)) return false;
+    return startOne(context, task, kind, container, { ...sandbox, pullSecrets, ahead }, report);
+  };
   for (const container of named(spec.ephemeralContainers, actions.ephemeralContainersToStart))
     await start('ephemeral_container', container);
   for (const container of named(spec.initContainers, actions.initContainersToStart)) {

@@ -1,5 +1,4 @@
 /** One container's mounts: its volumes, /etc/hosts, and the file for its termination message (upstream makeMounts). */
-import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, writeFile } from '../local-fs.ts';
 import { join } from 'node:path';
 import { type ImageSpec, type Mount, MountPropagation } from '../../../shared/cri/generated/cri-v1.ts';
@@ -9,7 +8,7 @@ import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { podContainerDir, podVolumeDir, subpathTarget } from '../../../shared/kubernetes/paths.ts';
 import { recursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import type { PodHostname } from '../runtime-config/hostname.ts';
-import { writeHostsFile } from './etc-hosts.ts';
+import { placeHostsFile, writeHostsFile } from './etc-hosts.ts';
 import { mountPropagation, subPathOf } from './mount-options.ts';
 import type { ContainerMountsInput, PodVolumesOptions } from './types.ts';
 import { isWritten, kindOf, pluginNames, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
@@ -27,9 +26,12 @@ export async function containerMounts(context: Context): Promise<Mount[]> {
     mounts.push(await mountOf(context, volumeMount, index));
   }
   const hasHosts =
-    (podIPs.length > 0 || pod.spec.hostNetwork === true) && !(container.volumeMounts ?? []).some(({ mountPath }) => mountPath === etcHosts);
+    (podIPs === null || podIPs.length > 0 || pod.spec.hostNetwork === true) &&
+    !(container.volumeMounts ?? []).some(({ mountPath }) => mountPath === etcHosts);
   if (hasHosts) {
-    const hostPath = await writeHostsFile(context.rootDir, pod, podIPs, context.hostname);
+    const hostPath = podIPs
+      ? await writeHostsFile(context.rootDir, pod, podIPs, context.hostname)
+      : await placeHostsFile(context.rootDir, pod);
     mounts.push(aMount({ containerPath: etcHosts, hostPath, selinuxRelabel: context.selinuxEnabled }));
   }
   const message = await terminationMessageMount(context);
@@ -88,11 +90,18 @@ async function hostPathOf(context: Context, volume: Volume, kind: OnDisk, subPat
   return target;
 }
 
-/** A new file for each instance. A container without one still starts, as upstream. */
-async function terminationMessageMount({ rootDir, pod, container, logger, selinuxEnabled }: Context): Promise<Mount | undefined> {
+/** A new file for each instance, emptied for one that was tried before. A container without one still starts, as upstream. */
+async function terminationMessageMount({
+  rootDir,
+  pod,
+  container,
+  restartCount,
+  logger,
+  selinuxEnabled,
+}: Context): Promise<Mount | undefined> {
   if (!container.terminationMessagePath) return undefined;
   const folder = podContainerDir(rootDir, pod.metadata.uid, container.name);
-  const hostPath = join(folder, randomBytes(4).toString('hex'));
+  const hostPath = join(folder, restartCount.toString(16).padStart(8, '0'));
   try {
     await mkdir(folder, { recursive: true, mode: 0o750 });
     await writeFile(hostPath, '');

@@ -44,6 +44,13 @@ export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly
   return path;
 }
 
+/** The file before the pod's addresses are known: what is mounted must be there. Answers its path. */
+export async function placeHostsFile(rootDir: string, pod: Pod): Promise<string> {
+  const path = etcHostsPath(rootDir, pod.metadata.uid);
+  if (!(await stat(path).catch(() => null))) await writeFile(path, '');
+  return path;
+}
+
 /** A container may have written anything to it: what has another size is not read. */
 async function holds(path: string, content: string): Promise<boolean> {
   try {

@@ -12,6 +12,7 @@ import { podHostname } from '../runtime-config/hostname.ts';
 import { containerMounts, volumePath } from './container-mounts.ts';
 import type { VolumeContext } from './context.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
+import { writeHostsFile } from './etc-hosts.ts';
 import { measure } from './measure.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
 import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
@@ -59,6 +60,12 @@ export class PodVolumes {
       input.signal?.throwIfAborted();
       throw new KubeletError('CreateContainerConfigError', messageOf(err), { cause: err });
     }
+  }
+
+  /** The hosts file of a pod whose containers' mounts were made before its addresses were known. Rejects with the system's error. */
+  async writeHosts(pod: Pod, podIPs: readonly string[]): Promise<void> {
+    const hostname = podHostname(pod, { ...this.#gates, clusterDomain: this.#options.clusterDomain });
+    await writeHostsFile(await realpath(this.#options.rootDir), pod, podIPs, hostname);
   }
 
   /**

@@ -42,8 +42,10 @@ export interface ContainerMountsInput {
   readonly container: Container | EphemeralContainer;
   /** From `makeEnvironment`: what subPathExpr may refer to. */
   readonly env: readonly { readonly name: string; readonly value: string }[];
-  /** Of the sandbox; empty for a pod in the host's network. */
-  readonly podIPs: readonly string[];
+  /** Of the sandbox; empty for a pod in the host's network. Null: not known yet; the hosts file stays empty until `writeHosts`. */
+  readonly podIPs: readonly string[] | null;
+  /** Of the instance that it is for. */
+  readonly restartCount: number;
   /** Whether the pod's runtime handler has the feature. */
   readonly supportsRecursiveReadOnly: boolean;
   /** The image behind each image volume, by the volume's name, once it was pulled. */

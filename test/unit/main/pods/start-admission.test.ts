@@ -26,7 +26,7 @@ describe('the admission of starts', () => {
       permits.get(name)!.release(succeeded);
       await settle();
     };
-    return { admission, granted, ask, end };
+    return { admission, granted, ask, end, permits };
   }
 
   test('no more starts are let in than the limit, and each end lets the next one in', async () => {
@@ -34,6 +34,17 @@ describe('the admission of starts', () => {
     for (const name of ['a', 'b', 'c']) ask(name);
     await settle();
     assert.deepEqual(granted, ['a', 'b']);
+    await end('a');
+    assert.deepEqual(granted, ['a', 'b', 'c']);
+  });
+
+  test('a place that a sandbox passes on is not free until its container has ended too', async () => {
+    const { admission, granted, ask, end, permits } = anAdmission(2);
+    for (const name of ['a', 'b', 'c']) ask(name);
+    await settle();
+    permits.get('a')!.passOn();
+    await settle();
+    assert.deepEqual([granted, admission.inFlight], [['a', 'b'], 2]);
     await end('a');
     assert.deepEqual(granted, ['a', 'b', 'c']);
   });

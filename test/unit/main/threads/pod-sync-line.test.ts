@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PodSyncLine, type PodSyncHandlers, type PodTask } from '../../../../src/main/threads/pod-sync-line.ts';
-import type { PodSyncReply } from '../../../../src/shared/contracts/pod-sync.ts';
+import { firstPermit, type PodSyncReply } from '../../../../src/shared/contracts/pod-sync.ts';
 import type { ValueRef } from '../../../../src/shared/contracts/values.ts';
 import { KubeletError } from '../../../../src/shared/errors/kubelet-error.ts';
 import { silentLogger } from '../../../support/logger.ts';
@@ -26,7 +27,7 @@ async function answer(t: TestContext, values?: NonNullable<PodSyncHandlers['valu
     line.close();
     line.port.close();
   });
-  line.port.postMessage({ type: 'values', id: 7, refs });
+  line.port.postMessage([{ type: 'values', id: 7, refs }]);
   const [reply] = (await once(line.port, 'message')) as [PodSyncReply];
   return reply;
 }
@@ -69,19 +70,33 @@ const granting = (granted: string[]): PodSyncHandlers => ({
   startPermit: () => Promise.reject(new Error('not asked for')),
   tryStartPermit: (kind) => {
     granted.push(kind);
-    return { release: (succeeded) => void granted.push(`released ${succeeded}`) };
+    return { release: (succeeded) => void granted.push(`released ${succeeded}`), passOn: () => void granted.push('passed on') };
   },
   event: () => {},
 });
 const aSync = (fields: object) => ({ kind: 'sync', podUID: 'uid-1', status: null, valuesAtHand: true, ...fields }) as unknown as PodTask;
 
-test('a pod that need not wait for its values brings the permit for its sandbox along; unused, it goes back with the line', async () => {
+test('a pod that need not wait for its values brings the permit for its sandbox along; unused, it goes back after the line', async () => {
   const granted: string[] = [];
   const line = new PodSyncLine(aSync({}), granting(granted), silentLogger);
   assert.equal(line.hasSandboxPermit, true);
   line.close();
   line.port.close();
+  assert.deepEqual(granted, ['sandbox'], 'who waits for the result goes first');
+  await nextTurn();
   assert.deepEqual(granted, ['sandbox', 'released false']);
+});
+
+test('what a task told last is heard before what it held is taken back', async () => {
+  const granted: string[] = [];
+  const line = new PodSyncLine(aSync({}), granting(granted), silentLogger);
+  line.close([
+    { type: 'passPermit', id: firstPermit },
+    { type: 'returnPermit', id: firstPermit, succeeded: true },
+  ]);
+  line.port.close();
+  await nextTurn();
+  assert.deepEqual(granted, ['sandbox', 'passed on', 'released true']);
 });
 
 for (const [what, fields] of [
@@ -104,7 +119,7 @@ test('which volumes a task has set up is heard with its pod', async () => {
     { ...granting([]), volumesInPlace: (names, { podUID }) => resolve([podUID, names]) },
     silentLogger,
   );
-  line.port.postMessage({ type: 'volumesInPlace', volumes: ['data'] });
+  line.port.postMessage([{ type: 'volumesInPlace', volumes: ['data'] }]);
   assert.deepEqual(await promise, ['uid-1', ['data']]);
   line.close();
   line.port.close();

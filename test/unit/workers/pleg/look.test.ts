@@ -159,6 +159,28 @@ suite('a look', () => {
     assert.deepEqual(shown(), { 'u1-s': ['', true], 'u1-app': ['app', true] });
   });
 
+  test('does not ask again what the sync was told of its new sandbox, unless a list knows better', async (t) => {
+    const node = aPleg(t);
+    const pleg = node.start();
+    await settle();
+    node.runtime.addPod('u1', 'app');
+    const u2 = node.runtime.addPod('u2', 'app');
+    const made = async (uid: string) => {
+      const id = `${uid}-s` as SandboxID;
+      const status = (await node.runtime.sandboxStatus(id, t.signal))!;
+      const containers = [{ id: `${uid}-app` as ContainerID, sandboxID: id, name: 'app' }];
+      return { sandbox: { id, podName: 'web', podNamespace: 'default', status }, containers };
+    };
+    const [first, second] = [await made('u1'), await made('u2')];
+    node.runtime.calls.length = 0;
+    const status = await pleg.look(u1, first);
+    assert.deepEqual(node.runtime.calls, ['containerStatus u1-app']);
+    assert.deepEqual(status && show(status), 'u1: app=running s=ready');
+    node.runtime.sandboxes.get('u2-s')!.state = 1;
+    await node.clock.advance(1000);
+    assert.equal(show((await pleg.look(u2, second))!), 'u2: app=running s=notReady');
+  });
+
   test('lists the pod where no whole list was had yet, whatever was made: it is not all that there is', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app', 'next');
