@@ -62,7 +62,7 @@ export async function runKubelet({ options, logger, signal, first }: KubeletStar
     const eventLog = new EventLog({ logger: log('events'), clock });
     const admission = new StartAdmission({ clock, cores: availableParallelism() });
     const events = cluster?.recordEvents(eventLog, admission) ?? eventLog;
-    const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.apiPod(uid));
+    const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.apiPod(uid), admission);
     const statuses = new PodStatuses({
       node: () => thisNode?.facts.current() ?? { hostIPs: [], runtimeName: '' },
       mirrorOf: (pod) => podManager.mirrorOf(pod),

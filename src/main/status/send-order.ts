@@ -18,20 +18,32 @@ import { statusPatch } from './status-patch.ts';
 export const stepHoldMs = 1000;
 /** The same of a start without init containers, which has little to show before it runs. On two cores it takes up to 2 s in a burst of 100. */
 export const startHoldMs = 2000;
+/** And while more starts are asked for than the runtime is given: then each takes longer, and each request comes off the cores that they take. */
+export const burstHoldMs = 10_000;
+
+export interface SendConditions {
+  /** Also the first word on a pod may wait, which most often is overtaken by the last word on its start. */
+  readonly firstWordMayWait?: boolean;
+  /** Starts stand in line. */
+  readonly isBurst?: boolean;
+}
 
 /** How long a runtime may leave a question open, beyond what its pod's look took, before the API server is told. Upstream's sweep is as long. */
 export const unansweredHoldMs = 10_000;
 
-/**
- * How long the change may wait; 0: not at all. `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows.
- * `firstWordMayWait`: also the first word on a pod, which most often is overtaken by the last word on its start.
- */
-export function holdMs(base: Pod, next: PodStatus, own: PodStatus, firstWordMayWait = false): number {
+/** How long the change may wait; 0: not at all. `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows. */
+export function holdMs(
+  base: Pod,
+  next: PodStatus,
+  own: PodStatus,
+  { firstWordMayWait = false, isBurst = false }: SendConditions = {},
+): number {
   if (isUnansweredOnly(base, next)) return unansweredHoldMs;
   if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return stepHoldMs;
   if (isNewGenerationOnly(base, next)) return stepHoldMs;
   if (!isStepOfStart(base, next, firstWordMayWait)) return 0;
-  return next.initContainerStatuses?.length ? stepHoldMs : startHoldMs;
+  if (next.initContainerStatuses?.length) return stepHoldMs;
+  return isBurst ? burstHoldMs : startHoldMs;
 }
 
 function isStepOfStart(base: Pod, next: PodStatus, firstWordMayWait: boolean): boolean {

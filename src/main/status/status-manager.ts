@@ -21,7 +21,7 @@ import type { PodStatusSink, StatusUpdate } from '../pods/pod-statuses.ts';
 import { podPath, removePodObject } from '../pods/remove-pod-object.ts';
 import { isStaticPod } from '../pods/static-pod.ts';
 import { isNewer } from './newest-object.ts';
-import { holdMs, isUrgent, mayBeRemoved } from './send-order.ts';
+import { holdMs, isUrgent, mayBeRemoved, type SendConditions } from './send-order.ts';
 import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';
 
 export interface StatusManagerDependencies {
@@ -29,8 +29,8 @@ export interface StatusManagerDependencies {
   /** The pod as the API source last saw it, with its resource version; undefined: it is not there. */
   readonly apiPod: (uid: PodUID) => Pod | undefined;
   readonly podManager: PodManager;
-  /** The first word on a pod that starts well waits for its next, as the other steps of a start do. Default: it goes at once. */
-  readonly firstWordMayWait?: boolean;
+  /** When a status is sent. Default: no word on a pod waits for a start. */
+  readonly sendConditions?: () => SendConditions;
   readonly clock: Clock;
   readonly logger: Logger;
   /** 0 to 1, for jitter. */
@@ -158,7 +158,7 @@ export class StatusManager implements PodStatusSink {
       entry.hold?.cancel();
       return this.#settled(entry);
     }
-    const waitMs = patch && !remove ? holdMs(base, next, entry.update.status, this.#deps.firstWordMayWait) : 0;
+    const waitMs = patch && !remove ? holdMs(base, next, entry.update.status, this.#deps.sendConditions?.()) : 0;
     if (waitMs > 0) return this.#hold(uid, entry, waitMs);
     entry.hold?.cancel();
     this.#work.enqueue(uid, isUrgent(base, next));

@@ -78,14 +78,18 @@ export class Cluster {
   }
 
   /** The only writer of pod statuses. */
-  writeStatuses(podManager: PodManager, apiPod: StatusManagerDependencies['apiPod']): StatusManager {
+  writeStatuses(
+    podManager: PodManager,
+    apiPod: StatusManagerDependencies['apiPod'],
+    admission: Pick<StartAdmission, 'waiting'>,
+  ): StatusManager {
     const { log, stops, signal } = this.#options;
     const logger = log('status-manager');
     const manager = new StatusManager({
       client: this.client,
       apiPod,
       podManager,
-      firstWordMayWait: true,
+      sendConditions: () => ({ firstWordMayWait: true, isBurst: admission.waiting > 0 }),
       clock,
       logger,
       random: Math.random,

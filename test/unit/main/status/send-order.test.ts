@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { holdMs, isUrgent, mayBeRemoved, startHoldMs, stepHoldMs, unansweredHoldMs } from '../../../../src/main/status/send-order.ts';
+import {
+  burstHoldMs,
+  holdMs,
+  isUrgent,
+  mayBeRemoved,
+  startHoldMs,
+  stepHoldMs,
+  unansweredHoldMs,
+  type SendConditions,
+} from '../../../../src/main/status/send-order.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../support/pods.ts';
 import { table } from '../../../support/table.ts';
@@ -28,8 +37,29 @@ const deleted = { deletionTimestamp: startTime };
 const created = pending(waiting('ContainerCreating'));
 const isReady = { conditions: [{ type: 'Ready', status: 'True' }] };
 
-const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; want: number }[] = [
+const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; conditions?: SendConditions; want: number }[] = [
   { name: 'the first word on a pod does not wait', base: aBase({ phase: 'Pending' }), next: created, want: 0 },
+  {
+    name: 'unless most pods are told again soon: then it waits as the steps of a start do',
+    base: aBase({ phase: 'Pending' }),
+    next: created,
+    conditions: { firstWordMayWait: true },
+    want: startHoldMs,
+  },
+  {
+    name: 'in a burst the steps of a start wait longer',
+    base: aBase(created),
+    next: { ...created, podIP: '10.0.0.7' },
+    conditions: { isBurst: true },
+    want: burstHoldMs,
+  },
+  {
+    name: 'in a burst a failure does not wait either',
+    base: aBase(created),
+    next: pending(waiting('ErrImagePull')),
+    conditions: { isBurst: true },
+    want: 0,
+  },
   {
     name: 'a sandbox that is ready waits for its containers',
     base: aBase(created),
@@ -95,8 +125,8 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; want: 
   },
 ];
 table('a status may wait or goes first', (row) => {
-  for (const { name, base, next, own = next, want } of cases) {
-    row(name, () => assert.equal(holdMs(base, next, own), want));
+  for (const { name, base, next, own = next, conditions, want } of cases) {
+    row(name, () => assert.equal(holdMs(base, next, own, conditions), want));
   }
 });
 
