@@ -60,6 +60,10 @@ export async function statfs(path: string): Promise<fs.StatsFs> {
 export async function symlink(target: string, path: string): Promise<void> {
   fs.symlinkSync(target, path);
 }
-export async function writeFile(path: string, content: string | Uint8Array, options?: { readonly mode: number }): Promise<void> {
+export async function writeFile(
+  path: string,
+  content: string | Uint8Array,
+  options?: { readonly mode?: number; readonly flag?: 'r+' },
+): Promise<void> {
   fs.writeFileSync(path, content, options);
 }

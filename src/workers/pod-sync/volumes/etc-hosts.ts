@@ -39,7 +39,10 @@ export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly
   const { hostAliases, hostNetwork } = pod.spec;
   const path = etcHostsPath(rootDir, pod.metadata.uid);
   const content = hostNetwork ? nodeHosts(await readFile(nodeHostsFile, 'utf8'), hostAliases) : managedHosts(podIPs, hostname, hostAliases);
-  if (!(await holds(path, content))) await writeFile(path, content);
+  const size = await sizeOf(path);
+  // One that was placed empty is not truncated: ext4 would allocate it when it is closed, behind a commit of its journal.
+  if (size === 0) await writeFile(path, content, { flag: 'r+' });
+  else if (size !== Buffer.byteLength(content) || !(await holds(path, content))) await writeFile(path, content);
   await chmod(path, 0o644);
   return path;
 }
@@ -47,15 +50,16 @@ export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly
 /** The file before the pod's addresses are known: what is mounted must be there. Answers its path. */
 export async function placeHostsFile(rootDir: string, pod: Pod): Promise<string> {
   const path = etcHostsPath(rootDir, pod.metadata.uid);
-  if (!(await stat(path).catch(() => null))) await writeFile(path, '');
+  if ((await sizeOf(path)) === undefined) await writeFile(path, '');
   return path;
+}
+
+/** Undefined: there is none. */
+async function sizeOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.size;
 }
 
 /** A container may have written anything to it: what has another size is not read. */
 async function holds(path: string, content: string): Promise<boolean> {
-  try {
-    return (await stat(path)).size === Buffer.byteLength(content) && (await readFile(path, 'utf8')) === content;
-  } catch {
-    return false;
-  }
+  return (await readFile(path, 'utf8').catch(() => '')) === content;
 }
