@@ -38,8 +38,10 @@ export async function carryOut(
   const starts = [...actions.ephemeralContainersToStart, ...actions.initContainersToStart, ...actions.containersToStart];
   report.startOver();
   if (!actions.createSandbox && starts.length === 0) return;
-  const ahead = actions.createSandbox && task.status === null ? prepareFirst(context, task, actions, volumes) : undefined;
-  const sandbox = await prepareSandbox(context, task, actions, ahead, report);
+  const host = context.host.read();
+  host.catch(() => {});
+  const ahead = actions.createSandbox && task.status === null ? prepareFirst(context, task, actions, volumes, host) : undefined;
+  const sandbox = await prepareSandbox(context, task, actions, { hostRead: host, ahead }, report);
   await volumes;
   line.signal.throwIfAborted();
   if (sandbox) await startContainers(context, task, actions, { sandbox, ahead }, report);

@@ -12,7 +12,8 @@ import { runtimeHandlerOf } from './runtime-handler.ts';
 import { StaleStatus } from './stale-status.ts';
 
 /**
- * Beside it, the cgroup and the log folder of its pod. `isNext`: a container of it starts at once. Rejects with CriError, StaleStatus, Stopped, or the error of either.
+ * Beside it, the cgroup and the log folder of its pod. `isNext`: a container of it starts at once. Rejects with CriError, StaleStatus,
+ * Stopped, or the error of either.
  */
 export async function createSandbox(context: TaskContext, pod: Pod, config: PodSandboxConfig, isNext: () => boolean): Promise<SandboxID> {
   // Behind the permit: what a hundred pods prepare at once comes off the runtime that is to start the first of them.

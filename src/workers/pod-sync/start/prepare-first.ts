@@ -9,7 +9,7 @@ import type { PullSecret } from '../../../shared/contracts/values.ts';
 import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { namesPodIPs, readEnvironmentValues } from '../runtime-config/index.ts';
+import { namesPodIPs, readEnvironmentValues, type HostFacts } from '../runtime-config/index.ts';
 import { makeLogFolder } from './container-logs.ts';
 import { ensureImages, type ContainerImages } from './ensure-image.ts';
 import { makeConfig, type ConfigInputs } from './make-config.ts';
@@ -27,12 +27,13 @@ export interface Prepared {
   isReady(): boolean;
 }
 
-/** Undefined: the pod has no container to be started. `volumes` settles when they are there. */
+/** Undefined: the pod has no container to be started. `volumes` settles when they are there. `host` is as the sandbox's config has it. */
 export function prepareFirst(
   context: TaskContext,
   { pod, status }: SyncPodTask,
   actions: PodActions,
   volumes: Promise<void>,
+  host: Promise<HostFacts>,
 ): Prepared | undefined {
   const name = actions.initContainersToStart[0] ?? actions.containersToStart[0];
   const container = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].find((one) => one.name === name);
@@ -41,18 +42,19 @@ export function prepareFirst(
   const turn = nextTurn();
   const pullSecrets = turn.then(() => readPullSecrets(context, pod));
   const images = pullSecrets.then((secrets) => ensureImages(context, { pod, container, pullSecrets: secrets }));
+  // Known by the time that it is asked for.
+  const imageUser = images.then(({ imageRef }) => context.runtime.imageUser(imageRef));
   const inputs = turn.then(async () => ({
     values: await readEnvironmentValues((refs) => context.line.values(refs), pod, container),
     restartCount: await makeLogFolder(context, pod, container),
   }));
   const makeAhead = async () => {
-    const [found, given] = await Promise.all([images, inputs, volumes]);
-    const host = await context.host.read();
-    return makeConfig(context, { pod, container, status, host, podIPs: null }, found, given);
+    const [found, given, facts] = await Promise.all([images, inputs, host, volumes]);
+    return makeConfig(context, { pod, container, status, host: facts, podIPs: null }, found, given);
   };
   const config = pod.spec.hostNetwork || namesPodIPs(container) ? undefined : makeAhead();
   let isReady = false;
   config?.then(() => (isReady = true)).catch(() => {});
-  for (const promise of [pullSecrets, images, inputs]) promise.catch(() => {});
+  for (const promise of [pullSecrets, images, imageUser, inputs]) promise.catch(() => {});
   return { container: container.name, pullSecrets, images, inputs, config, isReady: () => isReady };
 }

@@ -37,7 +37,7 @@ export async function prepareSandbox(
   context: TaskContext,
   { pod, status, apiStatus }: SyncPodTask,
   actions: PodActions,
-  ahead: Prepared | undefined,
+  { hostRead, ahead }: { readonly hostRead: Promise<HostFacts>; readonly ahead: Prepared | undefined },
   report: SyncReport,
 ): Promise<Sandbox | undefined> {
   const { settings, node, cgroups, events, line, about } = context;
@@ -46,7 +46,7 @@ export async function prepareSandbox(
   if (create) startedPods.inc();
   if (create && ownUsers) startedUserNamespacedPods.inc();
   try {
-    const host = await context.host.read();
+    const host = await hostRead;
     const cgroupParent = cgroups.parentOf(pod);
     const { config, warnings } = makeSandboxConfig({ pod, node, settings, host, attempt: actions.attempt, cgroupParent });
     if (!create) {

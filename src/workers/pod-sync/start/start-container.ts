@@ -33,8 +33,8 @@ export interface StartRequest {
   readonly host: HostFacts;
   /** From `readPullSecrets`. */
   readonly pullSecrets: readonly PullSecret[];
-  /** Of the pod's first container, which may be another. */
-  readonly ahead: Prepared | undefined;
+  /** What was had of it while the sandbox was made. */
+  readonly prepared: Prepared | undefined;
 }
 
 /**
@@ -42,29 +42,24 @@ export interface StartRequest {
  * …), with StaleStatus, or with Stopped. `onMade` is called as soon as the runtime has something of it.
  */
 export async function startContainer(context: TaskContext, request: StartRequest, onMade: (id: ContainerID) => void): Promise<void> {
-  const { container } = request;
-  const prepared = preparedOf(request);
+  const { container, prepared } = request;
   const images = await (prepared?.images ?? ensureImages(context, request));
   const config = await (prepared?.config ?? configOf(context, request, images)).catch((err: unknown) => {
     throw failure(context, container.name, 'CreateContainerConfigError', err);
   });
   context.line.signal.throwIfAborted();
-  const creation = { request, config, isAhead: prepared?.config !== undefined, imageVolumes: images.imageVolumes.size };
+  const creation = { request, config, imageVolumes: images.imageVolumes.size };
   const { id, started } = await context.line.withPermit('container', () => createAndStart(context, creation, onMade));
   if (!started) return;
   await linkContainerLog(context, request, config, id);
   await runPostStart(context, request, id);
 }
 
-function preparedOf({ ahead, container }: StartRequest): Prepared | undefined {
-  return ahead?.container === container.name ? ahead : undefined;
-}
-
 async function configOf(context: TaskContext, request: StartRequest, images: ContainerImages): Promise<ContainerConfig> {
-  const { pod, container } = request;
+  const { pod, container, prepared } = request;
   const podIPs = (await request.podIPs) ?? [];
   const restartCount = await nextRestartCount(context, request);
-  const inputs = preparedOf(request)?.inputs ?? {
+  const inputs = prepared?.inputs ?? {
     values: await readEnvironmentValues((refs) => context.line.values(refs), pod, container),
   };
   return makeConfig(context, { ...request, podIPs }, images, { ...(await inputs), restartCount });
@@ -75,8 +70,8 @@ async function configOf(context: TaskContext, request: StartRequest, images: Con
  * also mean that it is the status which has not heard of it yet: then the runtime is asked.
  */
 async function nextRestartCount(context: TaskContext, request: StartRequest): Promise<number> {
-  const { pod, container, status, sandboxID } = request;
-  const countByLogs = (await preparedOf(request)?.inputs)?.restartCount ?? (await makeLogFolder(context, pod, container));
+  const { pod, container, status, sandboxID, prepared } = request;
+  const countByLogs = (await prepared?.inputs)?.restartCount ?? (await makeLogFolder(context, pod, container));
   const last = newest(status, container.name);
   if (last) return last.restartCount + 1;
   if (countByLogs === 0) return 0;
@@ -88,8 +83,6 @@ async function nextRestartCount(context: TaskContext, request: StartRequest): Pr
 interface Creation {
   readonly request: StartRequest;
   readonly config: ContainerConfig;
-  /** The config was made before the sandbox's addresses were known. */
-  readonly isAhead: boolean;
   /** How many images it mounts. */
   readonly imageVolumes: number;
 }
@@ -101,10 +94,10 @@ async function createAndStart(
   onMade: (id: ContainerID) => void,
 ): Promise<{ id: ContainerID; started: boolean }> {
   const { runtime, events } = context;
-  const { request, config, isAhead, imageVolumes } = creation;
+  const { request, config, imageVolumes } = creation;
   const { name } = request.container;
-  // Beside its creation: the file is mounted when it starts.
-  const hasHosts = isAhead ? writeHosts(context, request) : Promise.resolve(true);
+  // A config that was made ahead has no addresses. Beside its creation: the file is mounted when it starts.
+  const hasHosts = request.prepared?.config ? writeHosts(context, request) : Promise.resolve(true);
   hasHosts.catch(() => {});
   const created = await createContainer(context, request.sandboxID, config, request.sandboxConfig).catch((err: unknown) => {
     countImageVolumes(imageVolumes, err);

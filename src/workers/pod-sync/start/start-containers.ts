@@ -32,9 +32,9 @@ export async function startContainers(
   const { spec } = task.pod;
   const pullSecrets = await (ahead?.pullSecrets ?? readPullSecrets(context, task.pod));
   const start = async (kind: Kind, container: Container | EphemeralContainer) => {
-    const isAhead = ahead?.config !== undefined && ahead.container === container.name;
-    if (!isAhead && !(await sandbox.podIPs)) return false;
-    return startOne(context, task, kind, container, { ...sandbox, pullSecrets, ahead }, report);
+    const prepared = ahead?.container === container.name ? ahead : undefined;
+    if (!prepared?.config && !(await sandbox.podIPs)) return false;
+    return startOne(context, task, kind, container, { ...sandbox, pullSecrets, prepared }, report);
   };
   for (const container of named(spec.ephemeralContainers, actions.ephemeralContainersToStart))
     await start('ephemeral_container', container);
@@ -54,7 +54,7 @@ async function startOne(
   { pod, status, backoffs }: SyncPodTask,
   kind: Kind,
   container: Container | EphemeralContainer,
-  { id: sandboxID, config: sandboxConfig, podIPs, host, pullSecrets, ahead }: Sandbox & Pick<StartRequest, 'pullSecrets' | 'ahead'>,
+  { id: sandboxID, config: sandboxConfig, podIPs, host, pullSecrets, prepared }: Sandbox & Pick<StartRequest, 'pullSecrets' | 'prepared'>,
   report: SyncReport,
 ): Promise<boolean> {
   const { clock, settings, events, line, about, logger } = context;
@@ -77,7 +77,7 @@ async function startOne(
   if (decision.backoff) report.backoff(decision.backoff);
   startedContainers.inc({ container_type: kind });
   try {
-    const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, host, pullSecrets, ahead };
+    const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, host, pullSecrets, prepared };
     await startContainer(context, request, (id) => report.madeContainer({ id, sandboxID, name }));
     return true;
   } catch (err) {
