@@ -49,6 +49,8 @@ const maxQueue = 20_000;
 const maxSends = 4;
 const resendDelayMs = 50;
 const closeDeadlineMs = 2_000;
+/** Piscina tries `require` before `import`; a thread that is ended while it requires an ES module takes the process with it (Node 26: an assertion of CreateRequiredModuleFacade). */
+const execArgv = ['--no-experimental-require-module'];
 /** The pool's threads, for a node with so many cores: two at least (one may die), eight at most (more than a runtime can use). */
 export function defaultPodSyncThreads(cores: number): number {
   return Math.min(8, Math.max(2, Math.floor(cores / 2)));
@@ -215,6 +217,7 @@ export class PodSyncPool {
       concurrentTasksPerWorker,
       maxQueue,
       resourceLimits,
+      execArgv,
       // Otherwise an idle worker sleeps in Atomics.wait, and its gRPC connections with it.
       atomics: 'disabled',
       recordTiming: false,

@@ -142,6 +142,11 @@ test('threads killed at any moment, while they boot too, are replaced, and no ta
   assert.equal(pool.pending, 0);
 });
 
+test('a thread’s entry is imported, not required: ended while it requires one, a thread takes the process with it', async () => {
+  const { pool } = aPool();
+  assert.equal((await pool.run(aTask('is-required')).result).retryAtMs, 0);
+});
+
 test('a manifest is decoded in the pool; one that breaks the decoder is an error of its own', async () => {
   const { pool } = aPool();
   const task = { source: 'file', nodeName: 'n', content: Buffer.from('hello') } as const;

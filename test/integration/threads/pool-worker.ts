@@ -12,6 +12,8 @@ import type {
 import { enterPoolThread } from '../../../src/shared/thread/enter-thread.ts';
 
 const { birth, slot } = enterPoolThread();
+/** By the code that runs on the way to this line. */
+const isRequired = new Error().stack?.includes('internal/modules/cjs') ?? true;
 const done: PodSyncResult = { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true };
 
 export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncAnswer> {
@@ -55,6 +57,8 @@ async function act(task: PodSyncTask, told: PodSyncTold[]): Promise<PodSyncResul
     }
     case 'is-ready':
       return { ...done, retryAtMs: Number(isReady) };
+    case 'is-required':
+      return { ...done, retryAtMs: Number(isRequired) };
     case 'which-slot':
       return { ...done, retryAtMs: slot };
     case 'spins-once':
