@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { ContainerState, PodSandboxState, type Container, type PodSandbox } from '../../src/shared/cri/generated/cri-v1.ts';
+import { untilOnlyThese } from '../support/node-remains.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 
@@ -96,8 +97,7 @@ describe('a node under faults', () => {
       [],
     );
     for (const name of names(20)) node.delete(name);
-    for (const name of names(20)) await node.untilGone(name, 60_000);
-    await waitUntil('no pod folder is left', () => readdirSync(join(node.rootDir, 'pods')).length === 0, 30_000);
+    await untilOnlyThese(node, []);
   });
 
   test('a pod deleted while the kubelet was down is ended by the next one', async (t) => {

@@ -207,7 +207,7 @@ export class NodeMembership {
     const { client, local, featureGates, rootDir, clock, logger } = this.#options;
     const { resetExtendedResources = () => isWithoutDeviceCheckpoint(rootDir) } = this.#options;
     this.#latency.attempted();
-    const registered = await registerNode(
+    const registering = registerNode(
       {
         client,
         initial: () => local.initial(),
@@ -221,6 +221,8 @@ export class NodeMembership {
       },
       signal,
     );
+    // As soon as the Node is there, it is known whose it is: that cluster may begin anew at any time.
+    const [registered] = await Promise.all([registering, this.#cluster.remember(signal)]);
     this.#needsRegistration = false;
     if (registered.isNew) this.#latency.registeredNew();
     this.store.observe(registered.node);

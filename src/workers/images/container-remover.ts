@@ -22,6 +22,8 @@ export class ContainerRemover {
   readonly #deadlineMs: number;
   readonly #podLogsDir: string;
   readonly #containerLogsDir: string;
+  /** Removals under way: a runtime refuses a second one, and its failure would keep the sandbox until the next collection. */
+  readonly #removing = new Map<ContainerID, Promise<boolean>>();
 
   constructor({ runtime, deadlineMs, podLogsDir, containerLogsDir }: ContainerRemoverOptions) {
     this.#runtime = runtime;
@@ -31,7 +33,15 @@ export class ContainerRemover {
   }
 
   /** False when it runs, and was left. One in an unknown state may run: it is stopped first. Rejects with the runtime's error. */
-  async removeContainer(containerId: ContainerID): Promise<boolean> {
+  removeContainer(id: ContainerID): Promise<boolean> {
+    const underWay = this.#removing.get(id);
+    if (underWay) return underWay;
+    const removal = this.#remove(id).finally(() => this.#removing.delete(id));
+    this.#removing.set(id, removal);
+    return removal;
+  }
+
+  async #remove(containerId: ContainerID): Promise<boolean> {
     const limits = { deadlineMs: this.#deadlineMs };
     try {
       const { status } = await this.#runtime.call('containerStatus', { containerId }, limits);
