@@ -7,6 +7,7 @@
  *
  *  - A UID never moves left. One that is created again before it is forgotten waits (`restartRequested`) until then.
  *  - From `terminating` on, no container of this UID is started. The grace period only shrinks.
+ *  - Its containers may have ended before its sandboxes have (`containersEnded`): then its end can be told.
  *  - `deleted` and `evicted` are remembered: what they left behind may be collected sooner.
  */
 import { effectiveGracePeriod } from './grace-period.ts';
@@ -18,6 +19,8 @@ export type PodLifecycle =
       readonly started: boolean;
       /** Null: as the pod, or what is left of it in the runtime, says itself. */
       readonly gracePeriodSeconds: number | null;
+      /** None of its containers runs any more; its sandboxes may. */
+      readonly containersEnded?: true;
     } & Ending)
   | ({ readonly state: 'terminated'; readonly finished: boolean } & Ending);
 
@@ -54,6 +57,8 @@ export type LifecycleEvent =
   | { readonly type: 'started' }
   /** It ran to its end by itself: every container is done for good. */
   | { readonly type: 'completed' }
+  | { readonly type: 'containersEnded' }
+  /** And its sandboxes. */
   | { readonly type: 'containersStopped' }
   | { readonly type: 'cleanedUp' };
 
@@ -85,6 +90,8 @@ export function advance(pod: PodLifecycle, event: LifecycleEvent): PodLifecycle 
     case 'completed':
       if (pod.state !== 'syncing') return pod;
       return { ...alive, state: 'terminating', started: pod.started, gracePeriodSeconds: null };
+    case 'containersEnded':
+      return pod.state === 'terminating' && !pod.containersEnded ? { ...pod, containersEnded: true } : pod;
     case 'containersStopped':
       return pod.state === 'terminating' ? toTerminated(pod) : pod;
     case 'cleanedUp':
@@ -124,9 +131,15 @@ function terminate(pod: PodLifecycle, { pod: facts, deleted = false, evicted = f
     // Only what began as an eviction is one: a pod that was already ending for another reason stays what it was.
     evicted: pod.state === 'terminating' ? pod.evicted : evicted,
     restartRequested: before.restartRequested,
+    ...(pod.state === 'terminating' && pod.containersEnded && { containersEnded: pod.containersEnded }),
   } as const;
   const same = pod.state === 'terminating' && pod.gracePeriodSeconds === next.gracePeriodSeconds && pod.deleted === next.deleted;
   return same ? pod : next;
+}
+
+/** None of its containers runs, or will run again. */
+export function hasEnded(pod: PodLifecycle): boolean {
+  return pod.state === 'terminated' || (pod.state === 'terminating' && pod.containersEnded === true);
 }
 
 function toTerminated({ deleted, evicted, restartRequested }: PodLifecycle & { state: 'terminating' }): PodLifecycle {

@@ -21,7 +21,7 @@ import { waitingReasonsOf } from './api-status/waiting-reasons.ts';
 import { countTerminations } from './count-terminations.ts';
 import { firstSeenMs } from './first-seen.ts';
 import { isMirrorOf } from './mirror-pod.ts';
-import type { PodLifecycle } from './pod-lifecycle.ts';
+import { hasEnded, type PodLifecycle } from './pod-lifecycle.ts';
 import { runsSomething } from './runs-something.ts';
 
 export interface FailedPod {
@@ -35,7 +35,7 @@ export interface FailedPod {
 export interface StatusUpdate {
   readonly pod: Pod;
   readonly status: PodStatus;
-  /** One of its containers may still run. */
+  /** One of its containers may still run, or will. */
   readonly mayRun: boolean;
   /** Nothing is left of it on this node: containers, volumes and cgroup are gone. */
   readonly isFinished: boolean;
@@ -93,7 +93,7 @@ export class PodStatuses {
       this.#log(pod).error({ err: problem }, 'Status update on pod aborted');
       return before ?? next;
     }
-    const mayRun = lifecycle.state !== 'terminated' && (lifecycle.started || runsSomething(status));
+    const mayRun = !hasEnded(lifecycle) && ((lifecycle.state !== 'terminated' && lifecycle.started) || runsSomething(status));
     if (entry && entry.mayRun === mayRun && isDeepStrictEqual(entry.status, next)) return entry.status;
     countTerminations(before, next);
     if (before?.phase !== next.phase) this.#onPhase(pod, entry?.status.phase, next.phase);
@@ -175,7 +175,7 @@ export class PodStatuses {
       restartAllContainers,
       lifecycle: {
         terminating: lifecycle.state !== 'syncing',
-        terminated: lifecycle.state === 'terminated',
+        ended: hasEnded(lifecycle),
         ...(failed ? { failed } : {}),
       },
       nowMs: clock.now(),

@@ -209,7 +209,7 @@ export class PodUpdates {
     const { podManager, podWorkers, statuses } = this.#deps;
     return podManager.all().filter((pod) => {
       const uid = podUID(pod);
-      if (podWorkers.isKnownTerminated(uid)) return false;
+      if (podWorkers.hasEnded(uid)) return false;
       return !isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase) || podWorkers.isTerminationRequested(uid);
     });
   }

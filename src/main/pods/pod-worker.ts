@@ -20,6 +20,7 @@ import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle
 import { PodTaskRun } from './pod-task-run.ts';
 import { PodView } from './pod-view.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
+import { allHaveEnded } from './runs-something.ts';
 import { startRank } from './start-request.ts';
 import { failedWith, hasFailed, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
 import { turnKind } from './turn-kind.ts';
@@ -42,6 +43,8 @@ export class PodWorker {
   #turn: Turn | undefined;
   readonly #view: PodView;
   #hasFailed = false;
+  /** Its task has ended every container; that each was seen to have ended may come later. */
+  #containersEnded = false;
   /** Looks at what its last tasks have done, until their events have come. */
   #looks = 0;
   #backoffs: readonly ContainerBackoff[] = [];
@@ -118,9 +121,16 @@ export class PodWorker {
 
   /** Makes the API status anew after the pleg thread has seen something. */
   refreshStatus(): void {
+    if (this.#containersEnded && allHaveEnded(this.#deps.cache.get(this.uid))) this.apply({ type: 'containersEnded' });
     if (this.pod && this.#lifecycle.state !== 'terminated') {
       this.#deps.statuses.refresh(this.pod, this.#deps.cache.get(this.uid), this.#lifecycle);
     }
+  }
+
+  /** The runtime has ended every container, and its task goes on with the sandboxes: the pod's end is told meanwhile. */
+  containersEnded(): void {
+    this.#containersEnded = true;
+    if (allHaveEnded(this.#deps.cache.get(this.uid))) this.refreshStatus();
   }
 
   /** Starts nothing more and stops what is under way; resolves when nothing is. */

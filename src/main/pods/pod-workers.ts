@@ -10,7 +10,7 @@ import { ActiveDeadlines, deadlineExceeded } from './active-deadlines.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference } from './events.ts';
 import { isDeleted } from './is-deleted.ts';
-import { firstSeen, type PodFacts, type PodLifecycle } from './pod-lifecycle.ts';
+import { firstSeen, hasEnded, type PodFacts, type PodLifecycle } from './pod-lifecycle.ts';
 import type { FailedPod } from './pod-statuses.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { PodWorker } from './pod-worker.ts';
@@ -152,6 +152,11 @@ export class PodWorkers implements PodWorkerOwner {
     for (const worker of this.#workers.values()) if (worker.hasFailed) worker.wake();
   }
 
+  /** Its task has ended every container of the pod. */
+  containersEnded(uid: PodUID): void {
+    this.#workers.get(uid)?.containersEnded();
+  }
+
   refreshStatuses(uids: Iterable<PodUID>): void {
     for (const uid of uids) this.#workers.get(uid)?.refreshStatus();
   }
@@ -190,6 +195,12 @@ export class PodWorkers implements PodWorkerOwner {
     return state !== undefined && state !== 'syncing';
   }
 
+  /** None of its containers runs, or will run again: what they had of the node is free, and its API server may know. */
+  hasEnded(uid: PodUID): boolean {
+    const lifecycle = this.#workers.get(uid)?.lifecycle;
+    return lifecycle !== undefined && hasEnded(lifecycle);
+  }
+
   /** A static pod of this name has not ended yet (upstream: IsPodForMirrorPodTerminatingByFullName). */
   isStaticPodEnding(fullName: string): boolean {
     return this.#workers
@@ -198,10 +209,6 @@ export class PodWorkers implements PodWorkerOwner {
         ({ isStatic, fullName: name, lifecycle }) =>
           isStatic && name === fullName && !(lifecycle.state === 'terminated' && lifecycle.finished),
       );
-  }
-
-  isKnownTerminated(uid: PodUID): boolean {
-    return this.#workers.get(uid)?.lifecycle.state === 'terminated';
   }
 
   /**

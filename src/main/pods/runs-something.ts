@@ -1,4 +1,4 @@
-/** What the runtime runs of a pod: anything (a container that runs, or a sandbox that is ready), or all of it. */
+/** What the runtime runs of a pod: anything (a container that runs, or a sandbox that is ready), all of it, or no container any more. */
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 
@@ -12,4 +12,9 @@ export function runsWholly({ spec }: Pod, status: RuntimePodStatus | null): bool
   if (!status?.sandboxes.some(({ state }) => state === 'ready')) return false;
   const running = new Set(status.containers.filter(({ state }) => state === 'running').map(({ name }) => name));
   return spec.containers.every(({ name }) => running.has(name));
+}
+
+/** Each of its containers was seen to have ended: how is known. */
+export function allHaveEnded(status: RuntimePodStatus | null): boolean {
+  return status !== null && !status.failure && status.containers.every(({ state }) => state === 'exited');
 }

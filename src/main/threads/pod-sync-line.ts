@@ -34,6 +34,7 @@ export interface PodSyncHandlers {
   tryStartPermit?(kind: 'sandbox', task: PodTask): Permit | null;
   event(event: RecordedEvent): void;
   volumesInPlace?(volumes: readonly string[], task: PodTask): void;
+  containersEnded?(task: PodTask): void;
   /**
    * What lies in the API server: a result for each ref, in order. The signal aborts when the task does not need it any more. Absent: the
    * kubelet runs standalone.
@@ -105,6 +106,8 @@ export class PodSyncLine {
         return this.#handlers.event(request.event);
       case 'volumesInPlace':
         return this.#handlers.volumesInPlace?.(request.volumes, this.#task);
+      case 'containersEnded':
+        return this.#handlers.containersEnded?.(this.#task);
       case 'passPermit':
         return this.#permits.get(request.id)?.passOn?.();
       case 'returnPermit':

@@ -8,6 +8,7 @@ import type { PodStatusCache } from '../pods/pod-status-cache.ts';
 import type { StartAdmission } from '../pods/start-admission.ts';
 import { startRequest } from '../pods/start-request.ts';
 import type { TurnPace } from '../pods/turn-pace.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { PodSyncHandlers } from '../threads/pod-sync-line.ts';
 import type { PodValues, VolumeCount } from '../volumes/index.ts';
 
@@ -21,6 +22,7 @@ export interface TaskAnswersOptions {
   readonly volumes: VolumeCount;
   readonly admission: StartAdmission;
   readonly pace: Pick<TurnPace, 'isQueued' | 'hasBegun'>;
+  readonly containersEnded: (uid: PodUID) => void;
 }
 
 export function taskAnswers({
@@ -32,6 +34,7 @@ export function taskAnswers({
   volumes,
   admission,
   pace,
+  containersEnded,
 }: TaskAnswersOptions): PodSyncHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
   return {
@@ -48,6 +51,7 @@ export function taskAnswers({
       return permit;
     },
     event: (event) => events.record(event),
+    containersEnded: ({ podUID }) => containersEnded(podUID),
     volumesInPlace: (names, { podUID }) => volumes.set(podUID, names),
     // Only a sync asks for values.
     ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.values(refs, task.pod) : []) }),

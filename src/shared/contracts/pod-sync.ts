@@ -188,6 +188,8 @@ export type PodSyncTold =
   | { readonly type: 'returnPermit'; readonly id: number; readonly succeeded: boolean }
   /** The volumes that are set up now, by name: those, and no others. */
   | { readonly type: 'volumesInPlace'; readonly volumes: readonly string[] }
+  /** Of a pod that ends: the runtime has ended every container that ran. Its sandboxes come next. */
+  | { readonly type: 'containersEnded' }
   | { readonly type: 'event'; readonly event: RecordedEvent };
 
 /** Main to task. */

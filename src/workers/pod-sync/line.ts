@@ -107,6 +107,10 @@ export class Line {
     this.#tell({ type: 'volumesInPlace', volumes });
   }
 
+  containersEnded(): void {
+    this.#tell({ type: 'containersEnded' });
+  }
+
   event(event: RecordedEvent): void {
     this.#tell({ type: 'event', event });
   }

@@ -13,13 +13,19 @@ export async function syncTerminatingPod(
   const report = new SyncReport();
   report.changedRuntime = status.containers.length > 0 || status.sandboxes.length > 0;
   try {
-    const failure = aggregate(await killPod(context, status, gracePeriodSeconds, (signal) => unmountAhead(context, signal)));
+    const failure = aggregate(await killPod(context, status, gracePeriodSeconds, (signal) => whileSandboxesStop(context, signal)));
     if (!failure) return report.result();
     context.events.onPod('Warning', 'FailedKillPod', `error killing pod: ${failure.message}`);
     return report.result(new KubeletError('FailedKillPod', `error killing terminating pod: ${failure.message}`));
   } catch (err) {
     return report.result(err);
   }
+}
+
+/** That its containers have ended is told first: who waits for the pod's end need not wait for its network's. */
+function whileSandboxesStop(context: TaskContext, signal: AbortSignal): Promise<void> {
+  context.line.containersEnded();
+  return unmountAhead(context, signal);
 }
 
 /**

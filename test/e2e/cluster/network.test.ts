@@ -9,11 +9,13 @@ import { waitUntil } from '../../support/simulated-runtime.ts';
 
 const notReady = /container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:/;
 
-test('without a network only pods on the host’s own start; the others say why they wait, and start as soon as it is there', async (t) => {
+test('without a network only pods on the host’s own start; the others say why they wait, and start as soon as it is there; those that end say so', async (t) => {
   const node = await ClusterNode.start('cluster-network');
   t.after(() => node.destroy());
   await node.create('before');
   const before = await node.untilRunning('before');
+  await node.create('ends');
+  await node.untilRunning('ends');
 
   const network = join(node.node.folder, 'containerd/cni/10-bridge.conflist');
   renameSync(network, `${network}.away`);
@@ -35,8 +37,16 @@ test('without a network only pods on the host’s own start; the others say why 
   const waits = await node.until('waits', 'has no sandbox', ({ status }) => conditionOf(status, 'PodReadyToStartContainers') === 'False');
   assert.equal(waits.status?.phase, 'Pending');
 
+  // Its network can't be taken down; that its containers have ended is told all the same.
+  await node.delete('ends');
+  const ended = await node.until('ends', 'has ended', ({ status }) => status?.phase === 'Succeeded');
+  assert.equal(ended.status?.containerStatuses?.[0]?.state?.terminated?.exitCode, 0);
+  assert.equal(conditionOf(ended.status, 'PodReadyToStartContainers'), 'False');
+  await node.untilEvent('ends', 'FailedKillPod', /failed to destroy network for sandbox/);
+
   renameSync(`${network}.away`, network);
   await node.untilRunning('waits');
+  await node.untilGone('ends');
   await node.untilReady();
   const after = await node.get('before');
   assert.deepEqual(after.status?.containerStatuses, before.status?.containerStatuses);

@@ -200,27 +200,30 @@ test('annotations that cannot be read do not keep a pod from being ended', async
   assert.deepEqual(stops(bench), ['stopContainer app 2']);
 });
 
-test('volumes go while the sandbox is stopped, and not before every container has ended', async () => {
+test('volumes go while the sandbox is stopped, and not before every container has ended, which is told then', async () => {
   using bench = await running(aPod());
   bench.effects.length = 0;
   bench.runtime.resists.set('app', 5000);
   const stopping = Promise.withResolvers<void>();
   bench.runtime.stopPodSandbox = () => stopping.promise;
-  const { result } = bench.terminate(aPod());
+  const { line, result } = bench.terminate(aPod());
+  const isTold = () => line.requests.some(({ type }) => type === 'containersEnded');
   await bench.clock.advance(4999);
-  assert.deepEqual(bench.effects, []);
+  assert.deepEqual([bench.effects, isTold()], [[], false]);
   await bench.clock.advance(1);
-  assert.deepEqual(bench.effects, ['unmount volumes']);
+  assert.deepEqual([bench.effects, isTold()], [['unmount volumes'], true]);
   stopping.resolve();
   assert.equal((await result).outcome, 'synced');
 });
 
-test('volumes stay where a container could not be ended', async () => {
+test('volumes stay where a container could not be ended, and the pod has not ended', async () => {
   using bench = await running(aPod());
   bench.effects.length = 0;
   bench.runtime.failNext('stopContainer', 'shim is gone');
-  assert.equal((await bench.terminate(aPod()).result).outcome, 'failed');
+  const { line, result } = bench.terminate(aPod());
+  assert.equal((await result).outcome, 'failed');
   assert.deepEqual(bench.effects, []);
+  assert.ok(!line.requests.some(({ type }) => type === 'containersEnded'));
 });
 
 test('a volume that cannot be unmounted, or hangs, does not keep a pod from its end', async () => {

@@ -30,6 +30,7 @@ export interface ConditionsInput {
   readonly before: PodStatus | undefined;
   readonly statuses: readonly ContainerStatus[];
   readonly phase: string;
+  readonly lifecycle: { readonly ended: boolean };
   /** All of its containers are to be restarted (isRestartingAll). */
   readonly restarting: boolean;
   /** Gate RestartAllContainersOnContainerExits. */
@@ -42,13 +43,13 @@ export interface ConditionsInput {
 type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
 
 export function generateConditions(input: ConditionsInput): PodCondition[] {
-  const { pod, status, phase, restarting } = input;
+  const { pod, status, phase, restarting, lifecycle } = input;
   const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !ownConditionTypes.has(type));
   const disruption = disruptionOf(input);
   const others = disruption ? [...foreign.filter(({ type }) => type !== disruptionTarget), disruption] : foreign;
   const containersReady = containersReadyVerdict(input);
   const own: readonly (readonly [string, Verdict])[] = [
-    ['PodReadyToStartContainers', { status: podSandboxChanged(pod, status).changed ? 'False' : 'True' }],
+    ['PodReadyToStartContainers', { status: lifecycle.ended || podSandboxChanged(pod, status).changed ? 'False' : 'True' }],
     ['Initialized', initializedVerdict(input)],
     ['Ready', containersReady.status === 'True' ? readinessGatesVerdict(pod, others) : containersReady],
     ['ContainersReady', containersReady],

@@ -31,8 +31,8 @@ export interface ApiStatusInput {
   readonly lifecycle: {
     /** None of its containers will be started again. */
     readonly terminating: boolean;
-    /** And none of them runs any more. */
-    readonly terminated: boolean;
+    /** And none of them runs any more. Its sandbox may be about to go. */
+    readonly ended: boolean;
     /** It is to end as Failed for this reason (an eviction, a deadline); `disruption` is its condition DisruptionTarget, if it is one. */
     readonly failed?: {
       readonly reason: string;
@@ -87,7 +87,7 @@ function containerStatuses(input: ApiStatusInput & { readonly restarting: boolea
       'ephemeral',
     ),
   };
-  return input.lifecycle.terminated ? { ...statuses, ...toTerminatedStatuses(input.pod, statuses) } : statuses;
+  return input.lifecycle.ended ? { ...statuses, ...toTerminatedStatuses(input.pod, statuses) } : statuses;
 }
 
 /** A pod never leaves a terminal phase, whoever said it; and one of which nothing is left to run has one, if it is not a static pod (upstream TerminatePod). */
@@ -97,7 +97,7 @@ function phaseOf({ pod, lifecycle }: ApiStatusInput, computed: string, before: s
   if (lifecycle.failed) return 'Failed';
   if (isTerminalPhase(computed)) return computed;
   if (isTerminalPhase(before)) return before;
-  return lifecycle.terminated && !isStaticPod(pod) ? 'Failed' : computed;
+  return lifecycle.ended && !isStaticPod(pod) ? 'Failed' : computed;
 }
 
 function reasonOf(

@@ -27,6 +27,7 @@ function summary(pod: PodLifecycle): string {
   const words: string[] = [pod.state];
   if (pod.state !== 'terminated' && pod.started) words.push('started');
   if (pod.state === 'terminating') words.push(pod.gracePeriodSeconds === null ? 'own grace' : `${pod.gracePeriodSeconds}s`);
+  if (pod.state === 'terminating' && pod.containersEnded) words.push('ended');
   if (pod.state === 'terminated' && pod.finished) words.push('finished');
   if (pod.state !== 'syncing') {
     if (pod.deleted) words.push('deleted');
@@ -38,6 +39,7 @@ function summary(pod: PodLifecycle): string {
 
 const start: LifecycleEvent = { type: 'started' };
 const completed: LifecycleEvent = { type: 'completed' };
+const ended: LifecycleEvent = { type: 'containersEnded' };
 const stopped: LifecycleEvent = { type: 'containersStopped' };
 const cleanedUp: LifecycleEvent = { type: 'cleanedUp' };
 const found: LifecycleEvent = { type: 'foundInRuntime' };
@@ -65,6 +67,13 @@ const cases: { name: string; events: LifecycleEvent[]; want: string }[] = [
     events: [start, kill({ evicted: true, override: 3 })],
     want: 'terminating started 3s evicted',
   },
+  {
+    name: 'its containers have ended before its sandboxes',
+    events: [start, removed, ended],
+    want: 'terminating started 30s ended deleted',
+  },
+  { name: 'that they have is not forgotten', events: [start, completed, ended, removed], want: 'terminating started 30s ended deleted' },
+  { name: 'only a pod that ends has ended', events: [start, ended], want: 'syncing started' },
   { name: 'a second kill makes the grace period shorter', events: [start, kill(), kill({ override: 4 })], want: 'terminating started 4s' },
   {
     name: 'a second kill never makes the grace period longer',

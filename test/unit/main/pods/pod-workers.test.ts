@@ -216,6 +216,31 @@ test('a pod that ran to its end is terminated without anyone asking, and stays a
   assert.deepEqual(node.begun, ['sync job', 'terminating job', 'terminated job']);
 });
 
+test('the end of a pod is told when each of its containers was seen to have ended, whatever becomes of its sandbox', async () => {
+  const node = new FakeNode();
+  const told: string[] = [];
+  node.sink = { set: ({ status, mayRun }) => void told.push(`${status.phase} ${mayRun ? 'may run' : 'has ended'}`), forget: () => {} };
+  const pod = aPod({ metadata: { name: 'web', uid: 'web' }, spec: { restartPolicy: 'Never' } });
+  await node.add(pod);
+  await node.end(node.task('sync'));
+  await node.remove(pod);
+  const terminating = node.task('terminating');
+  told.length = 0;
+  node.workers.containersEnded(uid('web'));
+  assert.deepEqual([told, node.workers.hasEnded(uid('web'))], [[], false]);
+  const status = aRuntimePodStatus({ podUID: uid('web'), containers: [anExitedContainer(0)] });
+  node.runtime.set(uid('web'), status);
+  node.cache.applyLook(uid('web'), { ...status, observedAtMs: 1e6 }, 1e6);
+  node.workers.refreshStatuses([uid('web')]);
+  assert.deepEqual([told, node.workers.hasEnded(uid('web'))], [['Succeeded has ended'], true]);
+  // That is the last word: a sandbox that could not be stopped changes nothing, and neither does its end.
+  await node.end(terminating, { outcome: 'failed', failure: { reason: 'FailedKillPod', message: 'the network is stuck' } });
+  node.workers.wake([uid('web')]);
+  await settle();
+  await node.end(node.task('terminating'));
+  assert.deepEqual(told, ['Succeeded has ended']);
+});
+
 test('a pod that never started is finished when its remains are removed, which an earlier kubelet may have left', async () => {
   const node = new FakeNode();
   const first = aStaticPod('first', 'web');

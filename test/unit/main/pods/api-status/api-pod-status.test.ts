@@ -15,7 +15,7 @@ function statusOf(fields: Partial<ApiStatusInput> = {}): PodStatus {
     previous: undefined,
     waiting: {},
     node: { hostIPs: ['192.0.2.1'], runtimeName: 'containerd' },
-    lifecycle: { terminating: false, terminated: false },
+    lifecycle: { terminating: false, ended: false },
     nowMs,
     ...fields,
   });
@@ -76,7 +76,7 @@ test('a pod never leaves a terminal phase', () => {
 
 test('a pod that is to fail shows why', () => {
   const failed = { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
-  const status = statusOf({ lifecycle: { terminating: true, terminated: false, failed } });
+  const status = statusOf({ lifecycle: { terminating: true, ended: false, failed } });
   assert.deepEqual([status.phase, status.reason], ['Failed', 'DeadlineExceeded']);
   assert.ok(conditionsOf(status).includes('Ready=False PodFailed'));
 });
@@ -127,7 +127,7 @@ test('what a kubelet that starts has only seen in lists is as it was said before
 
 test('a terminated pod shows no container as running or waiting', () => {
   const previous = statusOf();
-  const status = statusOf({ status: null, previous, lifecycle: { terminating: true, terminated: true } });
+  const status = statusOf({ status: null, previous, lifecycle: { terminating: true, ended: true } });
   assert.deepEqual(status.containerStatuses?.[0]?.state?.terminated?.reason, 'ContainerStatusUnknown');
   assert.equal(status.containerStatuses?.[0]?.ready, false);
 });
