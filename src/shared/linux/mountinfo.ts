@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 
 export interface MountInfo {
   readonly id: number;
@@ -87,6 +88,23 @@ export function deepestFirst(mounts: readonly MountInfo[]): MountInfo[] {
 
 const selfMountInfo = '/proc/self/mountinfo';
 const maxReads = 5;
+/** By path, the read that is due and has not begun. */
+const dueReads = new Map<string, Promise<string>>();
+
+/**
+ * The table as it is after this was asked. Who asks in the same turn of the thread's loop shares one read: it keeps the thread, so that of
+ * many pods that end together more ask the longer it takes, and a node's pods cost a few reads and not some for each.
+ */
+function readTable(path: string): Promise<string> {
+  const due = dueReads.get(path);
+  if (due) return due;
+  const read = setImmediate().then(() => {
+    dueReads.delete(path);
+    return readFileSync(path, 'utf8');
+  });
+  dueReads.set(path, read);
+  return read;
+}
 
 /**
  * Mounts at `dir` or below it, now. The table is in the kernel's memory: reading it waits for nothing, but a node with a hundred pods has
@@ -98,7 +116,7 @@ const maxReads = 5;
 export async function readMountsBelow(dir: string, { path = selfMountInfo, kernel = release() } = {}): Promise<MountInfo[]> {
   let before: string | undefined;
   for (let reads = 0; reads < maxReads; reads += 1) {
-    const mounts = mountsBelow(readFileSync(path, 'utf8'), dir);
+    const mounts = mountsBelow(await readTable(path), dir);
     const ids = mounts.map(({ id, mountPoint }) => `${id} ${mountPoint}`).join('\n');
     if (ids === before || hasWholeTable(kernel)) return mounts;
     before = ids;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -47,6 +48,26 @@ test('a path is within a folder by whole names', () => {
   assert.ok(isWithin('/a/b/c', '/a/b'));
   assert.ok(isWithin('/a', '/'));
   assert.ok(!isWithin('/a/bc', '/a/b'));
+});
+
+test('who asks together shares a read, which begins after they asked', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'mounts-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'mountinfo');
+  writeFileSync(path, '');
+  const read = t.mock.method(fs, 'readFileSync');
+  syncBuiltinESMExports();
+  t.after(() => (read.mock.restore(), syncBuiltinESMExports()));
+  const dirs = ['u10', 'u10', 'u11'].map((uid) => `/var/lib/kubelet/pods/${uid}`);
+  const asked = dirs.map((dir) => readMountsBelow(dir, { path, kernel: '6.1.0' }));
+  writeFileSync(path, table);
+  assert.deepEqual(
+    (await Promise.all(asked)).map((mounts) => mounts.map(({ id }) => id)),
+    [[38], [38], []],
+  );
+  assert.equal(read.mock.callCount(), 1);
+  await readMountsBelow(dirs[0]!, { path, kernel: '6.1.0' });
+  assert.equal(read.mock.callCount(), 2);
 });
 
 test('one read of the table is enough, but for an old kernel two must agree', async (t) => {
