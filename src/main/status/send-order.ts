@@ -4,7 +4,7 @@
  *
  *  - the steps of a pod's start: the kubelet has taken it, its sandbox is there, this container runs and that one is still being created, an init container is done.
  *    As soon as one of them fails, or the phase changes, or somebody deletes the pod, nothing waits;
- *  - the end of the last container of a pod whose phase may not be told yet, since its remains are still being taken away;
+ *  - the end of the last container of a pod whose phase may not be told yet, since its task has not ended all of them yet;
  *  - that a new generation of the pod was seen, and nothing else: what follows from it is not far, the end of a deleted pod above all;
  *  - that the runtime does not answer about it, and nothing else: a busy runtime, or a busy host, mostly does a moment later.
  */
