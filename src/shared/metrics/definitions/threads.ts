@@ -19,7 +19,7 @@ export const mainEventLoopDelay = histogram(
   'kubelet_main_event_loop_delay_seconds',
   "How much later than due the main thread's event loop came round, sampled every 10 ms.",
   [],
-  [0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+  [0.001, 0.002, 0.005, 0.01, 0.0125, 0.015, 0.0175, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
 );
 export const threadHeapUsed = gauge(
   'kubelet_thread_heap_used_bytes',
