@@ -137,8 +137,10 @@ function terminate(pod: PodLifecycle, { pod: facts, deleted = false, evicted = f
   return same ? pod : next;
 }
 
+type Ended = Extract<PodLifecycle, { state: 'terminated' }> | (Extract<PodLifecycle, { state: 'terminating' }> & { containersEnded: true });
+
 /** None of its containers runs, or will run again. */
-export function hasEnded(pod: PodLifecycle): boolean {
+export function hasEnded(pod: PodLifecycle): pod is Ended {
   return pod.state === 'terminated' || (pod.state === 'terminating' && pod.containersEnded === true);
 }
 

@@ -93,7 +93,7 @@ export class PodStatuses {
       this.#log(pod).error({ err: problem }, 'Status update on pod aborted');
       return before ?? next;
     }
-    const mayRun = !hasEnded(lifecycle) && ((lifecycle.state !== 'terminated' && lifecycle.started) || runsSomething(status));
+    const mayRun = !hasEnded(lifecycle) && (lifecycle.started || runsSomething(status));
     if (entry && entry.mayRun === mayRun && isDeepStrictEqual(entry.status, next)) return entry.status;
     countTerminations(before, next);
     if (before?.phase !== next.phase) this.#onPhase(pod, entry?.status.phase, next.phase);

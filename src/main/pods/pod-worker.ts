@@ -119,7 +119,7 @@ export class PodWorker {
     this.wake();
   }
 
-  /** Makes the API status anew after the pleg thread has seen something. */
+  /** Makes the API status anew after the pleg thread has seen something: the end of its last container, for one. */
   refreshStatus(): void {
     if (this.#containersEnded && allHaveEnded(this.#deps.cache.get(this.uid))) this.apply({ type: 'containersEnded' });
     if (this.pod && this.#lifecycle.state !== 'terminated') {

@@ -26,7 +26,7 @@ import { TurnPace } from '../pods/turn-pace.ts';
 import { WorkQueue } from '../pods/work-queue.ts';
 import { VolumeCount } from '../volumes/index.ts';
 import { within } from './stop-order.ts';
-import { taskAnswers, type TaskAnswersOptions } from './task-answers.ts';
+import { taskAnswers } from './task-answers.ts';
 import type { ThisNode } from './this-node.ts';
 
 /** Upstream's backOffPeriod. */
@@ -76,8 +76,19 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   const { pool } = runner.first;
   const volumes = new VolumeCount(clock);
   const pace = new TurnPace(clock, () => admission.allowed);
-  const containersEnded: TaskAnswersOptions['containersEnded'] = (uid) => workers.containersEnded(uid);
-  pool.answerWith(taskAnswers({ observers, podManager, cache, events, values, volumes, admission, pace, containersEnded }));
+  pool.answerWith(
+    taskAnswers({
+      observers,
+      podManager,
+      cache,
+      events,
+      values,
+      volumes,
+      admission,
+      pace,
+      containersEnded: (uid) => workers.containersEnded(uid),
+    }),
+  );
   stops.add('pod-sync', () => pool.close());
 
   const workQueue = new WorkQueue({ clock, onDue: loop.onDue });

@@ -1,4 +1,5 @@
 /** What the sync pool's tasks ask main for: images, permits to start, values of the API server, events. */
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { Observers } from './observers.ts';
 import type { EventSink } from '../pods/events.ts';
@@ -8,7 +9,6 @@ import type { PodStatusCache } from '../pods/pod-status-cache.ts';
 import type { StartAdmission } from '../pods/start-admission.ts';
 import { startRequest } from '../pods/start-request.ts';
 import type { TurnPace } from '../pods/turn-pace.ts';
-import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { PodSyncHandlers } from '../threads/pod-sync-line.ts';
 import type { PodValues, VolumeCount } from '../volumes/index.ts';
 
