@@ -9,6 +9,7 @@ import { monotonicMs } from '../../src/shared/time/clock.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { BenchCluster } from '../harness/cluster.ts';
 import type { StartedPod } from './cri-driver.ts';
+import { inLanes } from './lanes.ts';
 
 /** Nobody of that name is registered. */
 const boundTo = 'bare';
@@ -42,11 +43,7 @@ export class BareNode {
     const { pods, driver } = this.#cluster;
     const began = monotonicMs();
     const made = await Promise.all(names.map((name) => this.#cluster.createPod(name, boundTo)));
-    const left = made.values();
-    const take = async () => {
-      for (const pod of left) await this.#run(pod.metadata.name, pod);
-    };
-    await Promise.all(Array.from({ length: parallelism }, take));
+    await inLanes(made, parallelism, async (pod) => void (await this.#run(pod.metadata.name, pod)));
     const runningMs = Math.max(...(await pods.until('running', names, burstTimeoutMs)));
     await driver.removeAll();
     await Promise.all(names.map((name) => this.#cluster.deletePod(name, { gracePeriodSeconds: 0 })));

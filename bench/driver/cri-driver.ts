@@ -4,6 +4,7 @@
  */
 import { CriClient } from '../../src/shared/cri/client.ts';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
+import { inLanes } from './lanes.ts';
 import { PodConfigs, type BareMount } from './pod-configs.ts';
 
 export interface StartedPod {
@@ -56,11 +57,7 @@ export class CriDriver {
   /** All of them, so many at a time; in the order in which they were running. */
   async startPods(names: readonly string[], parallelism: number): Promise<readonly StartedPod[]> {
     const started: StartedPod[] = [];
-    const left = names.values();
-    const take = async () => {
-      for (const name of left) started.push(await this.startPod(name));
-    };
-    await Promise.all(Array.from({ length: parallelism }, take));
+    await inLanes(names, parallelism, async (name) => void started.push(await this.startPod(name)));
     return started;
   }
 
@@ -101,14 +98,10 @@ export class CriDriver {
   async removeAll(): Promise<void> {
     const { runtime } = this.#client;
     const { items } = await runtime.call('listPodSandbox', {}, limits);
-    const left = items.values();
-    const take = async () => {
-      for (const { id } of left) {
-        await runtime.call('stopPodSandbox', { podSandboxId: id }, limits);
-        await runtime.call('removePodSandbox', { podSandboxId: id }, limits);
-      }
-    };
-    await Promise.all(Array.from({ length: 8 }, take));
+    await inLanes(items, 8, async ({ id }) => {
+      await runtime.call('stopPodSandbox', { podSandboxId: id }, limits);
+      await runtime.call('removePodSandbox', { podSandboxId: id }, limits);
+    });
   }
 
   /** Once its pods are gone. */

@@ -4,16 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { ContainerState, PodSandboxState, type Container, type PodSandbox } from '../../src/shared/cri/generated/cri-v1.ts';
-import { untilOnlyThese } from '../support/node-remains.ts';
+import { containersOf, remainsOf, runningOf, untilOnlyThese } from '../support/node-remains.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `p${i}`);
-
-async function containersOf(node: TestNode): Promise<readonly Container[]> {
-  return (await node.cri.runtime.call('listContainers', {}, { deadlineMs: 10_000 })).containers;
-}
 
 async function untilAllRun(node: TestNode, count: number): Promise<void> {
   await waitUntil(
@@ -26,25 +21,17 @@ async function untilAllRun(node: TestNode, count: number): Promise<void> {
   );
 }
 
-async function runningOf(node: TestNode): Promise<readonly Container[]> {
-  return (await containersOf(node)).filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
-}
-
-async function readySandboxes(node: TestNode): Promise<readonly PodSandbox[]> {
-  const { items } = await node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
-  return items.filter(({ state }) => state === PodSandboxState.SANDBOX_READY);
-}
-
 /** One container and one sandbox for each pod, each in its first attempt: nothing was made twice or started again. */
 async function assertEachOnce(node: TestNode, count: number): Promise<void> {
-  const containers = await containersOf(node);
-  assert.equal((await runningOf(node)).length, count);
-  assert.equal(new Set(containers.map(({ labels }) => labels['io.kubernetes.pod.uid'])).size, count);
+  const { inRuntime, runningContainers, readySandboxes } = await remainsOf(node);
+  assert.equal(inRuntime.length, count);
+  assert.deepEqual(runningContainers, inRuntime);
+  assert.deepEqual(readySandboxes, inRuntime);
+  const again = (await containersOf(node)).filter(({ metadata }) => metadata?.attempt !== 0);
   assert.deepEqual(
-    containers.filter(({ metadata }) => metadata?.attempt !== 0).map(({ id }) => id),
+    again.map(({ id }) => id),
     [],
   );
-  assert.equal((await readySandboxes(node)).length, count);
 }
 
 describe('a node under faults', () => {
@@ -82,16 +69,16 @@ describe('a node under faults', () => {
     for (const atLeast of [2, 9]) {
       await waitUntil(`${atLeast} containers run`, async () => (await runningOf(node)).length >= atLeast, 30_000);
       await node.stopKubelet('SIGKILL');
-      for (const { id } of await runningOf(node)) wereWell.add(id);
+      for (const id of await runningOf(node)) wereWell.add(id);
       await node.startKubelet();
     }
     await untilAllRun(node, 20);
     // What was left half made by the killed one is gone or used: at the end there is one of each.
-    await waitUntil('no sandbox is left over', async () => (await readySandboxes(node)).length === 20, 90_000);
-    const running = await runningOf(node);
-    assert.equal(running.length, 20);
-    assert.equal(new Set(running.map(({ labels }) => labels['io.kubernetes.pod.uid'])).size, 20);
-    const stillRun = new Set(running.map(({ id }) => id));
+    await waitUntil('no sandbox is left over', async () => (await remainsOf(node)).readySandboxes.length === 20, 90_000);
+    const { runningContainers } = await remainsOf(node);
+    assert.equal(runningContainers.length, 20);
+    assert.equal(new Set(runningContainers).size, 20);
+    const stillRun = new Set(await runningOf(node));
     assert.deepEqual(
       [...wereWell].filter((id) => !stillRun.has(id)),
       [],

@@ -1,4 +1,5 @@
 /** Removes one dead container with its logs, or one dead sandbox. What is gone already counts as removed. */
+import { SingleFlight } from '../../shared/concurrency/single-flight.ts';
 import type { CriClient } from '../../shared/cri/client.ts';
 import { isNotFound } from '../../shared/cri/cri-error.ts';
 import { ContainerState } from '../../shared/cri/generated/cri-v1.ts';
@@ -23,7 +24,7 @@ export class ContainerRemover {
   readonly #podLogsDir: string;
   readonly #containerLogsDir: string;
   /** Removals under way: a runtime refuses a second one, and its failure would keep the sandbox until the next collection. */
-  readonly #removing = new Map<ContainerID, Promise<boolean>>();
+  readonly #removing = new SingleFlight<ContainerID, boolean>();
 
   constructor({ runtime, deadlineMs, podLogsDir, containerLogsDir }: ContainerRemoverOptions) {
     this.#runtime = runtime;
@@ -34,11 +35,7 @@ export class ContainerRemover {
 
   /** False when it runs, and was left. One in an unknown state may run: it is stopped first. Rejects with the runtime's error. */
   removeContainer(id: ContainerID): Promise<boolean> {
-    const underWay = this.#removing.get(id);
-    if (underWay) return underWay;
-    const removal = this.#remove(id).finally(() => this.#removing.delete(id));
-    this.#removing.set(id, removal);
-    return removal;
+    return this.#removing.run(id, () => this.#remove(id));
   }
 
   async #remove(containerId: ContainerID): Promise<boolean> {

@@ -2,6 +2,7 @@
  * Whether a user may do it: asked of the API server for each subresource in turn until one is allowed, and the answers kept for a while.
  * Upstream: InstallAuthFilter of pkg/kubelet/server/server.go, apiserver plugin/pkg/authorizer/webhook.
  */
+import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
 import type { ServerUpcalls, SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../../../shared/contracts/server.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -64,20 +65,15 @@ function reviewSpec({ name, uid, groups, extra }: User, verb: string, subresourc
 /** Those who ask the same at the same time are one question. */
 function cachedReviews({ reviewAccess, authorizedTTLMs, unauthorizedTTLMs, clock }: AccessReviewsOptions) {
   const cache = new ExpiringCache<SubjectAccessReviewStatus>(clock, cacheCapacity);
-  const underWay = new Map<string, Promise<SubjectAccessReviewStatus>>();
+  const reviews = new SingleFlight<string, SubjectAccessReviewStatus>();
   return (spec: SubjectAccessReviewSpec, keep: boolean): Promise<SubjectAccessReviewStatus> => {
     const key = JSON.stringify(spec);
     const known = cache.get(key);
     if (known) return Promise.resolve(known);
-    const asked =
-      underWay.get(key) ??
-      reviewAccess(spec)
-        .then((status) => {
-          if (keep) cache.set(key, status, status.allowed === true ? authorizedTTLMs : unauthorizedTTLMs);
-          return status;
-        })
-        .finally(() => underWay.delete(key));
-    underWay.set(key, asked);
-    return asked;
+    return reviews.run(key, async () => {
+      const status = await reviewAccess(spec);
+      if (keep) cache.set(key, status, status.allowed === true ? authorizedTTLMs : unauthorizedTTLMs);
+      return status;
+    });
   };
 }

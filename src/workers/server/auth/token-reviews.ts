@@ -3,6 +3,7 @@
  * a while. A token is kept as its keyed digest only. Upstream: apiserver pkg/authentication/token/cache and plugin webhook.
  */
 import { createHmac, randomBytes } from 'node:crypto';
+import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
 import type { ServerUpcalls, TokenReviewStatus } from '../../../shared/contracts/server.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import {
@@ -27,7 +28,7 @@ export interface TokenReviewsOptions {
 export class TokenReviews {
   readonly #options: TokenReviewsOptions;
   readonly #cache: ExpiringCache<Verdict>;
-  readonly #underWay = new Map<string, Promise<Verdict>>();
+  readonly #reviews = new SingleFlight<string, Verdict>();
   readonly #salt = randomBytes(32);
 
   constructor(options: TokenReviewsOptions) {
@@ -48,11 +49,9 @@ export class TokenReviews {
   }
 
   async #awaited(key: string, token: string): Promise<Verdict> {
-    const asked = this.#underWay.get(key) ?? this.#ask(key, token);
-    this.#underWay.set(key, asked);
     tokenCacheActiveFetches.add(1, { status: 'blocked' });
     try {
-      return await asked;
+      return await this.#reviews.run(key, () => this.#ask(key, token));
     } finally {
       tokenCacheActiveFetches.add(-1, { status: 'blocked' });
     }
@@ -61,8 +60,7 @@ export class TokenReviews {
   async #ask(key: string, token: string): Promise<Verdict> {
     tokenCacheActiveFetches.add(1, { status: 'in_flight' });
     try {
-      // Never in this turn: the question must be among those under way before its answer takes it out.
-      const status = await Promise.resolve(token).then(this.#options.reviewToken);
+      const status = await this.#options.reviewToken(token);
       const verdict = verdictOn(status);
       if (status.authenticated === true || (status.error ?? '') === '') this.#cache.set(key, verdict, this.#options.cacheTTLMs);
       tokenCacheFetches.inc({ status: verdict.type === 'error' && (status.error ?? '') !== '' ? 'error' : 'ok' });
@@ -72,7 +70,6 @@ export class TokenReviews {
       return { type: 'error', message: messageOf(err) };
     } finally {
       tokenCacheActiveFetches.add(-1, { status: 'in_flight' });
-      this.#underWay.delete(key);
     }
   }
 }
