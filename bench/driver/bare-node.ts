@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { BenchCluster } from '../harness/cluster.ts';
+import { hostCpuSeconds } from '../harness/host-cpu.ts';
 import type { StartedPod } from './cri-driver.ts';
 import { inLanes } from './lanes.ts';
 
@@ -38,17 +39,18 @@ export class BareNode {
     return runningMs - began;
   }
 
-  /** The same of many made at once, of which it starts so many at a time. Ms until a watch saw the last run. */
-  async startPods(names: readonly string[], parallelism: number): Promise<number> {
+  /** The same of many made at once, of which it starts so many at a time: ms, and CPU time of the whole host, until a watch saw the last run. */
+  async startPods(names: readonly string[], parallelism: number): Promise<{ readonly ms: number; readonly cpuSeconds: number }> {
     const { pods, driver } = this.#cluster;
-    const began = monotonicMs();
+    const [began, cpuBefore] = [monotonicMs(), hostCpuSeconds()];
     const made = await Promise.all(names.map((name) => this.#cluster.createPod(name, boundTo)));
     await inLanes(made, parallelism, async (pod) => void (await this.#run(pod.metadata.name, pod)));
-    const runningMs = Math.max(...(await pods.until('running', names, burstTimeoutMs)));
+    const ms = Math.max(...(await pods.until('running', names, burstTimeoutMs))) - began;
+    const cpuSeconds = hostCpuSeconds() - cpuBefore;
     await driver.removeAll();
     await Promise.all(names.map((name) => this.#cluster.deletePod(name, { gracePeriodSeconds: 0 })));
     await pods.until('gone', names, burstTimeoutMs);
-    return runningMs - began;
+    return { ms, cpuSeconds };
   }
 
   close(): void {

@@ -2,6 +2,7 @@
 import type { CriDriver } from '../driver/cri-driver.ts';
 import { IdleLoop } from '../driver/idle-loop.ts';
 import type { BenchContext } from './benchmark.ts';
+import { hostCpuSeconds } from './host-cpu.ts';
 import { delaysBetween, type LoopDelays } from './loop-delay.ts';
 
 export interface BareBurst {
@@ -9,6 +10,8 @@ export interface BareBurst {
   /** From the start of all until the first and the last ran, by their containers' own start times. */
   readonly firstMs: number;
   readonly lastMs: number;
+  /** Of the whole host. */
+  readonly cpuSeconds: number;
   /** Of an event loop beside it that had nothing to do. */
   readonly delays: LoopDelays;
 }
@@ -24,14 +27,15 @@ export async function bestBareBurst(
   context.after(async () => loop.close());
   for (const parallelism of parallelisms) {
     const before = await loop.read();
-    const began = Date.now();
+    const [began, cpuBefore] = [Date.now(), hostCpuSeconds()];
     await driver.startPods(
       Array.from({ length: pods }, (_, index) => `bare-${parallelism}-${index}`),
       parallelism,
     );
+    const cpuSeconds = hostCpuSeconds() - cpuBefore;
     const delays = delaysBetween(before, await loop.read());
     const running = await startsSince(driver, began, pods);
-    bursts.push({ parallelism, firstMs: running[0]!, lastMs: running.at(-1)!, delays });
+    bursts.push({ parallelism, firstMs: running[0]!, lastMs: running.at(-1)!, cpuSeconds, delays });
     context.say(`bare driver, ${parallelism} at a time: ${Math.round(running.at(-1)!)} ms`);
     await driver.removeAll();
   }

@@ -8,7 +8,7 @@ export interface ProcessUsage {
 }
 
 /** USER_HZ: 100 on every Linux that Node runs on. */
-const ticksPerSecond = 100;
+export const ticksPerSecond = 100;
 
 /** Of the process and all that it started and that still run. Throws when it is gone. */
 export function usageOf(pid: number): ProcessUsage {

@@ -210,6 +210,8 @@ test('a lease that was removed is there again', async (t) => {
 
 test('a node that was deleted stays away; one whose cluster began anew joins the new one', async (t) => {
   const own = await privateCluster(t, { controllerManager: false, scheduler: false });
+  // A cluster is known by it; the server makes it a moment after it is ready.
+  await waitUntil('the service of the API server', () => own.api.find('/api/v1/namespaces/default/services/kubernetes'), 30_000);
   const member = await join(own, 'member-anew');
   t.after(() => member.close());
   await member.membership.registered;
