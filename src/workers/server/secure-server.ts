@@ -73,8 +73,9 @@ export class SecureServer {
     const method = request.method ?? 'GET';
     const refusal = await this.#refusal(request, method, target.path);
     if (refusal) return refusal;
-    // Whoever has left meanwhile wants nothing any more: a command would run, and a log be followed, for nobody.
-    if (request.socket.destroyed) return null;
+    // A client that has left wants nothing any more: a command would run, and a log be followed, for nobody. The HTTP server ends its
+    // side as soon as it reads the client's end; the socket is destroyed only after that end was sent.
+    if (request.socket.destroyed || request.socket.writableEnded) return null;
     return found.handler({ ...exchange, ...target, method });
   }
 
