@@ -8,7 +8,7 @@ import { KubeletError } from '../../shared/errors/kubelet-error.ts';
  * Our own traffic by importance, most important first: a lease never waits behind a thousand pods. Each class has its own place in the
  * line for a request slot, not its own server.
  */
-export const trafficClasses = ['lease', 'node', 'review', 'status', 'values', 'pods', 'events'] as const;
+export const trafficClasses = ['lease', 'node', 'accessReview', 'tokenReview', 'status', 'values', 'pods', 'events'] as const;
 export type TrafficClass = (typeof trafficClasses)[number];
 
 export interface ApiCall {

@@ -26,6 +26,7 @@ interface ReviewKind {
   readonly group: string;
   readonly plural: string;
   readonly kind: string;
+  readonly trafficClass: 'tokenReview' | 'accessReview';
   readonly tries: typeof tokenReviewTries;
   readonly duration: typeof tokenReviewDuration;
 }
@@ -33,6 +34,7 @@ const tokenReview: ReviewKind = {
   group: 'authentication.k8s.io',
   plural: 'tokenreviews',
   kind: 'TokenReview',
+  trafficClass: 'tokenReview',
   tries: tokenReviewTries,
   duration: tokenReviewDuration,
 };
@@ -40,6 +42,7 @@ const accessReview: ReviewKind = {
   group: 'authorization.k8s.io',
   plural: 'subjectaccessreviews',
   kind: 'SubjectAccessReview',
+  trafficClass: 'accessReview',
   tries: accessReviewTries,
   duration: accessReviewDuration,
 };
@@ -51,7 +54,7 @@ export interface Reviews {
 }
 
 export function createReviews(client: ApiClient, clock: Clock, random: () => number = Math.random): Reviews {
-  async function review<S>({ group, plural, kind, tries: tried, duration }: ReviewKind, spec: object): Promise<S> {
+  async function review<S>({ group, plural, kind, trafficClass, tries: tried, duration }: ReviewKind, spec: object): Promise<S> {
     const controller = new AbortController();
     const late = new ApiError(0, 'Timeout', `no ${kind} within ${deadlineMs / 1000} s`);
     const cancel = clock.after(deadlineMs, () => controller.abort(late));
@@ -67,7 +70,7 @@ export function createReviews(client: ApiClient, clock: Clock, random: () => num
             method: 'POST',
             path: apiPath('apis', group, 'v1', plural),
             body: { apiVersion: `${group}/v1`, kind, spec },
-            trafficClass: 'review',
+            trafficClass,
             deadlineMs,
             // Nothing is stored by a review: it may be asked again, which the loop here does.
             maxAttempts: 1,

@@ -92,11 +92,24 @@ test('a line that is full refuses, and a closed one fails all who wait', async (
   await assert.rejects(lane.enter(0, never), { message: 'closed' });
 });
 
-test('lease and node status have a lane without a rate, events have their own, and the rest share one', () => {
+test('heartbeats have a lane without a rate, each kind of review and events have their own, and the rest share one', () => {
   const lanes = createLanes({ limit: { qps: 50, burst: 100 }, eventLimit: { qps: 50, burst: 100 }, clock: new FakeClock() });
   const shared = (a: TrafficClass, b: TrafficClass) => lanes.of(a).lane === lanes.of(b).lane;
   assert.deepEqual(
     trafficClasses.map((name) => trafficClasses.filter((other) => shared(name, other)).join()),
-    ['lease,node', 'lease,node', ...Array(4).fill('review,status,values,pods'), 'events'],
+    ['lease,node', 'lease,node', 'accessReview', 'tokenReview', ...Array(3).fill('status,values,pods'), 'events'],
   );
+});
+
+test('a flood of token reviews delays neither a status nor an access review', async () => {
+  const lanes = createLanes({ limit: { qps: 1, burst: 1 }, eventLimit: { qps: 1, burst: 1 }, clock: new FakeClock() });
+  const enter = (name: TrafficClass) => {
+    const { lane, rank } = lanes.of(name);
+    return lane.enter(rank, never);
+  };
+  for (let i = 0; i < 1000; i += 1) enter('tokenReview').catch(() => {});
+  let entered = 0;
+  for (const name of ['status', 'accessReview', 'lease'] as const) void enter(name).then(() => (entered += 1));
+  await settle();
+  assert.equal(entered, 3);
 });
