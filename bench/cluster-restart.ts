@@ -58,8 +58,7 @@ export const benchmark: Benchmark = {
           goal: { text: '0', met: writes.value === 0 },
         },
         ...loopDelayMeasurements(sumOfDelays(own.map(({ delays }) => delays)), {
-          what: 'an idle process beside the Go kubelet',
-          delays: sumOfDelays(peers.map(({ delays }) => delays)),
+          floor: { what: 'an idle process beside the Go kubelet', delays: sumOfDelays(peers.map(({ delays }) => delays)) },
         }),
       ],
     };

@@ -37,6 +37,8 @@ export interface KubeletProcessOptions {
   readonly member?: { readonly nodeName: string; readonly kubeconfig: string };
   /** Without, the compiled daemon of this project. */
   readonly program?: KubeletProgram;
+  /** Variables beside those of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 const root = join(import.meta.dirname, '../..');
@@ -51,6 +53,7 @@ export class KubeletProcess {
   readonly #executable: string;
   readonly #folder: string;
   readonly #args: readonly string[];
+  readonly #environment: NodeJS.ProcessEnv;
   readonly #readOnly: string;
   readonly #healthz: string;
   readonly #http = new Agent({ connections: 1, pipelining: 1 });
@@ -60,12 +63,13 @@ export class KubeletProcess {
   private constructor(
     executable: string,
     folder: string,
-    args: readonly string[],
+    { args, environment }: { readonly args: readonly string[]; readonly environment: NodeJS.ProcessEnv },
     ports: { readonly healthz: number; readonly readOnly: number },
   ) {
     this.#executable = executable;
     this.#folder = folder;
     this.#args = args;
+    this.#environment = environment;
     this.#readOnly = `http://127.0.0.1:${ports.readOnly}`;
     this.#healthz = `http://127.0.0.1:${ports.healthz}/healthz`;
     this.#child = this.#spawn();
@@ -87,7 +91,8 @@ export class KubeletProcess {
       `--hostname-override=${member?.nodeName ?? standaloneNodeName}`,
       ...(member ? [`--kubeconfig=${member.kubeconfig}`] : []),
     ];
-    const kubelet = new KubeletProcess(program?.executable ?? ownExecutable, folder, args, { healthz, readOnly });
+    const environment = { ...process.env, ...options.environment };
+    const kubelet = new KubeletProcess(program?.executable ?? ownExecutable, folder, { args, environment }, { healthz, readOnly });
     try {
       await kubelet.healthy();
     } catch (err) {
@@ -180,7 +185,7 @@ export class KubeletProcess {
   #spawn(): ChildProcess {
     const log = openSync(join(this.#folder, 'log'), 'a');
     try {
-      return spawn(this.#executable, this.#args, { stdio: ['ignore', log, log] });
+      return spawn(this.#executable, this.#args, { stdio: ['ignore', log, log], env: this.#environment });
     } finally {
       closeSync(log);
     }

@@ -7,7 +7,8 @@ import type { KubeletProcess, KubeletProgram } from './kubelet-process.ts';
 export type LoopDelays = readonly { readonly bound: number; readonly count: number }[];
 
 const metric = 'kubelet_main_event_loop_delay_seconds';
-const goalMs = 20;
+/** Of the p99 on two cores. In a burst of starts the runtime and its containers take both of them. */
+const goalsMs = { burst: 50, otherwise: 20 };
 /** The kubelet counts once a second. */
 const countedMs = 1100;
 const bucket = new RegExp(`^${metric}_bucket\\{le="([^"]+)"\\} (\\S+)$`, 'gm');
@@ -52,8 +53,16 @@ export function delayPercentileMs(delays: LoopDelays, percent: number): number {
   return delays.find(({ count }) => count >= (percent / 100) * total)!.bound * 1000;
 }
 
-/** The rows of a benchmark's table. The floor: of a process that had nothing to do meanwhile. */
-export function loopDelayMeasurements(delays: LoopDelays, floor?: { readonly what: string; readonly delays: LoopDelays }): Measurement[] {
+export interface LoopDelayRows {
+  /** Default: otherwise. */
+  readonly load?: keyof typeof goalsMs;
+  /** Of a process that had nothing to do meanwhile. */
+  readonly floor?: { readonly what: string; readonly delays: LoopDelays };
+}
+
+/** The rows of a benchmark's table. */
+export function loopDelayMeasurements(delays: LoopDelays, { load = 'otherwise', floor }: LoopDelayRows = {}): Measurement[] {
+  const goalMs = goalsMs[load];
   const row = (what: string, percent: number) => ({
     what,
     value: delayPercentileMs(delays, percent),

@@ -133,9 +133,11 @@ async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortS
   try {
     // Not loaded before they are known to be wanted: they bring every part with them.
     const { startFirstThreads } = await import('./wiring/first-threads.ts');
-    const { ThreadPriorities } = await import('./threads/thread-priorities.ts');
+    const { isRealTimeWanted, realTimeVariable, ThreadPriorities } = await import('./threads/thread-priorities.ts');
     const priorities = new ThreadPriorities();
-    logger.info({ main: priorities.raiseMain() }, 'Priority of the main thread');
+    const realTime = isRealTimeWanted(process.env);
+    if (realTime === undefined) logger.warn({ [realTimeVariable]: process.env[realTimeVariable] }, 'Not true or false: taken for false');
+    logger.info({ main: priorities.raiseMain({ realTime: realTime ?? false }) }, 'Priority of the main thread');
     const first = startFirstThreads(options, logger, priorities);
     const { runKubelet } = await import('./kubelet.ts');
     await runKubelet({ options, logger, signal, first });

@@ -46,7 +46,6 @@ export class ImagesThread {
         resourceLimits,
         lives: state.lives,
         heartbeatRow: common.heartbeatRow,
-        priorities: state.priorities,
         hangs: state.hangs,
         logger,
         finish: (api) => api.close(),

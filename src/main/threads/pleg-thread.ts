@@ -42,7 +42,6 @@ export class PlegThread {
       resourceLimits,
       lives: state.lives,
       heartbeatRow: common.heartbeatRow,
-      priorities: state.priorities,
       hangs: state.hangs,
       logger,
       finish: (api) => api.close(),

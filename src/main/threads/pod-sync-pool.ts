@@ -21,7 +21,6 @@ import { PodSyncLine, type PodSyncHandlers, type PodTask } from './pod-sync-line
 import { PoolLives } from './pool-lives.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
 import type { ThreadDependencies } from './thread-dependencies.ts';
-import type { ThreadPriorities } from './thread-priorities.ts';
 
 export interface PodSyncRun {
   /** Settles always, unless the pool is closed (KubeletError `ThreadClosed`). */
@@ -64,7 +63,6 @@ export class PodSyncPool {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #lives: PoolLives;
-  readonly #priorities: ThreadPriorities;
   #pool: Piscina;
   #poolBornAtMs = 0;
   /** Pools that lost a thread for good: each ends with its last task. With the number of their tasks. */
@@ -85,7 +83,6 @@ export class PodSyncPool {
     this.#logger = logger;
     this.#clock = clock;
     this.#lives = new PoolLives({ lives: state.lives, hangs: state.hangs, birth: this.#birth, logger });
-    this.#priorities = state.priorities;
     this.#pool = this.#createPool();
   }
 
@@ -222,7 +219,7 @@ export class PodSyncPool {
       atomics: 'disabled',
       recordTiming: false,
     } as const;
-    const pool = this.#priorities.making(() => new Piscina(options));
+    const pool = new Piscina(options);
     // An error of an idle thread; its death is seen, logged and counted by PoolLives.
     pool.on('error', (err: unknown) => this.#logger.debug({ err }, 'an idle thread of the sync pool failed'));
     this.#poolBornAtMs = this.#clock.monotonic();

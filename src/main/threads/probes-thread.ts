@@ -34,7 +34,6 @@ export class ProbesThread {
       resourceLimits,
       lives: state.lives,
       heartbeatRow: common.heartbeatRow,
-      priorities: state.priorities,
       hangs: state.hangs,
       logger,
       finish: (api) => api.close(),

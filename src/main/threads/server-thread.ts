@@ -58,7 +58,6 @@ export class ServerThread {
       resourceLimits,
       lives: state.lives,
       heartbeatRow: common.heartbeatRow,
-      priorities: state.priorities,
       hangs: state.hangs,
       logger,
       finish: (api) => api.close(),

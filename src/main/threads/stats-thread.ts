@@ -27,7 +27,6 @@ export class StatsThread {
         resourceLimits,
         lives: state.lives,
         heartbeatRow: common.heartbeatRow,
-        priorities: state.priorities,
         hangs: state.hangs,
         logger,
         finish: (api) => api.close(),

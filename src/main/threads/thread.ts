@@ -14,7 +14,6 @@ import { endpoint } from '../../shared/thread/endpoint.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
 import type { HangWatch } from './hang-watch.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
-import type { ThreadPriorities } from './thread-priorities.ts';
 
 export interface Birth {
   /** Plain data, shared memory, and the ports of `transferList`. */
@@ -31,7 +30,6 @@ export interface ThreadOptions<Api> {
   /** Where its life is kept for `/healthz`. */
   readonly lives: LivesWriter;
   readonly heartbeatRow: number;
-  readonly priorities?: ThreadPriorities;
   /** Ends the thread when it hangs. */
   readonly hangs?: HangWatch;
   readonly logger: Logger;
@@ -163,10 +161,9 @@ export class Thread<Api> {
   }
 
   #start(): void {
-    const { name, entry, onBirth, resourceLimits, lives, heartbeatRow, priorities, logger } = this.#options;
+    const { name, entry, onBirth, resourceLimits, lives, heartbeatRow, logger } = this.#options;
     const { workerData, transferList = [] } = onBirth();
-    const make = () => new Worker(entry, { name, workerData, transferList: [...transferList], resourceLimits });
-    const worker = priorities?.making(make) ?? make();
+    const worker = new Worker(entry, { name, workerData, transferList: [...transferList], resourceLimits });
     const life: Life<Api> = {
       worker,
       api: wrap<Api>(endpoint(worker)),

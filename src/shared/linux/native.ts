@@ -33,6 +33,8 @@ export const LockOperation = { shared: 1, exclusive: 2, nonBlocking: 4, unlock: 
 
 /** Policies of sched_setscheduler(2), from linux/sched.h. */
 export const SchedulingPolicy = {
+  /** By nice values. */
+  other: 0,
   /** In real time, by turns. */
   roundRobin: 2,
   /** Beside it: what the thread starts goes by nice values, with none below 0. */

@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { ThreadPriorities } from '../../../src/main/threads/thread-priorities.ts';
+import { isRealTimeWanted, realTimeVariable, ThreadPriorities } from '../../../src/main/threads/thread-priorities.ts';
 import { niceOfThisThread } from '../../../src/shared/thread/nice.ts';
+import { table } from '../../support/table.ts';
 
 /** CAP_SYS_NICE is bit 23 of the effective capabilities (capability.h). */
 function mayRaise(): boolean {
@@ -21,12 +22,12 @@ const policyIn = (stat: string): number => fieldOf(stat, 41);
 const niceIn = (stat: string): number => fieldOf(stat, 19);
 
 /** Of a new thread, from its start on. */
-async function ofNewThread(what: (stat: string) => number, make: (create: () => Worker) => Worker): Promise<number> {
+async function statOfNewThread(): Promise<string> {
   const tell = `require('node:worker_threads').parentPort.postMessage(require('node:fs').readFileSync('${ownStat}', 'utf8'))`;
-  const worker = make(() => new Worker(tell, { eval: true }));
+  const worker = new Worker(tell, { eval: true });
   const [stat] = (await once(worker, 'message')) as [string];
   await worker.terminate();
-  return what(stat);
+  return stat;
 }
 
 /** util-linux asks the kernel for it as we do. */
@@ -35,19 +36,33 @@ const normal = niceOfThisThread();
 
 test('main goes before the threads that it makes; where that is not allowed, all stay as they are', async () => {
   const priorities = new ThreadPriorities();
-  const raised = priorities.raiseMain();
-  assert.equal(raised, mayBeInRealTime ? 'realTime' : mayRaise() ? 'ahead' : 'normal');
-  const main = niceOfThisThread();
-  const made = await ofNewThread(niceIn, (create) => priorities.making(create));
-  // The kernel gives a thread of one in real time the nice value 0.
-  assert.deepEqual([main, made], mayRaise() ? [normal - 5, mayBeInRealTime ? 0 : normal] : [normal, normal]);
-  assert.equal(niceOfThisThread(), main);
+  assert.equal(priorities.raiseMain(), mayRaise() ? 'ahead' : 'normal');
+  const main = readFileSync(ownStat, 'utf8');
+  assert.deepEqual([niceIn(main), policyIn(main)], [mayRaise() ? normal - 5 : normal, 0]);
+  const thread = await statOfNewThread();
+  // The kernel gives the nice value 0 to a thread whose maker has a negative one.
+  assert.deepEqual([niceIn(thread), policyIn(thread)], [mayRaise() ? Math.max(0, normal - 5) : normal, 0]);
 });
 
-test('in real time is main alone: no thread that it makes, and none that makes itself', async () => {
-  const priorities = new ThreadPriorities();
-  priorities.raiseMain();
-  assert.equal(await ofNewThread(policyIn, (create) => priorities.making(create)), 0);
-  assert.equal(await ofNewThread(policyIn, (create) => create()), 0);
+test('a process that main starts has an ordinary nice value', () => {
+  new ThreadPriorities().raiseMain();
+  const stat = spawnSync('cat', ['/proc/self/stat'], { encoding: 'utf8' }).stdout;
+  assert.ok(niceIn(stat) >= Math.min(0, normal), stat);
+});
+
+test('in real time, when it is wanted, is main alone: no thread and no process that it starts', async () => {
+  const raised = new ThreadPriorities().raiseMain({ realTime: true });
+  assert.equal(raised, mayBeInRealTime ? 'realTime' : mayRaise() ? 'ahead' : 'normal');
   assert.equal(policyIn(readFileSync(ownStat, 'utf8')), mayBeInRealTime ? 2 : 0);
+  assert.equal(policyIn(await statOfNewThread()), 0);
+  const stat = spawnSync('cat', ['/proc/self/stat'], { encoding: 'utf8' }).stdout;
+  assert.equal(policyIn(stat), 0);
+  assert.ok(niceIn(stat) >= Math.min(0, normal), stat);
+});
+
+table('whether real time is wanted is read from the environment', (row) => {
+  const read = (value?: string) => isRealTimeWanted(value === undefined ? {} : { [realTimeVariable]: value });
+  for (const value of ['true', '1']) row(`${value} is yes`, () => assert.equal(read(value), true));
+  for (const value of [undefined, '', 'false', '0']) row(`${value} is no`, () => assert.equal(read(value), false));
+  for (const value of ['yes', 'TRUE ', '2']) row(`${value} is neither`, () => assert.equal(read(value), undefined));
 });
