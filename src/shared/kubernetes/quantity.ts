@@ -23,11 +23,16 @@ export const zeroQuantity: Quantity = { nanos: 0n, format: 'DecimalSI' };
 
 /** Largest BinarySI quantity: 2^63−1, where upstream caps. */
 const maxInt64 = (1n << 63n) - 1n;
+/** The largest count that a number holds and that fits an int64: 2^63−1024. */
+const maxCount = 2 ** 63 - 1024;
 /**
- * A hostile `1e999999999` must not make a number of a billion digits. Upstream has no such bound for decimal forms; nothing that a
- * node has comes near 10^36.
+ * Decimal forms have no bound upstream, and the API server accepts `1e999999999`. Amounts from 10^1000 on count as 10^1000: no host has as much
+ * of anything, and they must not become numbers of a billion digits.
  */
-const maxDigits = 36;
+const maxDigits = 1000;
+const maxNanos = 10n ** BigInt(maxDigits + 9);
+/** Digits of a fraction that can matter: a Ei of it is still finer than a billionth beyond 28. */
+const maxFractionDigits = 100;
 
 const decimalSuffixes: readonly (readonly [suffix: string, exponent: number])[] = [
   ['n', -9],
@@ -43,20 +48,16 @@ const decimalSuffixes: readonly (readonly [suffix: string, exponent: number])[] 
 ];
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
-const grammar = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+const grammar = /^([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
 
-/** Parses a quantity. Throws QuantityError with upstream's wording. */
+/** Parses a quantity. Throws QuantityError with upstream's wording. Its cost is linear in the length of the text. */
 export function parseQuantity(text: string): Quantity {
-  const match = text === '' || text.length > 256 ? null : grammar.exec(text);
+  const match = text === '' ? null : grammar.exec(text);
   if (!match) throw new QuantityError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
   const [, sign, whole = '', fraction = '', suffix = ''] = match;
   const { base, exponent, format } = parseSuffix(suffix);
-  const digits = BigInt(`0${whole}${fraction}`);
-  if (digits === 0n) return { nanos: 0n, format };
-  const magnitude =
-    base === 2
-      ? divideUp((digits << BigInt(exponent)) * nanosPerUnit, 10n ** BigInt(fraction.length))
-      : scaleToNanos(digits, exponent - fraction.length + 9);
+  const magnitude = base === 2 ? binaryNanos(whole, fraction, exponent) : decimalNanos(whole, fraction, exponent);
+  if (magnitude === 0n) return { nanos: 0n, format };
   const capped = format === 'BinarySI' && magnitude > maxInt64 * nanosPerUnit ? maxInt64 * nanosPerUnit : magnitude;
   // Below one, a binary form has no meaning left.
   const shown = format === 'BinarySI' && capped < nanosPerUnit ? 'DecimalSI' : format;
@@ -68,17 +69,42 @@ function parseSuffix(suffix: string): { base: 2 | 10; exponent: number; format: 
   if (decimal) return { base: 10, exponent: decimal[1], format: 'DecimalSI' };
   const binary = binarySuffixes.indexOf(suffix);
   if (binary > 0) return { base: 2, exponent: binary * 10, format: 'BinarySI' };
-  if (/^[eE][-+]?[0-9]+$/.test(suffix)) return { base: 10, exponent: Number(suffix.slice(1)), format: 'DecimalExponent' };
+  if (/^[eE][-+]?[0-9]+$/.test(suffix)) return { base: 10, exponent: parseExponent(suffix.slice(1)), format: 'DecimalExponent' };
   throw new QuantityError("unable to parse quantity's suffix");
 }
 
-/** digits × 10^power, rounded up to a whole number. */
-function scaleToNanos(digits: bigint, power: number): bigint {
-  const length = digits.toString().length;
-  if (length + power - 9 > maxDigits) throw new QuantityError('unable to parse numeric part of quantity');
-  if (power >= 0) return digits * 10n ** BigInt(power);
-  if (-power > length) return 1n;
-  return divideUp(digits, 10n ** BigInt(-power));
+/** Go reads an int64 and keeps its lower half: `1e4294967299` is `1e3`. */
+function parseExponent(text: string): number {
+  const digits = text.replace(/^[-+]?0*/, '');
+  // An int64 has 19 digits.
+  const parsed = digits.length > 19 ? null : BigInt(digits || '0') * (text.startsWith('-') ? -1n : 1n);
+  if (parsed === null || parsed !== BigInt.asIntN(64, parsed)) throw new QuantityError("unable to parse quantity's suffix");
+  return Number(BigInt.asIntN(32, parsed));
+}
+
+/** The digits × 10^exponent. */
+function decimalNanos(whole: string, fraction: string, exponent: number): bigint {
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  if (digits === '') return 0n;
+  const power = exponent - fraction.length + 9;
+  if (digits.length + power > maxDigits + 9) return maxNanos;
+  if (power >= 0) return BigInt(digits) * 10n ** BigInt(power);
+  const kept = Math.max(0, digits.length + power);
+  return BigInt(digits.slice(0, kept) || '0') + (isAllZeros(digits.slice(kept)) ? 0n : 1n);
+}
+
+/** The digits × 2^exponent, exponent ≤ 60. */
+function binaryNanos(whole: string, fraction: string, exponent: number): bigint {
+  // More is above the cap in any case.
+  if (whole.length > 20) return maxNanos;
+  const tail = fraction.slice(maxFractionDigits);
+  // Of what is cut off only counts that there was something: the sum is rounded up.
+  const shown = `${fraction.slice(0, maxFractionDigits)}${isAllZeros(tail) ? '' : '1'}`;
+  return divideUp((BigInt(`0${whole}${shown}`) << BigInt(exponent)) * nanosPerUnit, 10n ** BigInt(shown.length));
+}
+
+function isAllZeros(digits: string): boolean {
+  return /^0*$/.test(digits);
 }
 
 /** Quotient of two numbers that are not negative, rounded up. */
@@ -92,19 +118,20 @@ export function toQuantity(quantity: QuantityLike): Quantity {
   return typeof quantity === 'string' ? parseQuantity(quantity) : quantity;
 }
 
-/** The whole units (bytes, cores), rounded away from zero. Exact below 2^53. */
+/** The whole units (bytes, cores), rounded away from zero. Exact below 2^53; what is beyond an int64 is the largest that fits. */
 export function value(quantity: QuantityLike): number {
   return scaled(quantity, nanosPerUnit);
 }
 
-/** The thousandths (millicores), rounded away from zero. Exact below 2^53. */
+/** The thousandths (millicores), rounded away from zero. Exact below 2^53; what is beyond an int64 is the largest that fits. */
 export function milliValue(quantity: QuantityLike): number {
   return scaled(quantity, nanosPerUnit / 1000n);
 }
 
 function scaled(quantity: QuantityLike, unit: bigint): number {
   const { nanos } = toQuantity(quantity);
-  return Number(nanos < 0n ? -divideUp(-nanos, unit) : divideUp(nanos, unit));
+  const count = Number(nanos < 0n ? -divideUp(-nanos, unit) : divideUp(nanos, unit));
+  return Math.max(-maxCount, Math.min(maxCount, count));
 }
 
 /** Negative, zero or positive, as `a` is less than, equal to or greater than `b`. */

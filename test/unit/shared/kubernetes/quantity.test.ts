@@ -58,14 +58,92 @@ table('what is no quantity is refused', (row) => {
     '1e',
     '1mm',
     '--1',
-    '1e999999999',
+    '1e99999999999999999999',
+    '1m5',
+    '1k1',
+    '10Gi5',
+    '1ee5',
+    '1e+',
+    '+-1',
     '0x10',
     'NaN',
     '１',
-    '1'.repeat(300),
+    ' 1',
+    '1 ',
+    '1\n',
   ]) {
-    row(`${JSON.stringify(bad.slice(0, 20))} is no quantity`, () => assert.throws(() => parseQuantity(bad), QuantityError));
+    row(`${JSON.stringify(bad)} is no quantity`, () => assert.throws(() => parseQuantity(bad), QuantityError));
   }
+});
+
+/** As upstream's ParseQuantity v0.36.3 reads them: canonical form and Value(). */
+const extreme: readonly [written: string, canonical: string, value: number][] = [
+  ['+', '0', 0],
+  ['-', '0', 0],
+  ['.', '0', 0],
+  ['k', '0', 0],
+  ['e3', '0', 0],
+  ['1.G', '1G', 1e9],
+  ['007', '7', 7],
+  ['1e+3', '1e3', 1000],
+  ['1e-3', '1e-3', 1],
+  ['1e-9', '1e-9', 1],
+  ['1e-10', '1e-9', 1],
+  ['0.0000000001', '1n', 1],
+  ['1.0000000001', '1000000001n', 2],
+  ['0.1Ki', '102400m', 103],
+  ['0.0005Ki', '512m', 1],
+  ['0.5Ei', '512Pi', 2 ** 59],
+  ['1e18', '1e18', 1e18],
+  ['-100Ei', '-9223372036854775807', -(2 ** 63 - 1024)],
+  ['1e4294967296', '1', 1],
+  ['1e4294967299', '1e3', 1000],
+  ['0e999', '0', 0],
+  ['12e4', '120e3', 120_000],
+  ['0.000000000000000000000000000000001', '1n', 1],
+];
+table('an unusual quantity is what it is upstream', (row) => {
+  for (const [written, want, units] of extreme) {
+    row(`the quantity ${written} is written ${want}`, () => assert.equal(canonicalQuantity(written), want));
+    row(`the quantity ${written} is ${units} units`, () => assert.equal(value(written), units));
+  }
+});
+
+/** Upstream accepts them too; its Value() overflows to 0 or to an arbitrary number (docs/deviations.md). */
+const largest = 2 ** 63 - 1024;
+const huge: readonly [written: string, canonical: string, value: number][] = [
+  ['10e39', '10e39', largest],
+  ['-10e39', '-10e39', -largest],
+  ['1e20', '100e18', largest],
+  ['1e36', '1e36', largest],
+  ['10e100', '100e99', largest],
+  ['1e999', '1e999', largest],
+  ['1.5e40', '15e39', largest],
+  ['9.3E', '9300P', largest],
+  ['9223372036854775807', '9223372036854775807', largest],
+  ['9223372036854775808', '9223372036854775808', largest],
+  ['99999999999999999999Ki', '9223372036854775807', largest],
+  ['1'.repeat(50), '1'.repeat(50), largest],
+  [`${'9'.repeat(100_000)}Mi`, '9223372036854775807', largest],
+];
+table('an amount beyond an int64 is accepted and counts as the largest', (row) => {
+  for (const [written, want, units] of huge) {
+    row(`the quantity ${written.slice(0, 60)} is written ${want}`, () => assert.equal(canonicalQuantity(written), want));
+    row(`the quantity ${written.slice(0, 60)} is ${units} units`, () => assert.equal(value(written), units));
+    row(`the quantity ${written.slice(0, 60)} fits an int64`, () => assert.equal(BigInt.asIntN(64, BigInt(value(written))), BigInt(units)));
+  }
+});
+
+table('an amount beyond 10^1000 counts as that', (row) => {
+  for (const written of ['1e1000', '1e999999999', '1e2147483647', `${'7'.repeat(1_000_000)}`, `${'7'.repeat(1_000_000)}e999999999`]) {
+    row(`${written.slice(0, 20)}…`, () => assert.equal(compareQuantities(written, '1e1000'), 0));
+  }
+});
+
+test('an amount with a million digits costs little to read', () => {
+  assert.equal(parseQuantity(`0.${'0'.repeat(1_000_000)}1`).nanos, 1n);
+  assert.equal(parseQuantity(`0.5${'0'.repeat(1_000_000)}1Ki`).nanos, 512_000_000_001n);
+  assert.equal(parseQuantity(`${'0'.repeat(1_000_000)}5`).nanos, 5_000_000_000n);
 });
 
 test('a negative exponent without end is the smallest amount there is', () => {

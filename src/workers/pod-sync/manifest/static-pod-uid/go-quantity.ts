@@ -54,7 +54,8 @@ interface Parts {
 function readSuffix(suffix: string): [base: 2 | 10, exponent: number, format: GoQuantity['format']] {
   if (Object.hasOwn(decimalExponents, suffix)) return [10, decimalExponents[suffix] ?? 0, 'DecimalSI'];
   if (Object.hasOwn(binaryExponents, suffix)) return [2, binaryExponents[suffix] ?? 0, 'BinarySI'];
-  return [10, Number(suffix.slice(1)) || 0, 'DecimalExponent'];
+  // Go keeps the lower half of an int64.
+  return [10, Number(suffix.slice(1)) | 0, 'DecimalExponent'];
 }
 
 /** The fast form; null if the digits may not fit. */
@@ -90,10 +91,13 @@ function asDecimal({ whole, fraction, isNegative, base, exponent, format }: Part
 
 type Decimal = NonNullable<GoQuantity['decimal']>;
 
-/** To exactly this scale, away from zero. A scale beyond reason (no pod that is accepted has one) is left as it is. */
+/** A number of so many digits is no amount of anything: it is left in its scale, and never written out. */
+const maxShift = 1000;
+
+/** To exactly this scale, away from zero. */
 function roundUp({ unscaled, scale }: Decimal, to: number): Decimal {
   const shift = to - scale;
-  if (Math.abs(shift) > 1000) return { unscaled, scale };
+  if (Math.abs(shift) > maxShift) return { unscaled, scale };
   if (shift >= 0) return { unscaled: unscaled * 10n ** BigInt(shift), scale: to };
   const divisor = 10n ** BigInt(-shift);
   return { unscaled: divideAwayFromZero(unscaled, divisor), scale: to };
@@ -119,6 +123,7 @@ export function addGoQuantities(a: GoQuantity, b: GoQuantity): GoQuantity {
   if (!a.decimal && !b.decimal) {
     if (b.value === 0n) return { ...a, text: '', format };
     if (a.value === 0n) return { ...b, text: '', format };
+    if (Math.abs(a.scale - b.scale) > maxShift) return { ...(a.scale > b.scale ? a : b), text: '', format };
     const scale = Math.min(a.scale, b.scale);
     const value = a.value * 10n ** BigInt(a.scale - scale) + b.value * 10n ** BigInt(b.scale - scale);
     if (value <= maxInt64 && value >= -maxInt64) return { ...a, text: '', format, value, scale };

@@ -35,6 +35,8 @@ const parsed: readonly [text: string, form: string][] = [
   ['1234567890123456789', "dec 1234567890123456789000000000/9 '' DecimalSI"],
   ['0.00000000001', "dec 1/9 '' DecimalSI"],
   ['0.0000000000', "dec 0/10 '' DecimalSI"],
+  ['10e39', "int 10x39 '10e39' DecimalExponent"],
+  ['1e4294967299', "int 1x3 '1e4294967299' DecimalExponent"],
   ['much', "int 0x0 '' "],
 ];
 table('a quantity is kept in its form', (row) => {
@@ -63,6 +65,7 @@ const sums: readonly [a: string, b: string, sum: string][] = [
   ['0', '1Gi', "int 1073741824x0 '' BinarySI"],
   ['1Gi', '0', "int 1073741824x0 '' BinarySI"],
   ['1Gi', '1.5Gi', "dec 2684354560000000000/9 '' BinarySI"],
+  ['1', '1e999999999', "int 1x999999999 '' DecimalSI"],
   ['900000000000000000', '9E', "dec 9900000000000000000/0 '' DecimalSI"],
 ];
 table('quantities are added', (row) => {
