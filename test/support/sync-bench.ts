@@ -38,6 +38,8 @@ export class FakeLine implements LinePort {
   readonly values: ReadonlyMap<string, ValueResult>;
   /** While true, permits are not granted. */
   readonly holdPermits: boolean;
+  /** Whether a task may stop containers to start them again. */
+  allowsRestarts = true;
   #hear: (reply: PodSyncReply) => void = () => {};
   #onClose: () => void = () => {};
   readonly #waiting = new Map<PodSyncRequest['type'], PromiseWithResolvers<void>>();
@@ -67,6 +69,8 @@ export class FakeLine implements LinePort {
       const results = request.refs.map((ref) => this.values.get(`${ref.kind} ${'name' in ref ? ref.name : ''}`.trim()) ?? noClient);
       queueMicrotask(() => this.#hear({ type: 'values', id: request.id, results }));
     }
+    if (request.type === 'beginRestart')
+      queueMicrotask(() => this.#hear({ type: 'restart', id: request.id, allowed: this.allowsRestarts }));
     if (request.type === 'ensureImage') {
       const present: EnsureImageResult = { outcome: 'present', imageRef: `sha256:${request.image.image}` };
       const result = this.images.get(request.image.image) ?? present;

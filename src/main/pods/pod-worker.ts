@@ -5,6 +5,7 @@
  * SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
 import type { ContainerBackoff, MadeInRuntime, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
+import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -123,8 +124,13 @@ export class PodWorker {
   refreshStatus(): void {
     if (this.#containersEnded && allHaveEnded(this.#deps.cache.get(this.uid))) this.apply({ type: 'containersEnded' });
     if (this.pod && this.#lifecycle.state !== 'terminated') {
-      this.#deps.statuses.refresh(this.pod, this.#deps.cache.get(this.uid), this.#lifecycle);
+      this.#deps.statuses.refresh(this.pod, this.#view.shown(), this.#lifecycle);
     }
+  }
+
+  /** Its task is about to stop these containers and to start them again. False: it must not, one of them has ended by itself. */
+  beginRestart(containers: readonly RuntimeContainerStatus[]): boolean {
+    return this.#view.beginRestart(containers);
   }
 
   /** The runtime has ended every container, and its task goes on with the sandboxes: the pod's end is told meanwhile. */
@@ -207,6 +213,7 @@ export class PodWorker {
       backoffs: this.#backoffs,
       ...(runtimeHandler && { runtimeHandler }),
     });
+    this.#view.taskEnded();
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
     const isNews = this.#deps.statuses.setWaiting(uid, result.waiting);
     this.#settle('sync', result);

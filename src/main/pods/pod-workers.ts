@@ -3,7 +3,7 @@
  * tells it what is wanted (`update`, `remove`, `kill`), housekeeping compares the two (`syncKnownPods`). Upstream:
  * pkg/kubelet/pod_workers.go.
  */
-import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { ActiveDeadlines, deadlineExceeded } from './active-deadlines.ts';
@@ -155,6 +155,11 @@ export class PodWorkers implements PodWorkerOwner {
   /** Its task has ended every container of the pod. */
   containersEnded(uid: PodUID): void {
     this.#workers.get(uid)?.containersEnded();
+  }
+
+  /** Its task is about to stop these containers and to start them again. False: it must not, one of them has ended by itself. */
+  beginRestart(uid: PodUID, containers: readonly RuntimeContainerStatus[]): boolean {
+    return this.#workers.get(uid)?.beginRestart(containers) ?? true;
   }
 
   refreshStatuses(uids: Iterable<PodUID>): void {

@@ -13,6 +13,7 @@ import {
   type RecordedEvent,
 } from '../../shared/contracts/pod-sync.ts';
 import type { ValueRef, ValueResult } from '../../shared/contracts/values.ts';
+import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { KubeletError, toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
@@ -35,6 +36,8 @@ export interface PodSyncHandlers {
   event(event: RecordedEvent): void;
   volumesInPlace?(volumes: readonly string[], task: PodTask): void;
   containersEnded?(task: PodTask): void;
+  /** Whether the task may stop these containers to start them again. */
+  beginRestart?(containers: readonly ContainerID[], task: PodTask): boolean;
   /**
    * What lies in the API server: a result for each ref, in order. The signal aborts when the task does not need it any more. Absent: the
    * kubelet runs standalone.
@@ -108,6 +111,12 @@ export class PodSyncLine {
         return this.#handlers.volumesInPlace?.(request.volumes, this.#task);
       case 'containersEnded':
         return this.#handlers.containersEnded?.(this.#task);
+      case 'beginRestart':
+        return this.post({
+          type: 'restart',
+          id: request.id,
+          allowed: this.#handlers.beginRestart?.(request.containers, this.#task) ?? true,
+        });
       case 'passPermit':
         return this.#permits.get(request.id)?.passOn?.();
       case 'returnPermit':

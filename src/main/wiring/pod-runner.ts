@@ -87,6 +87,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       admission,
       pace,
       containersEnded: (uid) => workers.containersEnded(uid),
+      beginRestart: (uid, containers) => workers.beginRestart(uid, containers),
     }),
   );
   stops.add('pod-sync', () => pool.close());

@@ -1,4 +1,5 @@
 /** What the sync pool's tasks ask main for: images, permits to start, values of the API server, events. */
+import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { Observers } from './observers.ts';
@@ -23,6 +24,7 @@ export interface TaskAnswersOptions {
   readonly admission: StartAdmission;
   readonly pace: Pick<TurnPace, 'isQueued' | 'hasBegun'>;
   readonly containersEnded: (uid: PodUID) => void;
+  readonly beginRestart: (uid: PodUID, containers: readonly RuntimeContainerStatus[]) => boolean;
 }
 
 export function taskAnswers({
@@ -35,6 +37,7 @@ export function taskAnswers({
   admission,
   pace,
   containersEnded,
+  beginRestart,
 }: TaskAnswersOptions): PodSyncHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
   return {
@@ -52,6 +55,13 @@ export function taskAnswers({
     },
     event: (event) => events.record(event),
     containersEnded: ({ podUID }) => containersEnded(podUID),
+    beginRestart: (containers, task) => {
+      const known = task.kind === 'sync' ? (task.status?.containers ?? []) : [];
+      return beginRestart(
+        task.podUID,
+        known.filter(({ id }) => containers.includes(id)),
+      );
+    },
     volumesInPlace: (names, { podUID }) => volumes.set(podUID, names),
     // Only a sync asks for values.
     ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.values(refs, task.pod) : []) }),

@@ -179,7 +179,9 @@ export type PodSyncQuestion =
   /** Before a sandbox or a container is started; given back when that call ended. */
   | { readonly type: 'startPermit'; readonly id: number; readonly kind: 'sandbox' | 'container' }
   /** What lies in the API server. */
-  | { readonly type: 'values'; readonly id: number; readonly refs: readonly ValueRef[] };
+  | { readonly type: 'values'; readonly id: number; readonly refs: readonly ValueRef[] }
+  /** Before the task stops running containers that it starts again: from the answer on, their stop is not published. */
+  | { readonly type: 'beginRestart'; readonly id: number; readonly containers: readonly ContainerID[] };
 
 /** Never answered. */
 export type PodSyncTold =
@@ -196,6 +198,8 @@ export type PodSyncTold =
 export type PodSyncReply =
   | { readonly type: 'image'; readonly id: number; readonly result: EnsureImageResult }
   | { readonly type: 'permit'; readonly id: number }
+  /** Not allowed: main knows that one of the containers has ended by itself. */
+  | { readonly type: 'restart'; readonly id: number; readonly allowed: boolean }
   /** One for each that was asked for, in that order. */
   | { readonly type: 'values'; readonly id: number; readonly results: readonly ValueResult[] }
   /** Stop as soon as nothing is left half done; answer `stopped`. */

@@ -3,6 +3,8 @@
  * ephemeral, init and regular containers. What fails is reported; a container's failure stops only those that need it.
  */
 import type { SyncPodTask } from '../../shared/contracts/pod-sync.ts';
+import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
+import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import type { PodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
 import { podIPForHooks } from './hooks/run-hook.ts';
@@ -12,6 +14,7 @@ import { rpcErrorOf } from './runtime/pod-runtime.ts';
 import { removeContainer } from './start/link-log.ts';
 import { prepareFirst } from './start/prepare-first.ts';
 import { prepareSandbox } from './start/prepare-sandbox.ts';
+import { endsEarly, StaleStatus } from './start/stale-status.ts';
 import { startContainers } from './start/start-containers.ts';
 import type { SyncReport } from './sync-report.ts';
 
@@ -30,6 +33,14 @@ export async function carryOut(
   if (actions.createSandbox && actions.sandboxID !== undefined) {
     events.onPod('Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
   }
+  const restarted = containersToRestart(task.status, actions);
+  if (restarted.length > 0) {
+    report.changedRuntime = true;
+    if (!(await line.beginRestart(restarted))) {
+      endsEarly(context, new StaleStatus('a container to restart has ended by itself'), report);
+      return;
+    }
+  }
   const cleared = actions.killPod ? await killWhole(context, task, actions, report) : await killSome(context, task, actions, report);
   if (!cleared) return;
   await pruneInitContainers(context, task);
@@ -45,6 +56,18 @@ export async function carryOut(
   await volumes;
   line.signal.throwIfAborted();
   if (sandbox) await startContainers(context, task, actions, { sandbox, ahead }, report);
+}
+
+/** Running containers that the actions stop and start again, by name: an instance more follows the one that runs. */
+export function containersToRestart(
+  status: SyncPodTask['status'],
+  actions: Pick<PodActions, 'killPod' | 'containersToKill' | 'initContainersToStart' | 'containersToStart'>,
+): ContainerID[] {
+  const starts = new Set([...actions.initContainersToStart, ...actions.containersToStart]);
+  const kills = new Set(actions.containersToKill.map(({ id }) => id));
+  const isStopped = ({ id }: RuntimeContainerStatus) => actions.killPod || kills.has(id);
+  const containers = status?.containers.filter((one) => one.state === 'running' && starts.has(one.name) && isStopped(one)) ?? [];
+  return containers.map(({ id }) => id);
 }
 
 /** Answers whether to go on. */

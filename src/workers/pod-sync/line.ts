@@ -11,6 +11,7 @@ import {
   type RecordedEvent,
 } from '../../shared/contracts/pod-sync.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
+import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import type { ValueRef, ValueResult } from '../../shared/contracts/values.ts';
 
 /** The task was told to stop, and stops. Not a failure. */
@@ -103,6 +104,12 @@ export class Line {
     }
   }
 
+  /** To be called before running containers are stopped that the task starts again. False: one of them has ended by itself. Rejects with Stopped only. */
+  async beginRestart(containers: readonly ContainerID[]): Promise<boolean> {
+    const answer = await this.#ask((id) => ({ type: 'beginRestart', id, containers }));
+    return answer.type === 'restart' && answer.allowed;
+  }
+
   volumesInPlace(volumes: readonly string[]): void {
     this.#tell({ type: 'volumesInPlace', volumes });
   }
@@ -159,6 +166,7 @@ export class Line {
       case 'image':
       case 'permit':
       case 'values':
+      case 'restart':
         this.#questions.get(reply.id)?.resolve(reply);
         this.#questions.delete(reply.id);
         return;

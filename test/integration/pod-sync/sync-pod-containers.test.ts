@@ -172,3 +172,34 @@ test('the image of an image volume is pulled for the container that mounts it', 
   assert.deepEqual(result.waiting, { a: failure });
   assert.ok(bench.runtime.calls.includes('startContainer b'));
 });
+
+test('before a running container is stopped to be started again, main is asked', async () => {
+  using bench = new SyncBench();
+  await bench.synced(aPod());
+  const running = bench.runtime.status('uid-1')!.containers[0]!;
+  const changed = aPod({ containers: [aContainer('app', { image: 'registry.example/app:2' })] });
+  const { line } = await bench.synced(changed);
+  assert.deepEqual(
+    line.requests.flatMap((request) => (request.type === 'beginRestart' ? request.containers : [])),
+    [running.id],
+  );
+  assert.deepEqual(
+    bench.runtime.status('uid-1')!.containers.map(({ state }) => state),
+    ['running', 'exited'],
+  );
+});
+
+test('a container that has ended by itself meanwhile is neither stopped nor started by that task', async () => {
+  using bench = new SyncBench();
+  await bench.synced(aPod());
+  const changed = aPod({ containers: [aContainer('app', { image: 'registry.example/app:2' })] });
+  const { line, result } = bench.sync(changed);
+  line.allowsRestarts = false;
+  const { outcome, changedRuntime } = await result;
+  // Main inspects the pod, and decides anew.
+  assert.deepEqual([outcome, changedRuntime], ['synced', true]);
+  assert.deepEqual(
+    bench.runtime.status('uid-1')!.containers.map(({ state }) => state),
+    ['running'],
+  );
+});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import type { ContainerID, PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aStaticPod, FakeNode } from '../../../support/fake-node.ts';
 import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
@@ -380,4 +380,57 @@ test('when the runtime is back, pods whose task failed do not wait for their bac
   node.workers.wakeFailed();
   await settle();
   assert.deepEqual(node.begun, []);
+});
+
+/** A pod that never restarts, whose task has stopped its container to start it with another image. */
+async function aPodUnderRestart(node: FakeNode) {
+  const pod = aPod({ metadata: { name: 'web', uid: 'web' }, spec: { restartPolicy: 'Never' } });
+  await aRunningPod(node, pod);
+  const running = node.runtime.get(uid('web'))!;
+  node.workers.update(aPod({ ...pod, spec: { ...pod.spec, containers: [{ name: 'app', image: 'two' }] } }), 'update');
+  await settle();
+  assert.equal(node.workers.beginRestart(uid('web'), running.containers), true);
+  const [container] = running.containers;
+  const stopped = { ...running, containers: [anExitedContainer(0, { id: container!.id })] };
+  node.runtime.set(uid('web'), stopped);
+  node.cache.apply({ statuses: [{ ...stopped, observedAtMs: 1 }], gone: [], events: [] });
+  await node.clock.advance(2);
+  node.workers.refreshStatuses([uid('web')]);
+  return { running, stopped };
+}
+
+const state = (node: FakeNode) => node.statuses.get(uid('web'))?.containerStatuses?.[0]?.state;
+
+test('a container that its task restarts is not published as ended, and its next instance is', async () => {
+  const node = new FakeNode();
+  const { running, stopped } = await aPodUnderRestart(node);
+  assert.deepEqual(Object.keys(state(node)!), ['running']);
+  assert.equal(node.phase('web'), 'Running');
+  const next = aRuntimeContainer({ id: 'next' as ContainerID, restartCount: 1 });
+  node.runtime.set(uid('web'), { ...running, containers: [next, ...stopped.containers] });
+  await node.end(node.task('sync'));
+  const [app] = node.statuses.get(uid('web'))?.containerStatuses ?? [];
+  assert.deepEqual([app?.containerID, app?.restartCount, app?.lastState?.terminated?.exitCode], ['containerd://next', 1, 0]);
+  assert.equal(node.phase('web'), 'Running');
+});
+
+test('a container that its task could not start again is published as ended', async () => {
+  const node = new FakeNode();
+  await aPodUnderRestart(node);
+  await node.end(node.task('sync'), { outcome: 'failed', failure: { reason: 'ErrImagePull', message: 'x' } });
+  assert.equal(state(node)?.terminated?.exitCode, 0);
+  assert.equal(node.phase('web'), 'Succeeded');
+});
+
+test('an end that the runtime has reported before the restart is not taken back', async () => {
+  const node = new FakeNode();
+  const pod = await aRunningPod(node, aPod({ metadata: { name: 'web', uid: 'web' }, spec: { restartPolicy: 'Never' } }));
+  const { containers } = node.runtime.get(uid('web'))!;
+  node.workers.update(aPod({ ...pod, spec: { ...pod.spec, containers: [{ name: 'app', image: 'two' }] } }), 'update');
+  await settle();
+  const ended = aRuntimePodStatus({ podUID: uid('web'), observedAtMs: 1, containers: [anExitedContainer(1, { id: containers[0]!.id })] });
+  node.cache.apply({ statuses: [ended], gone: [], events: [] });
+  node.workers.refreshStatuses([uid('web')]);
+  assert.equal(node.workers.beginRestart(uid('web'), containers), false);
+  assert.equal(state(node)?.terminated?.exitCode, 1);
 });
