@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { ListenAddress } from '../../shared/contracts/server.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { noPeer, readPeer, type PeerFacts } from './auth/client-certificate.ts';
 import type { TlsContexts } from './tls/contexts.ts';
 
 export interface Exchange {
@@ -18,6 +19,8 @@ export interface Exchange {
   readonly upgrade: { readonly socket: Duplex; readonly head: Buffer } | null;
 }
 
+type Contexts = Pick<TlsContexts, 'current' | 'onChange' | 'clientCAGenerationOf'>;
+
 export interface ListenerOptions {
   readonly name: string;
   readonly listen: ListenAddress;
@@ -25,7 +28,7 @@ export interface ListenerOptions {
   /** Called for each request; when it rejects, the connection ends. */
   readonly handle: (exchange: Exchange) => Promise<void>;
   readonly maxConnections: number;
-  readonly tls?: { readonly contexts: TlsContexts; readonly requestCert: boolean };
+  readonly tls?: { readonly contexts: Contexts; readonly requestCert: boolean };
   /** Default: a minute. */
   readonly stalledMs?: number;
 }
@@ -55,8 +58,8 @@ export class Listener {
   readonly #server: Server;
   /** Connections that were handed on: nobody else ends them. */
   readonly #upgraded = new Set<Duplex>();
-  /** The set of authorities that a connection's client was verified against. */
-  readonly #generations = new WeakMap<Socket, number>();
+  /** What each handshake showed of its client. The connection is never asked again. */
+  readonly #peers = new WeakMap<Socket, PeerFacts>();
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
 
@@ -83,9 +86,9 @@ export class Listener {
     return address && { address: address.address, port: address.port };
   }
 
-  /** 0: whoever is at the other end was not asked for a certificate, or there was nothing to verify it against. */
-  clientCAGeneration(connection: Socket): number {
-    return this.#generations.get(connection) ?? 0;
+  /** The client of a connection, as its handshake showed it. */
+  peer(connection: Socket): PeerFacts {
+    return this.#peers.get(connection) ?? noPeer;
   }
 
   /** Answers what is under way; takes nothing new. */
@@ -98,7 +101,7 @@ export class Listener {
     await closed;
   }
 
-  #secure(contexts: TlsContexts, stalledMs: number): void {
+  #secure(contexts: Contexts, stalledMs: number): void {
     const use = () => {
       // tls.Server takes single options only, and not all of them: no trust in a chain that ends before its root (Node 24 and 26).
       Object.assign(this.#server, { _sharedCreds: contexts.current.context });
@@ -108,10 +111,11 @@ export class Listener {
       use();
       this.#server.closeIdleConnections();
     };
-    this.#server.on('secureConnection', (socket: TLSSocket) => {
+    // Before the HTTP server's own listener, so that no request precedes the identity.
+    this.#server.prependListener('secureConnection', (socket: TLSSocket) => {
       // What the handshake began with: the authorities may have changed before it ended.
       const { _tlsOptions: begunWith } = socket as { readonly _tlsOptions?: { readonly secureContext?: object } };
-      this.#generations.set(socket, contexts.clientCAGenerationOf(begunWith?.secureContext));
+      this.#peers.set(socket, readPeer(socket, contexts.clientCAGenerationOf(begunWith?.secureContext)));
     });
     this.#server.on('tlsClientError', (err: Error, socket: TLSSocket) => {
       this.#options.logger.debug({ server: this.#options.name, peer: socket.remoteAddress, err }, 'TLS handshake failed');

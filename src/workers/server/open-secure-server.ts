@@ -11,7 +11,7 @@ import { profiling } from './pprof/index.ts';
 import { countRequest } from './request-metrics.ts';
 import type { Sources } from './routes.ts';
 import { secureRoutes } from './secure-routes.ts';
-import { SecureServer } from './secure-server.ts';
+import { SecureServer, type SecureServerOptions } from './secure-server.ts';
 import { createStreaming } from './streaming/index.ts';
 import { nodeLogDir, systemLogs } from './system-logs/index.ts';
 import { TlsContexts } from './tls/contexts.ts';
@@ -84,11 +84,11 @@ export async function openSecureServer({ settings, birth, sources, main, logger 
     },
   });
 
-  const clientCA = {
-    current: () => contexts.current.clientCAGeneration,
-    of: (connection: Parameters<Listener['clientCAGeneration']>[0]) => listener.clientCAGeneration(connection),
+  const clients: SecureServerOptions['clients'] = {
+    peer: (connection) => listener.peer(connection),
+    clientCAGeneration: () => contexts.current.clientCAGeneration,
   };
-  const server = new SecureServer({ settings, main, routes, clientCA, clock: systemClock, logger });
+  const server = new SecureServer({ settings, main, routes, clients, clock: systemClock, logger });
   const listener: Listener = new Listener({
     name: 'secure',
     listen,

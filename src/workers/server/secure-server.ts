@@ -3,7 +3,6 @@
  * answer. In upstream's order: what is not served is 404 for anybody, and wrong methods are told to those only who may ask.
  */
 import type { IncomingMessage } from 'node:http';
-import type { TLSSocket } from 'node:tls';
 import type { SecureServerSettings, ServerUpcalls } from '../../shared/contracts/server.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -11,7 +10,7 @@ import { clientCertificateExpiration } from '../../shared/metrics/definitions/au
 import type { Clock } from '../../shared/time/clock.ts';
 import { authenticate, type AuthenticationSources } from './auth/authenticate.ts';
 import { accessReviews, alwaysAllow, type Authorize } from './auth/authorize.ts';
-import { verdictOnCertificate } from './auth/client-certificate.ts';
+import { verdictOnCertificate, type PeerFacts } from './auth/client-certificate.ts';
 import { TokenReviews } from './auth/token-reviews.ts';
 import type { Verdict } from './auth/user.ts';
 import type { Exchange } from './listener.ts';
@@ -25,8 +24,12 @@ export interface SecureServerOptions {
   readonly settings: Pick<SecureServerSettings, 'authentication' | 'authorization' | 'nodeName'>;
   readonly main: Pick<ServerUpcalls, 'reviewToken' | 'reviewAccess'>;
   readonly routes: Mux<Handler>;
-  /** Of the authorities: those that count now, and those that a connection was verified against. */
-  readonly clientCA: { readonly current: () => number; readonly of: (connection: IncomingMessage['socket']) => number };
+  readonly clients: {
+    /** What the handshake of a connection showed of its client. */
+    readonly peer: (connection: IncomingMessage['socket']) => PeerFacts;
+    /** Of the authorities that count now. */
+    readonly clientCAGeneration: () => number;
+  };
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -95,20 +98,10 @@ export class SecureServer {
   }
 
   #byCertificate({ socket }: IncomingMessage): Verdict {
-    const { clientCA, clock } = this.#options;
-    const connection = socket as TLSSocket;
-    const certificate = connection.getPeerCertificate() as Partial<ReturnType<TLSSocket['getPeerCertificate']>> | null;
-    const validTo = Date.parse(certificate?.valid_to ?? '');
+    const { clients, clock } = this.#options;
+    const peer = clients.peer(socket);
+    const validTo = Date.parse(peer.certificate.valid_to ?? '');
     if (!Number.isNaN(validTo)) clientCertificateExpiration.observe((validTo - clock.now()) / 1000);
-    const fault = connection.authorized ? '' : String(connection.authorizationError ?? 'it was not verified');
-    return verdictOnCertificate(
-      {
-        certificate: (certificate ?? {}) as Parameters<typeof verdictOnCertificate>[0]['certificate'],
-        fault,
-        generation: clientCA.of(socket),
-      },
-      clientCA.current(),
-      clock.now(),
-    );
+    return verdictOnCertificate(peer, clients.clientCAGeneration(), clock.now());
   }
 }

@@ -1,65 +1,15 @@
 /** A kubelet from its start to its end, on the simulated runtime: log, lock, folders, signals. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, openSync, statSync, closeSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { openSync, statSync, closeSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { before, test, type TestContext } from 'node:test';
-import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
-import { aFolder, ensureBuilt, kubelet, RunningKubelet } from '../../support/kubelet-command.ts';
-import { startSimulatedRuntime, waitUntil, type SimulatedRuntimeProcess } from '../../support/simulated-runtime.ts';
+import { before, test } from 'node:test';
+import { ensureBuilt, kubelet, RunningKubelet } from '../../support/kubelet-command.ts';
+import { prepare, untilHealthy } from '../../support/prepared-kubelet.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
 
 before(ensureBuilt);
-
-interface Prepared {
-  readonly runtime: SimulatedRuntimeProcess;
-  readonly folder: string;
-  readonly healthzPort: number;
-  readonly args: readonly string[];
-}
-
-async function prepare(t: TestContext, fields: Record<string, unknown> = {}, options: RuntimeOptionsInput = {}): Promise<Prepared> {
-  const runtime = await startSimulatedRuntime(t, options);
-  const folder = aFolder(t);
-  const healthzPort = await freePort();
-  mkdirSync(join(folder, 'manifests'));
-  const config = {
-    apiVersion: 'kubelet.config.k8s.io/v1beta1',
-    kind: 'KubeletConfiguration',
-    staticPodPath: join(folder, 'manifests'),
-    podLogsDir: join(folder, 'logs/pods'),
-    containerRuntimeEndpoint: runtime.endpoint,
-    healthzPort,
-    cgroupsPerQOS: false,
-    enforceNodeAllocatable: [],
-    failCgroupV1: false,
-    failSwapOn: false,
-    ...fields,
-  };
-  writeFileSync(join(folder, 'kubelet.json'), JSON.stringify(config));
-  return { runtime, folder, healthzPort, args: ['--config', join(folder, 'kubelet.json'), '--root-dir', join(folder, 'root')] };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
-async function untilHealthy({ healthzPort }: Prepared): Promise<void> {
-  await waitUntil(
-    'the kubelet is healthy',
-    () =>
-      fetch(`http://127.0.0.1:${healthzPort}/healthz`).then(
-        (answer) => answer.ok,
-        () => false,
-      ),
-    20_000,
-  );
-}
 
 test('SIGTERM stops a kubelet that runs, with exit code 0', async (t) => {
   const prepared = await prepare(t);

@@ -1,10 +1,16 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { connect } from 'node:tls';
+import { connect, createSecureContext } from 'node:tls';
 import { Listener } from '../../../src/workers/server/listener.ts';
 import { TlsContexts } from '../../../src/workers/server/tls/contexts.ts';
+import { TestAuthority } from '../../support/certificates.ts';
 import { aLogger } from '../../support/logger.ts';
 import { anyPort, secureSettings } from '../../support/server.ts';
 
@@ -39,4 +45,32 @@ test('a connection that asked for another protocol and was given none ends, thou
   client.on('error', () => {});
   await ended.promise;
   client.destroy();
+});
+
+test('a client stays who its handshake showed, whatever certificate the connection shows later', async (t) => {
+  const authority = new TestAuthority('ca');
+  const context = createSecureContext({ ...authority.issue({ commonName: 'node' }), ca: authority.cert });
+  const contexts = { current: { context, clientCAGeneration: 7 }, onChange: () => {}, clientCAGenerationOf: () => 7 };
+  const listener: Listener = new Listener({
+    name: 'test',
+    listen: anyPort,
+    logger: aLogger().logger,
+    maxConnections: 10,
+    tls: { contexts, requestCert: true },
+    handle: async ({ request, response }) => {
+      const later = { getPeerCertificate: () => ({ subject: { CN: 'admin' } }), authorized: true };
+      const { certificate, fault, generation } = listener.peer(Object.assign(request.socket, later));
+      response.end(JSON.stringify([certificate.subject?.['CN'], fault, generation]));
+    },
+  });
+  t.after(() => listener.close());
+  const { port } = (await listener.address())!;
+  const ask = async (client: object) => {
+    const sent = request({ host: '127.0.0.1', port, rejectUnauthorized: false, agent: false, ...client }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    return JSON.parse(await text(response)) as unknown;
+  };
+  assert.deepEqual(await ask(authority.issue({ commonName: 'jane' })), ['jane', '', 7]);
+  const stranger = new TestAuthority('other').issue({ commonName: 'jane' });
+  assert.deepEqual(await ask(stranger), ['jane', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 7]);
 });

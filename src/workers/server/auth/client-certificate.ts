@@ -1,9 +1,9 @@
 /**
- * Who a client is by its certificate: CN is the user, each O a group. OpenSSL has verified the chain at the handshake; what can change
- * while the connection lives (time, the authorities) is looked at for each request, as upstream verifies for each
- * (apiserver pkg/authentication/request/x509).
+ * Who a client is by its certificate: CN is the user, each O a group. OpenSSL verifies the chain at the handshake, and the certificate is
+ * read once, with that result. What can change while the connection lives (time, the authorities) is checked for each request, as upstream
+ * verifies for each (apiserver pkg/authentication/request/x509).
  */
-import type { PeerCertificate } from 'node:tls';
+import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { noVerdict, type User, type Verdict } from './user.ts';
 
 /** What is known of a connection's peer. */
@@ -16,6 +16,20 @@ export interface PeerFacts {
   readonly fault: string;
   /** The authorities it was verified against; 0: none. */
   readonly generation: number;
+}
+
+/** A connection without a handshake has no client certificate. */
+export const noPeer: PeerFacts = { certificate: {}, fault: '', generation: 0 };
+
+/**
+ * Reads the certificate and the result of its verification together. Call it once, when the handshake ends: after a renegotiation
+ * `getPeerCertificate` would show the new certificate while `authorized` keeps the result of the first.
+ * @param generation of the authorities that the handshake verified against
+ */
+export function readPeer(socket: TLSSocket, generation: number): PeerFacts {
+  const certificate = socket.getPeerCertificate() as PeerFacts['certificate'] | null;
+  const fault = socket.authorized ? '' : String(socket.authorizationError ?? 'it was not verified');
+  return { certificate: certificate ?? {}, fault, generation };
 }
 
 /** The attribute of a subject that holds a user's UID, beside the name. */

@@ -26,6 +26,17 @@ export interface TlsContext {
 
 const retryMs = 5000;
 
+/** What OpenSSL would do, and Go's server does not, or what would undo the verification of a client. */
+const secureOptions =
+  // A second handshake would bring a second certificate, which nobody verifies. Go's server refuses renegotiation too.
+  constants.SSL_OP_NO_RENEGOTIATION |
+  // A resumed session would not be verified against the authorities of today.
+  constants.SSL_OP_NO_TICKET |
+  constants.SSL_OP_NO_COMPRESSION |
+  // The server chooses the cipher suite, and takes ChaCha20 for a client that prefers it, as Go's does.
+  constants.SSL_OP_CIPHER_SERVER_PREFERENCE |
+  constants.SSL_OP_PRIORITIZE_CHACHA;
+
 export class TlsContexts {
   /** Called when it has changed. */
   onChange: (context: TlsContext) => void = () => {};
@@ -147,8 +158,7 @@ function baseOptions({ minVersion, ciphers, curves }: SecureServerSettings['tls'
     // OpenSSL refuses the signatures of the old versions at its usual level.
     ciphers: old ? `${list}:@SECLEVEL=0` : list,
     ...(curves !== '' && { ecdhCurve: curves }),
-    // A resumed session would not be verified against the authorities of today.
-    secureOptions: constants.SSL_OP_NO_TICKET,
+    secureOptions,
   };
 }
 

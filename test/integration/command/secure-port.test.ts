@@ -1,0 +1,63 @@
+/** What a client can make of its TLS connection to the shipped kubelet. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, test, type TestContext } from 'node:test';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { TestAuthority } from '../../support/certificates.ts';
+import { ensureBuilt, RunningKubelet } from '../../support/kubelet-command.ts';
+import { freePort, prepare } from '../../support/prepared-kubelet.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+
+before(ensureBuilt);
+
+const authority = new TestAuthority('cluster-ca');
+const client = authority.issue({ commonName: 'jane' });
+
+/** A kubelet that knows clients by certificates of the authority, and lets everyone else in as a guest where `anonymous` says so. */
+async function aKubelet(t: TestContext, { anonymous = false } = {}) {
+  const port = await freePort();
+  const authentication = { anonymous: { enabled: anonymous }, webhook: { enabled: false } };
+  const prepared = await prepare(t, { address: '127.0.0.1', port, authorization: { mode: 'AlwaysAllow' } });
+  const clientCAFile = join(prepared.folder, 'client-ca.crt');
+  writeFileSync(clientCAFile, authority.cert);
+  prepared.configure({ authentication: { ...authentication, x509: { clientCAFile } } });
+  const running = new RunningKubelet(prepared.args);
+  const dial = async (options: ConnectionOptions = {}): Promise<TLSSocket> => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options });
+    await once(socket, 'secureConnect');
+    return socket;
+  };
+  await waitUntil('the secure port answers', () =>
+    dial().then(
+      (socket) => socket.destroy(),
+      () => false,
+    ),
+  );
+  return { running, dial };
+}
+
+/** The status line of one request over an open connection, or what ended the connection. */
+function ask(socket: TLSSocket): Promise<string> {
+  return new Promise((resolve) => {
+    socket.once('data', (data) => resolve(data.toString().split('\r\n', 1)[0]!));
+    socket.once('close', () => resolve('closed'));
+    socket.once('error', (err) => resolve(String(err)));
+    socket.write('GET /pods HTTP/1.1\r\nHost: node\r\n\r\n');
+  });
+}
+
+test('a client cannot renegotiate, so no second certificate follows the one that was verified', async (t) => {
+  const { dial, running } = await aKubelet(t);
+  const socket = await dial({ ...client, maxVersion: 'TLSv1.2' });
+  assert.equal(await ask(socket), 'HTTP/1.1 200 OK');
+  const refusal = await new Promise<Error | null>((resolve) => {
+    socket.once('error', resolve);
+    socket.renegotiate({ rejectUnauthorized: false }, resolve);
+  });
+  assert.match(String(refusal), /no.renegotiation/i);
+  socket.destroy();
+  running.kill('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+});
