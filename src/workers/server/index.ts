@@ -28,7 +28,7 @@ const sources: Sources = {
   main,
 };
 /** Of the servers without authentication: scrapers and probes, not crowds. */
-const maxPlainConnections = 256;
+const plainConnections = { strangers: 256, strangersPerAddress: 256, admitted: 0 };
 
 function plain(name: string, listen: ListenAddress | null, reply: (request: Request) => Promise<Reply>): Listener | null {
   const handle = async ({ request, response }: Exchange): Promise<void> => {
@@ -38,7 +38,7 @@ function plain(name: string, listen: ListenAddress | null, reply: (request: Requ
     });
     await sendReply(request, response, answer);
   };
-  return listen && new Listener({ name, listen, logger, handle, maxConnections: maxPlainConnections });
+  return listen && new Listener({ name, listen, logger, handle, connections: plainConnections });
 }
 
 const healthz = plain('healthz', birth.healthz, (request) => replyOnHealthz(request, sources));

@@ -1,13 +1,17 @@
 /**
- * One HTTP server: listens, tries again when the port is taken, and bounds what clients may hold (connections, headers, time). Who
- * answers is told by `handle`; with `tls` it is HTTPS, and requests for another protocol (exec, port forwarding) are handed on too.
+ * One HTTP server: it bounds what clients may hold (connections, requests, headers, time) and calls `handle` for each request. With `tls`
+ * it is HTTPS, and requests for another protocol (exec, port forwarding) are handed on too.
  */
 import { createServer as createHttpServer, ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { ListenAddress } from '../../shared/contracts/server.ts';
+import type { ClientConnection } from '../../shared/http/client-connection.ts';
+import type { ConnectionLimits } from '../../shared/http/connection-limits.ts';
+import { ConnectionTable } from '../../shared/http/connection-table.ts';
+import { ListeningPort } from '../../shared/http/listening-port.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { noPeer, readPeer, type PeerFacts } from './auth/client-certificate.ts';
 import type { TlsContexts } from './tls/contexts.ts';
@@ -17,6 +21,7 @@ export interface Exchange {
   readonly response: ServerResponse;
   /** The client asks for another protocol on this connection; null: it does not, or nobody here speaks any. */
   readonly upgrade: { readonly socket: Duplex; readonly head: Buffer } | null;
+  readonly connection: ClientConnection;
 }
 
 type Contexts = Pick<TlsContexts, 'current' | 'onChange' | 'clientCAGenerationOf'>;
@@ -27,7 +32,7 @@ export interface ListenerOptions {
   readonly logger: Logger;
   /** Called for each request; when it rejects, the connection ends. */
   readonly handle: (exchange: Exchange) => Promise<void>;
-  readonly maxConnections: number;
+  readonly connections: ConnectionLimits;
   readonly tls?: { readonly contexts: Contexts; readonly requestCert: boolean };
   /** Default: a minute. */
   readonly stalledMs?: number;
@@ -41,8 +46,8 @@ const handshakeTimeoutMs = 10_000;
 /** A client that takes nothing for so long, with an answer under way, is cut off. Streams have times of their own. */
 const defaultStalledMs = 60_000;
 const maxHeaderBytes = 64 * 1024;
-/** Upstream tries the healthz port again after 5 s; a port that a dying predecessor still holds is free sooner. */
-const retryDelaysMs = [100, 500, 1000, 5000];
+/** Each costs its name, its value and their places; a request that reaches the limit is refused, since Node drops what is beyond. */
+const maxHeaders = 256;
 
 const limits = {
   maxHeaderSize: maxHeaderBytes,
@@ -60,30 +65,30 @@ export class Listener {
   readonly #upgraded = new Set<Duplex>();
   /** What each handshake showed of its client. The connection is never asked again. */
   readonly #peers = new WeakMap<Socket, PeerFacts>();
-  #failures = 0;
-  #retry: NodeJS.Timeout | undefined;
+  readonly #connections: ConnectionTable;
+  readonly #port: ListeningPort;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    const { tls, stalledMs = defaultStalledMs } = options;
+    const { name, listen, logger, connections, tls, stalledMs = defaultStalledMs } = options;
+    this.#connections = new ConnectionTable({ server: name, limits: connections });
     this.#server = tls
       ? createHttpsServer({ ...limits, requestCert: tls.requestCert, rejectUnauthorized: false, handshakeTimeout: handshakeTimeoutMs })
       : createHttpServer(limits);
-    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => this.#handle({ request, response, upgrade: null }));
+    this.#server.maxHeadersCount = maxHeaders;
+    this.#server.on('connection', (socket: Socket) => this.#connections.opened(socket, tls !== undefined));
+    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      const connection = this.#connections.of(request.socket);
+      connection?.serve(request, response, () => this.#handle({ request, response, upgrade: null, connection }));
+    });
     if (tls) this.#secure(tls.contexts, stalledMs);
-    this.#server.maxConnections = options.maxConnections;
     this.#server.setTimeout(stalledMs);
-    this.#server.on('listening', () => this.#listens());
-    this.#server.on('error', (err) => this.#failed(err));
-    this.#listen();
+    this.#port = new ListeningPort({ server: this.#server, name, listen, logger });
   }
 
   /** Where it listens; null while it could not. Waits for the first try. */
-  async address(): Promise<ListenAddress | null> {
-    if (!this.#server.listening && this.#failures === 0)
-      await new Promise((resolve) => this.#server.once('listening', resolve).once('error', resolve));
-    const address = this.#server.address() as AddressInfo | null;
-    return address && { address: address.address, port: address.port };
+  address(): Promise<ListenAddress | null> {
+    return this.#port.address();
   }
 
   /** The client of a connection, as its handshake showed it. */
@@ -93,7 +98,7 @@ export class Listener {
 
   /** Answers what is under way; takes nothing new. */
   async close(): Promise<void> {
-    clearTimeout(this.#retry);
+    this.#port.close();
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
     for (const socket of this.#upgraded) socket.destroy();
@@ -116,54 +121,44 @@ export class Listener {
       // What the handshake began with: the authorities may have changed before it ended.
       const { _tlsOptions: begunWith } = socket as { readonly _tlsOptions?: { readonly secureContext?: object } };
       this.#peers.set(socket, readPeer(socket, contexts.clientCAGenerationOf(begunWith?.secureContext)));
+      this.#connections.of(socket)?.secured();
     });
     this.#server.on('tlsClientError', (err: Error, socket: TLSSocket) => {
       this.#options.logger.debug({ server: this.#options.name, peer: socket.remoteAddress, err }, 'TLS handshake failed');
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      const connection = this.#connections.of(socket as Socket);
       this.#upgraded.add(socket);
       socket.once('close', () => this.#upgraded.delete(socket));
       // Its listeners went with the HTTP parser: an error without one would end the thread.
       socket.on('error', () => socket.destroy());
       // And so did its time-out: one that is never joined to a stream must end too.
       (socket as Socket).setTimeout(stalledMs, () => socket.destroy());
+      if (!connection?.beginUpgrade()) {
+        socket.destroy();
+        return;
+      }
       const response = new ServerResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket as Socket);
       // The connection is half open by nature: a client that never ends its half must not keep it.
       response.once('finish', () => (socket as Socket).destroySoon());
-      this.#handle({ request, response, upgrade: { socket, head } });
+      this.#handle({ request, response, upgrade: { socket, head }, connection });
     });
   }
 
   #handle(exchange: Exchange): void {
     const { name, logger, handle } = this.#options;
+    if (exchange.request.rawHeaders.length >= 2 * maxHeaders) return refuseHeaders(exchange.response);
     handle(exchange).catch((err: unknown) => {
       logger.error({ server: name, err, path: exchange.request.url?.slice(0, 200) }, 'request could not be answered');
       exchange.response.destroy();
       exchange.upgrade?.socket.destroy();
     });
   }
+}
 
-  #listen(): void {
-    const { address, port } = this.#options.listen;
-    this.#server.listen({ host: address, port });
-  }
-
-  #listens(): void {
-    this.#failures = 0;
-    const { address, port } = this.#server.address() as AddressInfo;
-    this.#options.logger.info({ server: this.#options.name, address, port }, 'server listens');
-  }
-
-  #failed(err: Error): void {
-    const retryInMs = retryDelaysMs[Math.min(this.#failures, retryDelaysMs.length - 1)]!;
-    this.#failures += 1;
-    const { name, listen, logger } = this.#options;
-    logger.error(
-      { server: name, address: listen.address, port: listen.port, err, retryInMs },
-      'server can not listen; it will be tried again',
-    );
-    this.#retry = setTimeout(() => this.#listen(), retryInMs);
-  }
+/** As Node answers headers of too many bytes. */
+function refuseHeaders(response: ServerResponse): void {
+  response.writeHead(431, { Connection: 'close', 'Content-Length': 0 }).end();
 }

@@ -32,8 +32,11 @@ export interface OpenSecureServer {
   close(): Promise<void>;
 }
 
-/** Followers of logs and streams hold theirs for long: several for each of a node's pods. */
-const maxConnections = 1024;
+/**
+ * Those with an admitted request: followers of logs and streams hold theirs for long, several for each of a node's pods. Those without:
+ * more than an API server opens at once after its restart. An idle one costs 50 KB.
+ */
+const connections = { strangers: 512, strangersPerAddress: 384, admitted: 1024 };
 
 /** Resolves when it listens, or tries to. Rejects for versions, ciphers or groups that OpenSSL refuses. */
 export async function openSecureServer({ settings, birth, sources, main, logger }: OpenSecureServerOptions): Promise<OpenSecureServer> {
@@ -93,7 +96,7 @@ export async function openSecureServer({ settings, birth, sources, main, logger 
     name: 'secure',
     listen,
     logger,
-    maxConnections,
+    connections,
     tls: { contexts, requestCert: clientCAFile !== '' },
     handle: (exchange) => {
       const { method = '', url = '' } = exchange.request;

@@ -11,6 +11,11 @@ export function ok(body: string, contentType = plain['Content-Type']): Reply {
   return { status: 200, headers: { 'Content-Type': contentType }, body };
 }
 
+/** The connection ends with it. */
+export function lastOnConnection(reply: Reply): Reply {
+  return { ...reply, headers: { ...reply.headers, Connection: 'close' } };
+}
+
 /** As Go's http.Error. */
 export function error(status: number, message: string): Reply {
   return { status, headers: { ...plain, 'X-Content-Type-Options': 'nosniff' }, body: `${message}\n` };

@@ -14,7 +14,7 @@ import { debugPrefixes, metricsPages, replyMetrics, type MetricsPage } from './r
 import type { Streaming } from './streaming/index.ts';
 import type { Target } from './target.ts';
 
-export interface Asked extends Exchange, Target {
+export interface Asked extends Omit<Exchange, 'connection'>, Target {
   readonly method: string;
 }
 /** Null: the handler has answered by itself. */

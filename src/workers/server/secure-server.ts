@@ -15,7 +15,7 @@ import { TokenReviews } from './auth/token-reviews.ts';
 import type { Verdict } from './auth/user.ts';
 import type { Exchange } from './listener.ts';
 import type { Mux } from './mux.ts';
-import { error, message, notFound, type Reply } from './reply.ts';
+import { error, lastOnConnection, message, notFound, type Reply } from './reply.ts';
 import type { Handler } from './secure-routes.ts';
 import { sendReply } from './send-reply.ts';
 import { readTarget } from './target.ts';
@@ -75,7 +75,8 @@ export class SecureServer {
     if ('reply' in found) return found.reply;
     const method = request.method ?? 'GET';
     const refusal = await this.#refusal(request, method, target.path);
-    if (refusal) return refusal;
+    if (refusal) return exchange.connection.refuse() ? lastOnConnection(refusal) : refusal;
+    if (!exchange.connection.admit()) return lastOnConnection(error(503, 'too many connections'));
     // A client that has left wants nothing any more: a command would run, and a log be followed, for nobody. The HTTP server ends its
     // side as soon as it reads the client's end; the socket is destroyed only after that end was sent.
     if (request.socket.destroyed || request.socket.writableEnded) return null;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Agent } from 'node:https';
 import { connect as tcpConnect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
@@ -131,6 +132,118 @@ test('two hundred clients are served at once', async () => {
   const { ask } = await aSecureServer(t);
   const answers = await Promise.all(Array.from({ length: 200 }, () => ask('/pods')));
   assert.ok(answers.every(({ status }) => status === 200));
+});
+
+/** Resolves when the connection has ended, however it did. */
+const untilClosed = (socket: Socket) => new Promise<void>((resolve) => socket.on('error', () => {}).once('close', () => resolve()));
+const secureSocket = (port: number, onSecure: (this: Socket) => void) =>
+  tlsConnect({ port, host: '127.0.0.1', rejectUnauthorized: false }, onSecure);
+const tokensOnly = { clientCAFile: '', reloadClientCAFile: true, webhook: { cacheTTLMs: 60_000 }, anonymous: false } as const;
+
+test('clients that pipeline large requests with tokens of their own invention end no thread', async () => {
+  const { port, ask, lines } = await aSecureServer(t, {
+    secure: { authentication: tokensOnly },
+    // As slow as an API server that is flooded.
+    upcalls: { reviewToken: () => new Promise(() => {}) },
+  });
+  const request = (token: string) => `GET /pods HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  const flood = Array.from({ length: 10 }, (_, client) =>
+    secureSocket(port, function () {
+      for (let i = 0; i < 300 && !this.destroyed; i += 1) this.write(request(`${client}-${i}-`.padEnd(60_000, 'x')));
+    }),
+  );
+  await Promise.all(flood.map(untilClosed));
+  assert.equal((await ask('/healthz')).status, 401);
+  assert.ok(!lines.some(({ msg }) => /died/.test(msg)));
+});
+
+test('requests of one connection are answered one after the other, and too many of them end it', async () => {
+  let underWay = 0;
+  let most = 0;
+  const { port } = await aSecureServer(t, {
+    upcalls: {
+      resolveContainer: async ({ pod }) => {
+        most = Math.max(most, (underWay += 1));
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        underWay -= 1;
+        return { found: false, status: 404, message: `no ${pod}` };
+      },
+    },
+  });
+  const request = (pod: string) => `GET /containerLogs/ns/${pod}/app HTTP/1.1\r\nHost: a\r\n\r\n`;
+  const answer = await raw(port, Array.from({ length: 10 }, (_, i) => request(`pod-${i}`)).join(''));
+  assert.deepEqual(
+    [...answer.matchAll(/no (pod-\d)/g)].map(([, pod]) => pod),
+    Array.from({ length: 10 }, (_, i) => `pod-${i}`),
+  );
+  assert.equal(most, 1);
+  assert.equal(await raw(port, request('pod').repeat(100)), '');
+});
+
+test('a change of protocol before the responses to earlier requests ends the connection, and no thread', async () => {
+  const { port, ask, lines } = await aSecureServer(t, { upcalls: { pods: () => new Promise(() => {}) } });
+  const bytes =
+    'GET /pods HTTP/1.1\r\nHost: a\r\n\r\nPOST /exec/ns/pod/app?command=sh&output=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n';
+  assert.equal(await raw(port, bytes), '');
+  assert.equal((await ask('/healthz')).status, 200);
+  assert.ok(!lines.some(({ msg }) => /died/.test(msg)));
+});
+
+test('a request with more headers than are kept is refused', async () => {
+  const { port } = await aSecureServer(t);
+  assert.match(await raw(port, `GET /healthz HTTP/1.1\r\nHost: a\r\n${'a:b\r\n'.repeat(500)}\r\n`), /^HTTP\/1\.1 431 /);
+});
+
+test('a connection ends after some refused requests, unless one was admitted', async () => {
+  const { port } = await aSecureServer(t, {
+    secure: { authentication: tokensOnly },
+    upcalls: {
+      reviewToken: async (token) => (token === 'good' ? { authenticated: true, user: { username: 'jane' } } : { authenticated: false }),
+    },
+  });
+  const request = (token: string) => `GET /healthz HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  const statuses = async (tokens: readonly string[]) =>
+    [...(await raw(port, tokens.map(request).join(''))).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+  assert.deepEqual(await statuses(Array(8).fill('bad')), Array(4).fill(401));
+  assert.deepEqual(await statuses(['good', ...Array(7).fill('bad')]), [200, ...Array(7).fill(401)]);
+});
+
+test('whoever may gets in, and stays, while others hold as many connections as they can', async () => {
+  const { port, ask } = await aSecureServer(t, {
+    secure: { authentication: tokensOnly },
+    upcalls: {
+      reviewToken: async (token) => (token === 'good' ? { authenticated: true, user: { username: 'jane' } } : { authenticated: false }),
+    },
+  });
+  const authorized = { headers: { Authorization: 'Bearer good' } };
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  assert.equal((await ask('/healthz', { ...authorized, agent })).status, 200);
+  let ended = 0;
+  const held: Socket[] = [];
+  for (let batch = 0; batch < 8; batch += 1) {
+    await Promise.all(
+      Array.from({ length: 128 }, () => {
+        const ready = Promise.withResolvers<void>();
+        const socket = secureSocket(port, function () {
+          this.write('GET /pods HTTP/1.1\r\nHost: a\r\n\r\n');
+        });
+        socket
+          .once('data', () => ready.resolve())
+          .on('error', () => {})
+          .once('close', () => ((ended += 1), ready.resolve()));
+        held.push(socket);
+        return ready.promise;
+      }),
+    );
+  }
+  t.after(() => held.forEach((socket) => socket.destroy()));
+  assert.ok(ended >= 500 && ended < 1000, String(ended));
+  assert.equal((await ask('/healthz', authorized)).status, 200);
+  // The connection that was there before them is still that one.
+  const [before] = Object.values(agent.freeSockets).flat();
+  assert.equal((await ask('/healthz', { ...authorized, agent })).status, 200);
+  assert.equal(Object.values(agent.freeSockets).flat()[0], before);
 });
 
 test('clients that begin and never end cost a connection for ten seconds, and nobody else anything', async () => {

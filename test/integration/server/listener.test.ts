@@ -24,7 +24,7 @@ test('a connection that asked for another protocol and was given none ends, thou
     name: 'test',
     listen: anyPort,
     logger,
-    maxConnections: 10,
+    connections: { strangers: 10, strangersPerAddress: 10, admitted: 10 },
     tls: { contexts, requestCert: false },
     stalledMs: 200,
     // More than the kernel and a stream hold for one who does not read.
@@ -55,7 +55,7 @@ test('a client stays who its handshake showed, whatever certificate the connecti
     name: 'test',
     listen: anyPort,
     logger: aLogger().logger,
-    maxConnections: 10,
+    connections: { strangers: 10, strangersPerAddress: 10, admitted: 10 },
     tls: { contexts, requestCert: true },
     handle: async ({ request, response }) => {
       const later = { getPeerCertificate: () => ({ subject: { CN: 'admin' } }), authorized: true };

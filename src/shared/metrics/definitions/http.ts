@@ -16,3 +16,9 @@ export const webSocketStreamingRequests = counter(
   'Total number of WebSocket streaming requests (exec/attach/portforward) received by the kubelet.',
   ['subresource'],
 );
+/** This kubelet's own: connections that a server ended to bound what its clients hold. */
+export const serverConnectionsEnded = counter(
+  'kubelet_server_connections_ended_total',
+  'Number of client connections that a server of the kubelet ended to stay within its bounds',
+  ['server', 'reason'],
+);

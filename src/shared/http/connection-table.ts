@@ -1,0 +1,59 @@
+/** The connections of one server. It is full at times, and still takes every new connection: see connection-limits.ts. */
+import type { Socket } from 'node:net';
+import { serverConnectionsEnded } from '../metrics/definitions/http.ts';
+import { monotonicMs } from '../time/clock.ts';
+import { ClientConnection, type ConnectionOwner } from './client-connection.ts';
+import { computeAdmittedEviction, computeEviction, type ConnectionLimits } from './connection-limits.ts';
+
+export interface ConnectionTableOptions {
+  /** A label of the metrics. */
+  readonly server: string;
+  readonly limits: ConnectionLimits;
+}
+
+export class ConnectionTable {
+  readonly #limits: ConnectionLimits;
+  readonly #owner: ConnectionOwner;
+  /** By the client's address and port: what a socket and the TLS socket over it have in common. */
+  readonly #connections = new Map<string, ClientConnection>();
+
+  constructor({ server, limits }: ConnectionTableOptions) {
+    this.#limits = limits;
+    this.#owner = {
+      nowMs: monotonicMs,
+      admit: (connection) => this.#admit(connection),
+      onEnd: (reason) => serverConnectionsEnded.inc({ server, reason }),
+    };
+  }
+
+  /** A connection was accepted. @param hasTls its handshake is still to come */
+  opened(socket: Socket, hasTls: boolean): void {
+    const key = peerOf(socket);
+    const connection = new ClientConnection(socket, hasTls ? 'handshaking' : 'idle', this.#owner);
+    this.#connections.set(key, connection);
+    socket.once('close', () => {
+      if (this.#connections.get(key) === connection) this.#connections.delete(key);
+    });
+    computeEviction([...this.#connections.values()], connection, this.#limits, monotonicMs())?.end('evicted');
+  }
+
+  /** Of a socket as it was accepted, or of the TLS socket over it. Undefined: it has ended. */
+  of(socket: Socket): ClientConnection | undefined {
+    return this.#connections.get(peerOf(socket));
+  }
+
+  #admit(connection: ClientConnection): boolean {
+    const held = [...this.#connections.values()];
+    if (held.filter(({ isAdmitted }) => isAdmitted).length <= this.#limits.admitted) return true;
+    const evicted = computeAdmittedEviction(
+      held.filter((other) => other !== connection),
+      monotonicMs(),
+    );
+    evicted?.end('evicted');
+    return evicted !== null;
+  }
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
