@@ -58,7 +58,7 @@ describe('pods of the API server', () => {
       nodeUID: () => made.nodeUID,
       isSynced: () => source.hasSynced(),
       sourcesReady: () => source.hasSynced(),
-      isStaticPodEnding: (fullName) => podWorkers.isStaticPodEnding(fullName),
+      isStaticPodEnding: (fullName, wanted) => podWorkers.isStaticPodEnding(fullName, wanted),
       onMirror: (pod, mirror) => statuses.rebase(podUID(pod), mirror.status) && podWorkers.refreshStatuses([podUID(pod)]),
       clock,
       logger,

@@ -58,7 +58,7 @@ export type MirrorAction = 'none' | 'create' | 'delete';
 
 /**
  * What a full name needs. A mirror that is being deleted, or is of another manifest, goes, and is made anew once it is gone. One without a
- * static pod goes too, but only when `orphanMayGo`: every source has reported, and no static pod of that name is still ending.
+ * static pod goes too, but only when `orphanMayGo`: every source has reported.
  */
 export function mirrorAction(pod: Pod | undefined, mirror: Pod | undefined, orphanMayGo: boolean): MirrorAction {
   if (!pod) return mirror && orphanMayGo ? 'delete' : 'none';

@@ -5,7 +5,7 @@
  */
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
-import { podFullName } from '../../shared/kubernetes/ids.ts';
+import { podFullName, podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { apiPath, isAlreadyExists, isConflict, isNotFound, type ApiClient } from '../api/api-client.ts';
@@ -26,8 +26,8 @@ export interface MirrorPodsDependencies {
   readonly isSynced: () => boolean;
   /** Every source has reported: a mirror pod without a static pod is an orphan. */
   readonly sourcesReady: () => boolean;
-  /** A static pod of this full name still ends: its mirror tells of it until then. */
-  readonly isStaticPodEnding: (fullName: string) => boolean;
+  /** A static pod of this full name, other than the wanted one, has not ended yet, or the wanted one ends: the mirror shows that pod until then. */
+  readonly isStaticPodEnding: (fullName: string, wanted: PodUID | undefined) => boolean;
   /** A static pod's mirror was seen. */
   readonly onMirror: (pod: Pod, mirror: Pod) => void;
   readonly clock: Clock;
@@ -117,7 +117,9 @@ export class MirrorPods {
     const pod = podManager.getByFullName(fullName);
     // A pod of the API server may have the name of a static pod that is gone.
     const wanted = pod && isStaticPod(pod) ? pod : undefined;
-    const action = mirrorAction(wanted, this.#mirror(fullName), sourcesReady() && !isStaticPodEnding(fullName));
+    // Upstream reconciles the mirror in the static pod's sync, which waits for the end of its predecessor.
+    if (isStaticPodEnding(fullName, wanted && podUID(wanted))) return 'none';
+    const action = mirrorAction(wanted, this.#mirror(fullName), sourcesReady());
     return action === 'create' && nodeUID() === undefined ? 'none' : action;
   }
 

@@ -206,14 +206,15 @@ export class PodWorkers implements PodWorkerOwner {
     return lifecycle !== undefined && hasEnded(lifecycle);
   }
 
-  /** A static pod of this name has not ended yet (upstream: IsPodForMirrorPodTerminatingByFullName). */
-  isStaticPodEnding(fullName: string): boolean {
-    return this.#workers
-      .values()
-      .some(
-        ({ isStatic, fullName: name, lifecycle }) =>
-          isStatic && name === fullName && !(lifecycle.state === 'terminated' && lifecycle.finished),
-      );
+  /**
+   * A static pod of this name has not ended yet, other than the wanted one, which may run. Upstream: startedStaticPodsByFullname, and
+   * IsPodForMirrorPodTerminatingByFullName.
+   */
+  isStaticPodEnding(fullName: string, wanted: PodUID | undefined): boolean {
+    return this.#workers.values().some(({ uid, isStatic, fullName: name, lifecycle }) => {
+      if (!isStatic || name !== fullName) return false;
+      return lifecycle.state === 'terminated' ? !lifecycle.finished : lifecycle.state === 'terminating' || uid !== wanted;
+    });
   }
 
   /**

@@ -6,6 +6,7 @@
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { Wakeup } from '../wakeup.ts';
@@ -21,8 +22,11 @@ export interface FileSourceOptions {
   readonly nodeName: string;
   readonly checkFrequencyMs: number;
   readonly decode: DecodeManifest;
-  /** All pods there are, after a scan that changed them; the first complete scan always tells. */
-  readonly onPods: (pods: readonly Pod[]) => void;
+  /**
+   * All pods there are, after a scan that changed them; the first complete scan always tells. `recreated`: those of a manifest that was removed
+   * and written again between two scans.
+   */
+  readonly onPods: (pods: readonly Pod[], recreated: ReadonlySet<PodUID>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -45,6 +49,8 @@ export class FileSource {
   readonly #wakeup: Wakeup;
   readonly #stop = new AbortController();
   #manifests: ReadonlyMap<string, ManifestFile> = new Map();
+  /** Manifests that were removed, and of which no scan has seen since that they are gone, or what they are now. */
+  readonly #removed = new Set<string>();
   #errors: ReadonlyMap<string, string> = new Map();
   #reported: readonly Pod[] | null = null;
   #heldScans = 0;
@@ -95,6 +101,8 @@ export class FileSource {
       const info = await this.#files.info(this.#path);
       if (this.#stop.signal.aborted) return false;
       await this.#ensureWatch(info);
+      // Before the files are read: a removal that comes later is for the next scan.
+      this.#noteRemovals(info);
       const paths = await this.#list(info);
       const manifests = await this.#readAll(paths);
       if (this.#stop.signal.aborted) return false;
@@ -112,6 +120,11 @@ export class FileSource {
     const folder = info.kind === 'folder' ? this.#path : dirname(this.#path);
     const found = info.kind === 'folder' ? info : await this.#files.info(folder);
     if (found && !this.#stop.signal.aborted) this.#watch.ensure(folder, found.identity);
+  }
+
+  #noteRemovals(info: FileInfo | null): void {
+    const folder = info?.kind === 'folder' ? this.#path : dirname(this.#path);
+    for (const name of this.#watch.takeRemoved()) if (this.#manifests.has(join(folder, name))) this.#removed.add(join(folder, name));
   }
 
   async #list(info: FileInfo | null): Promise<string[]> {
@@ -150,11 +163,12 @@ export class FileSource {
   #tellSoFar(paths: readonly string[], read: ReadonlyMap<string, ManifestFile>): void {
     if (this.#reported === null || !new Set(paths).isSupersetOf(new Set(this.#manifests.keys()))) return;
     const { pods } = choosePods(new Map([...this.#manifests, ...read]));
-    this.#report(pods);
+    this.#report(pods, new Set());
   }
 
   /** False when the first report is held back. */
   #apply(manifests: ReadonlyMap<string, ManifestFile>, more: readonly [string, string][]): boolean {
+    const recreated = this.#takeRecreated(manifests);
     this.#manifests = manifests;
     const { pods, errors } = choosePods(manifests);
     this.#setErrors(new Map([...errors, ...more]));
@@ -163,15 +177,28 @@ export class FileSource {
       this.#heldScans += 1;
       return false;
     }
-    this.#report(pods);
+    this.#report(pods, recreated);
     return true;
   }
 
-  #report(pods: readonly Pod[]): void {
+  /** A manifest that is bad now keeps its pod; it is decided when the manifest is good, or gone. */
+  #takeRecreated(manifests: ReadonlyMap<string, ManifestFile>): Set<PodUID> {
+    const recreated = new Set<PodUID>();
+    for (const path of this.#removed) {
+      const [before, now] = [this.#manifests.get(path)?.pod, manifests.get(path)];
+      if (now && now.error !== null) continue;
+      this.#removed.delete(path);
+      if (before && now?.pod && podUID(before) === podUID(now.pod)) recreated.add(podUID(now.pod));
+    }
+    return recreated;
+  }
+
+  #report(pods: readonly Pod[], recreated: ReadonlySet<PodUID>): void {
     const before = this.#reported;
-    if (before?.length === pods.length && pods.every((pod, index) => pod === before[index])) return;
+    const isSame = before?.length === pods.length && pods.every((pod, index) => pod === before[index]);
+    if (isSame && recreated.size === 0) return;
     this.#reported = pods;
-    this.#options.onPods(pods);
+    this.#options.onPods(pods, recreated);
   }
 
   /** Each error is logged when it comes and when it goes, not at every scan. */

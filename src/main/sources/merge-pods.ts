@@ -40,13 +40,23 @@ export interface MergeChangesResult {
   readonly updates: readonly PodUpdate[];
 }
 
-/** `seenAt` is the time of now, as RFC 3339: it is stamped on each pod that was not there before. */
-export function mergePods(known: PodsByUID, source: PodSource, snapshot: readonly Pod[], seenAt: string): MergeResult {
+/**
+ * `seenAt` is the time of now, as RFC 3339: it is stamped on each pod that was not there before. Pods that are `recreated` were removed since,
+ * and added again: they end, and start anew by the same UID.
+ */
+export function mergePods(
+  known: PodsByUID,
+  source: PodSource,
+  snapshot: readonly Pod[],
+  seenAt: string,
+  recreated: ReadonlySet<PodUID> = new Set(),
+): MergeResult {
   const { unique, duplicates } = withoutDuplicateNames(snapshot);
   const pods = new Map<PodUID, Pod>();
   const changed = new Changed(source);
-  for (const incoming of unique) pods.set(podUID(incoming), changed.merge(known.get(podUID(incoming)), incoming, seenAt));
-  for (const [uid, existing] of known) if (!pods.has(uid)) changed.add('REMOVE', existing);
+  const kept = (uid: PodUID) => (recreated.has(uid) ? undefined : known.get(uid));
+  for (const incoming of unique) pods.set(podUID(incoming), changed.merge(kept(podUID(incoming)), incoming, seenAt));
+  for (const [uid, existing] of known) if (!pods.has(uid) || recreated.has(uid)) changed.add('REMOVE', existing);
   return { pods, updates: changed.updates(), duplicates };
 }
 

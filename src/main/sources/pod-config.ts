@@ -29,6 +29,8 @@ interface Report {
   readonly snapshot: readonly Pod[] | null;
   /** What changed after that, each pod's last word. */
   readonly changes: Map<PodUID, Pod | null>;
+  /** Pods of the snapshot that were gone for a moment: they end and start anew. */
+  readonly recreated: ReadonlySet<PodUID>;
 }
 
 export class PodConfig {
@@ -41,16 +43,17 @@ export class PodConfig {
     this.#options = options;
   }
 
-  /** All pods that the source has now; what it had before and not any more is removed. */
-  set(source: PodSource, snapshot: readonly Pod[]): void {
-    this.#reported.set(source, { snapshot, changes: new Map() });
+  /** All pods that the source has now; what it had before and not any more is removed. `recreated` were removed and came again. */
+  set(source: PodSource, snapshot: readonly Pod[], recreated: ReadonlySet<PodUID> = new Set()): void {
+    const before = this.#reported.get(source)?.recreated ?? new Set();
+    this.#reported.set(source, { snapshot, changes: new Map(), recreated: before.union(recreated) });
     this.#options.onReport();
   }
 
   /** What the source has changed since it last said something; its pods must have been `set` once. */
   change(source: PodSource, changes: PodChanges): void {
     const known = this.#pods.get(source);
-    const report = this.#reported.get(source) ?? { snapshot: null, changes: new Map<PodUID, Pod | null>() };
+    const report = this.#reported.get(source) ?? { snapshot: null, changes: new Map<PodUID, Pod | null>(), recreated: new Set<PodUID>() };
     if (!known && !report.snapshot) throw new Error(`the source ${source} told of changes before it told of its pods`);
     for (const [uid, pod] of changes) {
       report.changes.delete(uid);
@@ -69,8 +72,8 @@ export class PodConfig {
   take(): PodUpdate[] {
     const taken = [...this.#reported];
     this.#reported.clear();
-    return taken.flatMap(([source, { snapshot, changes }]) =>
-      snapshot ? this.#mergeAll(source, withChanges(snapshot, changes)) : this.#mergeChanges(source, changes),
+    return taken.flatMap(([source, { snapshot, changes, recreated }]) =>
+      snapshot ? this.#mergeAll(source, withChanges(snapshot, changes), recreated) : this.#mergeChanges(source, changes),
     );
   }
 
@@ -79,9 +82,9 @@ export class PodConfig {
     return this.#options.sources.every((source) => this.#pods.has(source));
   }
 
-  #mergeAll(source: PodSource, snapshot: readonly Pod[]): readonly PodUpdate[] {
+  #mergeAll(source: PodSource, snapshot: readonly Pod[], recreated: ReadonlySet<PodUID>): readonly PodUpdate[] {
     const known = this.#pods.get(source);
-    const { pods, updates, duplicates } = mergePods(known ?? new Map(), source, snapshot, this.#seenAt());
+    const { pods, updates, duplicates } = mergePods(known ?? new Map(), source, snapshot, this.#seenAt(), recreated);
     for (const pod of duplicates) this.#refuse(pod, source);
     this.#pods.set(source, pods);
     return known || updates.length > 0 ? updates : [{ op: 'ADD', source, pods: [] }];

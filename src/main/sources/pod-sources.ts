@@ -66,7 +66,7 @@ export class PodSources {
             ...options,
             path: staticPodPath,
             checkFrequencyMs: fileCheckFrequencyMs,
-            onPods: (pods) => config.set('file', pods),
+            onPods: (pods, recreated) => config.set('file', pods, recreated),
           });
     const fromApi =
       api &&

@@ -147,7 +147,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     podManager,
     isSynced: sources.hasApiSynced,
     sourcesReady: sources.areReady,
-    isStaticPodEnding: (fullName) => workers.isStaticPodEnding(fullName),
+    isStaticPodEnding: (fullName, wanted) => workers.isStaticPodEnding(fullName, wanted),
     onMirror: (pod, mirror) => {
       if (statuses.rebase(podUID(pod), mirror.status)) workers.refreshStatuses([podUID(pod)]);
     },

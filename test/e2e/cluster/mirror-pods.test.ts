@@ -5,6 +5,7 @@ import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
 import { privateCluster } from '../../support/control-plane.ts';
+import { PodWatch } from '../../support/pod-watch.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aBusybox, aManifest } from '../../support/test-node.ts';
 
@@ -67,6 +68,41 @@ describe('a static pod in a cluster', () => {
     assert.notEqual(second.metadata.annotations?.['kubernetes.io/config.hash'], first.metadata.annotations?.['kubernetes.io/config.hash']);
     assert.notEqual(containerID(second), containerID(first));
     assert.equal(await node.exec(mirrorName('changed'), 'echo $VERSION'), '2\n');
+  });
+
+  /** Ends a while after it is asked to. */
+  const slowToEnd = (env: string) =>
+    aBusybox({ sh: "trap 'sleep 4; exit 0' TERM; sleep 1000 & wait", env: [{ name: 'VERSION', value: env }] });
+
+  test('that changes keeps its mirror until it has ended', async (t) => {
+    apply('slow', { terminationGracePeriodSeconds: 30, containers: [slowToEnd('1')] });
+    const first = await node.untilRunning(mirrorName('slow'));
+    const pods = await PodWatch.start(t, node.cluster, node.namespace);
+    const changedAtMs = Date.now();
+    for (const version of ['2', '3', '4']) apply('slow', { terminationGracePeriodSeconds: 30, containers: [slowToEnd(version)] });
+    const second = await node.until(
+      mirrorName('slow'),
+      'is the last one and runs',
+      ({ spec, status }) => spec.containers[0]?.env?.[0]?.value === '4' && conditionOf(status, 'Ready') === 'True',
+    );
+    const uids = [...new Set(pods.seen(mirrorName('slow')).map(({ metadata }) => metadata.uid))];
+    assert.deepEqual(uids, [first.metadata.uid, second.metadata.uid]);
+    // The old pod takes four seconds to end; the API server's times are whole seconds.
+    assert.ok(Date.parse(second.metadata.creationTimestamp ?? '') > changedAtMs + 3000);
+  });
+
+  test('whose manifest is removed and written again at once ends, and starts anew under the same mirror', async () => {
+    apply('again');
+    const first = await node.untilRunning(mirrorName('again'));
+    node.node.delete('again');
+    apply('again');
+    const second = await node.until(
+      mirrorName('again'),
+      'runs anew',
+      ({ status }) => conditionOf(status, 'Ready') === 'True' && status?.containerStatuses?.[0]?.restartCount === 1,
+    );
+    assert.equal(second.metadata.uid, first.metadata.uid);
+    assert.notEqual(containerID(second), containerID(first));
   });
 
   test('takes its mirror along when its manifest goes', async () => {

@@ -1,12 +1,14 @@
 /** The file source on a real folder, with decoding in the same thread: inotify, renames, links, and what must not hurt. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { FileSource } from '../../../src/main/sources/file-source.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import { decodeManifest } from '../../../src/workers/pod-sync/manifest/decode-manifest.ts';
 import { aLogger } from '../../support/logger.ts';
@@ -31,6 +33,7 @@ async function aFolder(t: TestContext): Promise<string> {
 
 function aSource(t: TestContext, folder: string, { path = (each) => each, checkFrequencyMs = neverMs, poolFailures = 0 }: Options = {}) {
   const { logger, lines } = aLogger();
+  const recreated: string[] = [];
   const reports: (readonly Pod[])[] = [];
   const decoded: string[] = [];
   let onReport = () => {};
@@ -43,8 +46,9 @@ function aSource(t: TestContext, folder: string, { path = (each) => each, checkF
       if (decoded.length <= poolFailures) throw new Error('the thread ended');
       return decodeManifest(task, {});
     },
-    onPods: (pods) => {
+    onPods: (pods, again) => {
       reports.push(pods);
+      recreated.push(...pods.filter(({ metadata }) => again.has(metadata.uid as PodUID)).map(({ metadata }) => metadata.name));
       onReport();
     },
     clock: systemClock,
@@ -74,7 +78,7 @@ function aSource(t: TestContext, folder: string, { path = (each) => each, checkF
     while (!isAsWanted() && Date.now() < deadline) await systemClock.sleep(10);
     assert.ok(isAsWanted(), JSON.stringify(errors()));
   };
-  return { source, until, untilErrors, decoded, reports, lines };
+  return { source, until, untilErrors, decoded, reports, recreated, lines };
 }
 
 const manifest = (name: string, image = 'x') => JSON.stringify(aManifest({ metadata: { name }, container: { image } }));
@@ -103,6 +107,52 @@ test('an atomic rename changes a pod, also when size and time are the same', asy
   await utimes(join(folder, '.new'), time, time);
   await rename(join(folder, '.new'), file);
   await until(['a-node-1 y']);
+});
+
+test('a manifest that is removed and written again at once is a pod that was gone, one that is replaced is not', async (t) => {
+  const folder = await aFolder(t);
+  const [rewritten, moved, replaced, touched] = ['rewritten', 'moved', 'replaced', 'touched'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const { until, reports, recreated } = aSource(t, folder);
+  for (const path of [rewritten, moved, replaced, touched]) writeFileSync(path, manifest(basename(path)));
+  const all = ['moved-node-1 x', 'replaced-node-1 x', 'rewritten-node-1 x', 'touched-node-1 x'];
+  await until(all);
+  assert.deepEqual(recreated, []);
+  const before = reports.length;
+  // In one turn of the loop: no scan can come in between.
+  rmSync(rewritten);
+  writeFileSync(rewritten, manifest('rewritten'));
+  renameSync(moved, join(folder, '.moved'));
+  renameSync(join(folder, '.moved'), moved);
+  writeFileSync(join(folder, '.replaced'), manifest('replaced'));
+  renameSync(join(folder, '.replaced'), replaced);
+  writeFileSync(touched, manifest('touched'));
+  while (reports.length === before) await systemClock.sleep(10);
+  assert.deepEqual(new Set(recreated), new Set(['moved-node-1', 'rewritten-node-1']));
+  // A last report, behind which nothing is left of it.
+  writeFileSync(join(folder, 'last'), manifest('last'));
+  await until(['last-node-1 x', ...all]);
+  assert.deepEqual(recreated.length, 2);
+});
+
+test('a manifest that is removed and comes back bad keeps its pod, which is made anew when the manifest is good', async (t) => {
+  const folder = await aFolder(t);
+  const file = join(folder, 'a.yaml');
+  writeFileSync(file, manifest('a'));
+  const { until, untilErrors, reports, recreated } = aSource(t, folder);
+  await until(['a-node-1 x']);
+  const before = reports.length;
+  rmSync(file);
+  writeFileSync(file, 'not a pod');
+  await untilErrors({ 'a.yaml': /couldn't parse as pod/ });
+  assert.deepEqual([reports.length, recreated], [before, []]);
+  writeFileSync(file, manifest('a'));
+  await untilErrors({});
+  assert.deepEqual(recreated, ['a-node-1']);
 });
 
 test('hidden files and folders are no manifests, links to files are', async (t) => {

@@ -176,6 +176,20 @@ test('a manifest that changes gets a mirror of its own', async () => {
   assert.equal(api.pods.get('web')?.metadata.annotations?.['kubernetes.io/config.mirror'], 'h2');
 });
 
+test('a manifest that changes gets its mirror once the pod of the old one has ended', async () => {
+  const { api, state, set, show, reconcile, podManager } = aKeeper();
+  await set(aStatic('h1'));
+  await show();
+  state.isEnding = true;
+  podManager.remove('static-h1' as PodUID);
+  await set(aStatic('h2'));
+  await reconcile();
+  assert.equal(api.pods.get('web')?.metadata.uid, 'created-1');
+  state.isEnding = false;
+  await reconcile();
+  assert.deepEqual(api.calls, ['POST', 'DELETE web', 'POST']);
+});
+
 test('the mirror of a static pod that is gone is removed once the pod has ended, by its UID', async () => {
   const { api, state, podManager, set, show, reconcile } = aKeeper();
   await set(aStatic());

@@ -4,6 +4,7 @@ import type { ContainerID, PodUID } from '../../../../src/shared/kubernetes/ids.
 import { settle } from '../../../support/fake-clock.ts';
 import { aStaticPod, FakeNode } from '../../../support/fake-node.ts';
 import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
+import { table } from '../../../support/table.ts';
 
 const uid = (name: string) => name as PodUID;
 
@@ -180,6 +181,39 @@ test('a static pod of the same name waits until its predecessor has ended', asyn
   assert.deepEqual(node.begun, ['sync old', 'terminating old', 'terminated old']);
   await node.end(node.task('terminated'));
   assert.equal(node.begun.at(-1), 'sync new');
+});
+
+table('whether a static pod of a name has not ended yet', (row) => {
+  const until = async (kind: 'sync' | 'terminating' | 'terminated' | 'finished') => {
+    const node = new FakeNode();
+    const old = await aRunningPod(node, aStaticPod('old', 'web'));
+    if (kind === 'sync') return node;
+    await node.remove(old);
+    if (kind === 'terminating') return node;
+    await node.end(node.task('terminating'));
+    if (kind === 'finished') await node.end(node.task('terminated'));
+    return node;
+  };
+  const name = 'web_default';
+  const rows = [
+    { state: 'sync', wanted: 'old', want: false },
+    { state: 'sync', wanted: 'new', want: true },
+    { state: 'sync', wanted: undefined, want: true },
+    { state: 'terminating', wanted: 'old', want: true },
+    { state: 'terminating', wanted: 'new', want: true },
+    { state: 'terminated', wanted: 'new', want: true },
+    { state: 'terminated', wanted: undefined, want: true },
+    { state: 'finished', wanted: 'new', want: false },
+    { state: 'finished', wanted: 'old', want: false },
+    { state: 'finished', wanted: undefined, want: false },
+  ] as const;
+  for (const { state, wanted, want } of rows) {
+    row(`old is ${state}, ${wanted} is wanted: ${want}`, async () => {
+      const node = await until(state);
+      assert.equal(node.workers.isStaticPodEnding(name, wanted && uid(wanted)), want);
+      assert.equal(node.workers.isStaticPodEnding('other_default', wanted && uid(wanted)), false);
+    });
+  }
 });
 
 test('of several that wait for the same name, one that is removed meanwhile does not hold up the next', async () => {

@@ -71,6 +71,18 @@ test('of what a source says while nobody takes it, the last word counts', () => 
   assert.deepEqual(config.take(), []);
 });
 
+test('a pod that was gone for a moment is removed and added, however many reports come before that is taken', () => {
+  const { config } = aPodConfig();
+  config.set('file', [aPod('one')]);
+  config.take();
+  config.set('file', [aPod('one')], new Set(['one' as PodUID]));
+  config.set('file', [aPod('one')]);
+  assert.deepEqual(taken(config), ['REMOVE one', 'ADD one']);
+  assert.deepEqual(taken(config), []);
+  config.set('file', [], new Set(['one' as PodUID]));
+  assert.deepEqual(taken(config), ['REMOVE one']);
+});
+
 test('a duplicate name is an event on the pod that is ignored', () => {
   const { config, events } = aPodConfig();
   config.set('file', [aPod('one'), aPod('two')]);
