@@ -104,7 +104,7 @@ export async function runKubelet({ options, logger, signal, first }: KubeletStar
       },
       handlePodSyncs: (uids) => workers.wake(uids),
       isLooking: (uid) => workers.isLooking(uid),
-      handleContainerDied: (uid, died) => runner.deadContainers.onDied(uid, died),
+      handleContainerChanged: (uid, id) => runner.deadContainers.onChanged(uid, id),
       handleProbeResults: (results) => workers.wake(new Set(results.map((result) => result.podUID))),
       takeDue: () => runner.workQueue.takeDue(),
       sourcesReady,

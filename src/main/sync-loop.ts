@@ -25,7 +25,8 @@ export interface SyncLoopDependencies<Update> {
   readonly handlePodSyncs: (uids: Iterable<PodUID>) => void;
   /** The pod's worker looks at what its last task has done: what has started is its own doing, and nothing is to be done about it. */
   readonly isLooking: (uid: PodUID) => boolean;
-  readonly handleContainerDied: (uid: PodUID, id: ContainerID) => void;
+  /** A container has started or died. */
+  readonly handleContainerChanged: (uid: PodUID, id: ContainerID) => void;
   readonly handleProbeResults: (results: readonly ProbeResult[]) => void;
   /** Takes what is due from the work queue. */
   readonly takeDue: () => readonly PodUID[];
@@ -44,14 +45,14 @@ const housekeepingPeriodMs = 2000;
 const housekeepingWarningMs = 1000;
 /** While the runtime is down: from 100 ms, doubling, to 5 s. */
 const backOff = { baseMs: 100, maxMs: 5000, factor: 2 };
-/** Dead containers whose removal may wait; those beyond are left to container GC. */
-const maxDiedContainers = 10_000;
+/** Containers whose changes may wait for a round; the dead instances of others are left to container GC. */
+const maxChangedContainers = 10_000;
 
 export class SyncLoop<Update> {
   readonly #deps: SyncLoopDependencies<Update>;
   #reported = false;
   #changedPods = new Set<PodUID>();
-  #died = new Map<ContainerID, PodUID>();
+  #changedContainers = new Map<ContainerID, PodUID>();
   #probeResults = new Map<string, ProbeResult>();
   #due = false;
   #housekeepingAtMs = 0;
@@ -72,7 +73,10 @@ export class SyncLoop<Update> {
       // A removal is our own doing, and nothing is to be done about it (upstream: isSyncPodWorthy).
       const isOwnDoing = event.type === 'ContainerRemoved' || (event.type === 'ContainerStarted' && this.#deps.isLooking(event.podUID));
       if (!isOwnDoing) this.#changedPods.add(event.podUID);
-      if (event.type === 'ContainerDied' && this.#died.size < maxDiedContainers) this.#died.set(event.containerID, event.podUID);
+      const isContainerChange = event.type === 'ContainerDied' || event.type === 'ContainerStarted';
+      if (isContainerChange && this.#changedContainers.size < maxChangedContainers) {
+        this.#changedContainers.set(event.containerID, event.podUID);
+      }
     }
     this.#ring();
   }
@@ -116,7 +120,7 @@ export class SyncLoop<Update> {
   }
 
   async #iterate(): Promise<void> {
-    const { takeUpdates, handleUpdate, handlePodSyncs, handleContainerDied, handleProbeResults, takeDue } = this.#deps;
+    const { takeUpdates, handleUpdate, handlePodSyncs, handleContainerChanged, handleProbeResults, takeDue } = this.#deps;
     this.#reported = false;
     for (const update of takeUpdates()) await handleUpdate(update);
     if (this.#changedPods.size > 0) {
@@ -124,9 +128,9 @@ export class SyncLoop<Update> {
       this.#changedPods = new Set();
       handlePodSyncs(changed);
     }
-    const died = this.#died;
-    this.#died = new Map();
-    for (const [id, uid] of died) handleContainerDied(uid, id);
+    const changedContainers = this.#changedContainers;
+    this.#changedContainers = new Map();
+    for (const [id, uid] of changedContainers) handleContainerChanged(uid, id);
     if (this.#probeResults.size > 0) {
       const results = [...this.#probeResults.values()];
       this.#probeResults = new Map();
@@ -153,7 +157,7 @@ export class SyncLoop<Update> {
 
   /** Returns at the next thing that happens, and each second. */
   #somethingToDo(signal: AbortSignal): Promise<void> {
-    const waiting = this.#changedPods.size + this.#died.size + this.#probeResults.size;
+    const waiting = this.#changedPods.size + this.#changedContainers.size + this.#probeResults.size;
     // The rest of the thread has its turn: a loop that is never out of work must not starve it.
     if (waiting > 0 || this.#reported || this.#due || this.#housekeepingAtMs === -Infinity || signal.aborted) return nextTurn();
     return new Promise((resolve) => {

@@ -42,20 +42,45 @@ describe('kubectl reaches into a pod', () => {
   });
 
   test('logs of the attempt before are found, and their absence is told', async () => {
-    // Where one attempt ends the one before is gone, and the status names the new one a moment later, as upstream: then kubectl is told so.
-    let last: unknown;
-    await waitUntil(
-      () => `the log of the attempt before is there; it is ${JSON.stringify(last)}`,
-      async () => {
-        const { code, stdout, stderr } = await kubectl(['logs', pod, '-c', 'crashing', '--previous']);
-        const { status } = (await node.pods()).find(({ metadata }) => metadata.name === pod) ?? {};
-        last = { code, stdout, stderr, status: status?.containerStatuses?.find(({ name }) => name === 'crashing') };
-        return stdout.startsWith('attempt at ');
-      },
-    );
+    const { code, stdout } = await kubectl(['logs', pod, '-c', 'crashing', '--previous']);
+    assert.equal(code, 0);
+    assert.match(stdout, /^attempt at /);
     const none = await kubectl(['logs', pod, '-c', 'app', '--previous']);
     assert.equal(none.code, 1);
     assert.equal(none.stderr.trim(), `Error from server (BadRequest): previous terminated container "app" in pod "${pod}" not found`);
+  });
+
+  test('the log of the attempt before is there at every moment of a crash loop', async () => {
+    const dispatcher = admin();
+    const path = `https://127.0.0.1:${port}/containerLogs/${namespace}/${pod}/crashing?previous=true`;
+    const status = async () =>
+      (await node.pods())
+        .find(({ metadata }) => metadata.name === pod)!
+        .status!.containerStatuses!.find(({ name }) => name === 'crashing')!;
+    const { restartCount: first } = await status();
+    const seen = new Set<string>();
+    let over = false;
+    const reader = async () => {
+      while (!over) {
+        const { statusCode, body } = await request(path, { dispatcher });
+        const text = await body.text();
+        seen.add(statusCode === 200 && text.startsWith('attempt at ') ? 'found' : `${statusCode} ${text}`);
+      }
+    };
+    const readers = [reader(), reader(), reader()];
+    // Through a start, a death and the status after it.
+    await waitUntil(
+      'the next attempt has ended too',
+      async () => {
+        const { restartCount, state } = await status();
+        return restartCount > first && state?.waiting !== undefined;
+      },
+      60_000,
+    );
+    over = true;
+    await Promise.all(readers);
+    await dispatcher.destroy();
+    assert.deepEqual([...seen], ['found']);
   });
 
   test('logs are followed as they are written', async () => {

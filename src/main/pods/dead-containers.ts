@@ -1,5 +1,5 @@
 /**
- * Removes the dead containers of a pod that are not kept, as soon as another one of it dies; the rest is left to container GC. What goes is
+ * Removes the dead containers of a pod that are not kept, as soon as another one of it starts or dies; the rest is left to container GC. What goes is
  * decided in container-deletor.ts; the images thread removes it.
  */
 import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
@@ -25,12 +25,12 @@ export class DeadContainers {
     this.#deps = dependencies;
   }
 
-  /** A container has died. The removal is begun and not waited for. */
-  onDied(uid: PodUID, died: ContainerID): void {
+  /** A container has started or died. The removal is begun and not waited for. */
+  onChanged(uid: PodUID, changed: ContainerID): void {
     const { cache, shouldContentBeRemoved, removeContainers, keep, logger } = this.#deps;
     const status = cache.get(uid);
     if (!status) return;
-    const ids = containersToDelete(status, died, { keep: Math.max(1, keep), removeAll: shouldContentBeRemoved(uid) });
+    const ids = containersToDelete(status, changed, { keep: Math.max(1, keep), removeAll: shouldContentBeRemoved(uid) });
     if (ids.length === 0) return;
     removeContainers(ids).catch((err: unknown) => logger.warn({ err, podUID: uid }, 'Could not remove dead containers'));
   }

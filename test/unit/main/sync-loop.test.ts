@@ -30,7 +30,7 @@ function aLoop({ sourcesReady = true, handling }: { sourcesReady?: boolean; hand
     handleUpdate: (update) => handle(update),
     handlePodSyncs: (uids) => did.push(`sync ${[...uids].join(' ')}`),
     isLooking: (uid) => uid === 'looking',
-    handleContainerDied: (_, id) => did.push(`died ${id}`),
+    handleContainerChanged: (_, id) => did.push(`changed ${id}`),
     handleProbeResults: (results) => did.push(`probes ${results.length}`),
     takeDue: () => node.due.splice(0),
     sourcesReady: () => node.sourcesReady,
@@ -80,7 +80,7 @@ test('what happens is handled at once, not at the next tick', async () => {
   node.due.push(uid('job'));
   loop.onDue();
   await settle();
-  assert.deepEqual(withoutHousekeeping(did), ['ADD web', 'sync web', 'died web-1', 'sync job']);
+  assert.deepEqual(withoutHousekeeping(did), ['ADD web', 'sync web', 'changed web-1', 'sync job']);
   await end();
 });
 
@@ -89,7 +89,7 @@ test('many events of one pod are one look at it', async () => {
   loop.onLifecycleEvents([died('a'), { type: 'PodSync', podUID: uid('a') }, { type: 'PodSync', podUID: uid('b') }]);
   loop.onLifecycleEvents([{ type: 'ContainerStarted', podUID: uid('a'), containerID: 'a-2' as ContainerID }]);
   await settle();
-  assert.deepEqual(withoutHousekeeping(did), ['sync a b', 'died a-1']);
+  assert.deepEqual(withoutHousekeeping(did), ['sync a b', 'changed a-1', 'changed a-2']);
   await end();
 });
 
@@ -108,7 +108,13 @@ test('a start of what its pod’s worker has just made is no reason for another 
   await settle();
   loop.onLifecycleEvents([started('looking'), died('looking')]);
   await settle();
-  assert.deepEqual(withoutHousekeeping(did), ['sync another', 'sync looking', 'died looking-1']);
+  assert.deepEqual(withoutHousekeeping(did), [
+    'sync another',
+    'changed looking-1',
+    'changed another-1',
+    'sync looking',
+    'changed looking-1',
+  ]);
   await end();
 });
 

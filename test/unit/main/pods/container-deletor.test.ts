@@ -15,21 +15,28 @@ const status = aRuntimePodStatus({
   ],
 });
 
-const cases: { name: string; died: string; keep: number; removeAll?: boolean; want: string[] }[] = [
-  { name: 'the newest dead container of the name is kept for its logs, older ones go', died: 'app-2', keep: 1, want: ['app-1'] },
-  { name: 'dead containers of other names stay', died: 'other-1', keep: 0, want: ['other-1'] },
-  { name: 'nothing goes while there are not more dead ones than are kept', died: 'app-2', keep: 2, want: [] },
-  { name: 'a container that the pod no longer has decides nothing', died: 'gone', keep: 0, want: [] },
+const cases: { name: string; changed: string; keep: number; removeAll?: boolean; want: string[] }[] = [
+  {
+    name: 'when a container starts, its newest dead instance is kept for its logs, older ones go',
+    changed: 'app-3',
+    keep: 1,
+    want: ['app-1'],
+  },
+  { name: 'when a container dies, the instance before it stays: the pod’s status still names it', changed: 'app-2', keep: 1, want: [] },
+  { name: 'when a container dies, the instances before those go', changed: 'app-2', keep: 0, want: ['app-1'] },
+  { name: 'dead containers of other names stay', changed: 'other-1', keep: 0, want: [] },
+  { name: 'nothing goes while there are not more dead ones than are kept', changed: 'app-3', keep: 2, want: [] },
+  { name: 'a container that the pod no longer has decides nothing', changed: 'gone', keep: 0, want: [] },
   {
     name: 'all dead containers of a deleted pod go, newest first',
-    died: 'gone',
+    changed: 'gone',
     keep: 5,
     removeAll: true,
     want: ['app-2', 'app-1', 'other-1'],
   },
 ];
 table('which dead containers of a pod go', (row) => {
-  for (const { name, died, keep, removeAll = false, want } of cases) {
-    row(name, () => assert.deepEqual(containersToDelete(status, id(died), { keep, removeAll }), want));
+  for (const { name, changed, keep, removeAll = false, want } of cases) {
+    row(name, () => assert.deepEqual(containersToDelete(status, id(changed), { keep, removeAll }), want));
   }
 });

@@ -32,27 +32,27 @@ function someContainers({ isGone = false, keep = 1, failure = null as Error | nu
   return { containers, removed, lines };
 }
 
-test('when a container dies, its newest dead instance is kept even where none is to be', () => {
+test('when a container dies, it and the instance before it are kept even where none is to be', () => {
   const { containers, removed } = someContainers({ keep: 0 });
-  containers.onDied(uid, id('third'));
-  assert.deepEqual(removed, ['second', 'first']);
+  containers.onChanged(uid, id('third'));
+  assert.deepEqual(removed, ['first']);
 });
 
 test('of a pod that is gone for good nothing is kept', () => {
   const { containers, removed } = someContainers({ isGone: true });
-  containers.onDied(uid, id('third'));
+  containers.onChanged(uid, id('third'));
   assert.deepEqual(removed, ['third', 'second', 'first']);
 });
 
 test('a container of a pod that the runtime has forgotten is nobody to remove', () => {
   const { containers, removed } = someContainers();
-  containers.onDied('other' as PodUID, id('third'));
+  containers.onChanged('other' as PodUID, id('third'));
   assert.deepEqual(removed, []);
 });
 
 test('a removal that fails is left to garbage collection, and said', async () => {
   const { containers, lines } = someContainers({ failure: new Error('busy') });
-  containers.onDied(uid, id('third'));
+  containers.onChanged(uid, id('third'));
   await settle();
   assert.deepEqual(
     lines.map(({ msg }) => msg),
