@@ -2,7 +2,7 @@
  * A containerd of our own: its root, state, socket and networks in one folder, nothing shared with another one on the host.
  * Used by `npm run up`, the end-to-end tests and the benchmarks.
  */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -167,10 +167,15 @@ function bridgeOf(folder: string): string | undefined {
   try {
     const { plugins } = JSON.parse(readFileSync(join(folder, 'cni/10-bridge.conflist'), 'utf8')) as { plugins: { bridge?: string }[] };
     const bridge = plugins[0]?.bridge;
-    return bridge !== undefined && existsSync(`/sys/class/net/${bridge}`) ? bridge : undefined;
+    return bridge !== undefined && hasDevice(bridge) ? bridge : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Asks `ip`, not /sys/class/net: that shows the network namespace in which /sys was mounted, which may be another one. */
+function hasDevice(name: string): boolean {
+  return spawnSync('ip', ['link', 'show', 'dev', name], { stdio: 'ignore' }).status === 0;
 }
 
 export function endpointOf(folder: string): string {

@@ -11,12 +11,20 @@ const startDeadlineMs = 45 * 60_000;
 
 /** Resolves when it is ready. */
 export async function controlPlaneOfThisRun(): Promise<ControlPlaneAccess> {
-  // The runner gives each file a process; a file that is run by hand is its own runner.
-  const owner = process.env.NODE_TEST_CONTEXT === undefined ? process.pid : process.ppid;
-  const folder = join(tmpdir(), `kubelet-control-plane-${owner}-${startTimeOf(owner)}`);
+  const { owner, lane } = runOf(process.env);
+  const folder = join(tmpdir(), `kubelet-control-plane-${owner}-${startTimeOf(owner)}${lane}`);
   if (isFirst(folder)) startKeeper(folder, owner);
   await untilReady(folder);
   return ControlPlaneAccess.of(folder);
+}
+
+/**
+ * The process whose end ends the control plane, and what tells its lanes apart. scripts/e2e/run.ts says both. Otherwise node's runner gives
+ * each file a process, and a file that is run by hand is its own runner.
+ */
+function runOf({ KUBELET_TEST_RUN: run, KUBELET_TEST_LANE: lane, NODE_TEST_CONTEXT: context }: NodeJS.ProcessEnv) {
+  if (run !== undefined) return { owner: Number(run), lane: `-${lane}` };
+  return { owner: context === undefined ? process.pid : process.ppid, lane: '' };
 }
 
 /** Making a folder succeeds once. */
