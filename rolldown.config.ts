@@ -5,6 +5,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'rolldown';
+import { checkBundle } from './scripts/bundle/check-bundle.ts';
 
 /** Each program, and each thread's entry: `dist/` has them where the sources are. */
 const entries = ['src/main/cli.ts', 'src/helper/index.ts', 'bench/runtime/index.ts', ...globSync('src/workers/*/index.ts')];
@@ -15,6 +16,7 @@ export default defineConfig({
   // They find files of their own beside their modules: a native library, a worker.
   external: ['koffi', 'piscina'],
   resolve: { alias: { undici$: join(import.meta.dirname, 'scripts/bundle/undici.js') } },
+  plugins: [checkBundle()],
   output: {
     dir: 'dist',
     entryFileNames: '[name].js',

@@ -64,7 +64,7 @@ const connectTimeoutMs = 30_000;
 
 /** Through undici, which is loaded at the first hook: most nodes never see one. */
 export const httpGet: HttpGet = async ({ url, headers }, signal) => {
-  const { Agent, request } = await import('undici');
+  const { Agent } = await import('undici');
   const agent = new Agent({
     connect: { rejectUnauthorized: false, timeout: connectTimeoutMs },
     // The hook's own deadline is the signal.
@@ -74,7 +74,12 @@ export const httpGet: HttpGet = async ({ url, headers }, signal) => {
   try {
     let target = url;
     for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-      const { statusCode, headers: answer, body } = await request(target, { dispatcher: agent, headers, signal });
+      const { origin, pathname, search } = target;
+      const {
+        statusCode,
+        headers: answer,
+        body,
+      } = await agent.request({ origin, path: `${pathname}${search}`, method: 'GET', headers, signal });
       await body.dump({ limit: maxBodyBytes, signal });
       const { location } = answer;
       const isRedirect = [301, 302, 303, 307, 308].includes(statusCode);

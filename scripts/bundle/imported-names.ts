@@ -1,0 +1,84 @@
+/**
+ * Finds in a module's syntax tree what only runs late and what a bundler therefore does not check: the names taken from dynamic imports, and
+ * the files named relative to the module's URL.
+ */
+import type { ESTree } from 'rolldown/utils';
+
+export interface DynamicImport {
+  /** Null: not a literal, so nobody can say what is imported. */
+  readonly source: string | null;
+  /** Null: the module is used in a way that does not show the names. */
+  readonly names: readonly string[] | null;
+}
+
+type Node = ESTree.Node;
+
+/** Recognized: `(await import('x')).name`, `const { name } = await import('x')`, `const x = await import('x')` with `x.name` only. */
+export function dynamicImports(program: ESTree.Program): readonly DynamicImport[] {
+  const parents = parentsOf(program);
+  return [...parents.keys()].flatMap((node) => {
+    if (node.type !== 'ImportExpression') return [];
+    const source = node.source.type === 'Literal' && typeof node.source.value === 'string' ? node.source.value : null;
+    return [{ source, names: namesTaken(node, parents) }];
+  });
+}
+
+/** Paths in `new URL(path, import.meta.url)`; null stands for a part that is known at run time only. */
+export function relativeURLs(program: ESTree.Program): readonly (readonly (string | null)[])[] {
+  return [...parentsOf(program).keys()].flatMap((node) => {
+    if (node.type !== 'NewExpression' || node.callee.type !== 'Identifier' || node.callee.name !== 'URL') return [];
+    const [path, base] = node.arguments;
+    if (base?.type !== 'MemberExpression' || base.object.type !== 'MetaProperty' || path === undefined) return [];
+    if (path.type === 'Literal' && typeof path.value === 'string') return [[path.value]];
+    if (path.type !== 'TemplateLiteral') return [[null]];
+    return [path.quasis.flatMap(({ value }, i) => (i === 0 ? [value.cooked ?? ''] : [null, value.cooked ?? '']))];
+  });
+}
+
+/** Each node of the tree, with the one that it is in. */
+function parentsOf(program: ESTree.Program): ReadonlyMap<Node, Node | undefined> {
+  const parents = new Map<Node, Node | undefined>();
+  const add = (value: unknown, parent: Node | undefined): void => {
+    if (Array.isArray(value)) for (const each of value) add(each, parent);
+    else if (typeof value === 'object' && value !== null && 'type' in value) {
+      parents.set(value as Node, parent);
+      for (const [key, each] of Object.entries(value)) if (key !== 'parent') add(each, value as Node);
+    }
+  };
+  add(program, undefined);
+  return parents;
+}
+
+function namesTaken(node: Node, parents: ReadonlyMap<Node, Node | undefined>): readonly string[] | null {
+  const awaited = parents.get(node);
+  if (awaited?.type !== 'AwaitExpression') return null;
+  const enclosing = parents.get(awaited);
+  const user = enclosing?.type === 'ParenthesizedExpression' ? parents.get(enclosing) : enclosing;
+  if (user?.type === 'MemberExpression') return memberName(user);
+  if (user?.type !== 'VariableDeclarator') return null;
+  if (user.id.type === 'ObjectPattern') return patternNames(user.id);
+  return user.id.type === 'Identifier' ? namesOfNamespace(user.id, parents) : null;
+}
+
+function memberName(node: ESTree.MemberExpression): readonly string[] | null {
+  return !node.computed && node.property.type === 'Identifier' ? [node.property.name] : null;
+}
+
+function patternNames({ properties }: ESTree.ObjectPattern): readonly string[] | null {
+  const names = properties.map((property) =>
+    property.type === 'Property' && !property.computed && property.key.type === 'Identifier' ? property.key.name : null,
+  );
+  return names.every((name) => name !== null) ? names : null;
+}
+
+/** By its name in the whole file: a second variable of that name makes the answer stricter, never laxer. */
+function namesOfNamespace(declared: ESTree.BindingIdentifier, parents: ReadonlyMap<Node, Node | undefined>): readonly string[] | null {
+  const names: string[] = [];
+  for (const [node, parent] of parents) {
+    if (node.type !== 'Identifier' || node.name !== declared.name || node === declared) continue;
+    const taken = parent?.type === 'MemberExpression' && parent.object === node ? memberName(parent) : null;
+    if (taken === null) return null;
+    names.push(...taken);
+  }
+  return names;
+}
