@@ -16,11 +16,21 @@ export function podTable(pods: readonly Pod[], nowMs: number): string {
     .join('\n');
 }
 
-/** What of it a terminal shows in place: a line that wrapped, or scrolled away, would not be drawn over. */
-export function fitted(table: string, { columns, rows }: { readonly columns: number; readonly rows: number }): readonly string[] {
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Null where the table can't be drawn in place: no terminal, or one that does not report its size (a serial console, some CI runners). */
+export function terminalSize({ isTTY, columns, rows }: { isTTY?: boolean; columns?: number; rows?: number }): TerminalSize | null {
+  return isTTY && columns && rows ? { columns, rows } : null;
+}
+
+/** The part of the table that a terminal shows in place: a line that wrapped, or scrolled away, would not be drawn over. */
+export function fitted(table: string, { columns, rows }: TerminalSize): readonly string[] {
   return table
     .split('\n')
-    .slice(0, rows - 1)
+    .slice(0, Math.max(1, rows - 1))
     .map((line) => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line));
 }
 
@@ -49,14 +59,13 @@ function age(startTime: string | undefined, nowMs: number): string {
 
 /** The first thing that keeps the pod from being well; nothing for one that is. */
 function waitingFor(containers: readonly ContainerStatus[], status: NonNullable<Pod['status']>): string {
-  if (status.message) return short(`${status.reason ?? ''} ${status.message}`.trim());
+  if (status.message) return onOneLine(`${status.reason ?? ''} ${status.message}`.trim());
   for (const { name, state } of containers) {
-    if (state?.waiting?.reason) return short([`${name}: ${state.waiting.reason}`, state.waiting.message].filter(Boolean).join(', '));
+    if (state?.waiting?.reason) return onOneLine([`${name}: ${state.waiting.reason}`, state.waiting.message].filter(Boolean).join(', '));
   }
   return '';
 }
 
-function short(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ');
-  return line.length > 72 ? `${line.slice(0, 71)}…` : line;
+function onOneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
 }

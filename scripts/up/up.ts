@@ -10,7 +10,7 @@ import { endpointOf, PrivateContainerd, runningContainerd } from '../host/privat
 import { kubeletConfigText } from './kubelet-config.ts';
 import { placeOf, project, type Place } from './place.ts';
 import { runningPid, startDaemon, stopDaemon } from './processes.ts';
-import { fitted, podTable } from './table.ts';
+import { fitted, podTable, terminalSize } from './table.ts';
 
 const options = parseOptions();
 if (options.help) {
@@ -88,7 +88,7 @@ async function fetchPods(place: Place): Promise<readonly Pod[] | null> {
   }
 }
 
-/** Draws in place on a terminal; elsewhere prints the table when something but an age has changed. */
+/** Draws in place on a terminal that has a size; elsewhere prints the whole table when anything but an age has changed. */
 async function showTable(place: Place, kubelet: { readonly pidFile: string; readonly mark: string }, signal: AbortSignal): Promise<void> {
   let last = '';
   let linesUp = 0;
@@ -101,11 +101,15 @@ async function showTable(place: Place, kubelet: { readonly pidFile: string; read
     if (pods) {
       const table = podTable(pods, Date.now());
       const withoutAges = podTable(pods, 0);
-      if (process.stdout.isTTY) {
-        const lines = fitted(table, process.stdout);
+      const size = terminalSize(process.stdout);
+      if (size) {
+        const lines = fitted(table, size);
         process.stdout.write(`${linesUp > 0 ? `\u001b[${linesUp}A\u001b[J` : ''}${lines.join('\n')}\n`);
         linesUp = lines.length;
-      } else if (withoutAges !== last) console.log(`${table}\n`);
+      } else {
+        linesUp = 0;
+        if (withoutAges !== last) console.log(`${table}\n`);
+      }
       last = withoutAges;
     }
     await sleep(500, undefined, { signal }).catch(() => {});
@@ -116,6 +120,8 @@ const place = placeOf(options.simulate);
 const kubelet = { pidFile: place.kubeletPid, mark: place.kubeletConfig };
 const ended = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ended.abort());
+// Whoever reads the output through a pipe has gone, as `head` does.
+process.stdout.on('error', () => ended.abort());
 try {
   mkdirSync(place.folder, { recursive: true, mode: 0o755 });
   if (!isBuilt()) {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fitted, podTable } from '../../../scripts/up/table.ts';
+import { fitted, podTable, terminalSize } from '../../../scripts/up/table.ts';
 import type { ContainerStatus } from '../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../support/pods.ts';
+import { table } from '../../support/table.ts';
 
 function status(name: string, fields: Partial<ContainerStatus> = {}): ContainerStatus {
   return { name, image: 'i', imageID: '', ready: true, restartCount: 0, state: { running: {} }, ...fields };
@@ -35,7 +36,25 @@ test('the table shows each pod with its ready containers, sidecars counted, rest
 });
 
 test('a terminal is shown no line that it would wrap, and no more lines than it has', () => {
-  const table = 'NAME   PHASE\nweb   Running\njob   Succeeded\nlog   Pending';
-  assert.deepEqual(fitted(table, { columns: 80, rows: 24 }), table.split('\n'));
-  assert.deepEqual(fitted(table, { columns: 13, rows: 4 }), ['NAME   PHASE', 'web   Running', 'job   Succee…']);
+  const pods = 'NAME   PHASE\nweb   Running\njob   Succeeded\nlog   Pending';
+  assert.deepEqual(fitted(pods, { columns: 80, rows: 24 }), pods.split('\n'));
+  assert.deepEqual(fitted(pods, { columns: 13, rows: 4 }), ['NAME   PHASE', 'web   Running', 'job   Succee…']);
+});
+
+table('the table is drawn in place only on a terminal that reports a size', (row) => {
+  row('a terminal', () => assert.deepEqual(terminalSize({ isTTY: true, columns: 80, rows: 24 }), { columns: 80, rows: 24 }));
+  row('a pipe', () => assert.equal(terminalSize({}), null));
+  row('a pipe where COLUMNS is set', () => assert.equal(terminalSize({ columns: 80, rows: 24 }), null));
+  row('a terminal of 0 by 0', () => assert.equal(terminalSize({ isTTY: true, columns: 0, rows: 0 }), null));
+  row('a terminal without rows', () => assert.equal(terminalSize({ isTTY: true, columns: 80, rows: 0 }), null));
+  row('a terminal that reports nothing', () => assert.equal(terminalSize({ isTTY: true }), null));
+});
+
+test('a long message is on one line, and whole', () => {
+  const message = 'cannot be pulled:\n'.repeat(20);
+  const waiting = status('app', { ready: false, state: { waiting: { reason: 'ErrImagePull', message } } });
+  const text = podTable([aPod({ status: { phase: 'Pending', containerStatuses: [waiting] } })], 0);
+  assert.equal(text.split('\n').length, 2);
+  assert.ok(text.endsWith('cannot be pulled: cannot be pulled:'));
+  assert.ok(text.length > 20 * 18);
 });
