@@ -36,7 +36,8 @@ async function answer({ id, operation, request }: HelperRequest): Promise<Helper
   }
 }
 
-process.title = 'kubelet-helper';
+// Without "kubelet" in it: `pgrep kubelet` finds the daemon only.
+process.title = 'kube-helper';
 process.on('message', (request: HelperRequest) => {
   void answer(request).then((reply) => process.send?.(reply));
 });

@@ -5,12 +5,14 @@
  * Tools ask for the version often and wait for it, so that is answered before anything else is loaded.
  */
 import { writeSync } from 'node:fs';
+import { nameProcess } from './process/name-process.ts';
 import { versionText } from './version.ts';
 
 const args = process.argv.slice(2);
 if (args.length === 1 && args[0] === '--version') {
   writeSync(1, versionText);
 } else {
+  nameProcess('kubelet');
   const { command } = await import('./command.ts');
   // Not process.exit: what was written to a pipe may still be on its way.
   process.exitCode = await command(args);

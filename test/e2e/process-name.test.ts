@@ -1,0 +1,43 @@
+/** What tools of the host find the running kubelet by. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+
+const read = (pid: number, file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8');
+/** Other kubelets may run on this host. */
+const pidsFrom = (command: string) => spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout.trim().split(/\s+/).map(Number);
+/** Processes that any thread of the process has started. */
+const childrenOf = (pid: number) =>
+  execFileSync('sh', ['-c', `cat /proc/${pid}/task/*/children`], { encoding: 'utf8' })
+    .trim()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map(Number);
+
+test('the process is named kubelet, with its whole command line; its helper process is named otherwise', async (t) => {
+  const node = await TestNode.start(t);
+  await node.startKubelet();
+  const pid = node.kubeletPid;
+  assert.equal(read(pid, 'comm'), 'kubelet\n');
+  const [program = '', ...args] = read(pid, 'cmdline').split('\0');
+  assert.match(program, /\/kubelet$/);
+  assert.deepEqual(args.slice(1, 3), ['--config', join(node.folder, 'kubelet.yaml')]);
+  assert.ok(args.includes('-v=4'));
+
+  // A typed hostPath is checked by the helper.
+  const volumes = [{ name: 'v', hostPath: { path: `${node.folder}/made`, type: 'DirectoryOrCreate' } }];
+  node.apply(aManifest('web', { containers: [aBusybox({ volumeMounts: [{ name: 'v', mountPath: '/v' }] })], volumes }));
+  await node.untilRunning('web');
+  const helper = await waitUntil('the helper has its name', () => childrenOf(pid).find((child) => read(child, 'comm') === 'kube-helper\n'));
+  for (const command of ['pidof kubelet', 'busybox pidof kubelet']) {
+    const found = pidsFrom(command);
+    assert.ok(found.includes(pid) && !found.includes(helper), `${command} finds ${found.join()}, not ${pid}`);
+  }
+  // The threads keep names of their own.
+  const threads = execFileSync('sh', ['-c', `cat /proc/${pid}/task/*/comm`], { encoding: 'utf8' }).split('\n');
+  assert.equal(threads.filter((name) => name === 'kubelet').length, 1, threads.join());
+});
