@@ -51,13 +51,17 @@ export interface ApiClient {
 }
 
 /**
- * The parts of a path, encoded and joined: a name from outside can't leave its place. Those that no encoding keeps there (nothing, `.` and
- * `..`, which no object is called) are refused with an ApiError `Invalid`.
+ * The parts of a path, encoded and joined. A part that no object is called, and that a server or a proxy on the way may take for more than
+ * one after it has decoded the path, is refused with an ApiError `Invalid` (apimachinery: content.IsPathSegmentName).
  */
 export function apiPath(...segments: readonly string[]): string {
-  const bad = segments.find((segment) => segment === '' || segment === '.' || segment === '..');
+  const bad = segments.find((segment) => !isPathSegment(segment));
   if (bad !== undefined) throw new ApiError(0, 'Invalid', `"${bad}" can't be part of a path of the API: ${segments.join('/')}`);
   return `/${segments.map(encodeURIComponent).join('/')}`;
+}
+
+function isPathSegment(segment: string): boolean {
+  return !['', '.', '..'].includes(segment) && !/[/%]/.test(segment) && segment.isWellFormed();
 }
 
 /** What the server said, or that it said nothing. `reason` is the Status' reason (NotFound, AlreadyExists, Conflict, Invalid, Expired, …) or, of our own, `Unreachable`, `Timeout`, `Unreadable`; code 0 with `Unauthorized`: we have no credentials to show. */

@@ -9,6 +9,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, type ApiClient, type TrafficClass, type WatchEvent } from './api-client.ts';
+import type { FieldSelector } from './field-selector.ts';
 import { ChangeBatch } from './change-batch.ts';
 import { listObjects } from './list-objects.ts';
 import { ObjectStore, type ApiObject, type ObjectChange, type ObjectReader } from './object-store.ts';
@@ -28,8 +29,7 @@ export interface ReflectorHandler<T> {
 export interface ReflectorOptions<T> {
   readonly client: ApiClient;
   readonly path: string;
-  readonly fieldSelector?: string;
-  readonly labelSelector?: string;
+  readonly fieldSelector?: FieldSelector;
   readonly trafficClass: TrafficClass;
   /** What the objects are: items of a list do not say it. */
   readonly apiVersion: string;
@@ -270,8 +270,8 @@ export class Reflector<T extends ApiObject> {
   }
 
   #call() {
-    const { path, fieldSelector, labelSelector, trafficClass } = this.#options;
-    return { path, query: { fieldSelector, labelSelector }, trafficClass, signal: this.#stop.signal };
+    const { path, fieldSelector, trafficClass } = this.#options;
+    return { path, query: { fieldSelector }, trafficClass, signal: this.#stop.signal };
   }
 
   #watchQuery() {

@@ -5,6 +5,7 @@
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
+import { fieldEquals } from '../api/field-selector.ts';
 import type { ApiObject, ObjectChange } from '../api/object-store.ts';
 import { Reflector, vitalQuietLimitMs } from '../api/reflector.ts';
 import { isOlder } from '../api/resource-version.ts';
@@ -41,7 +42,7 @@ export class NodeStore {
     store.#reflector = Reflector.start<StoredNode>({
       client,
       path: '/api/v1/nodes',
-      fieldSelector: `metadata.name=${nodeName}`,
+      fieldSelector: fieldEquals('metadata.name', nodeName),
       trafficClass: 'node',
       apiVersion: 'v1',
       kind: 'Node',

@@ -4,6 +4,7 @@
  * that its names can't leave the folders that are called after them.
  */
 import type { ApiClient } from '../api/api-client.ts';
+import { fieldEquals } from '../api/field-selector.ts';
 import type { ObjectChange } from '../api/object-store.ts';
 import { Reflector, vitalQuietLimitMs } from '../api/reflector.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
@@ -68,7 +69,7 @@ export class ApiSource {
     this.#reflector = Reflector.start<Pod>({
       client,
       path: '/api/v1/pods',
-      fieldSelector: `spec.nodeName=${escapeSelector(nodeName)}`,
+      fieldSelector: fieldEquals('spec.nodeName', nodeName),
       trafficClass: 'pods',
       apiVersion: 'v1',
       kind: 'Pod',
@@ -100,11 +101,6 @@ export class ApiSource {
     this.#options.logger.error({ pod: `${namespace}/${name}`, podUID: uid, err: problem }, 'Pod of the API server ignored');
     return false;
   }
-}
-
-/** What upstream's fields.EscapeValue does: a name with a comma would be another selector. */
-function escapeSelector(value: string): string {
-  return value.replaceAll(/[\\,=]/g, String.raw`\$&`);
 }
 
 /** Objects of a reflector have a name and a UID that are text. */

@@ -4,6 +4,7 @@ import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
+import { fieldNotEquals } from '../api/field-selector.ts';
 import type { ApiObject } from '../api/object-store.ts';
 import { Reflector } from '../api/reflector.ts';
 
@@ -31,7 +32,7 @@ export class Services {
       client,
       path: '/api/v1/services',
       // Headless ones, which have no address to tell of, may be most of a cluster's.
-      fieldSelector: 'spec.clusterIP!=None',
+      fieldSelector: fieldNotEquals('spec.clusterIP', 'None'),
       trafficClass: 'values',
       apiVersion: 'v1',
       kind: 'Service',

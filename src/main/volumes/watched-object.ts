@@ -6,6 +6,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { apiPath, type ApiClient } from '../api/api-client.ts';
+import { fieldEquals } from '../api/field-selector.ts';
 import { Reflector } from '../api/reflector.ts';
 import { isOlder } from '../api/resource-version.ts';
 import { getObject, getOrNull, notFound, type KeyedObject, type ObjectKind } from './object-source.ts';
@@ -118,7 +119,7 @@ export class WatchedObject {
     this.#reflector = Reflector.start<KeyedObject>({
       client,
       path: apiPath('api', 'v1', 'namespaces', namespace, kind.plural),
-      fieldSelector: `metadata.name=${name}`,
+      fieldSelector: fieldEquals('metadata.name', name),
       trafficClass: 'values',
       apiVersion: 'v1',
       kind: kind.kind,

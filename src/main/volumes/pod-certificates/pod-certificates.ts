@@ -8,6 +8,7 @@ import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath } from '../../api/api-client.ts';
+import { fieldEquals } from '../../api/field-selector.ts';
 import { Reflector } from '../../api/reflector.ts';
 import { KeyedWork } from '../../keyed-work.ts';
 import { podReference, type EventSink } from '../../pods/events.ts';
@@ -210,7 +211,7 @@ export class PodCertificates {
     return Reflector.start<PodCertificateRequest>({
       client,
       path: apiPath('apis', group, version, plural),
-      fieldSelector: `spec.nodeName=${nodeName}`,
+      fieldSelector: fieldEquals('spec.nodeName', nodeName),
       trafficClass: 'values',
       apiVersion: `${group}/${version}`,
       kind: 'PodCertificateRequest',

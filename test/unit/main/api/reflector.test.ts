@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fieldEquals } from '../../../../src/main/api/field-selector.ts';
 import type { ObjectChange } from '../../../../src/main/api/object-store.ts';
 import { Reflector } from '../../../../src/main/api/reflector.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
@@ -36,7 +37,7 @@ function aReflector(api = new FakeApi(), quietLimitMs?: number) {
   const reflector = Reflector.start<Pod>({
     client: api,
     path,
-    fieldSelector: 'spec.nodeName=n1',
+    fieldSelector: fieldEquals('spec.nodeName', 'n1'),
     trafficClass: 'pods',
     apiVersion: 'v1',
     kind: 'Pod',
@@ -126,7 +127,6 @@ test('pods are streamed, and known when the initial events end', async () => {
   const watch = await api.nextWatch(path);
   assert.deepEqual(query(watch), {
     fieldSelector: 'spec.nodeName=n1',
-    labelSelector: undefined,
     allowWatchBookmarks: true,
     timeoutSeconds: 450,
     sendInitialEvents: true,

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiPath } from '../../../../src/main/api/api-client.ts';
 import { createReviews } from '../../../../src/main/api/reviews.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../src/shared/metrics/index.ts';
 import { definitions } from '../../../../src/shared/metrics/definitions/index.ts';
@@ -80,9 +79,4 @@ test('a review that hangs ends after ten seconds', async () => {
   const review = assert.rejects(createReviews(api, clock).reviewAccess({ user: 'jane', resourceAttributes }), { reason: 'Timeout' });
   await clock.advance(10_000);
   await review;
-});
-
-test('no name leads out of its place in a path', () => {
-  assert.equal(apiPath('api', 'v1', 'a/b?c#d%2e'), '/api/v1/a%2Fb%3Fc%23d%252e');
-  for (const name of ['', '.', '..']) assert.throws(() => apiPath('api', 'v1', 'secrets', name), { reason: 'Invalid' });
 });

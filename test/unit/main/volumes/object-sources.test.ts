@@ -75,6 +75,31 @@ test('an object that no pod refers to is not to be had', async () => {
   await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered', message: 'object "ns"/"s" not registered' });
 });
 
+test('the watch of an object whose name has a comma is for that name alone', async () => {
+  const { api, clock, source } = aWatching();
+  source.reference('ns', 's,metadata.name!=t', 'a');
+  const wanted = source.get('ns', 's,metadata.name!=t');
+  wanted.catch(() => {});
+  await clock.advance(1000);
+  const watch = await api.nextWatch(watchPath);
+  assert.equal(watch.call.query?.['fieldSelector'], String.raw`metadata.name=s\,metadata.name!\=t`);
+  await source.close();
+});
+
+test('a secret whose name would lead to another namespace is not asked for', async () => {
+  const { api, clock, source } = aWatching();
+  source.reference('ns', '../../kube-system/secrets/s', 'a');
+  const wanted = source.get('ns', '../../kube-system/secrets/s');
+  wanted.catch(() => {});
+  await clock.advance(1000);
+  await api.nextWatch(watchPath);
+  assert.deepEqual(
+    api.calls.filter(({ path }) => path.includes('kube-system')),
+    [],
+  );
+  await source.close();
+});
+
 test('an object is there with one answer of the server, and a change wakes all pods that refer to it', async () => {
   const { api, changed, source } = aWatching();
   source.reference('ns', 's', 'a');
