@@ -4,6 +4,7 @@
  */
 import { formatDuration } from '../config/duration.ts';
 import { isMap } from '../config/codecs.ts';
+import { withoutCredentials } from '../config/without-credentials.ts';
 import type { KubeletOptions } from '../options.ts';
 import { flagTable, type FlagSpec } from './flag-table.ts';
 
@@ -11,7 +12,8 @@ import { flagTable, type FlagSpec } from './flag-table.ts';
 const secretFlags = new Set(['manifest-url-header']);
 const classified = 'CLASSIFIED';
 
-export function flagValues({ flags, config }: Pick<KubeletOptions, 'flags' | 'config'>): Record<string, string> {
+export function flagValues({ flags, config: loaded }: Pick<KubeletOptions, 'flags' | 'config'>): Record<string, string> {
+  const config = { ...loaded, staticPodURL: withoutCredentials(loaded.staticPodURL) };
   const values: Record<string, string> = {};
   for (const spec of flagTable) {
     const { name, field, setting } = spec;

@@ -3,7 +3,8 @@
  * were given for, proxies from the environment, ten seconds in all.
  */
 import { EnvHttpProxyAgent, type Dispatcher } from 'undici';
-import { maxManifestBytes, withoutCredentials } from './manifest-source.ts';
+import { withoutCredentials } from '../config/without-credentials.ts';
+import { maxManifestBytes } from './manifest-source.ts';
 
 export type Headers = Readonly<Record<string, readonly string[]>>;
 /** Rejects on anything but a 200 whose body is below 10 MB. */
@@ -54,7 +55,7 @@ async function fetchFollowing(dispatcher: Dispatcher, first: URL, headers: Heade
     }
     if (statusCode !== 200) {
       await body.dump({ limit: maxDiscardedBytes, signal });
-      throw new Error(`${withoutCredentials(url)}: ${statusCode}`);
+      throw new Error(`${withoutCredentials(url.href)}: ${statusCode}`);
     }
     return readBounded(body);
   }

@@ -8,7 +8,8 @@ import { podFullName } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { FetchManifest, Headers } from './fetch-manifest.ts';
-import { decodeInTime, withoutCredentials, type DecodeManifest, type SourceError } from './manifest-source.ts';
+import { withoutCredentials } from '../config/without-credentials.ts';
+import { decodeInTime, type DecodeManifest, type SourceError } from './manifest-source.ts';
 
 export interface HttpSourceOptions {
   readonly url: string;
@@ -39,7 +40,7 @@ export class HttpSource {
 
   private constructor(options: HttpSourceOptions) {
     this.#options = options;
-    this.#shownURL = URL.canParse(options.url) ? withoutCredentials(new URL(options.url)) : options.url;
+    this.#shownURL = withoutCredentials(options.url);
   }
 
   static start(options: HttpSourceOptions): HttpSource {

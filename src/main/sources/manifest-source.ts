@@ -30,11 +30,3 @@ export function decodeInTime(
   const late = new Error(`not decoded within ${decodeDeadlineMs / 1000} s`);
   return withDeadline(decode(task), decodeDeadlineMs, late, clock, signal);
 }
-
-/** Without user and password, so that it may be logged. */
-export function withoutCredentials(url: URL): string {
-  const bare = new URL(url);
-  bare.username = '';
-  bare.password = '';
-  return bare.href;
-}

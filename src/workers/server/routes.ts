@@ -18,7 +18,7 @@ export interface Sources {
   /** Of `/metrics/slis`. */
   readonly resetHealthMetrics: () => void;
   readonly metrics: (page: MetricsPage) => Promise<string>;
-  readonly main: Pick<ServerUpcalls, 'pods' | 'configz'>;
+  readonly main: Pick<ServerUpcalls, 'pods'>;
 }
 
 /** Of the debug handlers, which the read-only server never has (upstream InstallDebuggingDisabledHandlers). */
@@ -51,9 +51,6 @@ export async function replyOnReadOnly(request: Request, sources: Sources): Promi
   const { method, path } = request;
   if (isBelow(path, '/healthz')) return replyHealthz(path, request.query, sources.health());
   if (path === '/pods' || path === '/pods/') return replyJSON(request, () => sources.main.pods());
-  if (path === '/configz') {
-    return method === 'GET' ? replyJSON({ ...request, accept: undefined }, () => sources.main.configz()) : error(405, 'Method not allowed');
-  }
   const page = metricsPages[path];
   if (page) return replyMetrics(page, method, sources);
   if (debugPrefixes.includes(`${path}/`)) return movedTo(`${path}/`);

@@ -15,15 +15,15 @@ before(ensureBuilt);
 const authority = new TestAuthority('cluster-ca');
 const client = authority.issue({ commonName: 'jane' });
 
-/** A kubelet that knows clients by certificates of the authority, and lets everyone else in as a guest where `anonymous` says so. */
-async function aKubelet(t: TestContext, { anonymous = false } = {}) {
+/** A kubelet that knows clients by certificates of the authority, and lets nobody else in. `fields` are more of its configuration. */
+async function aKubelet(t: TestContext, fields: Record<string, unknown> = {}) {
   const port = await freePort();
-  const authentication = { anonymous: { enabled: anonymous }, webhook: { enabled: false } };
+  const authentication = { anonymous: { enabled: false }, webhook: { enabled: false } };
   const prepared = await prepare(t, { address: '127.0.0.1', port, authorization: { mode: 'AlwaysAllow' } });
   const clientCAFile = join(prepared.folder, 'client-ca.crt');
   writeFileSync(clientCAFile, authority.cert);
-  prepared.configure({ authentication: { ...authentication, x509: { clientCAFile } } });
-  const running = new RunningKubelet(prepared.args);
+  prepared.configure({ ...fields, authentication: { ...authentication, x509: { clientCAFile } } });
+  const running = new RunningKubelet([...prepared.args, '--v=4']);
   const dial = async (options: ConnectionOptions = {}): Promise<TLSSocket> => {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options });
     await once(socket, 'secureConnect');
@@ -60,4 +60,17 @@ test('a client cannot renegotiate, so no second certificate follows the one that
   socket.destroy();
   running.kill('SIGTERM');
   assert.equal((await running.ended).code, 0);
+});
+
+test('the configuration, with the password in staticPodURL, is shown to nobody on the read-only port', async (t) => {
+  const readOnlyPort = await freePort();
+  const { running } = await aKubelet(t, { readOnlyPort, staticPodURL: 'http://user:secret@127.0.0.1:1/pods', staticPodPath: '' });
+  const get = (path: string) => fetch(`http://127.0.0.1:${readOnlyPort}${path}`);
+  assert.equal((await get('/pods')).status, 200);
+  const { status } = await get('/configz');
+  assert.equal(status, 404);
+  running.kill('SIGTERM');
+  const { stderr } = await running.ended;
+  assert.match(stderr, /"Failed to read pods from URL" .*127\.0\.0\.1/);
+  assert.doesNotMatch(stderr, /secret/);
 });

@@ -42,6 +42,11 @@ test('/configz can be read again as a configuration, with the same result', () =
   assert.deepEqual(JSON.parse(toConfigz(again)), { kubeletconfig: shown });
 });
 
+test('the password of the pods’ URL is never shown', () => {
+  assert.equal(configzOf('staticPodURL: https://user:secret@pods.example/list?a=1\n')['staticPodURL'], 'https://pods.example/list?a=1');
+  assert.equal(configzOf('staticPodURL: https://pods.example\n')['staticPodURL'], 'https://pods.example');
+});
+
 test('headers for the pods’ URL are never shown', () => {
   const shown = configzOf('staticPodURLHeader: {Authorization: [Bearer secret]}\n');
   assert.deepEqual(shown['staticPodURLHeader'], { Authorization: ['<masked>'] });

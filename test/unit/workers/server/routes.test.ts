@@ -8,7 +8,7 @@ const sources: Sources = {
   health: () => [{ name: 'ping', fault: '', note: '' }],
   metrics: async (page) => `page ${page}`,
   resetHealthMetrics: () => {},
-  main: { pods: async () => '{"kind":"PodList"}', configz: async () => '{"kubeletconfig":{}}' },
+  main: { pods: async () => '{"kind":"PodList"}' },
 };
 const request = (method: string, target: string, accept?: string) => {
   const [path = '', query = ''] = target.split('?');
@@ -26,7 +26,6 @@ const readOnly: { ask: [string, string, string?]; want: [number, string, string]
     want: [406, 'text/plain; charset=utf-8', '406: Not Acceptable\n\nAvailable representations: application/json'],
   },
   { ask: ['POST', '/pods'], want: [405, 'text/plain; charset=utf-8', '405: Method Not Allowed'] },
-  { ask: ['GET', '/configz', 'text/html'], want: [200, 'application/json', '{"kubeletconfig":{}}'] },
   { ask: ['GET', '/metrics'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page all'] },
   { ask: ['GET', '/metrics/slis'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page slis'] },
   { ask: ['DELETE', '/metrics/slis'], want: [200, 'text/plain; charset=utf-8', 'metrics reset\n'] },
@@ -55,7 +54,7 @@ test('the healthz port answers nothing but /healthz', async () => {
 });
 
 test('a main thread that does not answer is an internal error with its reason', async () => {
-  const main = { ...sources.main, pods: () => Promise.reject(new Error('the main thread did not answer')) };
+  const main = { pods: () => Promise.reject(new Error('the main thread did not answer')) };
   const { status, body } = await replyOnReadOnly(request('GET', '/pods'), { ...sources, main });
   assert.deepEqual([status, body], [500, 'the main thread did not answer\n']);
 });
