@@ -135,8 +135,9 @@ export class KeyedWork<K> {
     } catch (err) {
       this.#inFlight.delete(key);
       if (!this.#closing.signal.aborted) this.#backOff(key, err);
+    } finally {
+      if (!this.#closing.signal.aborted) this.#begin();
     }
-    if (!this.#closing.signal.aborted) this.#begin();
   }
 
   #backOff(key: K, err: unknown): void {

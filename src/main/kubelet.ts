@@ -33,7 +33,7 @@ import { startThisNode, type ThisNode } from './wiring/this-node.ts';
 const stopDeadlineMs = 4000;
 
 /** Runs until the signal aborts, and resolves when all has stopped; pods keep running. Rejects when the kubelet can't start. */
-export async function runKubelet({ options, logger, signal, first }: KubeletStart): Promise<void> {
+export async function runKubelet({ options, logger, signal, first, onRunning }: KubeletStart): Promise<void> {
   const log = (component: string): Logger => logger.child({ component });
   const { config, flags, featureGates } = options;
   const nodeName = toNodeName(flags.hostnameOverride, hostname());
@@ -99,8 +99,11 @@ export async function runKubelet({ options, logger, signal, first }: KubeletStar
       runtimeErrors: () => observers.runtimeState.errors(),
       takeUpdates: () => sources?.take() ?? [],
       handleUpdate: async (update) => {
-        await runner.updates.handle(update);
-        ready?.addSource(update.source);
+        try {
+          await runner.updates.handle(update);
+        } finally {
+          ready?.addSource(update.source);
+        }
       },
       handlePodSyncs: (uids) => workers.wake(uids),
       isLooking: (uid) => workers.isLooking(uid),
@@ -141,6 +144,7 @@ export async function runKubelet({ options, logger, signal, first }: KubeletStar
 
     await observers.untilFirstList();
     await reportHost(events, { nodeName, config, cgroupVersion: host.cgroupVersion });
+    onRunning?.();
     await loop.run(signal);
   } catch (err) {
     // Told to stop while it was still starting.

@@ -57,4 +57,6 @@ export interface KubeletStart {
   readonly signal: AbortSignal;
   /** Started already, to be ended with the kubelet. */
   readonly first: FirstThreads;
+  /** Everything has started, and the sync loop begins. */
+  readonly onRunning?: () => void;
 }

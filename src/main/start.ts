@@ -17,7 +17,8 @@ import { cgroupVersion, checkSwap, setOOMScore } from './process/host-settings.t
 import { acquireLockFile } from './process/lock-file.ts';
 import type { KubeletFlags, KubeletOptions } from './options.ts';
 import { ensureRootDir } from './process/root-dir.ts';
-import { handleFaults, handleSignals } from './process/signals.ts';
+import { handleSignals } from './process/signals.ts';
+import { handleUncaughtFaults, type FaultPolicy } from './process/uncaught-faults.ts';
 
 /** A field of the configuration, by the flag that sets it. */
 const fieldOf: ReadonlyMap<string, string | undefined> = new Map(flagTable.map(({ name, field }) => [name, field]));
@@ -45,10 +46,10 @@ export async function start(parsed: ParsedFlags, fail: (message: string) => numb
   }
   const options = toOptions(flags, loaded);
   const logger = createLogger(options.logging, { component: 'kubelet' });
-  handleFaults(logger);
+  const faults = handleUncaughtFaults(logger);
   report(logger, loaded, values);
   try {
-    await run(options, logger);
+    await run(options, logger, faults);
     return 0;
   } catch (err) {
     logger.error({ err: messageOf(err) }, 'command failed');
@@ -91,7 +92,7 @@ function report(
 }
 
 /** Resolves when the kubelet was told to stop and has; rejects when it can't start or run. */
-async function run(options: KubeletOptions, logger: Logger): Promise<void> {
+async function run(options: KubeletOptions, logger: Logger, faults: FaultPolicy): Promise<void> {
   const { signal, stop, release } = handleSignals(logger);
   const { lockFile, exitOnLockContention } = options.flags;
   try {
@@ -104,7 +105,7 @@ async function run(options: KubeletOptions, logger: Logger): Promise<void> {
       onContention: stop,
     });
     try {
-      await runLocked(options, logger, signal);
+      await runLocked(options, logger, signal, faults);
     } finally {
       lock.release();
     }
@@ -123,7 +124,7 @@ function checkHost({ config }: KubeletOptions, logger: Logger): void {
   setOOMScore(config.oomScoreAdj, logger);
 }
 
-async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortSignal): Promise<void> {
+async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortSignal, faults: FaultPolicy): Promise<void> {
   const rootDir = await ensureRootDir({
     rootDir: options.flags.rootDirectory,
     podLogsDir: options.config.podLogsDir,
@@ -140,7 +141,7 @@ async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortS
     logger.info({ main: priorities.raiseMain({ realTime: realTime ?? false }) }, 'Priority of the main thread');
     const first = startFirstThreads(options, logger, priorities);
     const { runKubelet } = await import('./kubelet.ts');
-    await runKubelet({ options, logger, signal, first });
+    await runKubelet({ options, logger, signal, first, onRunning: () => faults.keepRunning() });
   } finally {
     await rootDir.release();
   }

@@ -5,9 +5,10 @@
  * Upstream drains the due pods each second; here the loop is woken by whatever happens: an update, an event, a pod whose time has come.
  * A tick each second remains for the heartbeat, every second one of them is housekeeping's. While the runtime is down nothing is handed
  * on: it would only fail. What waits meanwhile is bounded: sources keep their last word, events are kept by pod and container, results
- * by container and probe.
+ * by container and probe. A step that throws is over; the loop goes on with the next.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { contain, reportFault } from '../shared/faults/contain.ts';
 import type { PodLifecycleEvent } from '../shared/contracts/pleg.ts';
 import type { ProbeResult } from '../shared/contracts/probes.ts';
 import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';
@@ -122,24 +123,38 @@ export class SyncLoop<Update> {
   async #iterate(): Promise<void> {
     const { takeUpdates, handleUpdate, handlePodSyncs, handleContainerChanged, handleProbeResults, takeDue } = this.#deps;
     this.#reported = false;
-    for (const update of takeUpdates()) await handleUpdate(update);
+    for (const update of this.#contain('updates', takeUpdates) ?? []) {
+      try {
+        await handleUpdate(update);
+      } catch (err) {
+        reportFault(this.#step('update'), err);
+      }
+    }
     if (this.#changedPods.size > 0) {
       const changed = this.#changedPods;
       this.#changedPods = new Set();
-      handlePodSyncs(changed);
+      this.#contain('pod lifecycle events', () => handlePodSyncs(changed));
     }
     const changedContainers = this.#changedContainers;
     this.#changedContainers = new Map();
-    for (const [id, uid] of changedContainers) handleContainerChanged(uid, id);
+    for (const [id, uid] of changedContainers) this.#contain('container changed', () => handleContainerChanged(uid, id));
     if (this.#probeResults.size > 0) {
       const results = [...this.#probeResults.values()];
       this.#probeResults = new Map();
-      handleProbeResults(results);
+      this.#contain('probe results', () => handleProbeResults(results));
     }
     this.#due = false;
-    const due = takeDue();
-    if (due.length > 0) handlePodSyncs(due);
-    this.#housekeepWhenDue();
+    const due = this.#contain('work queue', takeDue) ?? [];
+    if (due.length > 0) this.#contain('due pods', () => handlePodSyncs(due));
+    this.#contain('housekeeping', () => this.#housekeepWhenDue());
+  }
+
+  #contain<T>(step: string, work: () => T): T | undefined {
+    return contain(this.#step(step), work);
+  }
+
+  #step(step: string) {
+    return { handler: 'sync loop', logger: this.#deps.logger, fields: { step } };
   }
 
   #housekeepWhenDue(): void {

@@ -58,6 +58,7 @@ describe('the pods of a node', () => {
       nodeSynced: Promise.resolve(),
       onPods: (pods) => config.set('api', pods),
       onChanges: (changes) => config.change('api', changes),
+      onEvent: () => {},
       clock: systemClock,
       logger,
     });

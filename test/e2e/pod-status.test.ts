@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { ApiCall, ApiClient } from '../../src/main/api/api-client.ts';
 import { MirrorPods } from '../../src/main/pods/mirror-pods.ts';
+import { PodFaults } from '../../src/main/pods/pod-faults.ts';
 import { PodUpdates } from '../../src/main/pods/pod-updates.ts';
 import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';
@@ -46,6 +47,7 @@ describe('pods of the API server', () => {
       nodeSynced: Promise.resolve(),
       onPods: (pods) => config.set('api', pods),
       onChanges: (changes) => config.change('api', changes),
+      onEvent: () => {},
       clock,
       logger,
     });
@@ -71,6 +73,7 @@ describe('pods of the API server', () => {
       events: { record: () => {} },
       admitHandlers: [],
       journal: { has: () => false, add: () => {} },
+      faults: new PodFaults({ events: { record: () => {} }, clock, logger, random: Math.random }),
       refreshNode: null,
       sourcesReady: () => true,
       clock,

@@ -1,7 +1,9 @@
 /** What pod updates and housekeeping do on a fake node: nobody speaks against a pod unless the test says so, and what is collected is kept. */
 import { Housekeeping } from '../../src/main/pods/housekeeping.ts';
+import { PodFaults } from '../../src/main/pods/pod-faults.ts';
 import { PodUpdates, type PodUpdatesDependencies } from '../../src/main/pods/pod-updates.ts';
 import type { ContainerGcRequest } from '../../src/shared/contracts/images.ts';
+import type { RecordedEvent } from '../../src/shared/contracts/pod-sync.ts';
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { settle } from './fake-clock.ts';
 import { FakeNode } from './fake-node.ts';
@@ -18,11 +20,13 @@ export function aHousehold(node = new FakeNode(), over: Partial<PodUpdatesDepend
   };
   const { podManager, statuses, cache, clock, workers: podWorkers } = node;
   const { logger } = node.logs;
+  const events = { record: (event: RecordedEvent) => void node.events.push(event) };
   const updates = new PodUpdates({
     podManager,
     podWorkers,
     statuses,
-    events: { record: (event) => void node.events.push(event) },
+    events,
+    faults: new PodFaults({ events, clock, logger, random: () => 0 }),
     admitHandlers: [() => (household.refusal ? { refusal: household.refusal } : null)],
     journal: { has: () => false, add: () => {} },
     refreshNode: null,
@@ -45,7 +49,7 @@ export function aHousehold(node = new FakeNode(), over: Partial<PodUpdatesDepend
     },
     gcPolicy: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
     nodeName: 'node-1',
-    events: { record: (event) => void node.events.push(event) },
+    events,
     clock,
     logger,
   });

@@ -2,9 +2,11 @@
  * Keeps the objects of one API path as the server has them, and tells a handler what changed: a list that is streamed, then a watch, for
  * as long as it lives. What is done next is decided in reflector-state.ts; this does it. Upstream: client-go tools/cache Reflector.
  *
- * Objects are raw JSON with unknown fields kept. One that lacks a name or a UID is refused by what name it has, and the rest goes on.
+ * Objects are raw JSON with unknown fields kept. One that lacks a name or a UID is refused by what name it has, and the rest goes on; so is one
+ * that `accept` refuses, of which the last version that was accepted stays. A handler that throws has been told, and the watch goes on.
  */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -37,6 +39,8 @@ export interface ReflectorOptions<T> {
   /** A watch without a line for so long, and up to half of it more, is begun again. Default: as long as the server was asked to last it. */
   readonly quietLimitMs?: number;
   readonly handler: ReflectorHandler<T>;
+  /** The object as it is to be kept; null: it can't be. Default: as it came. */
+  readonly accept?: (object: T) => T | null;
   readonly clock: Clock;
   readonly logger: Logger;
   /** In [0, 1). */
@@ -78,7 +82,7 @@ export class Reflector<T extends ApiObject> {
     this.#logger = options.logger.child({ reflector: `${options.kind} ${options.path}` });
     this.#random = random;
     this.#backoff = new ReflectorBackoff(clock, random);
-    this.#changes = new ChangeBatch((changes) => handler.onChange(changes));
+    this.#changes = new ChangeBatch((changes) => this.#tell(() => handler.onChange(changes)));
   }
 
   static start<T extends ApiObject>(options: ReflectorOptions<T>): Reflector<T> {
@@ -227,7 +231,7 @@ export class Reflector<T extends ApiObject> {
       this.#state = advance(this.#state, { type: 'synced', resourceVersion }).state;
       return true;
     }
-    const object = this.#accept(raw);
+    const object = type === 'DELETED' ? this.#named(raw) : this.#accept(raw);
     if (object && type === 'DELETED') initial.delete(object);
     else if (object) initial.set(object);
     return false;
@@ -237,15 +241,28 @@ export class Reflector<T extends ApiObject> {
     if (type === 'ERROR') throw errorOf(raw);
     const { resourceVersion } = metadataOf(raw);
     if (isOlder(resourceVersion, this.#state.resourceVersion)) return 'wentBack';
-    const object = type === 'BOOKMARK' ? null : this.#accept(raw);
+    const object = type === 'BOOKMARK' ? null : type === 'DELETED' ? this.#named(raw) : this.#accept(raw);
     const changes = object ? (type === 'DELETED' ? this.#store.delete(object) : this.#store.set(object)) : [];
     for (const change of changes) this.#changes.add(change);
     if (resourceVersion !== '') this.#state = advance(this.#state, { type: 'seen', resourceVersion }).state;
     return null;
   }
 
-  /** With what an item of a list leaves out; null when it can't be kept. */
+  #tell(handler: () => void): void {
+    contain({ handler: 'reflector', logger: this.#logger }, handler);
+  }
+
+  /** As it is to be kept: the last version that could be, when this one can't; null: there is none. */
   #accept(raw: unknown): T | null {
+    const object = this.#named(raw);
+    const { accept } = this.#options;
+    if (!object || !accept) return object;
+    const accepted = contain({ handler: 'reflector', logger: this.#logger, fields: { uid: object.metadata.uid } }, () => accept(object));
+    return accepted ?? this.#store.get(object.metadata.uid) ?? null;
+  }
+
+  /** With what an item of a list leaves out; null when it has no name or UID. */
+  #named(raw: unknown): T | null {
     const { name, namespace, uid } = metadataOf(raw);
     if (typeof name !== 'string' || name === '' || typeof uid !== 'string' || uid === '') {
       this.#logger.error({ name, namespace, uid }, 'An object without a name or a UID is ignored');
@@ -259,7 +276,7 @@ export class Reflector<T extends ApiObject> {
   #replace(objects: readonly T[], resourceVersion: string): void {
     this.#changes.flush();
     this.#store.replace(objects);
-    this.#options.handler.onReplace(this.#store.list());
+    this.#tell(() => this.#options.handler.onReplace(this.#store.list()));
     this.#isSynced = true;
     this.#logger.debug({ objects: this.#store.size, resourceVersion }, 'Caches populated');
   }

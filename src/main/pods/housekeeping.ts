@@ -6,6 +6,8 @@
  * Nothing here waits: what takes time is begun, once at a time, and its end is not waited for.
  */
 import type { ContainerGcRequest } from '../../shared/contracts/images.ts';
+import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -84,25 +86,33 @@ export class Housekeeping {
     for (const pod of active) {
       if (!podWorkers.isKnown(podUID(pod))) start(pod);
     }
-    for (const status of cache.all()) {
-      if (podWorkers.isKnown(status.podUID) || !runsSomething(status)) continue;
-      logger.info({ pod: `${status.namespace}/${status.name}`, podUID: status.podUID }, 'Terminating a pod that only the runtime knows');
-      podWorkers.terminateRuntimePod(status);
-      orphanedRuntimePods.inc();
-    }
+    for (const status of cache.all()) this.#contain(status.podUID, () => this.#endUnknown(status));
     for (const pod of podManager.all()) {
       const uid = podUID(pod);
       const isRefused = isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase);
-      if (isDeleted(pod) && isRefused && !podWorkers.isKnown(uid)) podWorkers.finish(pod);
+      if (isDeleted(pod) && isRefused && !podWorkers.isKnown(uid)) this.#contain(uid, () => podWorkers.finish(pod));
     }
-    reconcileMirrorPods?.();
+    contain({ handler: 'mirror pods', logger }, () => reconcileMirrorPods?.());
     for (const uid of statuses.uids()) {
-      if (!desired.has(uid) && !podWorkers.isKnown(uid)) statuses.forget(uid);
+      if (!desired.has(uid) && !podWorkers.isKnown(uid)) this.#contain(uid, () => statuses.forget(uid));
     }
     countPods(podManager.all(), active, podManager.mirrors(), known.values());
     const nowMs = clock.monotonic();
     if (nowMs >= this.#directoriesAtMs) this.#cleanUpDirectories(nowMs);
     if (nowMs >= this.#collectAtMs) this.#collect(nowMs);
+  }
+
+  /** One pod does not keep the round from the others, nor from what follows. */
+  #contain(podUID: PodUID, work: () => void): void {
+    contain({ handler: 'housekeeping', logger: this.#deps.logger, fields: { podUID } }, work);
+  }
+
+  #endUnknown(status: RuntimePodStatus): void {
+    const { podWorkers, logger } = this.#deps;
+    if (podWorkers.isKnown(status.podUID) || !runsSomething(status)) return;
+    logger.info({ pod: `${status.namespace}/${status.name}`, podUID: status.podUID }, 'Terminating a pod that only the runtime knows');
+    podWorkers.terminateRuntimePod(status);
+    orphanedRuntimePods.inc();
   }
 
   /** Dead containers are collected in a moment: a pod was forgotten. */

@@ -4,6 +4,7 @@
  * is there or not. Upstream: tryReconcileMirrorPods in each sync, HandlePodCleanups, pkg/kubelet/pod/mirror_client.go.
  */
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podFullName, podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -73,7 +74,7 @@ export class MirrorPods {
       clock,
       random,
     });
-    podManager.onChange((pod, change) => this.#onChange(pod, change === 'removed'));
+    podManager.onChange((pod, change) => contain(this.#fault(), () => this.#onChange(pod, change === 'removed')));
     this.#unsubscribe = client.onReturn(() => {
       this.#cancelFreshStart();
       this.#cancelFreshStart = clock.after(random() * returnSpreadMs, () => this.#work.startAfresh());
@@ -84,7 +85,7 @@ export class MirrorPods {
   reconcile(): void {
     const { podManager } = this.#deps;
     const names = new Set([...podManager.all().filter(isStaticPod), ...podManager.mirrors()].map(podFullName));
-    for (const fullName of names) this.#look(fullName);
+    for (const fullName of names) contain(this.#fault(), () => this.#look(fullName));
   }
 
   /** Aborts what is in flight. */
@@ -186,6 +187,10 @@ export class MirrorPods {
     const fullName = podFullName(made);
     const removedUID = this.#done.get(fullName)?.removedUID;
     this.#done.set(fullName, { removedUID, made, atMs: this.#deps.clock.monotonic() });
+  }
+
+  #fault() {
+    return { handler: 'mirror pods', logger: this.#deps.logger };
   }
 
   #onError(fullName: string, err: unknown, retryAfterMs: number): void {

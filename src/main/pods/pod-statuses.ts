@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
 import type { PodSyncReport } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import { contain, faultText, reportFault } from '../../shared/faults/contain.ts';
 import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../shared/kubernetes/qos-class.ts';
@@ -41,7 +42,7 @@ export interface StatusUpdate {
   readonly isFinished: boolean;
 }
 
-/** Who is told of each change: the status manager. Must not throw. */
+/** Who is told of each change: the status manager. */
 export interface PodStatusSink {
   set(update: StatusUpdate): void;
   /** Nothing is known of the pod any more. */
@@ -82,8 +83,27 @@ export class PodStatuses {
     return this.#entries.get(uid)?.status;
   }
 
-  /** Makes the pod's status anew from what the runtime says now, and keeps it. */
+  /** Makes the pod's status anew from what the runtime says now, and keeps it. Never throws: a pod's life goes on without its status. */
   refresh(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
+    try {
+      return this.#refresh(pod, status, lifecycle);
+    } catch (err) {
+      reportFault({ handler: 'pod status', logger: this.#log(pod) }, err);
+      return this.showFault(pod, `internal error in pod status: ${faultText(err)}`, lifecycle);
+    }
+  }
+
+  /** Something went wrong in the kubelet itself: the pod's status says so until it is made anew. */
+  showFault(pod: Pod, message: string, lifecycle?: PodLifecycle): PodStatus {
+    const entry = this.#entries.get(podUID(pod));
+    const before = entry?.status ?? { phase: 'Pending' };
+    const phase = lifecycle && hasEnded(lifecycle) && !isTerminalPhase(before.phase) ? 'Failed' : before.phase;
+    const status = { ...before, ...(phase && { phase }), reason: 'FailedSync', message };
+    this.#keep(pod, { waiting: {}, mayRun: !lifecycle || !hasEnded(lifecycle), isFinished: false, isBased: true, ...entry, status });
+    return status;
+  }
+
+  #refresh(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
     const uid = podUID(pod);
     const entry = this.#entries.get(uid);
     const before = entry?.status ?? this.#known(pod);
@@ -195,7 +215,7 @@ export class PodStatuses {
   #keep(pod: Pod, entry: Entry): void {
     this.#entries.set(podUID(pod), entry);
     const { status, mayRun, isFinished } = entry;
-    this.#deps.sink?.set({ pod, status, mayRun, isFinished });
+    contain({ handler: 'status manager', logger: this.#deps.logger }, () => this.#deps.sink?.set({ pod, status, mayRun, isFinished }));
   }
 
   #onPhase(pod: Pod, from: string | undefined, to: string | undefined): void {

@@ -3,6 +3,7 @@
  * HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in pkg/kubelet/kubelet.go.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { contain, reportFault } from '../../shared/faults/contain.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -22,6 +23,7 @@ import { podReference, type EventSink } from './events.ts';
 import { nextRound } from '../next-round.ts';
 import { isDeleted } from './is-deleted.ts';
 import { isMirrorPod } from './mirror-pod.ts';
+import { faultMessage, type PodFaults } from './pod-faults.ts';
 import type { PodManager } from './pod-manager.ts';
 import type { FailedPod, PodStatuses } from './pod-statuses.ts';
 import type { PodWorkers } from './pod-workers.ts';
@@ -40,6 +42,8 @@ export interface PodUpdatesDependencies {
   readonly refreshNode: (() => Promise<unknown>) | null;
   /** The pod runs from now on, or is worked towards with a changed spec: before its worker hears of it. */
   readonly onAdmitted?: (pod: Pod) => void;
+  /** Has the exceptions that one pod causes. */
+  readonly faults: PodFaults;
   readonly sourcesReady: () => boolean;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
@@ -92,7 +96,7 @@ export class PodUpdates {
     if (pods.length >= mergedInARound) await nextRound();
     let turnBeganAtMs = clock.monotonic();
     for (const pod of pods.toSorted(byCreation)) {
-      podManager.set(pod);
+      this.#contain('adding the pod', pod, () => podManager.set(pod));
       // A mirror pod is never run: whoever looks after it listens to the pod manager.
       if (!isMirrorPod(pod)) this.start(pod);
       if (clock.monotonic() - turnBeganAtMs < longestTurnMs) continue;
@@ -103,7 +107,20 @@ export class PodUpdates {
 
   /** Of a pod that is wanted: admits it, unless it is ending already or was admitted before, and hands it to its worker. */
   start(pod: Pod): void {
-    if (!this.#undecided.has(podUID(pod))) this.#start(pod, { mayRefreshNode: true, gaveWay: new Set() });
+    const uid = podUID(pod);
+    if (this.#undecided.has(uid) || this.#deps.faults.isBackedOff(uid)) return;
+    this.#contain('starting the pod', pod, () => this.#start(pod, { mayRefreshNode: true, gaveWay: new Set() }));
+  }
+
+  /** What the pod causes is its own: the others go on. It is handled again after a back-off, as it is wanted then. */
+  #contain(handler: string, pod: Pod, work: () => void): void {
+    const uid = podUID(pod);
+    this.#deps.faults.contain(handler, pod, work, () => {
+      const newest = this.#deps.podManager.get(uid);
+      if (!newest) return this.#deps.faults.forget(uid);
+      if (this.#deps.podWorkers.isKnown(uid)) this.update([newest]);
+      else this.start(newest);
+    });
   }
 
   #start(pod: Pod, { mayRefreshNode, gaveWay }: Attempt): void {
@@ -129,11 +146,13 @@ export class PodUpdates {
   /** Asks again when what may change the answer is over, of the pod as it is wanted then. */
   #decideAfter(uid: PodUID, why: 'looksAgain' | 'makesRoom', over: Promise<unknown>, next: Attempt): void {
     this.#undecided.set(uid, why);
-    void over.finally(() => {
-      this.#undecided.delete(uid);
-      const pod = this.#deps.podManager.get(uid);
-      if (pod) this.#start(pod, next);
-    });
+    void over
+      .catch((err: unknown) => reportFault({ handler: 'admission', logger: this.#deps.logger, fields: { podUID: uid } }, err))
+      .finally(() => {
+        this.#undecided.delete(uid);
+        const pod = this.#deps.podManager.get(uid);
+        if (pod) this.#contain('starting the pod', pod, () => this.#start(pod, next));
+      });
   }
 
   #reject(pod: Pod, { reason, message }: FailedPod): void {
@@ -160,16 +179,16 @@ export class PodUpdates {
   }
 
   update(pods: readonly Pod[]): void {
-    for (const pod of pods) {
-      this.#checkChange(pod);
-      this.#deps.podManager.set(pod);
-      if (!this.#deps.podWorkers.isKnown(podUID(pod))) {
-        this.#updateUnstarted(pod);
-        continue;
-      }
-      if (!this.#deps.podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) this.#deps.onAdmitted?.(pod);
-      this.#deps.podWorkers.update(pod, 'update');
-    }
+    for (const pod of pods) this.#contain('updating the pod', pod, () => this.#update(pod));
+  }
+
+  #update(pod: Pod): void {
+    const { podManager, podWorkers, onAdmitted } = this.#deps;
+    this.#checkChange(pod);
+    podManager.set(pod);
+    if (!podWorkers.isKnown(podUID(pod))) return this.#updateUnstarted(pod);
+    if (!podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) onAdmitted?.(pod);
+    podWorkers.update(pod, 'update');
   }
 
   #checkChange(pod: Pod): void {
@@ -188,19 +207,23 @@ export class PodUpdates {
   remove(pods: readonly Pod[]): void {
     const { podManager, podWorkers, sourcesReady, logger } = this.#deps;
     for (const pod of pods) {
-      podManager.remove(podUID(pod));
-      if (isMirrorPod(pod)) continue;
-      if (sourcesReady()) podWorkers.remove(pod);
-      // Housekeeping ends it once every source has reported: another one may still want it.
-      else logger.debug({ pod: `${pod.metadata.namespace}/${pod.metadata.name}` }, 'Not deleting a pod before every source has reported');
+      this.#contain('removing the pod', pod, () => {
+        podManager.remove(podUID(pod));
+        if (isMirrorPod(pod)) return;
+        if (sourcesReady()) podWorkers.remove(pod);
+        // Housekeeping ends it once every source has reported: another one may still want it.
+        else logger.debug({ pod: nameOf(pod) }, 'Not deleting a pod before every source has reported');
+      });
     }
   }
 
   /** Only the status differs from what the source has. */
   reconcile(pods: readonly Pod[]): void {
     for (const pod of pods) {
-      this.#deps.podManager.set(pod);
-      this.#deps.podWorkers.reconcile(pod);
+      this.#contain('reconciling the pod', pod, () => {
+        this.#deps.podManager.set(pod);
+        this.#deps.podWorkers.reconcile(pod);
+      });
     }
   }
 
@@ -221,11 +244,33 @@ export class PodUpdates {
     const counts = (uid: PodUID) => !this.#undecided.has(uid) || (this.#undecided.get(uid) === 'makesRoom' && !isCriticalPod(pod));
     const isOther = (uid: PodUID) => uid !== podUID(pod) && !gaveWay.has(uid) && counts(uid);
     const active = this.active().filter((other) => isOther(podUID(other)));
-    for (const admit of admitHandlers) {
+    try {
+      return this.#ask(pod, active);
+    } catch (err) {
+      return this.#verdictAfterFault(pod, active, err);
+    }
+  }
+
+  #ask(pod: Pod, active: readonly Pod[]): Verdict {
+    for (const admit of this.#deps.admitHandlers) {
       const verdict = admit(pod, active);
       if (verdict) return verdict;
     }
     return null;
+  }
+
+  /** Another pod that can't be weighed must not keep this one out: it is left out of the question. */
+  #verdictAfterFault(pod: Pod, active: readonly Pod[], fault: unknown): Verdict {
+    const weighed = active.filter((other) =>
+      contain({ handler: 'admission', logger: this.#deps.logger }, () => (this.#ask(pod, [other]), true)),
+    );
+    try {
+      if (weighed.length < active.length) return this.#ask(pod, weighed);
+    } catch {
+      // It is this pod.
+    }
+    this.#deps.faults.report('admission', pod, fault);
+    return { refusal: { reason: 'UnexpectedAdmissionError', message: faultMessage('admission', fault) } };
   }
 }
 

@@ -7,6 +7,7 @@
 import type { ContainerBackoff, MadeInRuntime, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import { contain, reportFault } from '../../shared/faults/contain.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
@@ -122,10 +123,12 @@ export class PodWorker {
 
   /** Makes the API status anew after the pleg thread has seen something: the end of its last container, for one. */
   refreshStatus(): void {
-    if (this.#containersEnded && allHaveEnded(this.#deps.cache.get(this.uid))) this.apply({ type: 'containersEnded' });
-    if (this.pod && this.#lifecycle.state !== 'terminated') {
-      this.#deps.statuses.refresh(this.pod, this.#view.shown(), this.#lifecycle);
-    }
+    contain({ handler: 'pod status', logger: this.#log }, () => {
+      if (this.#containersEnded && allHaveEnded(this.#deps.cache.get(this.uid))) this.apply({ type: 'containersEnded' });
+      if (this.pod && this.#lifecycle.state !== 'terminated') {
+        this.#deps.statuses.refresh(this.pod, this.#view.shown(), this.#lifecycle);
+      }
+    });
   }
 
   /** Its task is about to stop these containers and to start them again. False: it must not, one of them has ended by itself. */
@@ -164,7 +167,7 @@ export class PodWorker {
       if (!pod.finished) return await this.#finish();
       if (this.#forgetRequested) await this.#cleanUp();
     } catch (err) {
-      this.#settle(pod.state === 'syncing' ? 'sync' : 'terminating', failedWith(err), 'main');
+      this.#fail(pod.state === 'syncing' ? 'sync' : 'terminating', err);
     }
     return false;
   }
@@ -296,6 +299,18 @@ export class PodWorker {
     } else {
       this.#settle('cleanUp', result);
     }
+  }
+
+  /** A failure of main's own. One that nobody expected is shown in the pod's status too. Never throws: it ends the pod's step. */
+  #fail(kind: PodTask['kind'], err: unknown): void {
+    const context = { handler: 'pod worker', logger: this.#log };
+    const { pod } = this;
+    const result = failedWith(err);
+    if (!(err instanceof KubeletError)) {
+      reportFault(context, err);
+      if (pod) contain(context, () => this.#deps.statuses.showFault(pod, result.failure.message));
+    }
+    contain(context, () => this.#settle(kind, result, 'main'));
   }
 
   /** The one place where a result becomes log line, event and next look. */

@@ -4,6 +4,7 @@
  * pkg/kubelet/pod_workers.go.
  */
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { ActiveDeadlines, deadlineExceeded } from './active-deadlines.ts';
@@ -175,11 +176,13 @@ export class PodWorkers implements PodWorkerOwner {
     for (const [uid, worker] of this.#workers) {
       const orphan = !desired.has(uid);
       const { lifecycle } = worker;
-      if (lifecycle.state === 'terminated' && lifecycle.finished) {
-        if (orphan || lifecycle.restartRequested) worker.forget();
-      } else if (orphan && lifecycle.state === 'syncing' && worker.pod) {
-        this.remove(worker.pod);
-      }
+      contain({ handler: 'housekeeping', logger: this.#deps.logger, fields: { podUID: uid } }, () => {
+        if (lifecycle.state === 'terminated' && lifecycle.finished) {
+          if (orphan || lifecycle.restartRequested) worker.forget();
+        } else if (orphan && lifecycle.state === 'syncing' && worker.pod) {
+          this.remove(worker.pod);
+        }
+      });
       known.set(uid, { state: worker.lifecycle.state, orphan, isStatic: worker.pod ? worker.isStatic : undefined });
     }
     return known;
@@ -287,6 +290,10 @@ export class PodWorkers implements PodWorkerOwner {
   }
 
   #onDeadline(uid: PodUID): void {
+    contain({ handler: 'active deadlines', logger: this.#deps.logger, fields: { podUID: uid } }, () => this.#endByDeadline(uid));
+  }
+
+  #endByDeadline(uid: PodUID): void {
     const worker = this.#workers.get(uid);
     if (!worker?.pod || worker.lifecycle.state !== 'syncing') return;
     this.#deps.events.record({ object: podReference(worker.pod), type: 'Normal', ...deadlineExceeded });

@@ -56,7 +56,7 @@ export function hasFailed(result: PodSyncResult): boolean {
 }
 
 /** A failure of main's own, before or instead of a task. */
-export function failedWith(err: unknown): PodSyncResult {
+export function failedWith(err: unknown): Extract<PodSyncResult, { outcome: 'failed' }> {
   return { outcome: 'failed', failure: toFailure(err, 'FailedSync'), waiting: {}, backoffs: [], changedRuntime: true };
 }
 

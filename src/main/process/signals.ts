@@ -1,11 +1,8 @@
-/** What ends the kubelet from outside, and what it does of a fault that nobody caught. */
+/** What ends the kubelet from outside. */
 import type { Logger } from '../../shared/log/logger.ts';
 
 /** Stopping takes 5 s at most (stop-order.ts keeps within it); what hangs in the kernel then, a folder on a dead server, is not waited for. */
 const stopDeadlineMs = 5000;
-
-/** The exit code of a program that fell over, as Go's is after a panic. */
-const faultExitCode = 2;
 
 export interface StopSignal {
   readonly signal: AbortSignal;
@@ -46,14 +43,4 @@ export function handleSignals(logger: Logger): StopSignal {
       process.off('SIGINT', onSignal);
     },
   };
-}
-
-/** A fault that nobody caught is logged once, with its stack, and ends the process: what state it left is not known. */
-export function handleFaults(logger: Logger): void {
-  const onFault = (err: unknown, origin: NodeJS.UncaughtExceptionOrigin): void => {
-    logger.fatal({ err, origin, stack: err instanceof Error ? err.stack : undefined }, 'Uncaught fault, exiting');
-    process.exit(faultExitCode);
-  };
-  // An unhandled rejection comes here too, unless somebody listens for it alone.
-  process.on('uncaughtException', onFault);
 }

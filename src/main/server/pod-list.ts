@@ -1,9 +1,16 @@
 /** The body of `/pods`: every pod that the sources want, with its status as it is now. Upstream: encodePods in pkg/kubelet/server. */
+import { contain } from '../../shared/faults/contain.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../shared/log/logger.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { PodStatuses } from '../pods/pod-statuses.ts';
 
-export function podListJson(podManager: PodManager, statuses: PodStatuses): string {
-  const items = podManager.all().map((pod) => ({ ...pod, status: statuses.get(podUID(pod)) ?? pod.status ?? {} }));
-  return JSON.stringify({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items });
+/** A pod that can't be written is left out. */
+export function podListJson(podManager: Pick<PodManager, 'all'>, statuses: Pick<PodStatuses, 'get'>, logger: Logger): string {
+  const items = podManager.all().flatMap((pod) => {
+    const uid = podUID(pod);
+    const toJson = () => JSON.stringify({ ...pod, status: statuses.get(uid) ?? pod.status ?? {} });
+    return contain({ handler: 'pod list', logger, fields: { podUID: uid } }, toJson) ?? [];
+  });
+  return `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[${items.join(',')}]}`;
 }

@@ -51,7 +51,7 @@ export function startServer({
     logger,
     settings: serverSettings(options, { nodeName, snapshot, hasApiServer }),
     upcalls: {
-      pods: async () => podListJson(podManager, statuses),
+      pods: async () => podListJson(podManager, statuses, logger),
       runningPods: async () => runningPodListJson(cache.all()),
       configz: async () => options.configz,
       flagz: async () => flagValues(options),

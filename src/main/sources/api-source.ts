@@ -1,15 +1,20 @@
 /**
  * The pods that the API server has bound to this node (upstream pkg/kubelet/config/apiserver.go). Mirror pods come with them, unchanged:
- * whoever reads tells them apart. They were defaulted and validated by the server; what is looked at here is that each is a pod at all and
- * that its names can't leave the folders that are called after them.
+ * whoever reads tells them apart. They were defaulted and validated by the server; what is checked here is that each has the types of a pod
+ * (shared/kubernetes/schema) and that its names can't leave the folders that are called after them. A pod that fails is ignored, and the version
+ * of it that is known stays; upstream can't decode the whole list then, and sees no pod any more.
  */
 import type { ApiClient } from '../api/api-client.ts';
 import { fieldEquals } from '../api/field-selector.ts';
 import type { ObjectChange } from '../api/object-store.ts';
 import { Reflector, vitalQuietLimitMs } from '../api/reflector.ts';
+import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { conform } from '../../shared/kubernetes/schema/conform.ts';
+import { pod as podSchema } from '../../shared/kubernetes/schema/pod.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { containedFaults } from '../../shared/metrics/definitions/faults.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PodChanges } from './merge-pods.ts';
 
@@ -22,6 +27,7 @@ export interface ApiSourceOptions {
   readonly onPods: (pods: readonly Pod[]) => void;
   /** What changed since. */
   readonly onChanges: (changes: PodChanges) => void;
+  readonly onEvent: (event: RecordedEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -74,6 +80,7 @@ export class ApiSource {
       apiVersion: 'v1',
       kind: 'Pod',
       quietLimitMs: vitalQuietLimitMs,
+      accept: (pod) => this.#accept(pod),
       handler: { onReplace: (pods) => this.#replace(pods), onChange: (changes) => this.#change(changes) },
       clock,
       logger,
@@ -82,32 +89,38 @@ export class ApiSource {
 
   #replace(pods: readonly Pod[]): void {
     this.#options.logger.info({ pods: pods.length }, 'The API server has said which pods there are');
-    this.#options.onPods(pods.filter((pod) => this.#isUsable(pod)));
+    this.#options.onPods(pods);
   }
 
   #change(changes: readonly ObjectChange<Pod>[]): void {
     const last = new Map<PodUID, Pod | null>();
-    for (const { type, object } of changes) {
-      if (type === 'DELETED') last.set(podUID(object), null);
-      else if (this.#isUsable(object)) last.set(podUID(object), object);
-    }
+    for (const { type, object } of changes) last.set(podUID(object), type === 'DELETED' ? null : object);
     if (last.size > 0) this.#options.onChanges(last);
   }
 
-  #isUsable(pod: Pod): boolean {
-    const problem = problemOf(pod);
-    if (problem === null) return true;
-    const { name, namespace, uid } = pod.metadata;
-    this.#options.logger.error({ pod: `${namespace}/${name}`, podUID: uid, err: problem }, 'Pod of the API server ignored');
-    return false;
+  #accept(pod: Pod): Pod | null {
+    const { value, problem } = conform(podSchema, pod);
+    const refusal = problem ?? problemOf(value as Pod);
+    if (refusal === null) return value as Pod;
+    this.#refuse(pod, refusal);
+    return null;
+  }
+
+  #refuse({ metadata: { name, namespace, uid } }: Pod, problem: string): void {
+    const { logger, onEvent } = this.#options;
+    containedFaults.inc({ handler: 'api source' });
+    logger.error({ pod: `${namespace}/${name}`, podUID: uid, err: problem }, 'Pod of the API server ignored');
+    const isNamed = [name, namespace, uid].every(isFolderName);
+    if (!isNamed) return;
+    const message = `Error validating pod ${name}_${namespace}(${uid}) from api: ${problem}, ignoring`;
+    onEvent({ object: { kind: 'Pod', name, namespace, uid }, type: 'Warning', reason: 'FailedValidation', message });
   }
 }
 
-/** Objects of a reflector have a name and a UID that are text. */
 function problemOf({ metadata, spec }: Pod): string | null {
   for (const key of ['name', 'namespace', 'uid'] as const)
     if (!isFolderName(metadata[key])) return `metadata.${key} is no name: ${JSON.stringify(metadata[key])}`;
-  if (!Array.isArray((spec as Pod['spec'] | undefined)?.containers)) return 'spec.containers is no list';
+  if (spec.containers.length === 0) return 'spec.containers is empty';
   return null;
 }
 

@@ -29,6 +29,13 @@ export interface MergeResult {
   readonly updates: readonly PodUpdate[];
   /** Left out, because another pod of the same source has its name and namespace. */
   readonly duplicates: readonly Pod[];
+  readonly faults: readonly MergeFault[];
+}
+
+/** A pod that could not be compared with what is known of it, which stays. */
+export interface MergeFault {
+  readonly pod: Pod;
+  readonly err: unknown;
 }
 
 /** What a source has changed, by UID: a pod as it is now, or null for one that it has no more. All others are as they were. */
@@ -38,6 +45,7 @@ export interface MergeChangesResult {
   /** What is to be kept of each that was given; null: nothing. */
   readonly pods: PodChanges;
   readonly updates: readonly PodUpdate[];
+  readonly faults: readonly MergeFault[];
 }
 
 /**
@@ -55,9 +63,12 @@ export function mergePods(
   const pods = new Map<PodUID, Pod>();
   const changed = new Changed(source);
   const kept = (uid: PodUID) => (recreated.has(uid) ? undefined : known.get(uid));
-  for (const incoming of unique) pods.set(podUID(incoming), changed.merge(kept(podUID(incoming)), incoming, seenAt));
+  for (const incoming of unique) {
+    const merged = changed.merge(kept(podUID(incoming)), incoming, seenAt);
+    if (merged) pods.set(podUID(incoming), merged);
+  }
   for (const [uid, existing] of known) if (!pods.has(uid) || recreated.has(uid)) changed.add('REMOVE', existing);
-  return { pods, updates: changed.updates(), duplicates };
+  return { pods, updates: changed.updates(), duplicates, faults: changed.faults };
 }
 
 /**
@@ -69,17 +80,20 @@ export function mergeChanges(known: PodsByUID, source: PodSource, changes: PodCh
   const changed = new Changed(source);
   for (const [uid, incoming] of changes) {
     const existing = known.get(uid);
-    if (incoming) pods.set(uid, changed.merge(existing, incoming, seenAt));
+    const merged = incoming && changed.merge(existing, incoming, seenAt);
+    if (merged) pods.set(uid, merged);
+    else if (incoming) continue;
     else if (existing) {
       pods.set(uid, null);
       changed.add('REMOVE', existing);
     }
   }
-  return { pods, updates: changed.updates() };
+  return { pods, updates: changed.updates(), faults: changed.faults };
 }
 
 /** The pods by what happened to them. */
 class Changed {
+  readonly faults: MergeFault[] = [];
   readonly #source: PodSource;
   readonly #pods: Record<PodOperation, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
 
@@ -91,8 +105,17 @@ class Changed {
     this.#pods[op].push(pod);
   }
 
-  /** What the pod is from now on. */
-  merge(existing: Pod | undefined, incoming: Pod, seenAt: string): Pod {
+  /** What the pod is from now on; undefined: it could not be said of a pod that was not there before. */
+  merge(existing: Pod | undefined, incoming: Pod, seenAt: string): Pod | undefined {
+    try {
+      return this.#merge(existing, incoming, seenAt);
+    } catch (err) {
+      this.faults.push({ pod: incoming, err });
+      return existing;
+    }
+  }
+
+  #merge(existing: Pod | undefined, incoming: Pod, seenAt: string): Pod {
     const { resourceVersion } = incoming.metadata;
     // The API server's word that nothing is different: a list of everything costs no comparison.
     if (existing && resourceVersion !== undefined && existing.metadata.resourceVersion === resourceVersion) return existing;

@@ -11,7 +11,8 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
-import { mergeChanges, mergePods, type PodChanges, type PodSource, type PodUpdate } from './merge-pods.ts';
+import { reportFault } from '../../shared/faults/contain.ts';
+import { mergeChanges, mergePods, type MergeFault, type PodChanges, type PodSource, type PodUpdate } from './merge-pods.ts';
 
 export interface PodConfigOptions {
   /** Every source there is: until each has reported once, no pod is known to be gone. */
@@ -84,7 +85,8 @@ export class PodConfig {
 
   #mergeAll(source: PodSource, snapshot: readonly Pod[], recreated: ReadonlySet<PodUID>): readonly PodUpdate[] {
     const known = this.#pods.get(source);
-    const { pods, updates, duplicates } = mergePods(known ?? new Map(), source, snapshot, this.#seenAt(), recreated);
+    const { pods, updates, duplicates, faults } = mergePods(known ?? new Map(), source, snapshot, this.#seenAt(), recreated);
+    this.#report(faults);
     for (const pod of duplicates) this.#refuse(pod, source);
     this.#pods.set(source, pods);
     return known || updates.length > 0 ? updates : [{ op: 'ADD', source, pods: [] }];
@@ -92,7 +94,8 @@ export class PodConfig {
 
   #mergeChanges(source: PodSource, changes: PodChanges): readonly PodUpdate[] {
     const known = this.#pods.get(source) ?? new Map<PodUID, Pod>();
-    const { pods, updates } = mergeChanges(known, source, changes, this.#seenAt());
+    const { pods, updates, faults } = mergeChanges(known, source, changes, this.#seenAt());
+    this.#report(faults);
     for (const [uid, pod] of pods) {
       if (pod) known.set(uid, pod);
       else known.delete(uid);
@@ -102,6 +105,13 @@ export class PodConfig {
 
   #seenAt(): string {
     return new Date(this.#options.clock.now()).toISOString();
+  }
+
+  #report(faults: readonly MergeFault[]): void {
+    for (const { pod, err } of faults) {
+      const { name, namespace, uid } = pod.metadata;
+      reportFault({ handler: 'pod config', logger: this.#options.logger, fields: { pod: `${namespace}/${name}`, podUID: uid } }, err);
+    }
   }
 
   #refuse(pod: Pod, source: PodSource): void {

@@ -10,6 +10,7 @@
 import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { podStatusSyncDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -80,7 +81,7 @@ export class StatusManager implements PodStatusSink {
       clock,
       random,
     });
-    podManager.onChange((pod, change) => change === 'set' && this.#onObject(pod));
+    podManager.onChange((pod, change) => contain(this.#faultOf(pod), () => change === 'set' && this.#onObject(pod)));
   }
 
   /** Compares with what the API server has, every 10 s until the signal aborts: what somebody else wrote is set right. */
@@ -146,7 +147,7 @@ export class StatusManager implements PodStatusSink {
   /** Enqueues the pod when there is something to do for it, now or when its wait is over. */
   #schedule(uid: PodUID, entry: Entry): void {
     // Against what will be there then: it is looked at again when the request has ended.
-    if (!this.#work.isInFlight(uid)) this.#plan(uid, entry);
+    if (!this.#work.isInFlight(uid)) contain(this.#faultOf(entry.update.pod), () => this.#plan(uid, entry));
   }
 
   #plan(uid: PodUID, entry: Entry): void {
@@ -296,6 +297,11 @@ export class StatusManager implements PodStatusSink {
     if (!entry) return this.#work.forget(uid);
     if (err instanceof ApiError && err.code === 0) this.#unanswered.add(uid);
     this.#log(entry).error({ err, retryAfterMs: Math.round(retryAfterMs) }, 'Failed to update status for pod');
+  }
+
+  /** The next sweep tries again. */
+  #faultOf({ metadata: { name, namespace, uid } }: Pod) {
+    return { handler: 'status manager', logger: this.#deps.logger, fields: { pod: `${namespace}/${name}`, podUID: uid } };
   }
 
   #log({ update }: Entry): Logger {

@@ -1,5 +1,6 @@
 /** Events from a thread to main: a port that is made anew at each birth, and one handler for all of them. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { contain } from '../../shared/faults/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
 export class EventChannel<Message> {
@@ -15,7 +16,8 @@ export class EventChannel<Message> {
   /** The thread's end, to be transferred to it. What a dead predecessor posted before is still delivered, before the new thread's. */
   open(): MessagePort {
     const { port1, port2 } = new MessageChannel();
-    port1.on('message', (message: Message) => this.#handle(message));
+    const fault = { handler: 'thread events', logger: this.#logger };
+    port1.on('message', (message: Message) => contain(fault, () => this.#handle(message)));
     port1.on('messageerror', (err) => this.#logger.error({ err }, 'an event of a thread could not be read and is lost'));
     this.#port = port1;
     return port2;

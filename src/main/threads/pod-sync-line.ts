@@ -15,6 +15,7 @@ import {
 import type { ValueRef, ValueResult } from '../../shared/contracts/values.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { KubeletError, toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
 /** A task as main states it: the pool adds the line, a new one each time that the task is sent. */
@@ -100,7 +101,8 @@ export class PodSyncLine {
   }
 
   #hear(requests: readonly PodSyncRequest[]): void {
-    for (const request of requests) this.#answer(request);
+    const fault = { handler: 'pod sync line', logger: this.#logger, fields: { podUID: this.#task.podUID } };
+    for (const request of requests) contain(fault, () => this.#answer(request));
   }
 
   #answer(request: PodSyncRequest): void {

@@ -3,6 +3,7 @@
  * into the pod cache and on to those who act, who come later: until they are connected nobody is told.
  */
 import type { PlegMessage, PodLifecycleEvent } from '../../shared/contracts/pleg.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import type { ProbeResult } from '../../shared/contracts/probes.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -107,11 +108,12 @@ export class Observers {
   }
 
   #onMessage(message: PlegMessage): void {
-    const { cache } = this.#options;
+    const { cache, log } = this.#options;
+    const fault = { handler: 'pleg', logger: log('pleg') };
     // Always: what is seen before there are workers is what they begin with.
     const changed = cache.apply(message);
-    this.#told.onStatuses?.(changed);
-    this.#told.onLifecycleEvents?.(message.events);
+    contain(fault, () => this.#told.onStatuses?.(changed));
+    contain(fault, () => this.#told.onLifecycleEvents?.(message.events));
     if (cache.complete) this.#firstList.resolve();
   }
 }

@@ -13,6 +13,7 @@ import type { Observers } from './observers.ts';
 import { AdmissionJournal, admitHandlers, changeProblem } from '../pods/admission/index.ts';
 import type { DeadContainers } from '../pods/dead-containers.ts';
 import type { EventSink } from '../pods/events.ts';
+import { PodFaults } from '../pods/pod-faults.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { PodStatusCache } from '../pods/pod-status-cache.ts';
 import type { PodStatuses } from '../pods/pod-statuses.ts';
@@ -116,6 +117,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       loop.requestHousekeeping();
     },
     onForgotten: (uid) => {
+      faults.forget(uid);
       housekeeping.collectSoon();
       const wanted = podManager.get(uid);
       if (!wanted) return;
@@ -126,6 +128,8 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   observers.connect({ onStatuses: (changed) => workers.refreshStatuses(changed), onRuntimeRecovered: () => workers.wakeFailed() });
   stops.add('pod-workers', () => within(drainDeadlineMs, workers.close()));
 
+  const faults = new PodFaults({ events, clock, logger: log('pod-faults'), random: Math.random });
+  stops.add('pod-faults', async () => faults.close());
   const journal = await AdmissionJournal.open({ rootDir: flags.rootDirectory, clock, logger: log('admission') });
   stops.add('admission', () => journal.close());
   const declared = declaredFeatures(featureGates);
@@ -137,6 +141,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     admitHandlers: admitHandlers({ ...options, node: thisNode.node, declaredFeatures: declared }),
     changeProblem: (before, after) => changeProblem(before, after, declared),
     journal,
+    faults,
     refreshNode: membership ? () => membership.fetch().catch(() => {}) : null,
     onAdmitted: (pod) => values?.registerPod(pod),
     sourcesReady: sources.areReady,

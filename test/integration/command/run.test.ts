@@ -49,18 +49,43 @@ test('a kubelet that waits for its runtime can be told to stop, with exit code 0
   assert.ok(statSync(join(folder, 'root')).isDirectory());
 });
 
-test('a fault that nobody caught is logged with its stack, and ends the process with exit code 2', () => {
+/** A program with the kubelet's log and its policy of faults, which throws as `fault` says. */
+function faultyProgram(fault: string): { readonly status: number | null; readonly stderr: string } {
   const module = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
   const script = `
-    import { handleFaults } from ${module('main/process/signals.ts')};
+    import { handleUncaughtFaults } from ${module('main/process/uncaught-faults.ts')};
     import { createLogger } from ${module('shared/log/create-logger.ts')};
-    handleFaults(createLogger({ format: 'text', verbosity: 0, vmodule: [] }, { component: 'kubelet' }));
-    Promise.reject(new Error('nobody saw it coming'));
-    setInterval(() => {}, 1000);
+    const policy = handleUncaughtFaults(createLogger({ format: 'text', verbosity: 0, vmodule: [] }, { component: 'kubelet' }));
+    ${fault}
   `;
   const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8', timeout: 20_000 });
+  return { status, stderr };
+}
+
+test('a fault that nobody caught while the kubelet starts is logged with its stack, and ends the process with exit code 2', () => {
+  const { status, stderr } = faultyProgram(`
+    Promise.reject(new Error('nobody saw it coming'));
+    setInterval(() => {}, 1000);
+  `);
   assert.equal(status, 2, stderr);
   assert.match(stderr, /^F.*"Uncaught fault, exiting" err="nobody saw it coming" origin="unhandledRejection" stack=/m);
+});
+
+test('a fault that nobody caught does not end a kubelet that runs, and one that comes back is not logged without end', () => {
+  const { status, stderr } = faultyProgram(`
+    policy.keepRunning();
+    let left = 100;
+    const timer = setInterval(() => {
+      left -= 1;
+      if (left === 0) { clearInterval(timer); process.exitCode = 7; }
+      throw new Error('again');
+    }, 0);
+    Promise.reject(null);
+    setImmediate(() => { throw Object.create(null); });
+  `);
+  assert.equal(status, 7, stderr);
+  assert.match(stderr, /"Uncaught fault, going on" err="again" origin="uncaughtException" stack=/);
+  assert.equal(stderr.match(/Uncaught fault, going on/g)?.length, 20);
 });
 
 test('a root folder may be given as it comes: relative, with slashes at its end; but not as nothing', async (t) => {

@@ -171,3 +171,44 @@ test('only the newest result of a probe counts', async () => {
   assert.deepEqual(withoutHousekeeping(did), ['probes 1']);
   await end();
 });
+
+test('a step that throws does not end the loop, nor keep the others from their turn', async () => {
+  const clock = new FakeClock();
+  const { logger, lines } = aLogger();
+  const stop = new AbortController();
+  const did: string[] = [];
+  const boom = (what: string) => {
+    did.push(what);
+    throw new Error(`no ${what}`);
+  };
+  const due = [uid('a')];
+  const updates = ['one', 'two'];
+  const loop = new SyncLoop<string>({
+    runtimeErrors: () => null,
+    takeUpdates: () => updates.splice(0),
+    handleUpdate: async (update) => boom(update),
+    handlePodSyncs: () => boom('syncs'),
+    isLooking: () => false,
+    handleContainerChanged: () => boom('died'),
+    handleProbeResults: () => boom('probes'),
+    takeDue: () => due.splice(0),
+    sourcesReady: () => true,
+    housekeep: () => boom('housekeeping'),
+    beat: () => {},
+    clock,
+    logger,
+  });
+  loop.onLifecycleEvents([died('b')]);
+  loop.onProbeResults([{ podUID: uid('b'), containerID: 'c' as ContainerID, probe: 'liveness', result: 'failure' } as never]);
+  const running = loop.run(stop.signal);
+  await settle();
+  assert.deepEqual(did, ['one', 'two', 'syncs', 'died', 'probes', 'syncs', 'housekeeping']);
+  assert.equal(lines.filter(({ msg }) => msg === 'Contained a fault').length, did.length);
+  for (let second = 0; second < 2; second += 1) {
+    clock.advance(1000);
+    await settle();
+  }
+  assert.deepEqual(did.slice(7), ['housekeeping']);
+  stop.abort();
+  await running;
+});

@@ -5,6 +5,7 @@
  * goes waits for them, as long as there is no warning among it.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import type { RecordedEvent } from '../../../shared/contracts/pod-sync.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -75,6 +76,14 @@ export class EventRecorder implements EventSink {
 
   /** Returns at once and never throws. Beyond 1,000 events that wait, the new ones are dropped. */
   record(event: RecordedEvent): void {
+    contain(this.#fault(), () => this.#record(event));
+  }
+
+  #fault() {
+    return { handler: 'events', logger: this.#options.logger };
+  }
+
+  #record(event: RecordedEvent): void {
     const { log, clock, logger } = this.#options;
     log.record(event);
     if (this.#closing.signal.aborted) return;
@@ -116,7 +125,8 @@ export class EventRecorder implements EventSink {
     const { calm, logger } = this.#options;
     while (this.#queue.length > 0 && !this.#stop.signal.aborted) {
       if (calm) await this.#untilCalm(calm);
-      const correlated = this.#correlator.correlate(this.#queue.shift()!.event);
+      const { event } = this.#queue.shift()!;
+      const correlated = contain(this.#fault(), () => this.#correlator.correlate(event));
       if (correlated) await this.#write(correlated);
       if (this.#dropped === 0 || this.#queue.length > maxQueued / 2) continue;
       logger.warn({ dropped: this.#dropped }, 'Events were dropped, too many were queued');

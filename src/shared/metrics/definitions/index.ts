@@ -1,6 +1,7 @@
 /** Every metric that the kubelet declares: what the server thread renders. A new file of definitions is added here. */
 import type { MetricDefinition } from '../metrics.ts';
 import * as authentication from './authentication.ts';
+import * as faults from './faults.ts';
 import * as http from './http.ts';
 import * as images from './images.ts';
 import * as kubernetes from './kubernetes.ts';
@@ -16,6 +17,7 @@ import * as volumes from './volumes.ts';
 
 const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   authentication,
+  faults,
   http,
   images,
   kubernetes,

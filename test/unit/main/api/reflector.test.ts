@@ -358,3 +358,73 @@ test('a reflector that is closed is silent, whatever it is doing', async () => {
   await waiting.reflector.close();
   assert.deepEqual([...syncing.told, ...waiting.told], []);
 });
+
+test('a handler that throws has been told, and the watch goes on', async () => {
+  const api = new FakeApi();
+  const { logger, lines } = aLogger();
+  let tries = 0;
+  const boom = () => {
+    tries += 1;
+    throw new Error('boom');
+  };
+  const reflector = Reflector.start<Pod>({
+    client: api,
+    path,
+    trafficClass: 'pods',
+    apiVersion: 'v1',
+    kind: 'Pod',
+    handler: { onReplace: boom, onChange: boom },
+    clock: new FakeClock(),
+    logger,
+  });
+  const watch = await api.nextWatch(path);
+  watch.push('BOOKMARK', endOfInitialEvents('10'));
+  watch.push('ADDED', pod('a', '11'));
+  await settle();
+  assert.deepEqual([tries, reflector.hasSynced(), watch.isOpen, api.watches.length], [2, true, true, 1]);
+  assert.equal(lines.filter(({ msg }) => msg === 'Contained a fault').length, 2);
+  await reflector.close();
+});
+
+test('of an object that is not accepted the last version that was stays, until it is deleted', async () => {
+  const api = new FakeApi();
+  const told: string[] = [];
+  const tell = (type: string, { metadata: { name, resourceVersion } }: Pod) => told.push(`${type} ${name} ${resourceVersion}`);
+  const reflector = Reflector.start<Pod>({
+    client: api,
+    path,
+    trafficClass: 'pods',
+    apiVersion: 'v1',
+    kind: 'Pod',
+    accept: (object) => {
+      if (object.metadata.labels?.['throws']) throw new Error('boom');
+      return object.metadata.labels?.['bad'] ? null : object;
+    },
+    handler: {
+      onReplace: (pods) => pods.forEach((one) => tell('REPLACE', one)),
+      onChange: (changes) => changes.forEach(({ type, object }) => tell(type, object)),
+    },
+    clock: new FakeClock(),
+    logger: aLogger().logger,
+  });
+  const bad = (name: string, version: string, label = 'bad') => {
+    const { metadata, ...rest } = pod(name, version);
+    return { ...rest, metadata: { ...metadata, labels: { [label]: 'yes' } } };
+  };
+  const watch = await api.nextWatch(path);
+  watch.push('ADDED', pod('a', '5'));
+  watch.push('ADDED', bad('b', '6'));
+  watch.push('BOOKMARK', endOfInitialEvents('10'));
+  watch.push('MODIFIED', bad('a', '11'));
+  watch.push('ADDED', bad('c', '12', 'throws'));
+  await settle();
+  assert.deepEqual(told, ['REPLACE a 5']);
+  watch.fail(apiError(410, 'Expired'));
+  const next = await api.nextWatch(path);
+  next.push('ADDED', bad('a', '11'));
+  next.push('BOOKMARK', endOfInitialEvents('13'));
+  next.push('DELETED', bad('a', '14'));
+  await settle();
+  assert.deepEqual(told, ['REPLACE a 5', 'REPLACE a 5', 'DELETED a 14']);
+  await reflector.close();
+});

@@ -25,6 +25,7 @@ function anApiSource(nodeSynced: Promise<unknown> = Promise.resolve()) {
     nodeSynced,
     onPods: (pods) => config.set('api', pods),
     onChanges: (changes) => config.change('api', changes),
+    onEvent: () => {},
     clock,
     logger,
   });

@@ -135,7 +135,7 @@ table('an amount beyond an int64 is accepted and counts as the largest', (row) =
 });
 
 table('an amount beyond 10^1000 counts as that', (row) => {
-  for (const written of ['1e1000', '1e999999999', '1e2147483647', `${'7'.repeat(1_000_000)}`, `${'7'.repeat(1_000_000)}e999999999`]) {
+  for (const written of ['1e1000', '1e999999999', '1e2147483647', '7'.repeat(1_000_000), `${'7'.repeat(1_000_000)}e999999999`]) {
     row(`${written.slice(0, 20)}…`, () => assert.equal(compareQuantities(written, '1e1000'), 0));
   }
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sysctlAdmission, type AdmitHandler } from '../../../../../src/main/pods/admission/index.ts';
+import { PodFaults } from '../../../../../src/main/pods/pod-faults.ts';
 import { PodUpdates } from '../../../../../src/main/pods/pod-updates.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
@@ -26,6 +27,7 @@ function aNodeWith(admitHandlers: readonly AdmitHandler[], refreshNode: (() => P
     events: { record: (event) => void node.events.push(event) },
     admitHandlers,
     journal: { has: (uid) => admitted.has(uid), add: (uid) => void admitted.add(uid) },
+    faults: new PodFaults({ events: { record: () => {} }, clock: node.clock, logger: node.logs.logger, random: () => 0 }),
     refreshNode,
     sourcesReady: () => true,
     clock: node.clock,

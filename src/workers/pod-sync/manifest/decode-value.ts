@@ -1,7 +1,9 @@
 /** Reads a parsed document by a schema: the place where untyped input becomes typed. It never throws and never follows what it does not know. */
-import { formatQuantity, parseQuantity, QuantityError } from '../../../../shared/kubernetes/quantity.ts';
-import { invalid, keyPath } from '../validation/field-error.ts';
-import type { Schema, Struct } from './types.ts';
+import { formatQuantity, parseQuantity, QuantityError } from '../../../shared/kubernetes/quantity.ts';
+import { invalid, keyPath } from './validation/field-error.ts';
+import { isRFC3339 } from '../../../shared/kubernetes/schema/rfc3339.ts';
+import type { Schema, Struct } from '../../../shared/kubernetes/schema/types.ts';
+import { zeroOf } from '../../../shared/kubernetes/schema/zero.ts';
 
 /** More values would fill the memory of the thread that decodes them; the largest pods seen have some thousands. */
 const maxValues = 100_000;
@@ -122,33 +124,6 @@ function sizeOf(value: unknown): number {
   return Array.isArray(value) ? value.length : 1;
 }
 
-function zeroOf(schema: Schema): unknown {
-  switch (schema.kind) {
-    case 'text':
-      return '';
-    case 'bool':
-      return false;
-    case 'int32':
-    case 'int64':
-    case 'intOrString':
-      return 0;
-    case 'quantity':
-      return '0';
-    case 'time':
-      return undefined;
-    case 'list':
-      return [];
-    case 'map':
-    case 'struct':
-      return {};
-    case 'pointer':
-    case 'always':
-      return zeroOf(schema.of);
-    default:
-      return schema satisfies never;
-  }
-}
-
 /** What `omitempty` omits; an object of which nothing is left says nothing either. */
 function isZero(value: unknown): boolean {
   if (value === '' || value === 0 || value === false) return true;
@@ -158,8 +133,4 @@ function isZero(value: unknown): boolean {
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isRFC3339(value: string): boolean {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(Date.parse(value));
 }

@@ -1,0 +1,153 @@
+/**
+ * Makes an object of the API server what its type says, as Go's decoder does: null is absent, a field that is never left out has its zero.
+ * Unknown fields stay, since a newer server may have more. A field of another type is a problem; upstream then refuses the whole answer.
+ * The object is returned as it is where nothing has to be changed, which is the common case.
+ */
+import { parseQuantity, QuantityError } from '../quantity.ts';
+import { isRFC3339 } from './rfc3339.ts';
+import type { Schema, Struct } from './types.ts';
+import { zeroOf } from './zero.ts';
+
+export type Conformed = { readonly value: unknown; readonly problem: null } | { readonly value: null; readonly problem: string };
+
+/** Fields that the schema does not know may nest so deep; whoever compares, copies or prints an object recurses into it. */
+const maxUnknownDepth = 64;
+const maxInt64 = 2 ** 63;
+
+export function conform(schema: Schema, value: unknown): Conformed {
+  try {
+    return { value: conformPresent(schema, value), problem: null };
+  } catch (err) {
+    if (!(err instanceof Misfit)) throw err;
+    return { value: null, problem: `${err.path.toReversed().join('.') || 'it'} must be ${err.message}` };
+  }
+}
+
+class Misfit extends Error {
+  /** From the inside out. */
+  readonly path: string[] = [];
+}
+
+function conformPresent(schema: Schema, value: unknown): unknown {
+  switch (schema.kind) {
+    case 'text':
+      if (typeof value !== 'string') throw new Misfit('a string');
+      return value.isWellFormed() ? value : value.toWellFormed();
+    case 'bool':
+      if (typeof value !== 'boolean') throw new Misfit('a boolean');
+      return value;
+    case 'int32':
+      if (!isInt32(value)) throw new Misfit('a 32-bit integer');
+      return value;
+    case 'int64':
+      return conformInt64(value);
+    case 'intOrString':
+      if (typeof value !== 'string' && !isInt32(value)) throw new Misfit('a 32-bit integer or a string');
+      return value;
+    case 'quantity':
+      return conformQuantity(value);
+    case 'time':
+      if (typeof value !== 'string' || !isRFC3339(value)) throw new Misfit('a time as of RFC 3339');
+      return value;
+    case 'list':
+      return conformList(schema.of, value);
+    case 'map':
+      return conformMap(schema.of, value);
+    case 'struct':
+      return conformStruct(schema, value);
+    case 'pointer':
+    case 'always':
+      return conformPresent(schema.of, value);
+    default:
+      return schema satisfies never;
+  }
+}
+
+function isInt32(value: unknown): boolean {
+  return Number.isInteger(value) && value === ((value as number) | 0);
+}
+
+/** JSON's numbers are doubles here: what they do not hold exactly is the nearest that they do. */
+function conformInt64(value: unknown): number {
+  if (!Number.isInteger(value) || Math.abs(value as number) > maxInt64) throw new Misfit('a 64-bit integer');
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, value as number));
+}
+
+function conformQuantity(value: unknown): string {
+  if (typeof value !== 'string' && typeof value !== 'number') throw new Misfit('a quantity');
+  try {
+    parseQuantity(String(value));
+  } catch (err) {
+    if (err instanceof QuantityError) throw new Misfit(`a quantity: ${err.message}`, { cause: err });
+    throw err;
+  }
+  return String(value);
+}
+
+function conformList(of: Schema, value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Misfit('a list');
+  let changed: unknown[] | null = null;
+  for (const [index, element] of value.entries()) {
+    const next = at(`[${index}]`, () => conformPresent(of, element ?? zeroOf(of)));
+    if (next !== element) (changed ??= [...(value as unknown[])])[index] = next;
+  }
+  return changed ?? value;
+}
+
+function conformMap(of: Schema, value: unknown): object {
+  if (!isObject(value)) throw new Misfit('an object');
+  let changed: Record<string, unknown> | null = null;
+  for (const [key, element] of Object.entries(value)) {
+    const next = at(key, () => conformPresent(of, element ?? zeroOf(of)));
+    if (next !== element) (changed ??= { ...value })[key] = next;
+  }
+  return changed ?? value;
+}
+
+function conformStruct(schema: Struct, value: unknown): object {
+  if (!isObject(value)) throw new Misfit('an object');
+  let changed: Record<string, unknown> | null = null;
+  for (const [name, field] of Object.entries(schema.fields)) {
+    const given = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (given === undefined || given === null) {
+      const zero = field.kind === 'always' ? at(name, () => conformPresent(field, zeroOf(field))) : undefined;
+      if (zero === undefined && given === undefined) continue;
+      changed ??= { ...value };
+      if (zero === undefined) delete changed[name];
+      else changed[name] = zero;
+      continue;
+    }
+    const next = at(name, () => conformPresent(field, given));
+    if (next !== given) (changed ??= { ...value })[name] = next;
+  }
+  for (const name of Object.keys(value)) {
+    if (!Object.hasOwn(schema.fields, name) && isDeeperThan(maxUnknownDepth, value[name])) {
+      throw misfitAt(name, new Misfit(`less than ${maxUnknownDepth} levels deep`));
+    }
+  }
+  return changed ?? value;
+}
+
+function at<T>(place: string, work: () => T): T {
+  try {
+    return work();
+  } catch (err) {
+    throw misfitAt(place, err);
+  }
+}
+
+function misfitAt(place: string, err: unknown): unknown {
+  // A hostile key may be megabytes.
+  if (err instanceof Misfit) err.path.push(place.slice(0, 100));
+  return err;
+}
+
+/** The recursion is as deep as the bound, whatever the value is. */
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((element) => isDeeperThan(levels - 1, element));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,74 @@
+/** What the API server has of a pod's status. A newer server may have more. */
+import { resourceRequirements } from './containers.ts';
+import { always, bool, int32, int64, list, map, pointer, quantity, struct, text, time } from './types.ts';
+
+const condition = struct({
+  type: always(text),
+  status: always(text),
+  observedGeneration: int64,
+  lastProbeTime: pointer(time),
+  lastTransitionTime: pointer(time),
+  reason: text,
+  message: text,
+});
+const terminated = struct({
+  exitCode: always(int32),
+  signal: int32,
+  reason: text,
+  message: text,
+  startedAt: pointer(time),
+  finishedAt: pointer(time),
+  containerID: text,
+});
+const containerState = struct({
+  waiting: pointer(struct({ reason: text, message: text })),
+  running: pointer(struct({ startedAt: pointer(time) })),
+  terminated: pointer(terminated),
+});
+const mountStatus = struct({
+  name: always(text),
+  mountPath: always(text),
+  readOnly: bool,
+  recursiveReadOnly: pointer(text),
+});
+const containerUser = struct({
+  linux: pointer(struct({ uid: always(int64), gid: always(int64), supplementalGroups: list(int64) })),
+});
+const containerStatus = struct({
+  name: always(text),
+  state: containerState,
+  lastState: containerState,
+  ready: always(bool),
+  restartCount: always(int32),
+  image: always(text),
+  imageID: always(text),
+  containerID: text,
+  started: pointer(bool),
+  allocatedResources: map(quantity),
+  resources: pointer(resourceRequirements),
+  volumeMounts: list(mountStatus),
+  user: pointer(containerUser),
+  stopSignal: pointer(text),
+});
+const address = struct({ ip: text });
+
+export const podStatus = struct({
+  observedGeneration: int64,
+  phase: text,
+  conditions: list(condition),
+  message: text,
+  reason: text,
+  nominatedNodeName: text,
+  hostIP: text,
+  hostIPs: list(address),
+  podIP: text,
+  podIPs: list(address),
+  startTime: pointer(time),
+  initContainerStatuses: list(containerStatus),
+  containerStatuses: list(containerStatus),
+  ephemeralContainerStatuses: list(containerStatus),
+  qosClass: text,
+  resize: text,
+  allocatedResources: map(quantity),
+  resources: pointer(resourceRequirements),
+});

@@ -1,0 +1,13 @@
+/** A pod as the API server sends it. */
+import { objectMeta } from './metadata.ts';
+import { podSpec } from './pod-spec.ts';
+import { podStatus } from './pod-status.ts';
+import { always, struct, text } from './types.ts';
+
+export const pod = struct({
+  apiVersion: text,
+  kind: text,
+  metadata: always(objectMeta),
+  spec: always(podSpec),
+  status: podStatus,
+});

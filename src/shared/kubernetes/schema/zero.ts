@@ -1,0 +1,29 @@
+import type { Schema } from './types.ts';
+
+/** What Go has where nothing was given; undefined: a time has no zero that could be written. */
+export function zeroOf(schema: Schema): unknown {
+  switch (schema.kind) {
+    case 'text':
+      return '';
+    case 'bool':
+      return false;
+    case 'int32':
+    case 'int64':
+    case 'intOrString':
+      return 0;
+    case 'quantity':
+      return '0';
+    case 'time':
+      return undefined;
+    case 'list':
+      return [];
+    case 'map':
+    case 'struct':
+      return {};
+    case 'pointer':
+    case 'always':
+      return zeroOf(schema.of);
+    default:
+      return schema satisfies never;
+  }
+}

@@ -1,0 +1,13 @@
+/** Exceptions that nobody expected, and that the kubelet goes on after. */
+import { counter } from '../define.ts';
+
+export const containedFaults = counter(
+  'kubelet_contained_faults_total',
+  'Exceptions that cost only the pod, the object or the message that they were thrown for, by handler.',
+  ['handler'],
+);
+export const uncaughtFaults = counter(
+  'kubelet_uncaught_faults_total',
+  'Exceptions of the main thread that no handler contained; the kubelet goes on. Each is a defect of the kubelet.',
+  ['origin'],
+);
