@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { SecureServerSettings, ServerUpcalls } from '../../shared/contracts/server.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { addressKey } from '../../shared/http/connection-limits.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { clientCertificateExpiration } from '../../shared/metrics/definitions/authentication.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -18,6 +19,7 @@ import type { Mux } from './mux.ts';
 import { error, lastOnConnection, message, notFound, type Reply } from './reply.ts';
 import type { Handler } from './secure-routes.ts';
 import { sendReply } from './send-reply.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { readTarget } from './target.ts';
 
 export interface SecureServerOptions {
@@ -38,15 +40,19 @@ export class SecureServer {
   readonly #options: SecureServerOptions;
   readonly #credentials: AuthenticationSources;
   readonly #authorize: Authorize;
+  readonly #refusals: RefusalLog;
 
   constructor(options: SecureServerOptions) {
     this.#options = options;
     const { settings, main, clock } = options;
+    this.#refusals = new RefusalLog(options.logger, clock);
     const { clientCAFile, webhook, anonymous } = settings.authentication;
     const tokens = webhook && new TokenReviews({ reviewToken: main.reviewToken, cacheTTLMs: webhook.cacheTTLMs, clock });
     this.#credentials = {
       certificate: clientCAFile === '' ? null : (request) => this.#byCertificate(request),
-      token: tokens && ((token) => tokens.judge(token)),
+      token:
+        tokens &&
+        ((token, { socket }) => tokens.judge(token, { address: addressKey(socket.remoteAddress), isGone: () => socket.destroyed })),
       anonymous,
     };
     this.#authorize = settings.authorization
@@ -85,16 +91,19 @@ export class SecureServer {
 
   /** Null: they may. */
   async #refusal(request: IncomingMessage, method: string, path: string): Promise<Reply | null> {
-    const { logger } = this.#options;
     const verdict = await authenticate(request, this.#credentials);
+    if (verdict.type === 'busy') return tooManyReviews;
     if (verdict.type !== 'user') {
       if (verdict.type === 'error')
-        logger.info({ reason: verdict.message, peer: request.socket.remoteAddress }, 'request not authenticated');
+        this.#refusals.info({ reason: verdict.message, peer: request.socket.remoteAddress }, 'request not authenticated');
       return message(401, 'Unauthorized');
     }
     const decision = await this.#authorize(verdict.user, method, path);
     if (decision.type === 'allowed') return null;
-    logger.info({ user: verdict.user.name, method, path: path.slice(0, 200), reason: decision.cause ?? 'not allowed' }, 'request refused');
+    this.#refusals.info(
+      { user: verdict.user.name, method, path: path.slice(0, 200), reason: decision.cause ?? 'not allowed' },
+      'request refused',
+    );
     return message(decision.status, decision.message);
   }
 
@@ -106,3 +115,10 @@ export class SecureServer {
     return verdictOnCertificate(peer, clients.clientCAGeneration(), clock.now());
   }
 }
+
+/** For a token that is not known, while too many others are reviewed. */
+const tooManyReviews: Reply = {
+  status: 429,
+  headers: { ...message(429, '').headers, 'Retry-After': '1' },
+  body: 'Too many requests, please try again later.',
+};

@@ -194,6 +194,24 @@ test('a request with more headers than are kept is refused', async () => {
   assert.match(await raw(port, `GET /healthz HTTP/1.1\r\nHost: a\r\n${'a:b\r\n'.repeat(500)}\r\n`), /^HTTP\/1\.1 431 /);
 });
 
+test('while the API server is flooded with invented tokens, a known token is served, and an unknown one is refused at once', async () => {
+  const { ask } = await aSecureServer(t, {
+    secure: { authentication: { ...tokensOnly, webhook: { cacheTTLMs: 1 } } },
+    upcalls: {
+      reviewToken: (token) =>
+        token === 'good' ? Promise.resolve({ authenticated: true, user: { username: 'jane' } }) : new Promise(() => {}),
+    },
+  });
+  const by = (token: string) => ask('/healthz', { headers: { Authorization: `Bearer ${token}` } });
+  assert.equal((await by('good')).status, 200);
+  // As many as are reviewed at a time, and as may wait from one address.
+  const flood = Array.from({ length: 40 }, (_, i) => by(`invented-${i}`));
+  const { status, headers } = await Promise.race([by('one too many'), ...flood]);
+  assert.deepEqual([status, headers['retry-after']], [429, '1']);
+  assert.equal((await by('good')).status, 200);
+  for (const answer of flood) answer.catch(() => {});
+});
+
 test('a connection ends after some refused requests, unless one was admitted', async () => {
   const { port } = await aSecureServer(t, {
     secure: { authentication: tokensOnly },

@@ -1,9 +1,9 @@
 /**
  * Bearer tokens, as the API server judges them: asked once for all who bring the same token at the same time, and the answer kept for
- * a while. A token is kept as its keyed digest only. Upstream: apiserver pkg/authentication/token/cache and plugin webhook.
+ * a while. A token is kept as its keyed digest only. Tokens that nobody knows share a bounded queue; one that was good before passes it
+ * by, so that a flood of invented ones does not lock its bearer out. Upstream: apiserver pkg/authentication/token/cache and plugin webhook.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
 import type { ServerUpcalls, TokenReviewStatus } from '../../../shared/contracts/server.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import {
@@ -14,47 +14,99 @@ import {
 } from '../../../shared/metrics/definitions/authentication.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ExpiringCache } from './expiring-cache.ts';
+import { ReviewQueue } from './review-queue.ts';
 import type { Verdict } from './user.ts';
 
-/** Upstream keeps 32 stripes of 1024. */
-const cacheCapacity = 32_768;
+/** Upstream keeps 32 stripes of 1024 for both kinds; here invented tokens displace no good one. */
+const acceptedCapacity = 8192;
+const refusedCapacity = 4096;
+/**
+ * The API server refuses a token with an error, which upstream does not keep. It may mean that the API server could not tell, so the
+ * answer is kept for less time than others.
+ */
+const maxRefusedTTLMs = 10_000;
+/** A good token is remembered for as long as service accounts' tokens are used by default. */
+const rememberedMs = 3_600_000;
+const rememberedCapacity = 1024;
+/** A review carries the token to the API server; the largest that identity providers issue are below. */
+const maxTokenLength = 16 * 1024;
+const queueLimits = { slots: 8, maxWaiting: 256, maxWaitingPerAddress: 32, maxWaitMs: 5_000 };
 
 export interface TokenReviewsOptions {
   readonly reviewToken: ServerUpcalls['reviewToken'];
   readonly cacheTTLMs: number;
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Pick<Clock, 'monotonic' | 'after'>;
+}
+
+/** The client that brings a token. */
+export interface TokenBearer {
+  readonly address: string;
+  /** Its connection has ended: nobody waits for the verdict. */
+  readonly isGone: () => boolean;
+}
+
+interface Review {
+  readonly bearers: TokenBearer[];
+  readonly verdict: Promise<Verdict>;
 }
 
 export class TokenReviews {
   readonly #options: TokenReviewsOptions;
-  readonly #cache: ExpiringCache<Verdict>;
-  readonly #reviews = new SingleFlight<string, Verdict>();
+  readonly #accepted: ExpiringCache<Verdict>;
+  readonly #refused: ExpiringCache<Verdict>;
+  /** Digests of tokens that were good, also when their verdict has expired. */
+  readonly #remembered: ExpiringCache<true>;
+  readonly #queue: ReviewQueue;
+  readonly #reviews = new Map<string, Review>();
   readonly #salt = randomBytes(32);
 
   constructor(options: TokenReviewsOptions) {
     this.#options = options;
-    this.#cache = new ExpiringCache(options.clock, cacheCapacity);
+    const { clock } = options;
+    this.#accepted = new ExpiringCache(clock, acceptedCapacity);
+    this.#refused = new ExpiringCache(clock, refusedCapacity);
+    this.#remembered = new ExpiringCache(clock, rememberedCapacity);
+    this.#queue = new ReviewQueue({ ...queueLimits, clock });
   }
 
   /** Never rejects: a review that could not be had is an error of the request. It is not kept. */
-  async judge(token: string): Promise<Verdict> {
+  async judge(token: string, bearer: TokenBearer): Promise<Verdict> {
+    if (token.length > maxTokenLength) return { type: 'error', message: `a token of ${token.length} characters is not looked at` };
     const beganAtMs = this.#options.clock.monotonic();
     const key = createHmac('sha256', this.#salt).update(token).digest('base64');
-    const known = this.#cache.get(key);
-    const verdict = known ?? (await this.#awaited(key, token));
+    const known = this.#accepted.get(key) ?? this.#refused.get(key);
+    const verdict = known ?? (await this.#awaited(key, token, bearer));
     const status = known ? 'hit' : 'miss';
     tokenCacheRequests.inc({ status });
     tokenCacheRequestDuration.observe((this.#options.clock.monotonic() - beganAtMs) / 1000, { status });
     return verdict;
   }
 
-  async #awaited(key: string, token: string): Promise<Verdict> {
+  async #awaited(key: string, token: string, bearer: TokenBearer): Promise<Verdict> {
     tokenCacheActiveFetches.add(1, { status: 'blocked' });
     try {
-      return await this.#reviews.run(key, () => this.#ask(key, token));
+      const underWay = this.#reviews.get(key);
+      underWay?.bearers.push(bearer);
+      return await (underWay ?? this.#begin(key, token, bearer)).verdict;
     } finally {
       tokenCacheActiveFetches.add(-1, { status: 'blocked' });
     }
+  }
+
+  #begin(key: string, token: string, bearer: TokenBearer): Review {
+    const bearers = [bearer];
+    const isWanted = () => !bearers.every(({ isGone }) => isGone());
+    const verdict = this.#inTurn(key, bearer.address, isWanted, () => this.#ask(key, token)).finally(() => this.#reviews.delete(key));
+    const review = { bearers, verdict };
+    this.#reviews.set(key, review);
+    return review;
+  }
+
+  async #inTurn(key: string, address: string, isWanted: () => boolean, ask: () => Promise<Verdict>): Promise<Verdict> {
+    if (this.#remembered.get(key)) return ask();
+    const release = await this.#queue.enter(address, isWanted);
+    if (release === null) return { type: 'busy' };
+    return ask().finally(release);
   }
 
   async #ask(key: string, token: string): Promise<Verdict> {
@@ -62,7 +114,7 @@ export class TokenReviews {
     try {
       const status = await this.#options.reviewToken(token);
       const verdict = verdictOn(status);
-      if (status.authenticated === true || (status.error ?? '') === '') this.#cache.set(key, verdict, this.#options.cacheTTLMs);
+      this.#keep(key, verdict);
       tokenCacheFetches.inc({ status: verdict.type === 'error' && (status.error ?? '') !== '' ? 'error' : 'ok' });
       return verdict;
     } catch (err) {
@@ -70,6 +122,15 @@ export class TokenReviews {
       return { type: 'error', message: messageOf(err) };
     } finally {
       tokenCacheActiveFetches.add(-1, { status: 'in_flight' });
+    }
+  }
+  #keep(key: string, verdict: Verdict): void {
+    const { cacheTTLMs } = this.#options;
+    if (verdict.type === 'user') {
+      this.#accepted.set(key, verdict, cacheTTLMs);
+      this.#remembered.set(key, true, rememberedMs);
+    } else {
+      this.#refused.set(key, verdict, Math.min(cacheTTLMs, maxRefusedTTLMs));
     }
   }
 }

@@ -6,10 +6,14 @@ export interface User {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** `none`: it has no credentials of this kind. `error`: it has, and they are no good; that is no guest any more. */
+/**
+ * `none`: it has no credentials of this kind. `error`: it has, and they are no good; that is no guest any more. `busy`: it has some, and
+ * there are too many to judge.
+ */
 export type Verdict =
   | { readonly type: 'user'; readonly user: User }
   | { readonly type: 'none' }
+  | { readonly type: 'busy' }
   | { readonly type: 'error'; readonly message: string };
 
 export const noVerdict: Verdict = { type: 'none' };
