@@ -7,6 +7,7 @@ import { messageOf } from '../shared/errors/kubelet-error.ts';
 import { checkHostPath } from './host-path.ts';
 import { mountFilesystem, unmountTarget } from './mounts.ts';
 import { changeOwnership } from './ownership.ts';
+import { removeTreeSlice } from './remove-tree-slice.ts';
 import { bindSubpath, readFileWithin } from './subpath.ts';
 import { statfsOf } from './statfs.ts';
 
@@ -20,6 +21,7 @@ const operations: Operations = {
   unmount: unmountTarget,
   bindSubpath,
   changeOwnership,
+  removeTree: removeTreeSlice,
   readFile: readFileWithin,
   statfs: statfsOf,
 };

@@ -14,6 +14,11 @@ export interface HelperOperations {
   unmount: { request: { target: string; force: boolean }; reply: null };
   /** Makes the folder below the volume where it is not there, opens it without following a symlink, binds it at the target. */
   bindSubpath: { request: { volumePath: string; subPath: string; target: string }; reply: null };
+  /**
+   * Removes a tree as removeTree does (shared/linux/remove-tree.ts), for some seconds; what is removed stays so. Answers false when something is
+   * left: the request is to be repeated.
+   */
+  removeTree: { request: { path: string }; reply: { removed: boolean } };
   /** Gives a volume's tree to the fsGroup. */
   changeOwnership: {
     request: { path: string; fsGroup: number; readOnly: boolean; onlyOnRootMismatch: boolean };

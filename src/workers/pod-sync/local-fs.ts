@@ -47,9 +47,11 @@ export async function realpath(path: string): Promise<string> {
 export async function rename(from: string, to: string): Promise<void> {
   fs.renameSync(from, to);
 }
-/** `recursive` only for a handful of files of the kubelet's own. */
-export async function rm(path: string, options: { readonly force: true; readonly recursive?: true }): Promise<void> {
+export async function rm(path: string, options: { readonly force: true }): Promise<void> {
   fs.rmSync(path, options);
+}
+export async function rmdir(path: string): Promise<void> {
+  fs.rmdirSync(path);
 }
 export async function stat(path: string): Promise<fs.Stats> {
   return fs.statSync(path);

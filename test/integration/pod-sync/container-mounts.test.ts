@@ -10,6 +10,17 @@ import { aPodWith, lines, mode, mountsOf, outside, setUp, standalone, useVolumes
 
 useVolumes();
 
+test('a folder that a subPath makes in a memory volume has the mode of its root, sticky bit included', async () => {
+  const made = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }], {
+    volumeMounts: [{ name: 'mem', mountPath: '/mem', subPath: 'a/b' }],
+  });
+  await setUp(made);
+  const [mount] = await mountsOf(made);
+  const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/mem');
+  assert.deepEqual(await Promise.all([path, join(path, 'a'), mount?.hostPath ?? ''].map(mode)), [0o1777, 0o1777, 0o1777]);
+  await volumes.unmountVolumes(made.uid);
+});
+
 test("a container's mounts: volumes as asked, the hosts file, a new termination message file", async () => {
   const made = aPodWith([{ name: 'data', emptyDir: {} }], {
     terminationMessagePath: '/dev/termination-log',

@@ -1,6 +1,6 @@
 /** emptyDirs and hostPaths, and how whatever is mounted is taken down and removed. */
 import assert from 'node:assert/strict';
-import { chmod, lstat, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
@@ -8,6 +8,7 @@ import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
 import { PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
 import { filesystemAt } from '../../../src/workers/pod-sync/volumes/filesystem-at.ts';
+import { makeDeepTree } from '../../support/deep-tree.ts';
 import {
   aPodWith,
   helper,
@@ -55,7 +56,7 @@ test('an emptyDir in memory is a tmpfs of the right size, mounted once, also whe
   );
   assert.ok(mounts[0]?.superOptions.includes('size=1024k'));
   assert.equal(await readFile(join(path, 'file'), 'utf8'), 'kept');
-  assert.equal(await mode(path), 0o777);
+  assert.equal(await mode(path), 0o1777);
   await volumes.unmountVolumes(made.uid);
   assert.deepEqual(await readMountsBelow(made.dir), []);
 });
@@ -163,7 +164,6 @@ test('mounts in mounts are taken down, the deepest first; one that is busy is na
   const at = (name: string) => join(made.dir, 'volumes/kubernetes.io~empty-dir', name);
   await mkdir(join(at('mem'), 'deeper'));
   await mount('tmpfs', join(at('mem'), 'deeper'), 'tmpfs', 0, '');
-  const { open } = await import('node:fs/promises');
   const file = await open(join(at('busy'), 'held'), 'w');
   await assert.rejects(volumes.unmountVolumes(made.uid), /busy still mounted: EBUSY/);
   assert.deepEqual(
@@ -174,4 +174,50 @@ test('mounts in mounts are taken down, the deepest first; one that is busy is na
   await volumes.unmountVolumes(made.uid);
   await volumes.removePodDirectory(made.uid);
   await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+});
+
+test('a tree deeper than any path that a container left in its emptyDir is removed with the pod', async () => {
+  const made = aPodWith([{ name: 'data', emptyDir: {} }]);
+  await setUp(made);
+  makeDeepTree(join(made.dir, 'volumes/kubernetes.io~empty-dir/data'), 5000);
+  await volumes.unmountVolumes(made.uid);
+  assert.deepEqual(await readdir(join(made.dir, 'volumes')), []);
+  await volumes.removePodDirectory(made.uid);
+  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+});
+
+test('a mount that another one hides is unmounted after it, and what it leads to is kept', async () => {
+  const made = aPodWith([{ name: 'data', emptyDir: {} }]);
+  await setUp(made);
+  const data = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
+  await mkdir(join(data, 'b/c'), { recursive: true });
+  await mount(outside, join(data, 'b/c'), '', MountFlag.bind, '');
+  await mount('tmpfs', join(data, 'b'), 'tmpfs', 0, '');
+  await mkdir(join(data, 'b/c'));
+  await mount('tmpfs', data, 'tmpfs', 0, '');
+  await volumes.unmountVolumes(made.uid);
+  assert.deepEqual(await readMountsBelow(made.dir), []);
+  assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
+  await volumes.removePodDirectory(made.uid);
+  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+  assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
+});
+
+test('nothing is removed while a mount that hides another one is busy', async () => {
+  const made = aPodWith([{ name: 'data', emptyDir: {} }]);
+  await setUp(made);
+  const data = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
+  await mkdir(join(data, 'b'));
+  await writeFile(join(data, 'file'), '');
+  await mount(outside, join(data, 'b'), '', MountFlag.bind, '');
+  await mount('tmpfs', data, 'tmpfs', 0, '');
+  const held = await open(join(data, 'held'), 'w');
+  await assert.rejects(volumes.unmountVolumes(made.uid), /data\/b, .*\/data still mounted: EBUSY/);
+  await assert.rejects(volumes.removePodDirectory(made.uid), /data\/b, .*\/data still mounted/);
+  assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
+  await held.close();
+  await volumes.unmountVolumes(made.uid);
+  await volumes.removePodDirectory(made.uid);
+  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+  assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
 });

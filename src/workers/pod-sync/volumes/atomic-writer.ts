@@ -6,7 +6,8 @@
 import { chmod, chown, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from '../local-fs.ts';
 import { basename, dirname, join, normalize } from 'node:path';
 import { inTurns } from './in-turns.ts';
-import { removeTree } from './remove-tree.ts';
+import { blockingCalls } from '../../../shared/linux/directory-calls.ts';
+import { removeTree } from '../../../shared/linux/remove-tree.ts';
 
 export interface FileProjection {
   readonly content: string | Uint8Array;
@@ -51,7 +52,7 @@ export async function writeAtomically(dir: string, payload: Payload, setPermissi
     await linkFiles(dir, wanted);
     // Only names at the top have links of their own.
     for await (const name of inTurns(outdated.filter((path) => !path.includes('/')))) await rm(join(dir, name), { force: true });
-    if (old !== undefined) await removeTree(old);
+    if (old !== undefined) await removeTree(old, { calls: blockingCalls });
   } else {
     await linkFiles(dir, wanted);
   }
@@ -68,7 +69,7 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
     await symlink(basename(folder), join(dir, newDataLink));
     await rename(join(dir, newDataLink), join(dir, dataLink));
   } catch (err) {
-    await removeTree(folder);
+    await removeTree(folder, { calls: blockingCalls });
     throw err;
   }
 }

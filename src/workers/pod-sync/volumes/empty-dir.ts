@@ -63,7 +63,7 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
     const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...((await supportsNoswap()) ? ['noswap'] : [])].join(',');
     // Not the helper's: memory at a place on the node's own disk does not hang, and almost every pod has such a volume.
     if ((await filesystemAt(path)) !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);
-    await chmod(path, mode);
+    await openToAll(path);
   } else if (medium === 'HugePages' || medium.startsWith('HugePages-')) {
     if ((await filesystemAt(path)) === 'hugetlbfs') {
       const mounted = (await readMountsBelow(path)).findLast(({ mountPoint }) => mountPoint === path);
@@ -85,6 +85,11 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
 async function makeFolder(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
   await mkdir(path, { recursive: true });
+  await openToAll(path);
+}
+
+/** The bits beyond the permissions stay: the root of a tmpfs is sticky, and so is a subPath's folder in it (upstream setupDir). */
+async function openToAll(path: string): Promise<void> {
   if (((await stat(path)).mode & 0o777) !== mode) await chmod(path, mode);
 }
 

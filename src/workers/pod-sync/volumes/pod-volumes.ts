@@ -1,10 +1,11 @@
 /** The room's offer: what a sync does with volumes, each a step that may be repeated. */
-import { realpath } from '../local-fs.ts';
+import { lstat, realpath } from '../local-fs.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import type { Mount } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import { podDir } from '../../../shared/kubernetes/paths.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { envFileKey } from '../runtime-config/environment.ts';
 import { isEnabled } from '../runtime-config/gates.ts';
@@ -113,13 +114,19 @@ export class PodVolumes {
     if (context) await removePodFolder(context);
   }
 
-  /** Undefined: there is no root dir, so there is nothing in it. */
+  /** Undefined: there is no root dir or no folder of the pod. Rejects where a link would lead elsewhere. */
   async #teardown(podUID: string, signal: AbortSignal | undefined): Promise<TeardownContext | undefined> {
     const { helper, logger } = this.#options;
     const rootDir = await realpath(this.#options.rootDir).catch((err: NodeJS.ErrnoException) => {
       if (err.code !== 'ENOENT') throw err;
     });
-    return rootDir === undefined ? undefined : { rootDir, podUID, helper, logger, signal };
+    if (rootDir === undefined) return undefined;
+    const dir = podDir(rootDir, podUID);
+    const stats = await lstat(dir).catch((err: NodeJS.ErrnoException): undefined => {
+      if (err.code !== 'ENOENT') throw err;
+    });
+    if (stats && !stats.isDirectory()) throw new Error(`folder of pod ${podUID}: ${dir} is not a folder`);
+    return stats && { rootDir, podUID, helper, logger, signal };
   }
 
   async #readVolumeFile(pod: Pod, volumeName: string, path: string, signal: AbortSignal | undefined): Promise<string> {

@@ -2,15 +2,16 @@
  * The end of a pod's volumes and of its folder. Everything follows from the UID and the mount table, so that it works for a pod of
  * which nothing else is known, and for what another kubelet had mounted.
  */
-import { lstat, readdir } from '../local-fs.ts';
+import { readdir, rmdir } from '../local-fs.ts';
 import { join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { escapeQualifiedName, podDir, podPluginDir, podSubpathsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';
+import { blockingCalls } from '../../../shared/linux/directory-calls.ts';
 import { deepestFirst, isWithin, type MountInfo, readMountsBelow } from '../../../shared/linux/mountinfo.ts';
 import { unmount, type SystemCallError } from '../../../shared/linux/native.ts';
+import { removeTree } from '../../../shared/linux/remove-tree.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { HelperClient } from '../helper-client.ts';
-import { removeTree } from './remove-tree.ts';
 import { pluginNames } from '../../../shared/kubernetes/volume-kind.ts';
 
 export interface TeardownContext {
@@ -22,28 +23,37 @@ export interface TeardownContext {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Subpaths first: they are bind mounts of what the volumes mount. Resolves once nothing of the pod is mounted any more. */
-export async function unmountAll(context: TeardownContext): Promise<void> {
-  const { rootDir, podUID, helper, logger, signal } = context;
+/**
+ * Resolves once the mount table, read after the last unmount, shows nothing of the pod. Subpaths first: they are bind mounts of what the
+ * volumes mount. A mount that another one hides can be unmounted only after it: as long as a pass unmounts something, there is another pass.
+ */
+export async function unmountAll({ rootDir, podUID, helper, logger, signal }: TeardownContext): Promise<void> {
   const dir = podDir(rootDir, podUID);
   const subpaths = podSubpathsDir(rootDir, podUID);
-  const mounts = deepestFirst(await readMountsBelow(dir));
   const isSubpath = ({ mountPoint }: MountInfo) => isWithin(mountPoint, subpaths);
-  const failures: string[] = [];
-  for (const { mountPoint, fsType } of [...mounts.filter(isSubpath), ...mounts.filter((mount) => !isSubpath(mount))]) {
-    signal?.throwIfAborted();
-    // What is in memory cannot hang, and is what most pods have. One that is busy or hangs must not keep the others mounted.
-    const done = fsType === 'tmpfs' ? unmountHere(mountPoint) : helper.call('unmount', { target: mountPoint, force: false }, { signal });
-    await done.catch((err: unknown) => failures.push(messageOf(err)));
+  const failures = new Map<string, string>();
+  let mounts = await readMountsBelow(dir);
+  if (mounts.length > 0) logger.debug({ mounts: mounts.length }, 'unmounting volumes');
+  for (let left = Infinity; mounts.length > 0;) {
+    if (mounts.length >= left) throw new StillMountedError(`unmount volumes of pod ${podUID}`, mounts, [...failures.values()]);
+    left = mounts.length;
+    failures.clear();
+    const ordered = deepestFirst(mounts);
+    for (const { mountPoint, fsType } of [...ordered.filter(isSubpath), ...ordered.filter((mount) => !isSubpath(mount))]) {
+      signal?.throwIfAborted();
+      // What is in memory cannot hang, and is what most pods have. One that is busy or hangs must not keep the others mounted.
+      const done = fsType === 'tmpfs' ? unmountHere(mountPoint) : helper.call('unmount', { target: mountPoint, force: false }, { signal });
+      await done.catch((err: unknown) => failures.set(mountPoint, messageOf(err)));
+    }
+    mounts = await readMountsBelow(dir);
   }
-  // Each line of the table was a mount, and each is unmounted: only where one was not, the table tells what is left.
-  const left = failures.length === 0 ? [] : await readMountsBelow(dir);
-  if (left.length > 0) {
-    throw new Error(
-      `unmount volumes of pod ${podUID}: ${left.map(({ mountPoint }) => mountPoint).join(', ')} still mounted: ${failures.join('; ')}`,
-    );
+}
+
+class StillMountedError extends Error {
+  constructor(task: string, mounts: readonly MountInfo[], failures: readonly string[]) {
+    const places = mounts.map(({ mountPoint }) => mountPoint).join(', ');
+    super([`${task}: ${places} still mounted`, ...(failures.length > 0 ? [failures.join('; ')] : [])].join(': '));
   }
-  if (mounts.length > 0) logger.debug({ mounts: mounts.length }, 'volumes unmounted');
 }
 
 /** EINVAL: nothing is mounted there; ENOENT: nor is there a place. */
@@ -74,34 +84,48 @@ export async function pluginsOnDisk({ rootDir, podUID }: TeardownContext): Promi
  * What the volumes left on disk; the rest of the pod's folder stays, for who wants to look at it. Only right after the mount table has shown
  * that nothing is mounted there: a node's table is long, and is not read once more for it.
  */
-export async function removeVolumeData({ rootDir, podUID, signal }: TeardownContext): Promise<void> {
+export async function removeVolumeData(context: TeardownContext): Promise<void> {
+  const { rootDir, podUID, signal } = context;
   const volumes = podVolumesDir(rootDir, podUID);
   for (const folder of await names(volumes)) {
-    if (ownFolders.has(folder)) await removeTree(join(volumes, folder), { signal });
+    if (!ownFolders.has(folder)) continue;
+    for (const volume of await names(join(volumes, folder))) await removeVolume(context, join(volumes, folder, volume));
+    await removeTree(join(volumes, folder), { calls: blockingCalls, signal });
   }
-  await removeTree(podSubpathsDir(rootDir, podUID), { signal });
+  await removeTree(podSubpathsDir(rootDir, podUID), { calls: blockingCalls, signal });
   // Readiness files say that the volumes are set up, which is no longer so.
-  await removeTree(podPluginDir(rootDir, podUID, pluginNames.emptyDir), { signal });
+  await removeTree(podPluginDir(rootDir, podUID, pluginNames.emptyDir), { calls: blockingCalls, signal });
+}
+
+/** Ten minutes of the helper, some million files. The next try goes on where this one ended. */
+const maxSlices = 120;
+
+/** What containers wrote is the helper's to remove. Most volumes are empty by now: they were in memory. */
+async function removeVolume({ helper, signal }: TeardownContext, path: string): Promise<void> {
+  if (await removeEmpty(path)) return;
+  for (let slices = 0; slices < maxSlices; slices += 1) {
+    if ((await helper.call('removeTree', { path }, { signal })).removed) return;
+  }
+  throw new Error(`remove ${path}: not empty after ${maxSlices} attempts of some seconds, files may still be added`);
+}
+
+async function removeEmpty(path: string): Promise<boolean> {
+  return rmdir(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** All of the pod's folder. */
 export async function removePodFolder(context: TeardownContext): Promise<void> {
   const { rootDir, podUID, signal } = context;
   const dir = podDir(rootDir, podUID);
-  const stats = await lstat(dir).catch(() => undefined);
-  if (!stats) return;
-  if (!stats.isDirectory()) throw new Error(`remove folder of pod ${podUID}: ${dir} is not a folder`);
-  await requireNothingMounted(context);
+  const mounts = await readMountsBelow(dir);
+  if (mounts.length > 0) throw new StillMountedError(`remove folder of pod ${podUID}`, mounts, []);
   await removeVolumeData(context);
   // What is left there is of volumes that are not this kubelet's: mount points may go, files may be data.
-  await removeTree(podVolumesDir(rootDir, podUID), { foldersOnly: true, signal });
-  await removeTree(dir, { signal });
-}
-
-async function requireNothingMounted({ rootDir, podUID }: TeardownContext): Promise<void> {
-  const mounts = await readMountsBelow(podDir(rootDir, podUID));
-  if (mounts.length === 0) return;
-  throw new Error(`remove folder of pod ${podUID}: ${mounts.map(({ mountPoint }) => mountPoint).join(', ')} still mounted`);
+  await removeTree(podVolumesDir(rootDir, podUID), { calls: blockingCalls, foldersOnly: true, signal });
+  await removeTree(dir, { calls: blockingCalls, signal });
 }
 
 async function names(dir: string): Promise<string[]> {

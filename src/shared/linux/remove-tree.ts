@@ -1,0 +1,165 @@
+/**
+ * Removes a directory tree that others may have written, and may still write: by directory handles only, so that no symlink leads out and no
+ * path is too long; on one mount only; with a bounded number of open handles and entries in memory (upstream: pkg/util/removeall, which goes
+ * by path). The caller has proved from the mount table that nothing is mounted below; a mount that comes meanwhile ends the removal.
+ *
+ * A directory deeper than `maxDepth` is moved up to the root of the tree and removed from there: depth costs neither handles nor stack, and
+ * what was done stays done when the removal is interrupted.
+ */
+import { randomBytes } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
+import { setImmediate as nextRound } from 'node:timers/promises';
+import { childOf, closeDirectory, mountIDOf, type DirectoryCalls, type DirectoryEntry, type DirectoryHandle } from './directory-calls.ts';
+
+export interface RemoveTreeOptions {
+  readonly calls: DirectoryCalls;
+  /** Refuse to remove a file: it may be data of a volume that this kubelet does not know. */
+  readonly foldersOnly?: boolean;
+  /** Interrupts the removal, which can be resumed by a new one. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Handles: two a level. */
+const maxDepth = 32;
+/** Where a directory cannot be moved up (btrfs: not out of its subvolume). */
+const hardMaxDepth = 256;
+/** Entries in memory at once, a level; files of them are removed in parallel. */
+const entriesPerRead = 8;
+/** Some milliseconds of a thread that hundreds of pods share. */
+const entriesPerRound = 200;
+/** A directory that is not empty after as many rounds is being written. */
+const maxPasses = 16;
+
+/** Removes `path` with all that is in it. What is not there is a success. Rejects with an Error that names what could not be removed. */
+export async function removeTree(path: string, options: RemoveTreeOptions): Promise<void> {
+  const parent = await options.calls.openDirectory(dirname(path)).catch(codeAmong('ENOENT'));
+  if (typeof parent === 'string') return;
+  try {
+    const removal = new TreeRemoval(mountIDOf(parent), options);
+    await removal.remove(parent, { name: Buffer.from(basename(path)), isDirectory: true }, path);
+  } finally {
+    closeDirectory(parent);
+  }
+}
+
+class TreeRemoval {
+  readonly #mountID: number;
+  readonly #options: RemoveTreeOptions;
+  /** The open directories, from the root of the tree down. */
+  readonly #open: DirectoryHandle[] = [];
+  #entries = 0;
+  #movedUp = 0;
+
+  constructor(mountID: number, options: RemoveTreeOptions) {
+    this.#mountID = mountID;
+    this.#options = options;
+  }
+
+  async remove(parent: DirectoryHandle, { name, isDirectory }: DirectoryEntry, path: string): Promise<void> {
+    await this.#pause();
+    try {
+      await (isDirectory ? this.#removeDirectory(parent, name, path) : this.#removeFile(parent, name, path));
+    } catch (err) {
+      throw naming(path, err);
+    }
+  }
+
+  async #removeDirectory(parent: DirectoryHandle, name: Buffer, path: string): Promise<void> {
+    const { calls } = this.#options;
+    for (let passes = 0; passes < maxPasses;) {
+      const outcome = await calls.rmdir(childOf(parent, name)).then(() => 'done', codeAmong('ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'));
+      if (outcome === 'done' || outcome === 'ENOENT') return;
+      // A link or a file has taken its place.
+      if (outcome === 'ENOTDIR') return this.#removeFile(parent, name, path);
+      if (this.#open.length > maxDepth && (await this.#moveUp(parent, name))) return;
+      if (this.#open.length >= hardMaxDepth) throw new TreeRemovalError(`${path} is nested too deeply and cannot be moved`);
+      const movedUp = this.#movedUp;
+      await this.#emptyDirectory(parent, name, path);
+      if (this.#movedUp === movedUp) passes += 1;
+    }
+    throw new TreeRemovalError(`${path} is not empty after ${maxPasses} attempts: files are still being added`, 'ENOTEMPTY');
+  }
+
+  async #emptyDirectory(parent: DirectoryHandle, name: Buffer, path: string): Promise<void> {
+    const { calls } = this.#options;
+    // ENOTDIR and ELOOP: a file or a link has taken its place; the caller tries again.
+    const directory = await calls.openDirectory(childOf(parent, name)).catch(codeAmong('ENOENT', 'ENOTDIR', 'ELOOP'));
+    if (typeof directory === 'string') return;
+    this.#open.push(directory);
+    try {
+      if (mountIDOf(directory) !== this.#mountID) throw new TreeRemovalError(`${path} is on another mount: not removed`);
+      const reader = await calls.readEntries(directory);
+      try {
+        for (;;) {
+          const entries = await reader.read(entriesPerRead);
+          if (entries.length === 0) return;
+          await this.#removeEntries(directory, entries, path);
+        }
+      } finally {
+        reader.close();
+      }
+    } finally {
+      this.#open.pop();
+      closeDirectory(directory);
+    }
+  }
+
+  async #removeEntries(directory: DirectoryHandle, entries: readonly DirectoryEntry[], path: string): Promise<void> {
+    const removeOne = (entry: DirectoryEntry) => this.remove(directory, entry, join(path, entry.name.toString()));
+    const files = await Promise.allSettled(entries.filter((entry) => !entry.isDirectory).map(removeOne));
+    for (const file of files) if (file.status === 'rejected') throw file.reason;
+    for (const entry of entries) if (entry.isDirectory) await removeOne(entry);
+  }
+
+  async #removeFile(parent: DirectoryHandle, name: Buffer, path: string): Promise<void> {
+    if (this.#options.foldersOnly) throw new TreeRemovalError(`${path} is a file where only mount points should be left: not removed`);
+    // EISDIR: a directory has taken its place, which the next pass over the parent removes.
+    await this.#options.calls.unlink(childOf(parent, name)).catch(codeAmong('ENOENT', 'EISDIR'));
+  }
+
+  /** Moves a directory as far up as the file system lets it. Answers false where it cannot be moved. */
+  async #moveUp(parent: DirectoryHandle, name: Buffer): Promise<boolean> {
+    // A file that must stay where it is may be deeper down.
+    if (this.#options.foldersOnly) return false;
+    const newName = Buffer.from(`.removed-${randomBytes(16).toString('hex')}`);
+    for (const ancestor of this.#open.slice(0, -1)) {
+      const moved = this.#options.calls.rename(childOf(parent, name), childOf(ancestor, newName));
+      if ((await moved.catch(codeAmong('EXDEV', 'ENOENT'))) === 'EXDEV') continue;
+      this.#movedUp += 1;
+      return true;
+    }
+    return false;
+  }
+
+  /** Lets others use the thread, now and then. */
+  async #pause(): Promise<void> {
+    this.#options.signal?.throwIfAborted();
+    this.#entries += 1;
+    if (this.#entries % entriesPerRound === 0) await nextRound();
+  }
+}
+
+class TreeRemovalError extends Error {
+  readonly code: string | undefined;
+  constructor(message: string, code?: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** The system's error shows the path through a handle, which says nothing to an operator. */
+function naming(path: string, err: unknown): unknown {
+  const { code, syscall } = err as NodeJS.ErrnoException;
+  if (err instanceof TreeRemovalError || code === undefined || syscall === undefined) return err;
+  return new TreeRemovalError(`${code}: ${syscall} '${path}'`, code, { cause: err });
+}
+
+/** Turns a rejection with one of these codes into the code. */
+function codeAmong<C extends string>(...expected: readonly C[]): (err: unknown) => C {
+  return (err) => {
+    const { code } = err as NodeJS.ErrnoException;
+    const found = expected.find((one) => one === code);
+    if (found === undefined) throw err;
+    return found;
+  };
+}
