@@ -1,0 +1,78 @@
+/** What containers and the host leave in a pod's volumes, and how the shipped kubelet ends such a pod on a real containerd. */
+import assert from 'node:assert/strict';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { mount, MountFlag } from '../../src/shared/linux/native.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+
+let node: TestNode;
+before(async () => {
+  node = await TestNode.start(null);
+  await node.startKubelet();
+});
+after(() => node.destroy());
+
+const folderOf = ({ metadata }: Pod) => join(node.rootDir, 'pods', metadata.uid);
+const dataOf = (pod: Pod) => join(folderOf(pod), 'volumes/kubernetes.io~empty-dir/data');
+const withData = (name: string, sh?: string) =>
+  aManifest(name, {
+    containers: [aBusybox({ ...(sh !== undefined && { sh }), volumeMounts: [{ name: 'data', mountPath: '/data' }] })],
+    volumes: [{ name: 'data', emptyDir: {} }],
+  });
+
+/** A folder of the host beside the root dir, with a file in it. */
+function aHostFolder(name: string): string {
+  const folder = join(node.folder, name);
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'precious'), 'data');
+  return folder;
+}
+
+test('a pod whose container made a tree deeper than any path ends without a trace', async () => {
+  // `cd -P` goes from folder to folder; 100 of 200 characters are 20,000.
+  const name = 'd'.repeat(200);
+  const sh = `cd /data; i=0; while [ $i -lt 100 ]; do mkdir ${name} && cd -P ${name}; i=$((i+1)); done 2>/dev/null; : > /data/made; sleep 1000`;
+  node.apply(withData('deep', sh));
+  const pod = await node.untilRunning('deep');
+  await waitUntil('the tree is made', () => existsSync(join(dataOf(pod), 'made')), 30_000);
+  node.delete('deep');
+  await node.untilGone('deep');
+  await waitUntil('its folder is gone', () => !existsSync(folderOf(pod)), 60_000);
+});
+
+test('a mount of a host folder that another mount hides is unmounted, and the host folder keeps its files', async () => {
+  const host = aHostFolder('hidden');
+  node.apply(withData('hidden'));
+  const pod = await node.untilRunning('hidden');
+  mkdirSync(join(dataOf(pod), 'b'));
+  await mount(host, join(dataOf(pod), 'b'), '', MountFlag.bind, '');
+  await mount('tmpfs', dataOf(pod), 'tmpfs', 0, '');
+  node.delete('hidden');
+  await node.untilGone('hidden');
+  await waitUntil('its folder is gone', () => !existsSync(folderOf(pod)), 60_000);
+  assert.equal(readFileSync(join(host, 'precious'), 'utf8'), 'data');
+});
+
+test('while a mount in a volume is busy nothing is removed, the log says why, and the pod ends when it is free', async () => {
+  const host = aHostFolder('busy');
+  node.apply(withData('busy'));
+  const pod = await node.untilRunning('busy');
+  const data = dataOf(pod);
+  mkdirSync(join(data, 'b'));
+  await mount(host, join(data, 'b'), '', MountFlag.bind, '');
+  await mount('tmpfs', data, 'tmpfs', 0, '');
+  const held = openSync(join(data, 'held'), 'w');
+  try {
+    node.delete('busy');
+    await waitUntil('the kubelet says why', () => node.log().includes(`${data} still mounted: EBUSY`), 60_000);
+    assert.ok(existsSync(data));
+  } finally {
+    closeSync(held);
+  }
+  await node.untilGone('busy');
+  await waitUntil('its folder is gone', () => !existsSync(folderOf(pod)), 60_000);
+  assert.equal(readFileSync(join(host, 'precious'), 'utf8'), 'data');
+});
