@@ -23,6 +23,7 @@ import { PodManager } from './pods/pod-manager.ts';
 import { PodStatusCache } from './pods/pod-status-cache.ts';
 import { StartAdmission } from './pods/start-admission.ts';
 import { PodStatuses } from './pods/pod-statuses.ts';
+import type { PodWorkers } from './pods/pod-workers.ts';
 import { startServer } from './server/index.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
 import { StopOrder, within } from './wiring/stop-order.ts';
@@ -53,6 +54,7 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
     let thisNode: ThisNode | null = null;
     let sources: PodSources | null = null;
     let ready: SourcesReady | null = null;
+    let podWorkers: PodWorkers | null = null;
 
     const cache = new PodStatusCache();
     const podManager = new PodManager();
@@ -61,8 +63,10 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
     await nextRound();
     const eventLog = new EventLog({ logger: log('events'), clock });
     const admission = new StartAdmission({ clock, cores: availableParallelism() });
-    const events = cluster?.recordEvents(eventLog, admission) ?? eventLog;
-    const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.apiPod(uid), admission);
+    const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.apiPod(uid));
+    const syncUnderWay = (uid: PodUID) => podWorkers?.syncUnderWay(uid);
+    const events =
+      cluster && statusManager ? cluster.recordEvents(eventLog, admission, { statuses: statusManager, syncUnderWay }) : eventLog;
     const statuses = new PodStatuses({
       node: () => thisNode?.facts.current() ?? { hostIPs: [], runtimeName: '' },
       mirrorOf: (pod) => podManager.mirrorOf(pod),
@@ -95,6 +99,7 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
       loop: { onDue: () => loop.onDue(), requestHousekeeping: () => loop.requestHousekeeping() },
     });
     const { workers } = runner;
+    podWorkers = workers;
     const loop = new SyncLoop<PodUpdate>({
       runtimeErrors: () => observers.runtimeState.errors(),
       takeUpdates: () => sources?.take() ?? [],

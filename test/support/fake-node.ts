@@ -80,7 +80,7 @@ export class FakeNode {
   readonly statuses = new PodStatuses({
     node: () => facts,
     mirrorOf: (pod) => this.podManager.mirrorOf(pod),
-    sink: { set: (update) => this.sink?.set(update), forget: (uid) => this.sink?.forget(uid) },
+    sink: { set: (update) => this.sink?.set(update), hurry: (uid) => this.sink?.hurry(uid), forget: (uid) => this.sink?.forget(uid) },
     clock: this.clock,
     logger: this.logs.logger,
   });

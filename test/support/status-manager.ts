@@ -16,12 +16,20 @@ export function anApiPod(name = 'web', fields: { metadata?: Partial<Pod['metadat
   return aPod({ metadata: { name, uid: `uid-${name}`, annotations, ...fields.metadata }, status: fields.status ?? { phase: 'Pending' } });
 }
 
-export function aManager() {
+export function aManager(options: { readonly firstStatusMs?: number } = {}) {
   const api = new FakePodApi();
   const clock = new FakeClock();
   const podManager = new PodManager();
   const logs = aLogger();
-  const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, clock, logger: logs.logger, random: () => 0 });
+  const manager = new StatusManager({
+    client: api,
+    apiPod: api.apiPod,
+    podManager,
+    clock,
+    logger: logs.logger,
+    random: () => 0,
+    ...options,
+  });
   const say = async (pod: Pod, status: PodStatus, fields: Partial<StatusUpdate> = {}) => {
     manager.set({ pod, status: { startTime, ...status }, mayRun: true, isFinished: false, ...fields });
     await settle();

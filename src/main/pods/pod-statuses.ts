@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
-import type { PodSyncReport } from '../../shared/contracts/pod-sync.ts';
+import type { PodSyncReport, WaitingReason } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { contain, faultText, reportFault } from '../../shared/faults/contain.ts';
 import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
@@ -45,6 +45,8 @@ export interface StatusUpdate {
 /** Who is told of each change: the status manager. */
 export interface PodStatusSink {
   set(update: StatusUpdate): void;
+  /** The pod is in trouble: what was set of it does not wait for a change that follows. */
+  hurry(uid: PodUID): void;
   /** Nothing is known of the pod any more. */
   forget(uid: PodUID): void;
 }
@@ -137,6 +139,16 @@ export class PodStatuses {
     if (!entry || isDeepStrictEqual(entry.waiting, waiting)) return false;
     entry.waiting = waiting;
     return true;
+  }
+
+  /** The same of one container, while the task goes on. */
+  addWaiting(uid: PodUID, container: string, why: WaitingReason): boolean {
+    return this.setWaiting(uid, { ...this.#entries.get(uid)?.waiting, [container]: why });
+  }
+
+  /** The pod is in trouble: its status is published without delay. */
+  hurry(uid: PodUID): void {
+    contain({ handler: 'status manager', logger: this.#deps.logger }, () => this.#deps.sink?.hurry(uid));
   }
 
   /** From the next refresh on the pod is Failed for this reason (an eviction, a deadline). */

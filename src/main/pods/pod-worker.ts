@@ -17,7 +17,7 @@ import { nextRound } from '../next-round.ts';
 import type { PodTask } from '../threads/pod-sync-line.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference } from './events.ts';
-import { firstSeenMs } from './first-seen.ts';
+import { firstSeenMs, firstStatusMs } from './first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
 import { PodTaskRun } from './pod-task-run.ts';
 import { PodView } from './pod-view.ts';
@@ -39,6 +39,7 @@ export class PodWorker {
   #closed = false;
   /** A loop of steps is under way; `#dirty`: and something arrived since its last step began. */
   #working: Promise<void> | null = null;
+  #step: Promise<boolean> | null = null;
   #dirty = false;
   readonly #task: PodTaskRun;
   /** Its sync's place in the line, until that is over. */
@@ -90,6 +91,11 @@ export class PodWorker {
   /** It looks at what its last task has done, and nothing more is to be done because that has started. After a sidecar comes the next one. */
   get isLooking(): boolean {
     return this.#looks > 0 && !this.pod?.spec.initContainers?.some(isRestartableInitContainer);
+  }
+
+  /** Settles when the sync that is under way has ended and its status was made; undefined: none is. */
+  get syncUnderWay(): Promise<unknown> | undefined {
+    return this.#lifecycle.state === 'syncing' ? (this.#step ?? undefined) : undefined;
   }
 
   /** Takes the event in; what is under way hears of it when it must stop or hurry. */
@@ -154,12 +160,14 @@ export class PodWorker {
     let again = true;
     while ((again || this.#dirty) && !this.#closed) {
       this.#dirty = false;
-      again = await this.#step();
+      this.#step = this.#takeStep();
+      again = await this.#step;
+      this.#step = null;
     }
   }
 
   /** One step of the pod's life. True: the next one follows at once. */
-  async #step(): Promise<boolean> {
+  async #takeStep(): Promise<boolean> {
     const pod = this.#lifecycle;
     try {
       if (pod.state === 'syncing') return await this.#sync();
@@ -178,6 +186,7 @@ export class PodWorker {
     if (!this.#owner.mayStart(this)) return false;
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#countStart(pod);
     this.apply({ type: 'started' });
+    const cancelFirstStatus = this.#showFirstStatusInTime(pod);
     const turn = this.#deps.pace?.turn({ uid, kind: turnKind(pod, this.#deps.cache.get(uid)), ...startRank(pod) });
     this.#turn = turn;
     try {
@@ -186,9 +195,20 @@ export class PodWorker {
       this.#dirty = false;
       return !this.#closed && (await this.#syncNow(this.pod ?? pod));
     } finally {
+      cancelFirstStatus();
       this.#turn = undefined;
       turn?.over();
     }
+  }
+
+  /** The sync may stand in a queue, or wait for the runtime. Returns how to cancel. */
+  #showFirstStatusInTime(pod: Pod): () => void {
+    const { statuses, clock } = this.#deps;
+    const isKnown = () => pod.status?.startTime !== undefined || statuses.get(this.uid) !== undefined;
+    if (isKnown()) return () => {};
+    return clock.after(Math.max(0, firstSeenMs(pod) + firstStatusMs - clock.now()), () => {
+      if (!isKnown()) this.refreshStatus();
+    });
   }
 
   async #syncNow(pod: Pod): Promise<boolean> {
@@ -223,6 +243,7 @@ export class PodWorker {
     if (result.changedRuntime) await this.#lookAfterwards(result.made);
     // A sync that found all as it should be has said nothing new; what the runtime does meanwhile, the pleg thread tells.
     if (isNews || result.changedRuntime) this.refreshStatus();
+    if (result.outcome === 'failed') this.#deps.statuses.hurry(uid);
     return this.#lifecycle.state !== 'syncing' || isTerminalPhase(this.#deps.statuses.get(uid)?.phase);
   }
 
@@ -315,7 +336,7 @@ export class PodWorker {
 
   /** The one place where a result becomes log line, event and next look. */
   #settle(kind: PodTask['kind'], result: PodSyncResult, failedIn: 'task' | 'main' = 'task'): void {
-    const { policy, clock, random, workQueue, events, onFailure } = this.#deps;
+    const { policy, clock, random, workQueue, events, onFailure, statuses } = this.#deps;
     this.#hasFailed = hasFailed(result);
     if (result.changedRuntime) this.#view.expire();
     if (this.#closed) return;
@@ -323,6 +344,8 @@ export class PodWorker {
     workQueue.enqueue(this.uid, delayMs);
     if (result.outcome !== 'failed') return;
     if (this.#hasFailed) onFailure();
+    // The sync could not even begin: the pod may have no status yet.
+    if (failedIn === 'main' && statuses.get(this.uid) === undefined) this.refreshStatus();
     const { reason, message } = result.failure;
     this.#log.warn({ task: kind, reason, err: message, retryAfterMs: Math.round(delayMs) }, 'Error syncing pod, will try again');
     // A task records the events of what it did itself, but for what it did not expect.

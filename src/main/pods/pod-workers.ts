@@ -3,6 +3,7 @@
  * tells it what is wanted (`update`, `remove`, `kill`), housekeeping compares the two (`syncKnownPods`). Upstream:
  * pkg/kubelet/pod_workers.go.
  */
+import type { WaitingReason } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { contain } from '../../shared/faults/contain.ts';
 import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
@@ -161,6 +162,16 @@ export class PodWorkers implements PodWorkerOwner {
   /** Its task is about to stop these containers and to start them again. False: it must not, one of them has ended by itself. */
   beginRestart(uid: PodUID, containers: readonly RuntimeContainerStatus[]): boolean {
     return this.#workers.get(uid)?.beginRestart(containers) ?? true;
+  }
+
+  /** Its task could not start the container. */
+  addWaiting(uid: PodUID, container: string, why: WaitingReason): void {
+    if (this.#deps.statuses.addWaiting(uid, container, why)) this.#workers.get(uid)?.refreshStatus();
+  }
+
+  /** Settles when the sync of the pod that is under way has ended and its status was made; undefined: none is. */
+  syncUnderWay(uid: PodUID): Promise<unknown> | undefined {
+    return this.#workers.get(uid)?.syncUnderWay;
   }
 
   refreshStatuses(uids: Iterable<PodUID>): void {

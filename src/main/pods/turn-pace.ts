@@ -3,7 +3,7 @@
  * beside a hundred running pods has a hundred syncs to send away: each costs a millisecond or three, and all in one turn would hold up the
  * node's lease, the API server's answers and the one pod that is new for a second. Nor do the pool's threads get all of them at once: what they
  * only find to be as it should be comes in the way of the pod that is to start. And of a hundred new pods the first would wait for the folders,
- * cgroups, tokens and first statuses of all, though the runtime takes a few at a time: so each begins shortly before it is its turn there.
+ * cgroups and tokens of all, though the runtime takes a few at a time: so each begins shortly before it is its turn there.
  */
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../shared/time/clock.ts';

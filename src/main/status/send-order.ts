@@ -3,7 +3,7 @@
  * little for it, so that a pod's start and its end cost one request each and not one for every step:
  *
  *  - the steps of a pod's start: the kubelet has taken it, its sandbox is there, this container runs and that one is still being created, an init container is done.
- *    As soon as one of them fails, or the phase changes, or somebody deletes the pod, nothing waits;
+ *    As soon as one of them fails, a condition has a reason of its own, the phase changes, or somebody deletes the pod, nothing waits;
  *  - the end of the last container of a pod whose phase may not be told yet, since its task has not ended all of them yet;
  *  - that a new generation of the pod was seen, and nothing else: what follows from it is not far, the end of a deleted pod above all;
  *  - that the runtime does not answer about it, and nothing else: a busy runtime, or a busy host, mostly does a moment later.
@@ -16,44 +16,41 @@ import { statusPatch } from './status-patch.ts';
 
 /** How long such a change waits at most; what a user misses meanwhile is an address, and a condition that says that a start is under way. */
 export const stepHoldMs = 1000;
-/** The same of a start without init containers, which has little to show before it runs. On two cores it takes up to 2 s in a burst of 100. */
-export const startHoldMs = 2000;
-/** And while more starts are asked for than the runtime is given: then each takes longer, and each request comes off the cores that they take. */
-export const burstHoldMs = 10_000;
+/**
+ * No change waits longer. A start without init containers has little to show before it runs, and on two cores takes up to 2 s in a burst of
+ * 100. That the runtime does not answer is mostly over by then, too.
+ */
+export const longestHoldMs = 2000;
 
-export interface SendConditions {
-  /** Also the first word on a pod may wait, which most often is overtaken by the last word on its start. */
-  readonly firstWordMayWait?: boolean;
-  /** Starts stand in line. */
-  readonly isBurst?: boolean;
-}
-
-/** How long a runtime may leave a question open, beyond what its pod's look took, before the API server is told. Upstream's sweep is as long. */
-export const unansweredHoldMs = 10_000;
-
-/** How long the change may wait; 0: not at all. `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows. */
-export function holdMs(
-  base: Pod,
-  next: PodStatus,
-  own: PodStatus,
-  { firstWordMayWait = false, isBurst = false }: SendConditions = {},
-): number {
-  if (isUnansweredOnly(base, next)) return unansweredHoldMs;
+/**
+ * How long the change may wait; 0: not at all. `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows.
+ * `firstStatusInMs`: how long a pod without any status may still wait for its first.
+ */
+export function holdMs(base: Pod, next: PodStatus, own: PodStatus, firstStatusInMs = 0): number {
+  if (isUnansweredOnly(base, next)) return longestHoldMs;
   if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return stepHoldMs;
   if (isNewGenerationOnly(base, next)) return stepHoldMs;
-  if (!isStepOfStart(base, next, firstWordMayWait)) return 0;
-  if (next.initContainerStatuses?.length) return stepHoldMs;
-  return isBurst ? burstHoldMs : startHoldMs;
+  if (!isStepOfStart(base, next)) return 0;
+  const stepMs = next.initContainerStatuses?.length ? stepHoldMs : longestHoldMs;
+  return base.status?.startTime === undefined ? Math.min(stepMs, firstStatusInMs) : stepMs;
 }
 
-function isStepOfStart(base: Pod, next: PodStatus, firstWordMayWait: boolean): boolean {
+function isStepOfStart(base: Pod, next: PodStatus): boolean {
   const before = base.status ?? {};
-  // The first word on a pod says that the kubelet has taken it.
-  if (before.startTime === undefined && !firstWordMayWait) return false;
   if ((before.phase ?? 'Pending') !== 'Pending' || next.phase !== 'Pending') return false;
-  if (next.reason || next.message || isDeleted(base)) return false;
+  if (next.reason || next.message || isDeleted(base) || hasNewReason(before, next)) return false;
   const lists = ['initContainerStatuses', 'containerStatuses'] as const;
   return lists.every((list) => (next[list] ?? []).every((status) => isStartingWell(status, before[list])));
+}
+
+/** Reasons of conditions that every start goes through. */
+const startingConditionReasons: ReadonlySet<string> = new Set(['ContainersNotInitialized', 'ContainersNotReady']);
+
+function hasNewReason(before: PodStatus, { conditions = [] }: PodStatus): boolean {
+  return conditions.some(({ type, reason }) => {
+    if (!reason || startingConditionReasons.has(reason)) return false;
+    return before.conditions?.find((condition) => condition.type === type)?.reason !== reason;
+  });
 }
 
 function isUnansweredOnly(base: Pod, next: PodStatus): boolean {

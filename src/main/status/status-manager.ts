@@ -17,12 +17,14 @@ import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, isConflict, isNotFound, type ApiClient } from '../api/api-client.ts';
 import { KeyedWork } from '../keyed-work.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
+import { firstSeenMs } from '../pods/first-seen.ts';
 import { isMirrorOf } from '../pods/mirror-pod.ts';
 import type { PodStatusSink, StatusUpdate } from '../pods/pod-statuses.ts';
 import { podPath, removePodObject } from '../pods/remove-pod-object.ts';
 import { isStaticPod } from '../pods/static-pod.ts';
+import { Hold } from './hold.ts';
 import { isNewer } from './newest-object.ts';
-import { holdMs, isUrgent, mayBeRemoved, type SendConditions } from './send-order.ts';
+import { holdMs, isUrgent, mayBeRemoved } from './send-order.ts';
 import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';
 
 export interface StatusManagerDependencies {
@@ -30,8 +32,8 @@ export interface StatusManagerDependencies {
   /** The pod as the API source last saw it, with its resource version; undefined: it is not there. */
   readonly apiPod: (uid: PodUID) => Pod | undefined;
   readonly podManager: PodManager;
-  /** When a status is sent. Default: no word on a pod waits for a start. */
-  readonly sendConditions?: () => SendConditions;
+  /** How long after its pod was seen a first status may wait for the pod to run. Default: not at all. */
+  readonly firstStatusMs?: number;
   readonly clock: Clock;
   readonly logger: Logger;
   /** 0 to 1, for jitter. */
@@ -58,8 +60,12 @@ interface Entry {
   gone: string | null;
   /** The UID of the object that we have deleted. */
   deleted: string | null;
-  /** The wait of a change that may be overtaken, until then (monotonic ms). */
-  hold: { readonly dueMs: number; readonly cancel: () => void } | null;
+  /** The wait of a change that may be overtaken. */
+  readonly hold: Hold;
+  /** What is not written yet does not wait any longer for a change that follows. */
+  isHurried: boolean;
+  /** Called when everything is written, or will never be. */
+  readonly onWritten: Set<() => void>;
 }
 
 export class StatusManager implements PodStatusSink {
@@ -102,7 +108,18 @@ export class StatusManager implements PodStatusSink {
       return this.#schedule(uid, entry);
     }
     const changedAtMs = this.#deps.clock.monotonic();
-    const added = { update, changedAtMs, answer: null, unheard: null, gone: null, deleted: null, hold: null };
+    const hold = new Hold(this.#deps.clock);
+    const added: Entry = {
+      update,
+      changedAtMs,
+      answer: null,
+      unheard: null,
+      gone: null,
+      deleted: null,
+      hold,
+      isHurried: false,
+      onWritten: new Set(),
+    };
     this.#entries.set(uid, added);
     this.#schedule(uid, added);
   }
@@ -115,9 +132,26 @@ export class StatusManager implements PodStatusSink {
     for (const entry of this.#entries.values()) Object.assign(entry, { answer: null, deleted: null });
   }
 
+  /** What is not written of the pod's status is written now: a change that follows is not waited for. */
+  hurry(uid: PodUID): void {
+    const entry = this.#entries.get(uid);
+    if (!entry || entry.changedAtMs === null) return;
+    entry.isHurried = true;
+    this.#schedule(uid, entry);
+  }
+
+  /** Resolves when the newest status of the pod is written, or when there is no object to write it to. Undefined: it is already. */
+  written(uid: PodUID): Promise<void> | undefined {
+    const entry = this.#entries.get(uid);
+    if (!entry || entry.changedAtMs === null || !this.#base(entry)) return undefined;
+    return new Promise((resolve) => entry.onWritten.add(resolve));
+  }
+
   /** Nothing more is sent of this pod. */
   forget(uid: PodUID): void {
-    this.#entries.get(uid)?.hold?.cancel();
+    const entry = this.#entries.get(uid);
+    entry?.hold.cancel();
+    if (entry) this.#settled(entry);
     this.#entries.delete(uid);
     this.#unanswered.delete(uid);
     this.#work.forget(uid);
@@ -127,13 +161,13 @@ export class StatusManager implements PodStatusSink {
     for (const [uid, entry] of this.#entries) {
       // If the source still has it, the server is asked once more.
       entry.gone = null;
-      if (!this.#work.isBusy(uid) && !entry.hold) this.#schedule(uid, entry);
+      if (!this.#work.isBusy(uid) && !entry.hold.isWaiting) this.#schedule(uid, entry);
     }
   }
 
   /** Aborts what is in flight. */
   async close(): Promise<void> {
-    for (const { hold } of this.#entries.values()) hold?.cancel();
+    for (const { hold } of this.#entries.values()) hold.cancel();
     await this.#work.close();
   }
 
@@ -156,30 +190,18 @@ export class StatusManager implements PodStatusSink {
     const { patch, next } = this.#compute(entry, base);
     const remove = this.#mayBeRemoved(entry, base);
     if (!patch && !remove) {
-      entry.hold?.cancel();
+      entry.hold.cancel();
       return this.#settled(entry);
     }
-    const waitMs = patch && !remove ? holdMs(base, next, entry.update.status, this.#deps.sendConditions?.()) : 0;
-    if (waitMs > 0) return this.#hold(uid, entry, waitMs);
-    entry.hold?.cancel();
+    const waitMs = patch && !remove && !entry.isHurried ? holdMs(base, next, entry.update.status, this.#firstStatusInMs(entry)) : 0;
+    if (waitMs > 0) return entry.hold.start(waitMs, () => this.#work.enqueue(uid));
+    entry.hold.cancel();
     this.#work.enqueue(uid, isUrgent(base, next));
   }
 
-  /** A change that follows does not lengthen the wait, and may shorten it. */
-  #hold(uid: PodUID, entry: Entry, waitMs: number): void {
-    const { clock } = this.#deps;
-    const dueMs = clock.monotonic() + waitMs;
-    if (entry.hold && entry.hold.dueMs <= dueMs) return;
-    entry.hold?.cancel();
-    const cancelTimer = clock.after(waitMs, () => {
-      entry.hold = null;
-      this.#work.enqueue(uid);
-    });
-    const cancel = () => {
-      entry.hold = null;
-      cancelTimer();
-    };
-    entry.hold = { dueMs, cancel };
+  #firstStatusInMs({ update }: Entry): number {
+    const { firstStatusMs = 0, clock } = this.#deps;
+    return Math.max(0, firstSeenMs(update.pod) + firstStatusMs - clock.now());
   }
 
   async #sync(uid: PodUID, signal: AbortSignal): Promise<void> {
@@ -202,6 +224,7 @@ export class StatusManager implements PodStatusSink {
         if (isNotFound(err)) {
           this.#log(entry).debug('Pod does not exist on the server');
           entry.gone = base.metadata.uid;
+          this.#settled(entry);
           return true;
         }
         if (!isConflict(err)) throw err;
@@ -251,6 +274,7 @@ export class StatusManager implements PodStatusSink {
     }
     if (found) this.#log(entry).info({ newUID: found.metadata.uid }, 'Pod was deleted and then recreated, skipping status update');
     entry.gone = base.metadata.uid;
+    this.#settled(entry);
   }
 
   /** The newest that is known of the object that takes the status. */
@@ -277,7 +301,11 @@ export class StatusManager implements PodStatusSink {
     return !isStaticPod(update.pod) && deleted !== object.metadata.uid && mayBeRemoved(object, update.isFinished);
   }
 
+  /** Nothing is left to be written, for now. */
   #settled(entry: Entry): void {
+    entry.isHurried = false;
+    for (const resolve of entry.onWritten) resolve();
+    entry.onWritten.clear();
     if (entry.changedAtMs === null) return;
     podStatusSyncDuration.observe((this.#deps.clock.monotonic() - entry.changedAtMs) / 1000);
     entry.changedAtMs = null;

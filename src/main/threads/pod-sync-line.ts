@@ -11,6 +11,7 @@ import {
   type PodSyncTask,
   type PodSyncTold,
   type RecordedEvent,
+  type WaitingReason,
 } from '../../shared/contracts/pod-sync.ts';
 import type { ValueRef, ValueResult } from '../../shared/contracts/values.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
@@ -37,6 +38,8 @@ export interface PodSyncHandlers {
   event(event: RecordedEvent): void;
   volumesInPlace?(volumes: readonly string[], task: PodTask): void;
   containersEnded?(task: PodTask): void;
+  /** A container could not be started. */
+  waiting?(container: string, why: WaitingReason, task: PodTask): void;
   /** Whether the task may stop these containers to start them again. */
   beginRestart?(containers: readonly ContainerID[], task: PodTask): boolean;
   /**
@@ -113,6 +116,8 @@ export class PodSyncLine {
         return this.#handlers.volumesInPlace?.(request.volumes, this.#task);
       case 'containersEnded':
         return this.#handlers.containersEnded?.(this.#task);
+      case 'waiting':
+        return this.#handlers.waiting?.(request.container, request.why, this.#task);
       case 'beginRestart':
         return this.post({
           type: 'restart',

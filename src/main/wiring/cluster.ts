@@ -10,6 +10,8 @@ import { createReviews, type Reviews } from '../api/reviews.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { NodeMembership, type LocalNode } from '../node/index.ts';
 import type { EventSink } from '../pods/events.ts';
+import { EventsAfterStatus, type EventsAfterStatusOptions } from '../pods/events-after-status.ts';
+import { firstStatusMs } from '../pods/first-seen.ts';
 import { RuntimeClasses, type RuntimeClassesOptions } from '../pods/runtime-classes.ts';
 import { ownerUID } from '../pods/mirror-pod.ts';
 import { MirrorPods, type MirrorPodsDependencies } from '../pods/mirror-pods.ts';
@@ -62,7 +64,11 @@ export class Cluster {
   }
 
   /** Events go to the API server, and to the log as well. */
-  recordEvents(eventLog: EventSink, admission: Pick<StartAdmission, 'calm'>): EventSink {
+  recordEvents(
+    eventLog: EventSink,
+    admission: Pick<StartAdmission, 'calm'>,
+    order: Pick<EventsAfterStatusOptions, 'statuses' | 'syncUnderWay'>,
+  ): EventSink {
     const { nodeName, log, stops } = this.#options;
     const recorder = new EventRecorder({
       client: this.client,
@@ -73,23 +79,23 @@ export class Cluster {
       clock,
       logger: log('events'),
     });
-    stops.add('events', () => recorder.close());
-    return recorder;
+    const ordered = new EventsAfterStatus({ ...order, next: recorder, clock });
+    stops.add('events', async () => {
+      await ordered.close();
+      await recorder.close();
+    });
+    return ordered;
   }
 
   /** The only writer of pod statuses. */
-  writeStatuses(
-    podManager: PodManager,
-    apiPod: StatusManagerDependencies['apiPod'],
-    admission: Pick<StartAdmission, 'waiting'>,
-  ): StatusManager {
+  writeStatuses(podManager: PodManager, apiPod: StatusManagerDependencies['apiPod']): StatusManager {
     const { log, stops, signal } = this.#options;
     const logger = log('status-manager');
     const manager = new StatusManager({
       client: this.client,
       apiPod,
       podManager,
-      sendConditions: () => ({ firstWordMayWait: true, isBurst: admission.waiting > 0 }),
+      firstStatusMs,
       clock,
       logger,
       random: Math.random,

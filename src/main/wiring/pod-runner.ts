@@ -87,8 +87,11 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       volumes,
       admission,
       pace,
-      containersEnded: (uid) => workers.containersEnded(uid),
-      beginRestart: (uid, containers) => workers.beginRestart(uid, containers),
+      workers: {
+        containersEnded: (uid) => workers.containersEnded(uid),
+        beginRestart: (uid, containers) => workers.beginRestart(uid, containers),
+        addWaiting: (uid, container, why) => workers.addWaiting(uid, container, why),
+      },
     }),
   );
   stops.add('pod-sync', () => pool.close());

@@ -1,12 +1,11 @@
 /** What the sync pool's tasks ask main for: images, permits to start, values of the API server, events. */
-import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
-import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { Observers } from './observers.ts';
 import type { EventSink } from '../pods/events.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { PodStartLatency } from '../pods/pod-start-latency.ts';
 import type { PodStatusCache } from '../pods/pod-status-cache.ts';
+import type { PodWorkers } from '../pods/pod-workers.ts';
 import type { StartAdmission } from '../pods/start-admission.ts';
 import { startRequest } from '../pods/start-request.ts';
 import type { TurnPace } from '../pods/turn-pace.ts';
@@ -23,8 +22,7 @@ export interface TaskAnswersOptions {
   readonly volumes: VolumeCount;
   readonly admission: StartAdmission;
   readonly pace: Pick<TurnPace, 'isQueued' | 'hasBegun'>;
-  readonly containersEnded: (uid: PodUID) => void;
-  readonly beginRestart: (uid: PodUID, containers: readonly RuntimeContainerStatus[]) => boolean;
+  readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaiting'>;
 }
 
 export function taskAnswers({
@@ -36,8 +34,7 @@ export function taskAnswers({
   volumes,
   admission,
   pace,
-  containersEnded,
-  beginRestart,
+  workers,
 }: TaskAnswersOptions): PodSyncHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
   return {
@@ -54,10 +51,11 @@ export function taskAnswers({
       return permit;
     },
     event: (event) => events.record(event),
-    containersEnded: ({ podUID }) => containersEnded(podUID),
+    containersEnded: ({ podUID }) => workers.containersEnded(podUID),
+    waiting: (container, why, { podUID }) => workers.addWaiting(podUID, container, why),
     beginRestart: (containers, task) => {
       const known = task.kind === 'sync' ? (task.status?.containers ?? []) : [];
-      return beginRestart(
+      return workers.beginRestart(
         task.podUID,
         known.filter(({ id }) => containers.includes(id)),
       );

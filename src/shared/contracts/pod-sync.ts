@@ -131,9 +131,15 @@ export type PodSyncResult =
   /** It was told to stop, and did. */
   | ({ readonly outcome: 'stopped' } & PodSyncReport);
 
+/** Why a container does not run: its waiting reason in the API. */
+export interface WaitingReason {
+  readonly reason: string;
+  readonly message: string;
+}
+
 export interface PodSyncReport {
   /** Why a container does not run, by name: what the API shows as its waiting reason (CrashLoopBackOff, ErrImagePull, CreateContainerConfigError, …). Complete: a name that is absent has none. */
-  readonly waiting: Readonly<Record<string, { readonly reason: string; readonly message: string }>>;
+  readonly waiting: Readonly<Record<string, WaitingReason>>;
   readonly backoffs: readonly ContainerBackoff[];
   /** The soonest time, as wall-clock ms, at which a back-off of this pod ends: main syncs it again then. */
   readonly retryAtMs?: number;
@@ -192,6 +198,8 @@ export type PodSyncTold =
   | { readonly type: 'volumesInPlace'; readonly volumes: readonly string[] }
   /** Of a pod that ends: the runtime has ended every container that ran. Its sandboxes come next. */
   | { readonly type: 'containersEnded' }
+  /** A container could not be started. The result says so too, but other containers may take minutes until then. */
+  | { readonly type: 'waiting'; readonly container: string; readonly why: WaitingReason }
   | { readonly type: 'event'; readonly event: RecordedEvent };
 
 /** Main to task. */
@@ -211,6 +219,8 @@ export interface RecordedEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  /** When it happened, as wall-clock ms; absent: when it is recorded. */
+  readonly atMs?: number;
 }
 
 /** The pool's second job: manifests are parsed, defaulted and validated away from main, since a file may be 10 MB. */

@@ -9,6 +9,7 @@ import {
   type PodSyncRequest,
   type PodSyncTold,
   type RecordedEvent,
+  type WaitingReason,
 } from '../../shared/contracts/pod-sync.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
@@ -116,6 +117,10 @@ export class Line {
 
   containersEnded(): void {
     this.#tell({ type: 'containersEnded' });
+  }
+
+  waiting(container: string, why: WaitingReason): void {
+    this.#tell({ type: 'waiting', container, why });
   }
 
   event(event: RecordedEvent): void {

@@ -17,7 +17,7 @@ import { ensureCgroup } from './start/ensure-cgroup.ts';
 import { SyncReport } from './sync-report.ts';
 
 export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<PodSyncResult> {
-  const report = new SyncReport(task.apiStatus);
+  const report = new SyncReport(task.apiStatus, (container, why) => context.line.waiting(container, why));
   try {
     checkNetwork(context, task);
     if (await killOutsideCgroup(context, task, report)) return report.result();

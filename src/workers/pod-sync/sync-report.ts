@@ -1,5 +1,12 @@
 /** What a task did, gathered while it runs: the result that main gets. */
-import type { ContainerBackoff, MadeContainer, MadeSandbox, PodSyncReport, PodSyncResult } from '../../shared/contracts/pod-sync.ts';
+import type {
+  ContainerBackoff,
+  MadeContainer,
+  MadeSandbox,
+  PodSyncReport,
+  PodSyncResult,
+  WaitingReason,
+} from '../../shared/contracts/pod-sync.ts';
 import { toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { PodStatus } from '../../shared/kubernetes/api.ts';
 import { Stopped } from './line.ts';
@@ -18,7 +25,7 @@ const waits = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
 
 export class SyncReport {
   readonly #failures: ActionFailure[] = [];
-  #waiting: Record<string, { reason: string; message: string }>;
+  #waiting: Record<string, WaitingReason>;
   #backoffs: ContainerBackoff[] = [];
   #retryAtMs = Infinity;
   /** Something in the runtime is not as it was. */
@@ -26,9 +33,15 @@ export class SyncReport {
   #sandbox: MadeSandbox | undefined;
   #containers: MadeContainer[] | null = [];
 
-  /** `before`: what the pod's containers wait for, as long as this sync has not come to them. */
-  constructor(before: PodStatus | null = null) {
+  readonly #onWaiting: (container: string, why: WaitingReason) => void;
+
+  /**
+   * `before`: what the pod's containers wait for, as long as this sync has not come to them. `onWaiting` is called for each container that
+   * cannot be started.
+   */
+  constructor(before: PodStatus | null = null, onWaiting: (container: string, why: WaitingReason) => void = () => {}) {
     this.#waiting = waitingOf(before);
+    this.#onWaiting = onWaiting;
   }
 
   /** The sync comes to the containers: what they wait for is now what it finds. */
@@ -38,7 +51,10 @@ export class SyncReport {
 
   fail(failure: ActionFailure): void {
     this.#failures.push(failure);
-    if (failure.action === 'StartContainer') this.#waiting[failure.target] = { reason: failure.reason, message: failure.message };
+    if (failure.action !== 'StartContainer') return;
+    const why = { reason: failure.reason, message: failure.message };
+    this.#waiting[failure.target] = why;
+    this.#onWaiting(failure.target, why);
   }
 
   backoff(changed: ContainerBackoff): void {

@@ -203,3 +203,15 @@ test('a container that has ended by itself meanwhile is neither stopped nor star
     ['running'],
   );
 });
+
+test('main hears why a container cannot be started before the next one is', async () => {
+  using bench = new SyncBench();
+  const failure = { reason: 'ErrImagePull', message: 'no such image' };
+  bench.images.set('registry.example/a:1', { outcome: 'failed', failure });
+  const { line } = await bench.synced(aPod({ containers: [aContainer('a'), aContainer('b')] }));
+  const kinds = line.requests.map((request) =>
+    request.type === 'waiting' ? `${request.container} ${request.why.reason}` : request.type === 'event' ? request.event.reason : '',
+  );
+  const order = kinds.filter((kind) => ['Failed', 'a ErrImagePull', 'Created'].includes(kind));
+  assert.deepEqual([order[0], order[1], order.at(-1)], ['Failed', 'a ErrImagePull', 'Created']);
+});

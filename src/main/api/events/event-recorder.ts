@@ -92,7 +92,7 @@ export class EventRecorder implements EventSink {
       this.#dropped += 1;
       return;
     }
-    this.#queue.push({ event: toCoreEvent(event, this.#source, clock.now(), this.#nextNanos()), atMs: clock.monotonic() });
+    this.#queue.push({ event: toCoreEvent(event, this.#source, event.atMs ?? clock.now(), this.#nextNanos()), atMs: clock.monotonic() });
     if (this.#isPressing) this.#hurry();
     if (this.#isWriting) return;
     this.#isWriting = true;

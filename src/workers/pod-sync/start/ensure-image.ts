@@ -52,6 +52,8 @@ async function ensureImage(
   if (result.outcome === 'present') return result.imageRef;
   const { reason, message, retryAfterMs } = result.failure;
   events.onContainer(name, 'Warning', 'Failed', `Error: ${reason}`);
+  // The container is started, and fails for this, only once there is a sandbox.
+  line.waiting(name, { reason, message });
   throw new KubeletError(reason, message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 

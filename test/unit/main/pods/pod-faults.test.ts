@@ -58,13 +58,13 @@ test('a pod whose start throws is tried again after a back-off, and housekeeping
   await round();
   assert.deepEqual([tries, node.begun], [1, ['sync canary']]);
   assert.deepEqual(warnings(node), ['hostile: FailedSync: internal error in starting the pod: boom']);
-  node.clock.advance(10_000);
+  await node.clock.advance(10_000);
   await round();
   assert.equal(tries, 2);
-  node.clock.advance(19_000);
+  await node.clock.advance(19_000);
   await round();
   assert.equal(tries, 2);
-  node.clock.advance(1000);
+  await node.clock.advance(1000);
   await settle();
   assert.deepEqual([tries, node.begun], [3, ['sync canary', 'sync hostile']]);
 });
@@ -84,7 +84,7 @@ test('an update that throws is delivered again as the pod is wanted then', async
   updates.update([labelled(hostile(), '2'), labelled(canary(), '2')]);
   updates.update([labelled(hostile(), '3')]);
   throws = false;
-  node.clock.advance(20_000);
+  await node.clock.advance(20_000);
   await settle();
   assert.deepEqual(seen, ['hostile 1', 'canary 1', 'canary 2', 'hostile 3']);
 });
@@ -99,7 +99,7 @@ test('a pod that is removed while it is backed off is not tried again', async ()
   });
   await updates.add([hostile()]);
   updates.remove([hostile()]);
-  node.clock.advance(1_000_000);
+  await node.clock.advance(1_000_000);
   await settle();
   assert.equal(tries, 1);
 });
@@ -109,7 +109,7 @@ test('a pod whose status can not be made says so, lives on, and ends', () => {
   const told: (string | undefined)[] = [];
   const statuses = new PodStatuses({
     node: boom,
-    sink: { set: ({ status }) => void told.push(`${status.phase} ${status.reason} ${status.message}`), forget: () => {} },
+    sink: { set: ({ status }) => void told.push(`${status.phase} ${status.reason} ${status.message}`), hurry: () => {}, forget: () => {} },
     clock: new FakeNode().clock,
     logger,
   });
@@ -129,7 +129,7 @@ test('a status manager that throws keeps no pod from its status', () => {
   const node = new FakeNode();
   const statuses = new PodStatuses({
     node: () => ({ hostIPs: [], runtimeName: '' }),
-    sink: { set: boom, forget: () => {} },
+    sink: { set: boom, hurry: () => {}, forget: () => {} },
     clock: node.clock,
     logger,
   });
@@ -149,7 +149,7 @@ test('a sync that throws in main shows the fault in the status and is tried agai
   assert.deepEqual([reason, message], ['FailedSync', 'boom']);
   assert.deepEqual(warnings(node), ['hostile: FailedSync: boom']);
   throws = false;
-  node.clock.advance(10_000);
+  await node.clock.advance(10_000);
   await settle();
   assert.deepEqual(node.begun, ['sync canary', 'sync hostile']);
   assert.equal(node.statuses.get('hostile' as PodUID)?.reason, undefined);

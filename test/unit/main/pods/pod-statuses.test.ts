@@ -17,7 +17,7 @@ function aKeeper({ mirror, ...gates }: { mirror?: Pod; restartAllContainers?: bo
   const statuses = new PodStatuses({
     node: () => ({ hostIPs: ['192.0.2.1'], runtimeName: 'containerd' }),
     mirrorOf: () => mirror,
-    sink: { set: (update) => void told.push(update), forget: () => {} },
+    sink: { set: (update) => void told.push(update), hurry: () => {}, forget: () => {} },
     ...gates,
     clock: new FakeClock(),
     logger: logs.logger,

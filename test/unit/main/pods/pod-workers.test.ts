@@ -253,7 +253,11 @@ test('a pod that ran to its end is terminated without anyone asking, and stays a
 test('the end of a pod is told when each of its containers was seen to have ended, whatever becomes of its sandbox', async () => {
   const node = new FakeNode();
   const told: string[] = [];
-  node.sink = { set: ({ status, mayRun }) => void told.push(`${status.phase} ${mayRun ? 'may run' : 'has ended'}`), forget: () => {} };
+  node.sink = {
+    set: ({ status, mayRun }) => void told.push(`${status.phase} ${mayRun ? 'may run' : 'has ended'}`),
+    hurry: () => {},
+    forget: () => {},
+  };
   const pod = aPod({ metadata: { name: 'web', uid: 'web' }, spec: { restartPolicy: 'Never' } });
   await node.add(pod);
   await node.end(node.task('sync'));
@@ -467,4 +471,72 @@ test('an end that the runtime has reported before the restart is not taken back'
   node.workers.refreshStatuses([uid('web')]);
   assert.equal(node.workers.beginRestart(uid('web'), containers), false);
   assert.equal(state(node)?.terminated?.exitCode, 1);
+});
+
+test('a pod whose sync stands in a queue has its first status half a second after it was seen', async () => {
+  const node = new FakeNode();
+  node.line = new Promise(() => {});
+  await node.clock.advance(1000);
+  const seen = new Date(node.clock.now() - 100).toISOString();
+  await node.add(aPod({ metadata: { name: 'web', uid: 'web', annotations: { 'kubernetes.io/config.seen': seen } } }));
+  await node.clock.advance(399);
+  assert.equal(node.phase('web'), undefined);
+  await node.clock.advance(1);
+  assert.equal(node.phase('web'), 'Pending');
+});
+
+test('a pod that the API server has a status of gets no other one before its sync', async () => {
+  const node = new FakeNode();
+  node.line = new Promise(() => {});
+  await node.add(aPod({ metadata: { name: 'web', uid: 'web' }, status: { phase: 'Running', startTime: '2026-01-01T00:00:00Z' } }));
+  await node.clock.advance(60_000);
+  assert.equal(node.phase('web'), undefined);
+});
+
+test('a failed task ends the delay of the status, after what it has found', async () => {
+  const node = new FakeNode();
+  const told: string[] = [];
+  node.sink = {
+    set: ({ status }) => void told.push(status.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
+    hurry: () => void told.push('hurry'),
+    forget: () => {},
+  };
+  await node.add(aStaticPod('web'));
+  const waiting = { app: { reason: 'ErrImagePull', message: 'x' } };
+  await node.end(node.task('sync'), { outcome: 'failed', waiting, failure: { reason: 'ErrImagePull', message: 'x' } });
+  assert.deepEqual(told, ['ContainerCreating', 'ErrImagePull', 'hurry']);
+});
+
+test('a pod that the runtime does not answer about has a status, also its first', async () => {
+  const node = new FakeNode();
+  const pod = aStaticPod('web');
+  node.lookError = new Error('no answer');
+  node.workers.update(pod, 'create');
+  const failed = aRuntimePodStatus({
+    podUID: uid('web'),
+    observedAtMs: 1,
+    failure: { reason: 'ContainerStatusUnknown', message: 'no answer' },
+  });
+  node.cache.apply({ statuses: [failed], gone: [], events: [] });
+  await settle();
+  assert.equal(node.statuses.get(uid('web'))?.reason, 'ContainerStatusUnknown');
+});
+
+test('why a container cannot be started is known before its task ends', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('web'));
+  node.workers.addWaiting(uid('web'), 'app', { reason: 'ErrImagePull', message: 'x' });
+  assert.equal(state(node)?.waiting?.reason, 'ErrImagePull');
+});
+
+test('the sync that is under way can be waited for, until its status is made', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('web'));
+  let phase: string | undefined;
+  void node.workers.syncUnderWay(uid('web'))?.then(() => (phase = node.phase('web')));
+  await settle();
+  assert.equal(phase, undefined);
+  await node.end(node.task('sync'));
+  assert.equal(phase, 'Running');
+  assert.equal(node.workers.syncUnderWay(uid('web')), undefined);
 });

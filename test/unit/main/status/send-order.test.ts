@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  burstHoldMs,
-  holdMs,
-  isUrgent,
-  mayBeRemoved,
-  startHoldMs,
-  stepHoldMs,
-  unansweredHoldMs,
-  type SendConditions,
-} from '../../../../src/main/status/send-order.ts';
+import { holdMs, isUrgent, longestHoldMs, mayBeRemoved, stepHoldMs } from '../../../../src/main/status/send-order.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../support/pods.ts';
 import { table } from '../../../support/table.ts';
@@ -37,38 +28,56 @@ const deleted = { deletionTimestamp: startTime };
 const created = pending(waiting('ContainerCreating'));
 const isReady = { conditions: [{ type: 'Ready', status: 'True' }] };
 
-const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; conditions?: SendConditions; want: number }[] = [
+const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; firstStatusInMs?: number; want: number }[] = [
   { name: 'the first word on a pod does not wait', base: aBase({ phase: 'Pending' }), next: created, want: 0 },
   {
-    name: 'unless most pods are told again soon: then it waits as the steps of a start do',
+    name: 'the first status of a pod that may run in a moment waits so long',
     base: aBase({ phase: 'Pending' }),
     next: created,
-    conditions: { firstWordMayWait: true },
-    want: startHoldMs,
+    firstStatusInMs: 500,
+    want: 500,
   },
   {
-    name: 'in a burst the steps of a start wait longer',
-    base: aBase(created),
-    next: { ...created, podIP: '10.0.0.7' },
-    conditions: { isBurst: true },
-    want: burstHoldMs,
-  },
-  {
-    name: 'in a burst a failure does not wait either',
-    base: aBase(created),
+    name: 'a first status that tells of a failure does not wait',
+    base: aBase({ phase: 'Pending' }),
     next: pending(waiting('ErrImagePull')),
-    conditions: { isBurst: true },
+    firstStatusInMs: 500,
     want: 0,
+  },
+  {
+    name: 'the first status of a pod that initializes waits no longer than each other step of it',
+    base: aBase({ phase: 'Pending' }),
+    next: pending(waiting('PodInitializing'), { initContainerStatuses: [app(waiting('PodInitializing'), { name: 'first' })] }),
+    firstStatusInMs: 5000,
+    want: stepHoldMs,
+  },
+  {
+    name: 'the conditions of every start wait with it',
+    base: aBase(created),
+    next: { ...created, podIP: '10.0.0.7', conditions: [{ type: 'Ready', status: 'False', reason: 'ContainersNotReady' }] },
+    want: longestHoldMs,
+  },
+  {
+    name: 'a condition with a reason of its own does not wait',
+    base: aBase(created),
+    next: { ...created, conditions: [{ type: 'Ready', status: 'False', reason: 'ReadinessGatesNotReady' }] },
+    want: 0,
+  },
+  {
+    name: 'a condition whose reason was published before delays nothing and hurries nothing',
+    base: aBase({ ...created, conditions: [{ type: 'Ready', status: 'False', reason: 'ReadinessGatesNotReady' }] }),
+    next: { ...created, podIP: '10.0.0.7', conditions: [{ type: 'Ready', status: 'False', reason: 'ReadinessGatesNotReady' }] },
+    want: longestHoldMs,
   },
   {
     name: 'a sandbox that is ready waits for its containers',
     base: aBase(created),
     next: { ...created, podIP: '10.0.0.7' },
-    want: startHoldMs,
+    want: longestHoldMs,
   },
-  { name: 'a container that was created waits until it runs', base: aBase(created), next: pending(waiting()), want: startHoldMs },
-  { name: 'the first of two containers waits for the second', base: aBase(created), next: pending({ running: {} }), want: startHoldMs },
-  { name: 'a container that is done waits for what follows', base: aBase(created), next: pending(ended(0)), want: startHoldMs },
+  { name: 'a container that was created waits until it runs', base: aBase(created), next: pending(waiting()), want: longestHoldMs },
+  { name: 'the first of two containers waits for the second', base: aBase(created), next: pending({ running: {} }), want: longestHoldMs },
+  { name: 'a container that is done waits for what follows', base: aBase(created), next: pending(ended(0)), want: longestHoldMs },
   {
     name: 'a pod that initializes has more to show, and waits less',
     base: aBase(created),
@@ -112,10 +121,10 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; condit
     want: stepHoldMs,
   },
   {
-    name: 'that the runtime does not answer waits long, for it mostly answers soon',
+    name: 'that the runtime does not answer waits, for it mostly answers soon',
     base: aBase({ phase: 'Running', startTime }),
     next: { phase: 'Running', startTime, reason: 'ContainerStatusUnknown', message: 'status of container app (c1): no answer for 2000 ms' },
-    want: unansweredHoldMs,
+    want: longestHoldMs,
   },
   {
     name: 'what else is said beside that does not wait',
@@ -125,8 +134,8 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; condit
   },
 ];
 table('a status may wait or goes first', (row) => {
-  for (const { name, base, next, own = next, conditions, want } of cases) {
-    row(name, () => assert.equal(holdMs(base, next, own, conditions), want));
+  for (const { name, base, next, own = next, firstStatusInMs, want } of cases) {
+    row(name, () => assert.equal(holdMs(base, next, own, firstStatusInMs), want));
   }
 });
 

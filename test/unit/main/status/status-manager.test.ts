@@ -158,3 +158,93 @@ test('closing aborts what is under way', async () => {
   await closed;
   assert.equal(api.pods.get('web')?.status?.phase, 'Pending');
 });
+
+/** A pod that the kubelet has just seen, under a manager that lets first statuses wait. */
+function aNewPod() {
+  const made = aManager({ firstStatusMs: 500 });
+  const annotations = { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.seen': new Date(made.clock.now()).toISOString() };
+  return { ...made, pod: made.api.add(anApiPod('web', { metadata: { annotations } })) };
+}
+
+test('a pod that runs within half a second of its arrival gets one status', async () => {
+  const { api, say, clock, pod } = aNewPod();
+  await say(pod, { phase: 'Pending' });
+  await clock.advance(499);
+  await say(pod, { phase: 'Running' });
+  await clock.advance(60_000);
+  assert.deepEqual(api.calls, ['PATCH web Running']);
+});
+
+test('a pod that does not run half a second after it was seen gets its first status then', async () => {
+  const { api, say, clock, pod } = aNewPod();
+  await clock.advance(200);
+  await say(pod, { phase: 'Pending' });
+  await clock.advance(299);
+  assert.deepEqual(api.calls, []);
+  await clock.advance(1);
+  assert.deepEqual(api.calls, ['PATCH web']);
+});
+
+test('trouble ends the delay of what is not written, and of no later step', async () => {
+  const { api, say, clock, manager, pod } = aNewPod();
+  await say(pod, { phase: 'Pending' });
+  manager.hurry('uid-web' as PodUID);
+  await settle();
+  assert.equal(api.calls.length, 1);
+  manager.hurry('uid-web' as PodUID);
+  await say(pod, { phase: 'Pending', podIP: '10.0.0.7' });
+  assert.equal(api.calls.length, 1);
+  await clock.advance(2000);
+  assert.equal(api.calls.length, 2);
+});
+
+test('trouble during a request ends the delay of what came meanwhile', async () => {
+  const { api, say, manager } = aManager();
+  const pod = api.add(anApiPod());
+  api.held = true;
+  await say(pod, { phase: 'Pending' });
+  await say(pod, { phase: 'Pending', podIP: '10.0.0.7' });
+  manager.hurry('uid-web' as PodUID);
+  api.release();
+  await settle();
+  assert.equal(api.pods.get('web')?.status?.podIP, '10.0.0.7');
+});
+
+test('who waits for a status is woken when the newest one is written', async () => {
+  const { api, say, manager } = aManager();
+  const pod = api.add(anApiPod());
+  assert.equal(manager.written('uid-web' as PodUID), undefined);
+  api.held = true;
+  await say(pod, { phase: 'Pending' });
+  await say(pod, { phase: 'Running' });
+  let isWritten = false;
+  void manager.written('uid-web' as PodUID)?.then(() => (isWritten = true));
+  await settle();
+  assert.equal(isWritten, false);
+  api.release();
+  await settle();
+  assert.deepEqual([isWritten, api.pods.get('web')?.status?.phase], [true, 'Running']);
+  assert.equal(manager.written('uid-web' as PodUID), undefined);
+});
+
+test('who waits for the status of a pod that is gone, or forgotten, is woken', async () => {
+  const { api, say, manager } = aManager();
+  const woken: string[] = [];
+  const pods = ['gone', 'forgotten'].map((name) => api.add(anApiPod(name)));
+  api.held = true;
+  for (const pod of pods) {
+    await say(pod, { phase: 'Running' });
+    void manager.written(pod.metadata.uid as PodUID)?.then(() => woken.push(pod.metadata.name));
+  }
+  manager.forget('uid-forgotten' as PodUID);
+  api.pods.delete('gone');
+  api.release();
+  await settle();
+  assert.deepEqual(woken.toSorted(), ['forgotten', 'gone']);
+});
+
+test('nobody waits for the status of a pod without an object', async () => {
+  const { say, manager } = aManager();
+  await say(anApiPod(), { phase: 'Running' });
+  assert.equal(manager.written('uid-web' as PodUID), undefined);
+});

@@ -1,0 +1,84 @@
+/** Of a pod in trouble the API server has a status before it has a warning about it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import { ClusterNode } from '../../support/cluster-node.ts';
+import { assertStatusCameFirst, firstWarnings, revisionOf } from '../../support/first-warnings.ts';
+import { PodWatch } from '../../support/pod-watch.ts';
+import { aBusybox, aManifest } from '../../support/test-node.ts';
+
+const nodeName = 'cluster-status-before-event';
+
+describe('a pod in trouble', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start(nodeName);
+  });
+  after(() => node?.destroy());
+
+  const missing = { name: 'missing', secret: { secretName: 'none-such' } };
+  const mount = { volumeMounts: [{ name: 'missing', mountPath: '/missing' }] };
+  const waitsFor = (reason: RegExp) => (pod: Pod) => reason.test(pod.status?.containerStatuses?.[0]?.state?.waiting?.reason ?? '');
+  const hasStatus = (pod: Pod) => pod.status?.startTime !== undefined;
+
+  const cases: { title: string; count: number; spec: Parameters<typeof aManifest>[1]; reason: string; isSo: (pod: Pod) => boolean }[] = [
+    {
+      title: 'a missing secret',
+      count: 1,
+      spec: { volumes: [missing], containers: [aBusybox(mount)] },
+      reason: 'FailedMount',
+      isSo: hasStatus,
+    },
+    {
+      title: 'a missing config map, in a burst',
+      count: 20,
+      spec: { volumes: [{ name: 'missing', configMap: { name: 'none-such' } }], containers: [aBusybox(mount)] },
+      reason: 'FailedMount',
+      isSo: hasStatus,
+    },
+    {
+      title: 'an image that cannot be pulled, and another container',
+      count: 1,
+      spec: { containers: [aBusybox({ image: 'local.example/none-such:1' }), aBusybox({ name: 'other' })] },
+      reason: 'Failed',
+      isSo: waitsFor(/^ErrImagePull$/),
+    },
+    {
+      title: 'a config that cannot be made',
+      count: 1,
+      spec: { containers: [aBusybox({ env: [{ name: 'X', valueFrom: { secretKeyRef: { name: 'none-such', key: 'x' } } }] })] },
+      reason: 'Failed',
+      isSo: waitsFor(/^CreateContainerConfigError$/),
+    },
+    {
+      title: 'a command that does not exist',
+      count: 1,
+      spec: { containers: [{ ...aBusybox(), command: ['/none-such'] }] },
+      reason: 'Failed',
+      isSo: waitsFor(/^(RunContainerError|CrashLoopBackOff)$/),
+    },
+    {
+      title: 'a container that crashes',
+      count: 1,
+      spec: { containers: [aBusybox({ sh: 'exit 1' })] },
+      reason: 'BackOff',
+      isSo: waitsFor(/^CrashLoopBackOff$/),
+    },
+  ];
+
+  for (const { title, count, spec, reason, isSo } of cases) {
+    test(`has its status before its warning: ${title}`, async (t) => {
+      const pods = await PodWatch.start(t, node.cluster, node.namespace);
+      const names = Array.from({ length: count }, (_, index) => `${title.replaceAll(/[^a-z]+/g, '-')}-${index}`);
+      const since = await revisionOf(node.cluster, node.namespace);
+      await Promise.all(names.map((name) => pods.create(aManifest(name, { nodeName, terminationGracePeriodSeconds: 1, ...spec }))));
+      const warnings = await firstWarnings(node.cluster, node.namespace, since, names);
+      for (const [name, event] of warnings) {
+        await pods.until(name, 'was so', () => pods.seen(name).some(isSo));
+        assert.equal(event.reason, reason);
+        assertStatusCameFirst(pods, event, isSo);
+      }
+      await Promise.all(names.map((name) => pods.delete(name, { gracePeriodSeconds: 0 })));
+    });
+  }
+});

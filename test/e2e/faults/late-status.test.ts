@@ -1,0 +1,53 @@
+/** A pod in trouble whose status the API server takes late, or not at all: its warning waits for the status, and not for ever. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Matches } from '../../support/api-server-faults.ts';
+import { sharedCluster, type TestCluster } from '../../support/control-plane.ts';
+import { startFaultyNode, type FaultyNode } from '../../support/faulty-node.ts';
+import { assertStatusCameFirst, firstWarnings, revisionOf } from '../../support/first-warnings.ts';
+import { aBusybox } from '../../support/test-node.ts';
+
+const isStatusPatch: Matches = (method, path) => method === 'PATCH' && path.includes('/pods/') && path.endsWith('/status');
+
+describe('a pod in trouble whose status is written late', () => {
+  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  let cluster: TestCluster;
+  let faulty: FaultyNode;
+  before(async () => {
+    cluster = await sharedCluster();
+    later.after(() => cluster.close());
+    faulty = await startFaultyNode(later, cluster, 'late-status');
+  });
+  after(async () => {
+    for (const clean of cleanups.reverse()) await clean();
+  });
+
+  /** The first warning about a pod that lacks its secret. */
+  async function firstWarning(name: string) {
+    const since = await revisionOf(cluster, faulty.namespace);
+    await faulty.create(name, {
+      volumes: [{ name: 'missing', secret: { secretName: 'none-such' } }],
+      containers: [aBusybox({ volumeMounts: [{ name: 'missing', mountPath: '/missing' }] })],
+    });
+    return (await firstWarnings(cluster, faulty.namespace, since, [name])).get(name)!;
+  }
+
+  test('has its status before its warning', async () => {
+    const stop = faulty.way.fault({ matches: isStatusPatch, delayMs: 3000 });
+    const warning = await firstWarning('late');
+    stop();
+    assert.equal(warning.reason, 'FailedMount');
+    await faulty.pods.until('late', 'has a status', ({ status }) => status?.startTime !== undefined);
+    assertStatusCameFirst(faulty.pods, warning, ({ status }) => status?.startTime !== undefined);
+  });
+
+  test('has its warning also when its status is refused', async () => {
+    const stop = faulty.way.fault({ matches: isStatusPatch, answer: { status: 500 } });
+    const warning = await firstWarning('refused');
+    assert.equal(warning.reason, 'FailedMount');
+    assert.equal(faulty.pods.get('refused')?.status?.startTime, undefined);
+    stop();
+    await faulty.pods.until('refused', 'has its status after all', ({ status }) => status?.startTime !== undefined);
+  });
+});

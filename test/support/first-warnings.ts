@@ -1,0 +1,43 @@
+/**
+ * The first warning about each of some pods, and the first version of a pod that is as asked. Pods and events share the revisions of etcd: the
+ * order of their writes is read from them, whatever the watches show first.
+ */
+import assert from 'node:assert/strict';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import type { SeenEvent } from './cluster-node.ts';
+import type { TestCluster } from './control-plane.ts';
+import type { PodWatch } from './pod-watch.ts';
+
+export type WrittenEvent = SeenEvent & { readonly metadata: { readonly resourceVersion: string } };
+
+/** The present revision of the namespace. */
+export async function revisionOf({ api }: TestCluster, namespace: string): Promise<string> {
+  return (await api.get<{ metadata: { resourceVersion: string } }>(`/api/v1/namespaces/${namespace}/events`)).metadata.resourceVersion;
+}
+
+/** By pod: as each was first written after the revision `since`. */
+export async function firstWarnings(
+  { api }: TestCluster,
+  namespace: string,
+  since: string,
+  names: readonly string[],
+): Promise<Map<string, WrittenEvent>> {
+  const found = new Map<string, WrittenEvent>();
+  const path = `/api/v1/namespaces/${namespace}/events?resourceVersion=${since}`;
+  for await (const { object } of api.watch<WrittenEvent>(path, AbortSignal.timeout(90_000))) {
+    const { name } = object.involvedObject;
+    if (object.type === 'Warning' && names.includes(name) && !found.has(name)) found.set(name, object);
+    if (found.size === names.length) break;
+  }
+  assert.deepEqual([...found.keys()].toSorted(), names.toSorted());
+  return found;
+}
+
+/** Fails unless the API server had a version of the pod that is as asked before it had the event. */
+export function assertStatusCameFirst(pods: PodWatch, event: WrittenEvent, isSo: (pod: Pod) => boolean): void {
+  const { name } = event.involvedObject;
+  const first = pods.seen(name).find(isSo);
+  assert.ok(first, `${name} was never so; it is ${JSON.stringify(pods.get(name)?.status)}`);
+  const isBefore = Number(first.metadata.resourceVersion) < Number(event.metadata.resourceVersion);
+  assert.ok(isBefore, `the warning "${event.message}" of ${name} came first`);
+}
