@@ -1,4 +1,5 @@
 /** The pleg thread's relist against the simulated runtime, when nothing has changed: the price that is paid every second. */
+import { tmpdir } from 'node:os';
 import { pino } from 'pino';
 import { PlegThread } from '../src/main/threads/pleg-thread.ts';
 import { ThreadState } from '../src/main/threads/thread-state.ts';
@@ -96,6 +97,8 @@ function startPleg(runtimeEndpoint: string, pods: number): PlegThread {
     relistPeriodMs: noPeriodMs,
     runtimeRequestTimeoutMs: 120_000,
     useEventStream: false,
+    rootDir: tmpdir(),
+    podLogsDir: tmpdir(),
     snapshot: createRuntimeSnapshot(pods),
   };
   return PlegThread.start({ state, logger, settings, onMessage: () => {} });

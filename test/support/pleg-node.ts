@@ -31,6 +31,7 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
       relistPeriodMs: 1000,
       useEventStream,
       onRelisted: () => (relists += 1),
+      readMessage: async () => '',
       clock,
       logger,
     });

@@ -348,8 +348,8 @@ export class PodWorker {
     if (failedIn === 'main' && statuses.get(this.uid) === undefined) this.refreshStatus();
     const { reason, message } = result.failure;
     this.#log.warn({ task: kind, reason, err: message, retryAfterMs: Math.round(delayMs) }, 'Error syncing pod, will try again');
-    // A task records the events of what it did itself, but for what it did not expect.
-    if (this.pod && (failedIn === 'main' || reason === 'FailedSync')) {
+    // A task records the events of what it did itself, but for what it did not expect, and for what keeps an ended pod from going.
+    if (this.pod && (failedIn === 'main' || reason === 'FailedSync' || reason === 'FailedCleanUp')) {
       events.record({ object: podReference(this.pod), type: 'Warning', reason, message });
     }
   }

@@ -16,13 +16,15 @@ const statsPeriodMs = 10_000;
 /** Upstream: MaxCrashLoopBackOff, initialCrashLoopBackOff, and what ReduceDefaultCrashLoopBackOffDecay makes of them. */
 const crashLoop = { maxMs: 300_000, initialMs: 10_000, reducedMaxMs: 60_000, reducedInitialMs: 1000 };
 
-export function plegSettings({ config }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<PlegBirth, 'events'> {
+export function plegSettings({ config, flags }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<PlegBirth, 'events'> {
   return {
     runtimeEndpoint: config.containerRuntimeEndpoint,
     relistPeriodMs,
     runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
     // Whether the runtime has the stream is found out; the gate of upstream's evented PLEG is about something riskier than a look.
     useEventStream: true,
+    rootDir: flags.rootDirectory,
+    podLogsDir: config.podLogsDir,
     snapshot,
   };
 }

@@ -14,6 +14,9 @@ export interface PlegBirth extends ThreadBirth {
   readonly runtimeRequestTimeoutMs: number;
   /** Use GetContainerEvents where the runtime has it. */
   readonly useEventStream: boolean;
+  /** With podLogsDir, where containers' termination messages are. */
+  readonly rootDir: string;
+  readonly podLogsDir: string;
   /** The runtime snapshot (shared/state/runtime-snapshot.ts): one writer, this thread. */
   readonly snapshot: SharedArrayBuffer;
   /** PlegMessage: one message per relist, look or runtime event that saw a change. */

@@ -8,9 +8,10 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { CriPlegRuntime } from './pleg-runtime.ts';
 import { Pleg } from './pleg.ts';
+import { readTerminationMessage } from './termination-message.ts';
 
 const { birth, logger, heart } = enterThread<PlegBirth>();
-const { runtimeEndpoint, runtimeRequestTimeoutMs, relistPeriodMs, useEventStream, snapshot, events } = birth;
+const { runtimeEndpoint, runtimeRequestTimeoutMs, relistPeriodMs, useEventStream, rootDir, podLogsDir, snapshot, events } = birth;
 
 const pleg = new Pleg({
   runtime: new CriPlegRuntime({ endpoint: runtimeEndpoint, requestTimeoutMs: runtimeRequestTimeoutMs, logger }),
@@ -19,6 +20,7 @@ const pleg = new Pleg({
   relistPeriodMs,
   useEventStream,
   onRelisted: () => heart.loop(),
+  readMessage: (source) => readTerminationMessage(source, { rootDir, podLogsDir }),
   clock: systemClock,
   logger,
 });

@@ -2,8 +2,8 @@
  * The end of a container's log, in the CRI format: what the container said last, both streams as they came. Upstream: ReadLogs with
  * TailLines into a ring of bytes (staging/src/k8s.io/cri-client/pkg/logs). Reads the file from its end, and no more than it must.
  */
-import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { openLog } from '../../shared/kubernetes/open-log.ts';
 
 export interface TailLimits {
   readonly maxLines: number;
@@ -18,16 +18,16 @@ const newline = 0x0a;
 /** Of a block in the middle of one endless line. */
 const noTail = { text: '', complete: false };
 
-/** Throws as the file system does, and for a file that is no CRI log. */
-export async function readLogTail(path: string, limits: TailLimits): Promise<string> {
-  // The runtime's own file: a link is followed, as the log folder may be one; a pipe would be waited for without NONBLOCK.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+/** Rejects as the file system does, for a file that lies outside of `podLogsDir`, and for one that is no CRI log. */
+export async function readLogTail(path: string, podLogsDir: string, limits: TailLimits): Promise<string> {
+  const {
+    handle: file,
+    stats: { size },
+  } = await openLog(path, podLogsDir);
   try {
-    const stat = await file.stat();
-    if (!stat.isFile()) throw new Error(`${path}: not a regular file`);
-    for (let length = Math.min(stat.size, firstBlockBytes); ; length = Math.min(stat.size, length * 4, maxBlockBytes)) {
-      const block = await readBlock(file, stat.size - length, length);
-      const whole = length === stat.size;
+    for (let length = Math.min(size, firstBlockBytes); ; length = Math.min(size, length * 4, maxBlockBytes)) {
+      const block = await readBlock(file, size - length, length);
+      const whole = length === size;
       // Unless the block starts the file, its first line is a piece of one.
       const start = whole ? 0 : block.indexOf(newline) + 1;
       const tail = start === 0 && !whole ? noTail : tailOfLog(block.subarray(start), limits);

@@ -13,6 +13,7 @@ import type { PlegRuntime } from './pleg-runtime.ts';
 import { PodLooker } from './pod-looker.ts';
 import { PodRecords } from './pod-records.ts';
 import { Relister } from './relister.ts';
+import type { TerminationMessageSource } from './termination-message.ts';
 
 export interface PlegDependencies {
   readonly runtime: PlegRuntime;
@@ -21,6 +22,8 @@ export interface PlegDependencies {
   readonly relistPeriodMs: number;
   readonly useEventStream: boolean;
   readonly onRelisted: () => void;
+  /** Never rejects. */
+  readonly readMessage: (source: TerminationMessageSource) => Promise<string>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -38,14 +41,14 @@ export class Pleg implements PlegApi {
 
   /** Begins with a relist at once. */
   constructor(dependencies: PlegDependencies) {
-    const { runtime, snapshot, clock, logger, useEventStream } = dependencies;
+    const { runtime, snapshot, clock, logger, useEventStream, readMessage } = dependencies;
     const { signal } = this.#stop;
     const post = (message: PlegMessage) => {
       if (!signal.aborted) dependencies.post(message);
     };
     this.#runtime = runtime;
     const records = new PodRecords(snapshot, logOnce(logger));
-    const looker = new PodLooker({ runtime, records, post, clock, logger, signal });
+    const looker = new PodLooker({ runtime, records, post, clock, logger, signal, readMessage });
     this.#looks = new LookQueue({
       look: async (uid, known) => {
         const beganAtMs = clock.monotonic();

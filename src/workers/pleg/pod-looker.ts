@@ -20,7 +20,7 @@ import type { ContainerItem, Item, PodRecord, SandboxItem } from './pod-record.t
 import type { PodRecords } from './pod-records.ts';
 import { Quarantine } from './quarantine.ts';
 import { report } from './report.ts';
-import { readTerminationMessage, terminationMessageSource, type TerminationMessageSource } from './termination-message.ts';
+import { terminationMessageSource, type TerminationMessageSource } from './termination-message.ts';
 import { toRuntimeContainerStatus, toRuntimeSandboxStatus } from './to-runtime-status.ts';
 
 /** Calls of one look at once. Most pods have less to ask. */
@@ -35,7 +35,7 @@ export interface PodLookerDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  readonly readMessage?: (source: TerminationMessageSource) => Promise<string>;
+  readonly readMessage: (source: TerminationMessageSource) => Promise<string>;
 }
 
 export class PodLooker {
@@ -209,7 +209,7 @@ export class PodLooker {
 
   async #terminationMessage(source: TerminationMessageSource): Promise<string> {
     if (source.file === undefined && source.log === undefined) return '';
-    const { clock, readMessage = readTerminationMessage } = this.#deps;
+    const { clock, readMessage } = this.#deps;
     const { promise: late, resolve } = Promise.withResolvers<string>();
     const cancel = clock.after(terminationMessageDeadlineMs, () =>
       resolve(`Error on reading termination log ${source.file ?? source.log}: no answer for ${terminationMessageDeadlineMs} ms`),

@@ -3,11 +3,12 @@
  * so nothing about it is trusted; or from the end of its log. Upstream: getTerminationMessage and
  * readLastStringFromContainerLogs (pkg/kubelet/kuberuntime/kuberuntime_container.go).
  */
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
 import { ContainerState, type ContainerStatus } from '../../shared/cri/generated/cri-v1.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { isWithin } from '../../shared/linux/mountinfo.ts';
+import { openChecked } from '../../shared/linux/open-checked.ts';
 import { readContainerAnnotations } from './container-annotations.ts';
 import { readLogTail } from './log-tail.ts';
 
@@ -23,6 +24,12 @@ export interface TerminationMessageSource {
   readonly log?: string;
 }
 
+/** The folders of the node in which messages lie. */
+export interface TerminationMessageFolders {
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+}
+
 /** Where a container's termination message is to be found; neither for one that has not ended. */
 export function terminationMessageSource(status: ContainerStatus): TerminationMessageSource {
   if (status.state !== ContainerState.CONTAINER_EXITED) return {};
@@ -30,15 +37,19 @@ export function terminationMessageSource(status: ContainerStatus): TerminationMe
   // What could not even be started has no log.
   const fallsBack = terminationMessagePolicy === 'FallbackToLogsOnError' && status.exitCode !== 0 && status.reason !== 'ContainerCannotRun';
   const path = terminationMessagePath === '' ? undefined : resolve('/', terminationMessagePath);
-  const file = path === undefined ? undefined : status.mounts.find(({ containerPath }) => containerPath === path)?.hostPath;
+  // The kubelet's own mount is the last: it hides a volume at the same place.
+  const file = path === undefined ? undefined : status.mounts.findLast(({ containerPath }) => containerPath === path)?.hostPath;
   return { ...(file !== undefined && { file }), ...(fallsBack && { log: status.logPath }) };
 }
 
 /** The message; what went wrong in reading it is itself the message, as upstream's, so that the pod's owner sees it. Never rejects. */
-export async function readTerminationMessage({ file, log }: TerminationMessageSource): Promise<string> {
+export async function readTerminationMessage(
+  { file, log }: TerminationMessageSource,
+  { rootDir, podLogsDir }: TerminationMessageFolders,
+): Promise<string> {
   if (file !== undefined) {
     try {
-      const message = await readFileEnd(file, maxMessageBytes);
+      const message = await readFileEnd(file, rootDir, maxMessageBytes);
       if (message !== '') return message;
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code !== 'ENOENT') return `Error on reading termination log ${file}: ${messageOf(err)}`;
@@ -46,22 +57,27 @@ export async function readTerminationMessage({ file, log }: TerminationMessageSo
   }
   if (log === undefined) return '';
   try {
-    return await readLogTail(log, { maxLines: maxLogLines, maxBytes: maxLogBytes });
+    return await readLogTail(log, podLogsDir, { maxLines: maxLogLines, maxBytes: maxLogBytes });
   } catch (err) {
     return `Error on reading termination message from logs: ${messageOf(err)}`;
   }
 }
 
-/** At most so many bytes of a regular file's end. The pod may have put a link, a pipe or a device there: none is opened for long or followed. */
-async function readFileEnd(path: string, maxBytes: number): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY);
+/**
+ * At most so many bytes of a regular file's end. The path has no links but those of the root dir itself: the pod's own file is in a folder
+ * that the kubelet made, and a volume's file could be exchanged for a link to a file of the host by who writes in the volume.
+ */
+async function readFileEnd(path: string, rootDir: string, maxBytes: number): Promise<string> {
+  const expected = isWithin(path, rootDir) ? join(await realpath(rootDir), relative(rootDir, path)) : path;
+  const { handle, stats } = await openChecked(path, (place) => {
+    if (place.realPath !== expected) throw new Error('it is reached by a symlink');
+    if (!place.stats.isFile()) throw new Error('not a regular file');
+  });
   try {
-    const stat = await file.stat();
-    if (!stat.isFile()) throw new Error('not a regular file');
-    const length = Math.min(stat.size, maxBytes);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, stat.size - length);
+    const length = Math.min(stats.size, maxBytes);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, stats.size - length);
     return buffer.toString('utf8', 0, bytesRead);
   } finally {
-    await file.close();
+    await handle.close();
   }
 }

@@ -21,8 +21,18 @@ test('a container that is removed takes its log, its rotated logs and its link w
 
   await writeFile(join(root, 'secret'), 'x');
   await symlink(root, join(root, 'pods/linked'));
-  for (const path of [join(root, 'secret'), `${root}/pods/../secret`, join(root, 'pods/linked/secret'), '']) {
+  await mkdir(join(root, 'secrets/app'), { recursive: true });
+  await writeFile(join(root, 'secrets/app/0.log'), 'x');
+  await symlink(join(root, 'secrets'), join(root, 'pods/default_web_linked'));
+  for (const path of [
+    join(root, 'pods/default_web_linked/app/0.log'),
+    join(root, 'secret'),
+    `${root}/pods/../secret`,
+    join(root, 'pods/linked/secret'),
+    '',
+  ]) {
     await removeContainerLogs(join(root, 'pods'), path, link);
   }
   assert.ok((await readdir(root)).includes('secret'));
+  assert.deepEqual(await readdir(join(root, 'secrets/app')), ['0.log']);
 });

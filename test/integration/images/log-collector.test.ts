@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
 import { collectPodLogs } from '../../../src/workers/images/log-collector.ts';
 
 test('log folders of pods that are gone are removed, those of pods that came meanwhile are not', async (t) => {
@@ -20,4 +21,26 @@ test('log folders of pods that are gone are removed, those of pods that came mea
   assert.equal(await collectPodLogs(folder, (uid) => uid !== 'stays', requestedAtMs), 1);
   assert.deepEqual((await readdir(folder)).sort(), ['default_web_new', 'default_web_stays']);
   assert.equal(await collectPodLogs(join(folder, 'none'), () => true, requestedAtMs), 0);
+});
+
+test('a log folder with a mount in it is refused, the others are removed all the same', async (t) => {
+  const base = await realpath(await mkdtemp(join(tmpdir(), 'pod-logs-')));
+  const folder = join(base, 'pods');
+  const mounted = join(folder, 'default_a_mounted/app');
+  t.after(async () => {
+    await unmount(mounted);
+    await rm(base, { recursive: true });
+  });
+  await mkdir(mounted, { recursive: true });
+  await mkdir(join(folder, 'default_b_gone/app'), { recursive: true });
+  await mkdir(join(base, 'host'));
+  await writeFile(join(base, 'host/precious'), 'data');
+  await symlink(join(base, 'host'), join(folder, 'default_b_gone/app/link'));
+  await mount(join(base, 'host'), mounted, '', MountFlag.bind, '');
+  await assert.rejects(
+    collectPodLogs(folder, () => true, Date.now() + 1000),
+    /default_a_mounted\/app/,
+  );
+  assert.deepEqual(await readdir(folder), ['default_a_mounted']);
+  assert.deepEqual(await readdir(join(base, 'host')), ['precious']);
 });

@@ -1,5 +1,6 @@
 /** The pleg thread on the simulated runtime: what main hears of what happens there. */
 import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
 import { test, type TestContext } from 'node:test';
 import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
 import { PlegThread } from '../../../src/main/threads/pleg-thread.ts';
@@ -32,7 +33,15 @@ async function aPlegThread(t: TestContext, { relistPeriodMs = 100, useEventStrea
     const pleg = PlegThread.start({
       state,
       logger,
-      settings: { runtimeEndpoint: endpoint, relistPeriodMs, runtimeRequestTimeoutMs: 20_000, useEventStream, snapshot },
+      settings: {
+        runtimeEndpoint: endpoint,
+        relistPeriodMs,
+        runtimeRequestTimeoutMs: 20_000,
+        useEventStream,
+        rootDir: tmpdir(),
+        podLogsDir: tmpdir(),
+        snapshot,
+      },
       onMessage: (message) => {
         messages.push(message);
         for (const status of message.statuses) cache.set(status.podUID, status);

@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { ContainerStatus, type DeepPartial } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { readLogTail, tailOfLog } from '../../../src/workers/pleg/log-tail.ts';
-import { readTerminationMessage, terminationMessageSource } from '../../../src/workers/pleg/termination-message.ts';
+import {
+  readTerminationMessage,
+  terminationMessageSource,
+  type TerminationMessageSource,
+} from '../../../src/workers/pleg/termination-message.ts';
 import { table } from '../../support/table.ts';
 
 const mounts = [
   { containerPath: '/data', hostPath: '/srv' },
+  { containerPath: '/twice', hostPath: '/volume' },
+  { containerPath: '/twice', hostPath: '/kubelet/message-twice' },
   { containerPath: '/dev/termination-log', hostPath: '/kubelet/message' },
 ];
 
@@ -45,6 +51,11 @@ suite('where the termination message of a container is', () => {
       want: {},
     },
     {
+      name: 'in the file of the kubelet where a volume is mounted at the same place',
+      given: { ...ended, annotations: annotations('File', '/twice') },
+      want: { file: '/kubelet/message-twice' },
+    },
+    {
       name: 'in the file even when its path was written relative or with dots',
       given: { ...ended, annotations: annotations('File', 'dev/./termination-log') },
       want: { file: '/kubelet/message' },
@@ -66,46 +77,79 @@ suite('reading a termination message', () => {
   };
   before(() => (folder = mkdtempSync(join(tmpdir(), 'termination-message-'))));
   after(() => rmSync(folder, { recursive: true }));
+  const read = (source: TerminationMessageSource) => readTerminationMessage(source, { rootDir: at('root'), podLogsDir: folder });
   const log = () => write('log', '2026-01-01T00:00:00.1Z stderr F last words\n');
 
   test('the file says it', async () => {
-    assert.equal(await readTerminationMessage({ file: write('message', 'disk full\n'), log: log() }), 'disk full\n');
+    assert.equal(await read({ file: write('message', 'disk full\n'), log: log() }), 'disk full\n');
   });
   test('of a long file its last 4096 bytes', async () => {
-    const message = await readTerminationMessage({ file: write('long', `${'x'.repeat(5000)}end`) });
+    const message = await read({ file: write('long', `${'x'.repeat(5000)}end`) });
     assert.deepEqual([message.length, message.endsWith('xend')], [4096, true]);
   });
   test('the log says it where the file is empty or absent', async () => {
-    assert.equal(await readTerminationMessage({ file: write('empty', ''), log: log() }), 'last words\n');
-    assert.equal(await readTerminationMessage({ file: at('absent'), log: log() }), 'last words\n');
+    assert.equal(await read({ file: write('empty', ''), log: log() }), 'last words\n');
+    assert.equal(await read({ file: at('absent'), log: log() }), 'last words\n');
   });
   test('nobody says anything where there is neither', async () => {
-    assert.equal(await readTerminationMessage({ file: at('absent') }), '');
-    assert.equal(await readTerminationMessage({}), '');
+    assert.equal(await read({ file: at('absent') }), '');
+    assert.equal(await read({}), '');
   });
   test('a link, a pipe, a device and a folder in its place are refused, and do not hang', async () => {
     symlinkSync('/etc/passwd', at('link'));
     execFileSync('mkfifo', [at('pipe')]);
-    assert.match(await readTerminationMessage({ file: at('link'), log: log() }), /^Error on reading termination log .*link: ELOOP/);
-    assert.match(await readTerminationMessage({ file: at('pipe') }), /not a regular file/);
-    assert.match(await readTerminationMessage({ file: '/dev/zero' }), /not a regular file/);
-    assert.match(await readTerminationMessage({ file: folder }), /Error on reading termination log/);
+    assert.match(await read({ file: at('link'), log: log() }), /^Error on reading termination log .*link: it is reached by a symlink/);
+    assert.match(await read({ file: at('pipe') }), /not a regular file/);
+    assert.match(await read({ file: '/dev/zero' }), /not a regular file/);
+    assert.match(await read({ file: folder }), /Error on reading termination log/);
+  });
+  test('a link on the way to the file is refused, but for those of the root dir itself', async () => {
+    mkdirSync(at('real/pods/uid'), { recursive: true });
+    write('real/pods/uid/message', 'own words');
+    symlinkSync(at('real'), at('root'));
+    assert.equal(await read({ file: at('root/pods/uid/message') }), 'own words');
+    assert.equal(await read({ file: at('real/pods/uid/message') }), 'own words');
+    // A volume's folder that its writer exchanged for a link to a folder of the host.
+    mkdirSync(at('host'));
+    write('host/message', 'secret');
+    for (const folder of [at('real/pods/uid/volume'), at('hostPath')]) symlinkSync(at('host'), folder);
+    for (const file of [at('root/pods/uid/volume/message'), at('hostPath/message')]) {
+      assert.match(await read({ file }), /^Error on reading termination log .*message: it is reached by a symlink$/);
+    }
+    assert.equal(await read({ file: at('host/message') }), 'secret');
+  });
+  test('a log that a link takes out of the log folder is refused, one that a link leaves in it is read', async () => {
+    mkdirSync(at('logs/app'), { recursive: true });
+    const podLogsDir = at('logs');
+    const outside = write('outside.log', '2026-01-01T00:00:00Z stdout F root:x:0:0\n');
+    write('logs/app/0.log', '2026-01-01T00:00:00Z stdout F last words\n');
+    symlinkSync(outside, at('logs/app/1.log'));
+    symlinkSync(folder, at('logs/away'));
+    symlinkSync(at('logs'), at('linked-logs'));
+    const readLog = (log: string, podLogs = podLogsDir) => readTerminationMessage({ log }, { rootDir: at('root'), podLogsDir: podLogs });
+    assert.equal(await readLog(at('logs/app/0.log')), 'last words\n');
+    assert.equal(await readLog(at('linked-logs/app/0.log'), at('linked-logs')), 'last words\n');
+    for (const log of [at('logs/app/1.log'), at('logs/away/outside.log'), outside]) {
+      assert.match(await readLog(log), /^Error on reading termination message from logs: it lies outside of .*\/logs$/);
+    }
+    execFileSync('mkfifo', [at('logs/app/pipe')]);
+    assert.match(await readLog(at('logs/app/pipe')), /not a regular file/);
   });
   test('a log that is none, or absent, is named', async () => {
     assert.match(
-      await readTerminationMessage({ log: write('binary', '\u0000\u0001\u0002') }),
+      await read({ log: write('binary', '\u0000\u0001\u0002') }),
       /^Error on reading termination message from logs: unsupported/,
     );
-    assert.match(await readTerminationMessage({ log: at('absent') }), /from logs: ENOENT/);
+    assert.match(await read({ log: at('absent') }), /from logs: ENOENT/);
   });
 
   test('a log far larger than its tail is read from its end', async () => {
     const line = (n: number) => `2026-01-01T00:00:00.000000001Z stdout F line ${n}\n`;
     const path = write('large', Array.from({ length: 4000 }, (_, n) => line(n)).join(''));
-    const tail = await readLogTail(path, { maxLines: 3, maxBytes: 2048 });
+    const tail = await readLogTail(path, folder, { maxLines: 3, maxBytes: 2048 });
     assert.equal(tail, 'line 3997\nline 3998\nline 3999\n');
     const long = write('long-lines', `${line(1)}2026-01-01T00:00:00Z stdout F ${'y'.repeat(100_000)}\n${line(2)}`);
-    assert.equal(await readLogTail(long, { maxLines: 2, maxBytes: 12 }), 'yyyy\nline 2\n');
+    assert.equal(await readLogTail(long, folder, { maxLines: 2, maxBytes: 12 }), 'yyyy\nline 2\n');
   });
 });
 

@@ -58,6 +58,8 @@ async function aNode(t: TestContext, threads = 2) {
       runtimeEndpoint: runtime.endpoint,
       relistPeriodMs: 1000,
       runtimeRequestTimeoutMs: 10_000,
+      rootDir: settings.rootDir,
+      podLogsDir: settings.podLogsDir,
       useEventStream: true,
       snapshot: createRuntimeSnapshot(100),
     },

@@ -64,7 +64,15 @@ function startAll() {
   });
   const pleg = PlegThread.start({
     ...common,
-    settings: { runtimeEndpoint, relistPeriodMs: 1000, runtimeRequestTimeoutMs: 2000, useEventStream: true, snapshot },
+    settings: {
+      runtimeEndpoint,
+      relistPeriodMs: 1000,
+      runtimeRequestTimeoutMs: 2000,
+      useEventStream: true,
+      rootDir: folder,
+      podLogsDir: folder,
+      snapshot,
+    },
     onMessage: () => {},
   });
   const images = ImagesThread.start({

@@ -3,18 +3,16 @@
  * to the log folder (a pod with a hostPath): only a regular file below the pods' log folder is read, wherever links lead. What counts
  * is the file that was opened, not the path that was asked for.
  */
-import { constants } from 'node:fs';
-import { open, readlink, realpath, stat, type FileHandle } from 'node:fs/promises';
-import { dirname, sep } from 'node:path';
+import { stat, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { openLog } from '../../../shared/kubernetes/open-log.ts';
 
 const blockBytes = 64 * 1024;
 /** Blocks that came back unused: most reads of a follower find nothing. */
 const spares: Buffer[] = [];
 const maxSpares = 8;
-/** What the kernel adds to the name of a file that was unlinked. */
-const deletedMark = / \(deleted\)$/;
 
 export class LogFile {
   readonly path: string;
@@ -34,19 +32,10 @@ export class LogFile {
   /** Rejects with a message that names the path. */
   static async open(path: string, podLogsDir: string): Promise<LogFile> {
     const failed = (cause: unknown) => new Error(`failed to open log file ${goQuote(path)}: ${messageOf(cause)}`, { cause });
-    // A pipe in its place must not be waited for.
-    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY).catch((err: unknown) => {
-      throw failed(err);
-    });
     try {
-      const status = await handle.stat();
-      if (!status.isFile()) throw new Error('it is not a regular file');
-      const real = (await readlink(`/proc/self/fd/${handle.fd}`)).replace(deletedMark, '');
-      const root = await realpath(podLogsDir);
-      if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) throw new Error(`it lies outside of ${root}`);
-      return new LogFile(path, dirname(real), handle, identityOf(status));
+      const { realPath, handle, stats } = await openLog(path, podLogsDir);
+      return new LogFile(path, dirname(realPath), handle, identityOf(stats));
     } catch (err) {
-      await handle.close();
       throw failed(err);
     }
   }

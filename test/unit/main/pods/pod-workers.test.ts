@@ -361,6 +361,21 @@ test('a sync does not begin on what was seen before the last task changed the ru
   assert.equal(task.kind === 'sync' && task.status?.containers.length, 1);
 });
 
+test('an ended pod whose volumes cannot be unmounted says so in an event, and is tried again', async () => {
+  const node = new FakeNode();
+  const pod = await aRunningPod(node);
+  await node.remove(pod);
+  await node.end(node.task('terminating'));
+  const failure = { reason: 'FailedCleanUp', message: '/pods/web/volumes/x/y still mounted' };
+  await node.end(node.task('terminated'), { outcome: 'failed', failure });
+  const { object, ...event } = node.events.at(-1)!;
+  assert.equal(object.name, 'web');
+  assert.deepEqual(event, { type: 'Warning', ...failure });
+  await node.clock.advance(10_000);
+  await node.end(node.task('terminated'));
+  assert.deepEqual(node.begun, ['sync web', 'terminating web', 'terminated web', 'terminated web']);
+});
+
 test('a kill that does not come to its end is reported, and goes on', async () => {
   const node = new FakeNode();
   await aRunningPod(node);

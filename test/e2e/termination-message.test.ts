@@ -1,0 +1,49 @@
+/** A container's termination message from its log, where somebody who can write in the log folder has put a link. */
+import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+
+let node: TestNode;
+before(async () => {
+  node = await TestNode.start(null);
+  await node.startKubelet();
+});
+after(() => node.destroy());
+
+test('a message from a log is not read through a link out of the log folder', async () => {
+  const secret = join(node.folder, 'secret.log');
+  writeFileSync(secret, '2026-01-01T00:00:00Z stdout F root:secret:0:0\n');
+  const end = join(node.folder, 'end');
+  mkdirSync(end);
+  const manifest = (name: string) =>
+    aManifest(name, {
+      restartPolicy: 'Never',
+      containers: [
+        aBusybox({
+          sh: `echo last words; until [ -e /end/${name} ]; do sleep 0.1; done; exit 1`,
+          terminationMessagePolicy: 'FallbackToLogsOnError',
+          volumeMounts: [{ name: 'end', mountPath: '/end' }],
+        }),
+      ],
+      volumes: [{ name: 'end', hostPath: { path: end } }],
+    });
+  const messageOf = async (name: string, before: (log: string) => void) => {
+    node.apply(manifest(name));
+    const pod = await node.untilRunning(name);
+    await waitUntil('its log is there', () => node.logsOf(pod, 'app') === 'last words');
+    const { namespace, name: podName, uid } = pod.metadata;
+    before(join(node.podLogs, `${namespace}_${podName}_${uid}`, 'app/0.log'));
+    writeFileSync(join(end, name), '');
+    const { status } = await node.until(name, 'failed', ({ status }) => status?.phase === 'Failed');
+    return status?.containerStatuses?.[0]?.state?.terminated?.message;
+  };
+  assert.equal(await messageOf('plain', () => {}), 'last words\n');
+  const message = await messageOf('linked', (log) => {
+    rmSync(log);
+    symlinkSync(secret, log);
+  });
+  assert.match(message ?? '', /^Error on reading termination message from logs: it lies outside of /);
+});
