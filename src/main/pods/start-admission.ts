@@ -1,9 +1,11 @@
 /**
  * Permits to start a sandbox or a container: starts are let in at the parallelism that the runtime is fastest at, the most important
- * and then the oldest pod first, instead of all at once. What a running pod lost and needs back (a restart) has a lane of its own and
- * never waits behind a burst of new pods; stops need no permit at all.
+ * and then the oldest pod first, instead of all at once. Restarts and critical pods never wait behind a burst of new pods
+ * (start-lanes.ts); stops need no permit at all. A start that the runtime does not end in time does not count any more (overdue-starts.ts).
  */
-import { startPermitLimit, startPermitsInUse, startPermitsWaiting } from '../../shared/metrics/definitions/pods.ts';
+import { startPermitLimit, startPermitsHung, startPermitsInUse, startPermitsWaiting } from '../../shared/metrics/definitions/pods.ts';
+import { nextTypicalMs, overdueAfterMs } from './overdue-starts.ts';
+import { StartLanes, type StartLane } from './start-lanes.ts';
 import {
   boundsFor,
   initialParallelism,
@@ -26,6 +28,8 @@ export interface StartRequest extends StartRank {
   readonly kind: 'sandbox' | 'container';
   /** The pod ran before: its containers are started again. */
   readonly restart: boolean;
+  /** Upstream: kubetypes.IsCriticalPod. */
+  readonly critical: boolean;
 }
 
 export interface StartPermit {
@@ -33,6 +37,8 @@ export interface StartPermit {
   release(succeeded: boolean): void;
   /** The sandbox was made, and its place is now that of a container of its pod. */
   passOn(): void;
+  /** Nobody wants the start any more: it does not count from now on, although the runtime may be at it for long. */
+  setAside(): void;
 }
 
 interface Waiter {
@@ -47,8 +53,6 @@ export interface StartAdmissionOptions {
   readonly bounds?: ParallelismBounds;
 }
 
-/** Restarts that may run beside a full house; more of them take their turn, before all other starts. */
-const restartLane = 2;
 /** Starts let in at once when nothing was under way; each pod that got through lets in two more, up to the limit. So the first pod of a
  *  burst runs while a full house would still be at its sandboxes: 8 at a time take a second each where one takes 100 ms. */
 const firstStartsPerCore = 1;
@@ -67,8 +71,10 @@ export class StartAdmission {
   #parallelism: StartParallelism;
   /** Grows from `#firstStarts` with each start that ends, and begins anew once none is under way. */
   #ramp: number;
-  #inFlight = 0;
-  #inRestartLane = 0;
+  readonly #lanes = new StartLanes();
+  /** Starts under way that do not count. */
+  #hung = 0;
+  #typicalMs: number | null = null;
   /** Places of sandboxes that were made, in flight still; called, each ends its own time. */
   readonly #kept = new Set<() => void>();
   #arrivals = 0;
@@ -110,10 +116,11 @@ export class StartAdmission {
 
   /** The same, if it may go ahead at once; else null, and nothing waits. */
   tryAcquire(request: StartRequest): StartPermit | null {
-    if (this.#waiting.length > 0 || this.#inFlight >= this.allowed) return null;
-    this.#inFlight += 1;
+    const lane = this.#waiting.length > 0 ? undefined : this.#lanes.laneFor(request, this.allowed);
+    if (!lane) return null;
+    this.#lanes.enter(lane, request);
     startPermitsInUse.set(this.inFlight);
-    return this.#permit(request, 'common');
+    return this.#permit(request, lane);
   }
 
   /** Resolves when no start waits or is under way, or the signal aborts. */
@@ -140,65 +147,121 @@ export class StartAdmission {
   get waiting(): number {
     return this.#waiting.length;
   }
+  /** Without those that hang. */
   get inFlight(): number {
-    return this.#inFlight + this.#inRestartLane;
+    return this.#lanes.inFlight;
+  }
+  get hung(): number {
+    return this.#hung;
   }
 
   #admit(): void {
-    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
-      const isKept = next.request.kind === 'container' && this.#takeKept();
-      const lane = isKept || this.#inFlight < this.allowed ? 'common' : 'restart';
-      if (lane === 'restart' && (!next.request.restart || this.#inRestartLane >= restartLane)) break;
-      this.#waiting.shift();
-      if (lane === 'restart') this.#inRestartLane += 1;
-      else if (!isKept) this.#inFlight += 1;
-      next.grant(this.#permit(next.request, lane));
+    for (let at = 0; at < this.#waiting.length;) {
+      const { request, grant } = this.#waiting[at]!;
+      const isKept = request.kind === 'container' && this.#takeKept(request);
+      const lane = isKept ? 'common' : this.#lanes.laneFor(request, this.allowed);
+      if (lane) {
+        this.#waiting.splice(at, 1);
+        if (!isKept) this.#lanes.enter(lane, request);
+        grant(this.#permit(request, lane));
+      } else if (request.restart || request.critical) {
+        // One of another kind may go beside a full house even so.
+        at += 1;
+      } else break;
     }
     if (this.#waiting.length === 0) this.#window = null;
     // While the ramp is below the limit, it is not the limit that is seen.
     else if (this.#ramp >= this.#parallelism.limit) this.#window ??= { startedAtMs: this.#clock.monotonic(), work: 0, starts: 0 };
     startPermitLimit.set(this.limit);
     startPermitsInUse.set(this.inFlight);
+    startPermitsHung.set(this.hung);
     startPermitsWaiting.set(this.waiting);
     if (this.#isCalm) for (const resolve of this.#calm) resolve();
   }
 
-  #permit(request: StartRequest, lane: 'common' | 'restart'): StartPermit {
+  /** Of a start that has just entered its lane. */
+  #permit(request: StartRequest, lane: StartLane): StartPermit {
     let { kind } = request;
-    let released = false;
+    let state: 'counts' | 'hangs' | 'released' = 'counts';
+    let beganAtMs = 0;
+    let cancel = () => {};
+    const begin = () => {
+      beganAtMs = this.#clock.monotonic();
+      setAsideWhenOverdue();
+    };
+    // Starts that began together are overdue together: each that is set aside gives the others more time.
+    const setAsideWhenOverdue = () => {
+      const { critical } = request;
+      const leftMs = beganAtMs + overdueAfterMs({ hung: this.#hung, typicalMs: this.#typicalMs, critical }) - this.#clock.monotonic();
+      if (leftMs <= 0) return setAside();
+      cancel = this.#clock.after(leftMs, setAsideWhenOverdue);
+    };
+    const setAside = () => {
+      if (state !== 'counts') return;
+      cancel();
+      state = 'hangs';
+      this.#hung += 1;
+      this.#lanes.leave(lane, request);
+      // Its place was idle: the window says nothing of the limit.
+      this.#window = null;
+      this.#grow(growth.other);
+    };
+    const ended = (succeeded: boolean) => {
+      cancel();
+      // A start that failed at once would look like a fast one.
+      if (!succeeded) return;
+      this.#typicalMs = nextTypicalMs(this.#typicalMs, this.#clock.monotonic() - beganAtMs);
+      // All that hung may end at once when the runtime comes back: that is no rate of starts.
+      if (state === 'counts') this.#count(startWork[kind]);
+    };
+    begin();
     return {
+      setAside,
       passOn: () => {
-        if (released || kind === 'container') return;
-        this.#count(startWork.sandbox);
+        if (state === 'released' || kind === 'container') return;
+        ended(true);
         kind = 'container';
+        if (state === 'hangs') {
+          state = 'counts';
+          this.#hung -= 1;
+          this.#lanes.enter(lane, request);
+        }
+        begin();
       },
       release: (succeeded) => {
-        if (released) return;
-        released = true;
-        // A start that failed at once would look like a fast one.
-        if (succeeded) this.#count(startWork[kind]);
-        if (lane === 'restart') this.#inRestartLane -= 1;
-        else if (kind === 'sandbox' && succeeded && this.#ramp < this.#parallelism.limit) return this.#keep();
-        else this.#inFlight -= 1;
+        if (state === 'released') return;
+        const hung = state === 'hangs';
+        ended(succeeded);
+        state = 'released';
+        if (hung) {
+          this.#hung -= 1;
+          return this.#admit();
+        }
+        if (lane === 'common' && kind === 'sandbox' && succeeded && this.#ramp < this.#parallelism.limit) return this.#keep(request);
+        this.#lanes.leave(lane, request);
         this.#grow(succeeded && kind === 'container' ? growth.container : growth.other);
       },
     };
   }
 
-  #keep(): void {
+  #keep(request: StartRequest): void {
+    this.#lanes.keepPlace(request);
     const cancel = this.#clock.after(keptMs, () => {
       this.#kept.delete(cancel);
-      this.#inFlight -= 1;
+      this.#lanes.giveUpKeptPlace();
       this.#grow(growth.other);
     });
     this.#kept.add(cancel);
     this.#admit();
   }
 
-  #takeKept(): boolean {
+  #takeKept(request: StartRequest): boolean {
     const [cancel] = this.#kept;
-    cancel?.();
-    return cancel !== undefined && this.#kept.delete(cancel);
+    if (!cancel) return false;
+    cancel();
+    this.#kept.delete(cancel);
+    this.#lanes.takeKeptPlace(request);
+    return true;
   }
 
   #grow(by: number): void {

@@ -2,6 +2,7 @@
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodTask } from '../threads/pod-sync-line.ts';
 import { firstSeenMs } from './first-seen.ts';
+import { isCriticalPod } from './admission/index.ts';
 import { isStaticPod } from './static-pod.ts';
 import type { StartRank, StartRequest } from './start-admission.ts';
 
@@ -9,12 +10,13 @@ import type { StartRank, StartRequest } from './start-admission.ts';
 const criticalPriority = 2_000_001_000;
 
 export function startRequest(kind: 'sandbox' | 'container', task: PodTask): StartRequest {
-  if (task.kind !== 'sync') return { kind, restart: false, priority: criticalPriority, podSeenAtMs: 0 };
+  if (task.kind !== 'sync') return { kind, restart: false, critical: true, priority: criticalPriority, podSeenAtMs: 0 };
   const { pod, status } = task;
   const regular = new Set(pod.spec.containers.map(({ name }) => name));
   return {
     kind,
     restart: status?.containers.some(({ name, state }) => state === 'exited' && regular.has(name)) ?? false,
+    critical: isCriticalPod(pod),
     ...startRank(pod),
   };
 }

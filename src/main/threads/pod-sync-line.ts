@@ -27,6 +27,8 @@ export interface Permit {
   release(succeeded: boolean): void;
   /** A sandbox's becomes that of the container that starts next in it. */
   passOn?(): void;
+  /** Nobody wants any more what it is held for; it is given back all the same when that has ended. */
+  setAside?(): void;
 }
 
 export interface PodSyncHandlers {
@@ -87,6 +89,12 @@ export class PodSyncLine {
 
   post(reply: PodSyncReply): void {
     if (!this.#over.signal.aborted) this.#mainPort.postMessage(reply);
+  }
+
+  /** The task is to end as soon as nothing is left half done. What it has begun to start keeps no other pod from starting. */
+  stop(): void {
+    this.post({ type: 'stop' });
+    for (const permit of this.#permits.values()) permit.setAside?.();
   }
 
   /** The task has ended, or is lost. What it said before is still heard, until it has closed its end: a result may overtake the line. */
@@ -183,7 +191,8 @@ export class PodSyncLine {
   }
 }
 
-/** It has no sandbox, and nothing to wait for before it. */
+/** Nothing of the pod is there that is to be ended before, and it has nothing to wait for: the sandbox is the first that is asked for. */
 function wantsSandboxSoon(task: PodTask): boolean {
-  return task.kind === 'sync' && task.valuesAtHand === true && !task.status?.sandboxes.some(({ state }) => state === 'ready');
+  if (task.kind !== 'sync' || task.valuesAtHand !== true) return false;
+  return !task.status || (task.status.sandboxes.length === 0 && task.status.containers.length === 0);
 }

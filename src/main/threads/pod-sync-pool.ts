@@ -120,7 +120,7 @@ export class PodSyncPool {
       line = new PodSyncLine(task, handlers, this.#logger);
       // Said before to a predecessor that died with it.
       if (gracePeriodSeconds !== null) line.post({ type: 'shrinkGracePeriod', gracePeriodSeconds });
-      if (stopped) line.post({ type: 'stop' });
+      if (stopped) line.stop();
       const sent = line;
       let answer: PodSyncAnswer | undefined;
       try {
@@ -141,7 +141,7 @@ export class PodSyncPool {
       }),
       stop: () => {
         stopped = true;
-        line?.post({ type: 'stop' });
+        line?.stop();
       },
       shrinkGracePeriod: (seconds) => {
         gracePeriodSeconds = Math.min(seconds, gracePeriodSeconds ?? Infinity);

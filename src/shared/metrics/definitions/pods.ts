@@ -103,4 +103,8 @@ export const startPermitLimit = gauge(
   'Sandboxes and containers that are started at a time: the parallelism at which the runtime is fastest, as found by now.',
 );
 export const startPermitsInUse = gauge('kubelet_start_permits_in_use', 'Sandboxes and containers that are being started.');
+export const startPermitsHung = gauge(
+  'kubelet_start_permits_hung',
+  'Sandboxes and containers that are being started for so long that they do not count against the limit.',
+);
 export const startPermitsWaiting = gauge('kubelet_start_permits_waiting', 'Starts that wait for their turn.');

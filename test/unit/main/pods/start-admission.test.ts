@@ -11,11 +11,12 @@ describe('the admission of starts', () => {
   afterEach(() => bindMetrics(null));
 
   function anAdmission(limit: number) {
-    const admission = new StartAdmission({ clock: new FakeClock(), cores: limit, bounds: { min: limit, max: limit } });
+    const clock = new FakeClock();
+    const admission = new StartAdmission({ clock, cores: limit, bounds: { min: limit, max: limit } });
     const granted: string[] = [];
     const permits = new Map<string, StartPermit>();
     const ask = (name: string, request: Partial<StartRequest> = {}, signal = never) => {
-      const whole: StartRequest = { kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: 0, ...request };
+      const whole: StartRequest = { kind: 'sandbox', restart: false, critical: false, priority: 0, podSeenAtMs: 0, ...request };
       const take = (permit: StartPermit) => {
         permits.set(name, permit);
         return granted.push(name);
@@ -26,7 +27,7 @@ describe('the admission of starts', () => {
       permits.get(name)!.release(succeeded);
       await settle();
     };
-    return { admission, granted, ask, end, permits };
+    return { clock, admission, granted, ask, end, permits };
   }
 
   test('no more starts are let in than the limit, and each end lets the next one in', async () => {
@@ -54,7 +55,7 @@ describe('the admission of starts', () => {
     const admission = new StartAdmission({ clock, cores: 2 });
     const permits: StartPermit[] = [];
     const ask = (kind: StartRequest['kind'], pods: number) => {
-      const request = { kind, restart: false, priority: 0, podSeenAtMs: 0 };
+      const request = { kind, restart: false, critical: false, priority: 0, podSeenAtMs: 0 };
       for (let n = 0; n < pods; n += 1) void admission.acquire(request, never).then((permit) => permits.push(permit));
       return settle();
     };
@@ -99,7 +100,7 @@ describe('the admission of starts', () => {
 
   test('a start that may go ahead at once is let in without a wait, and never before those that wait', async () => {
     const { admission, granted, ask, end } = anAdmission(1);
-    const request = { kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: 0 } as const;
+    const request = { kind: 'sandbox', restart: false, critical: false, priority: 0, podSeenAtMs: 0 } as const;
     const permit = admission.tryAcquire(request);
     assert.ok(permit);
     assert.equal(admission.tryAcquire(request), null);
@@ -153,6 +154,133 @@ describe('the admission of starts', () => {
     assert.equal(admission.inFlight, 1);
   });
 
+  test('a start that hangs stops counting after three seconds, and the next one goes ahead', async () => {
+    const { clock, admission, granted, ask } = anAdmission(2);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) ask(name);
+    await clock.advance(2_999);
+    assert.deepEqual([granted, admission.inFlight, admission.hung], [['a', 'b'], 2, 0]);
+    await clock.advance(1);
+    assert.deepEqual([granted, admission.inFlight, admission.hung], [['a', 'b', 'c', 'd'], 2, 2]);
+  });
+
+  test('a start that hung and ends after all gives no place back a second time', async () => {
+    const { clock, admission, granted, ask, end } = anAdmission(1);
+    for (const name of ['a', 'b', 'c']) ask(name);
+    await clock.advance(3_000);
+    await end('a');
+    assert.deepEqual([granted, admission.inFlight, admission.hung], [['a', 'b'], 1, 0]);
+  });
+
+  test('fifty hung starts leave the whole limit to the pods that come after them', async () => {
+    const { clock, admission, granted, ask, end } = anAdmission(2);
+    for (let pod = 0; pod < 50; pod += 1) ask(`hung-${pod}`);
+    await clock.advance(25 * 3_000);
+    assert.deepEqual([admission.inFlight, admission.hung], [0, 50]);
+    for (const name of ['a', 'b', 'c']) ask(name);
+    await settle();
+    assert.deepEqual(granted.slice(50), ['a', 'b']);
+    await end('a');
+    assert.deepEqual(granted.slice(50), ['a', 'b', 'c']);
+  });
+
+  for (const { limit, most } of [
+    { limit: 6, most: 92 },
+    { limit: 64, most: 154 },
+  ]) {
+    test(`a runtime that ends no start, ${limit} at a time, has no more than ${most} of a thousand at any time`, async () => {
+      const { clock, admission } = anAdmission(limit);
+      const request = { kind: 'sandbox', restart: false, critical: false, priority: 0, podSeenAtMs: 0 } as const;
+      for (let pod = 0; pod < 1_000; pod += 1) {
+        // The deadline of RunPodSandbox.
+        void admission.acquire(request, never).then((permit) => clock.after(240_000, () => permit.release(false)));
+      }
+      let reached = 0;
+      for (let second = 0; second < 600; second += 1) {
+        await clock.advance(1_000);
+        reached = Math.max(reached, admission.hung + admission.inFlight);
+      }
+      assert.equal(reached, most);
+    });
+  }
+
+  test('a critical pod goes beside a full house of other pods, and waits for no more than a second behind its own kind', async () => {
+    const { clock, granted, ask, end } = anAdmission(1);
+    ask('hangs');
+    ask('waits');
+    ask('critical', { critical: true, priority: 2_000_000_000 });
+    ask('critical too', { critical: true, priority: 2_000_000_000 });
+    await settle();
+    assert.deepEqual(granted, ['hangs', 'critical']);
+    await clock.advance(1_000);
+    assert.deepEqual(granted, ['hangs', 'critical', 'critical too']);
+    await end('critical too');
+    assert.equal(granted.length, 3);
+  });
+
+  test('a critical pod goes ahead also behind restarts that have to wait', async () => {
+    const { granted, ask } = anAdmission(1);
+    ask('hangs');
+    for (const name of ['r1', 'r2', 'r3']) ask(name, { kind: 'container', restart: true });
+    ask('critical', { critical: true, priority: 2_000_000_000 });
+    await settle();
+    assert.deepEqual(granted, ['hangs', 'r1', 'r2', 'critical']);
+  });
+
+  test('a start that nobody wants any more counts no longer, though it has not ended', async () => {
+    const { admission, granted, ask, end, permits } = anAdmission(1);
+    for (const name of ['deleted', 'b', 'c']) ask(name);
+    await settle();
+    permits.get('deleted')!.setAside();
+    permits.get('deleted')!.setAside();
+    await settle();
+    assert.deepEqual([granted, admission.hung], [['deleted', 'b'], 1]);
+    await end('deleted');
+    assert.deepEqual([granted, admission.hung, admission.inFlight], [['deleted', 'b'], 0, 1]);
+  });
+
+  test('a sandbox that hung and was made at last counts again with the container that takes its place', async () => {
+    const { clock, admission, ask, end, permits } = anAdmission(1);
+    ask('a');
+    await clock.advance(3_000);
+    permits.get('a')!.passOn();
+    assert.deepEqual([admission.inFlight, admission.hung], [1, 0]);
+    await end('a');
+    assert.deepEqual([admission.inFlight, admission.hung], [0, 0]);
+  });
+
+  test('a node whose only starts hang is calm', async () => {
+    const { clock, admission, ask } = anAdmission(1);
+    ask('a');
+    await clock.advance(3_000);
+    await admission.calm(never);
+  });
+
+  test('where all starts are slow, none of them hangs', async () => {
+    const { clock, admission, ask, end } = anAdmission(1);
+    ask('slow');
+    await clock.advance(2_500);
+    await end('slow');
+    ask('slow too');
+    await clock.advance(9_999);
+    assert.deepEqual([admission.inFlight, admission.hung], [1, 0]);
+    await clock.advance(1);
+    assert.deepEqual([admission.inFlight, admission.hung], [0, 1]);
+  });
+
+  test('the limit is not judged by a time in which places hung, nor by starts that end long after', async () => {
+    const clock = new FakeClock();
+    const admission = new StartAdmission({ clock, cores: 2 });
+    const hung: StartPermit[] = [];
+    const request = { kind: 'sandbox', restart: false, critical: false, priority: 0, podSeenAtMs: 0 } as const;
+    for (let pod = 0; pod < 60; pod += 1) void admission.acquire(request, never).then((permit) => hung.push(permit));
+    for (let second = 0; second < 20; second += 1) await clock.advance(1_000);
+    assert.ok(hung.length > 12, `${hung.length}`);
+    const { limit } = admission;
+    for (const permit of hung) permit.release(true);
+    await settle();
+    assert.equal(admission.limit, limit);
+  });
+
   test('a sync that is stopped gives up its place in the queue', async () => {
     const { admission, granted, ask, end } = anAdmission(1);
     const stop = new AbortController();
@@ -170,7 +298,7 @@ describe('the admission of starts', () => {
     const clock = new FakeClock();
     const admission = new StartAdmission({ clock, cores: 2 });
     const starts = Array.from({ length: 300 }, async (_, pod) => {
-      const permit = await admission.acquire({ kind: 'sandbox', restart: false, priority: 0, podSeenAtMs: pod }, never);
+      const permit = await admission.acquire({ kind: 'sandbox', restart: false, critical: false, priority: 0, podSeenAtMs: pod }, never);
       const inFlight = admission.inFlight;
       // 100 ms alone; up to 8 at a time cost half as much more each, beyond that each costs more than it brings.
       await clock.sleep(100 * (1 + 0.55 * (Math.min(inFlight, 8) - 1)) + Math.max(0, inFlight - 8) * 80);

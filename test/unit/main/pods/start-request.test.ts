@@ -27,3 +27,11 @@ test('a container that ran before is restarted; an init container that has ended
   assert.equal(startRequest('container', sync(aPod(), [anExitedContainer(0, { name: 'init' })])).restart, false);
   assert.equal(startRequest('container', sync(aPod(), [anExitedContainer(1)])).restart, true);
 });
+
+test('a static pod and one of a system-critical priority are critical', () => {
+  const isCritical = (pod: Pod) => startRequest('sandbox', sync(pod, null)).critical;
+  assert.equal(isCritical(aPod()), true);
+  assert.equal(isCritical(fromApi({ priority: 2_000_000_000, priorityClassName: 'system-cluster-critical' })), true);
+  assert.equal(isCritical(fromApi({ priority: 1_999_999_999 })), false);
+  assert.equal(isCritical(fromApi()), false);
+});

@@ -70,7 +70,11 @@ const granting = (granted: string[]): PodSyncHandlers => ({
   startPermit: () => Promise.reject(new Error('not asked for')),
   tryStartPermit: (kind) => {
     granted.push(kind);
-    return { release: (succeeded) => void granted.push(`released ${succeeded}`), passOn: () => void granted.push('passed on') };
+    return {
+      release: (succeeded) => void granted.push(`released ${succeeded}`),
+      passOn: () => void granted.push('passed on'),
+      setAside: () => void granted.push('set aside'),
+    };
   },
   event: () => {},
 });
@@ -99,8 +103,20 @@ test('what a task told last is heard before what it held is taken back', async (
   assert.deepEqual(granted, ['sandbox', 'passed on', 'released true']);
 });
 
+test('what a task holds when it is told to stop is set aside at once, and given back when it has ended', async () => {
+  const granted: string[] = [];
+  const line = new PodSyncLine(aSync({}), granting(granted), silentLogger);
+  line.stop();
+  assert.deepEqual(granted, ['sandbox', 'set aside']);
+  line.close([{ type: 'returnPermit', id: firstPermit, succeeded: false }]);
+  line.port.close();
+  await nextTurn();
+  assert.deepEqual(granted, ['sandbox', 'set aside', 'released false']);
+});
+
 for (const [what, fields] of [
-  ['has its sandbox', { status: { sandboxes: [{ state: 'ready' }] } }],
+  ['has its sandbox', { status: { sandboxes: [{ state: 'ready' }], containers: [] } }],
+  ['has an old sandbox to be ended before', { status: { sandboxes: [{ state: 'notReady' }], containers: [] } }],
   ['may have to wait for a secret', { valuesAtHand: false }],
 ] as const) {
   test(`a pod that ${what} gets no permit before it asks`, () => {

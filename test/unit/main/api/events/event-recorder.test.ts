@@ -165,7 +165,7 @@ test('while pods start, what tells of no trouble waits for them, ten seconds at 
   const { clock, record, posted, recorder } = aRecorder(undefined, (signal) => admission.calm(signal));
   const told = () => posted().map(({ involvedObject }) => involvedObject.name);
   const { signal } = new AbortController();
-  const aStart = () => admission.acquire({ kind: 'container', restart: false, priority: 0, podSeenAtMs: 0 }, signal);
+  const aStart = () => admission.acquire({ kind: 'container', restart: false, critical: false, priority: 0, podSeenAtMs: 0 }, signal);
   const starts = [await aStart(), await aStart()];
   record('a', '', 'Normal');
   await clock.advance(9_999);
