@@ -20,6 +20,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   'start-burst': () => import('./start-burst.ts'),
   restart: () => import('./restart.ts'),
   wedged: () => import('./wedged.ts'),
+  'hung-starts': () => import('./hung-starts.ts'),
   'cluster-one': () => import('./cluster-one.ts'),
   'cluster-burst': () => import('./cluster-burst.ts'),
   'cluster-restart': () => import('./cluster-restart.ts'),

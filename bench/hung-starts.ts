@@ -1,0 +1,90 @@
+/** Sandboxes that the runtime never makes: what they cost the pods that come after them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Benchmark } from './harness/benchmark.ts';
+import { KubeletProcess } from './harness/kubelet-process.ts';
+import { percentile } from './harness/statistics.ts';
+import { startRuntimeProcess, type ControlClient } from './runtime/client.ts';
+
+const hungPods = 50;
+const repeats = 100;
+/** The first pods find code that is not compiled yet. */
+const warmUps = 5;
+const goalMs = 1000;
+const image = 'registry.example/sim/run:1';
+const podSpec = { terminationGracePeriodSeconds: 0, containers: [{ name: 'app', image, imagePullPolicy: 'Never' }] };
+const patienceMs = 120_000;
+
+export const benchmark: Benchmark = {
+  name: 'hung-starts',
+  about: `One pod at a time on the simulated runtime, with containerd's latencies, while it never answers RunPodSandbox for ${hungPods} other pods: manifest written → container started. The floor is the same node a moment before.`,
+  needs: 'none',
+  async run({ say, after }) {
+    const runtime = await startRuntimeProcess({ images: [{ name: image }], preset: 'containerd' });
+    after(() => runtime.stop());
+    const { control } = runtime;
+    const kubelet = await KubeletProcess.start({ runtimeEndpoint: runtime.endpoint });
+    after(() => kubelet.stop());
+    const startPods = async (prefix: string, count: number) => {
+      const tookMs: number[] = [];
+      for (let pod = 0; pod < count; pod += 1) tookMs.push(await startPod(kubelet, control, `${prefix}-${pod}`));
+      return tookMs;
+    };
+
+    await startPods('warm-up', warmUps);
+    say(`${repeats} pods beside none that hangs …`);
+    const before = await startPods('before', repeats);
+    say(`${hungPods} pods whose sandboxes are never made …`);
+    const hung = Array.from({ length: hungPods }, (_, pod) => `hung-${pod}`);
+    for (const name of hung) await control.fault({ call: 'RunPodSandbox', id: `${name}-bench`, kind: 'hang' });
+    for (const name of hung) kubelet.writePod(name, podSpec);
+    const behindMs = await startPod(kubelet, control, 'behind');
+    await until('all of them hang', async () => (await control.counters())['RunPodSandbox']?.inFlight === hungPods, kubelet);
+    say(`${repeats} pods beside them …`);
+    const during = await startPods('during', repeats);
+    const inFlight = (await control.counters())['RunPodSandbox']?.inFlight;
+    if (inFlight !== hungPods) throw new Error(`${inFlight} of ${hungPods} hang at the end`);
+
+    const both = (percent: number) => ({
+      value: percentile(during, percent),
+      floor: { what: 'none hangs', value: percentile(before, percent) },
+    });
+    const p99 = both(99);
+    return {
+      repeats: `${repeats} pods before, ${repeats} while ${hungPods} hang`,
+      measurements: [
+        { what: `manifest → started p50, ${hungPods} sandboxes hung`, unit: 'ms', ...both(50) },
+        {
+          what: `manifest → started p99, ${hungPods} sandboxes hung`,
+          unit: 'ms',
+          ...p99,
+          goal: { text: `floor + ${goalMs} ms`, met: p99.value <= p99.floor.value + goalMs },
+        },
+        { what: `the same of a pod that comes with the ${hungPods}, behind them all`, value: behindMs, unit: 'ms' },
+      ],
+    };
+  },
+};
+
+/** In ms, from its manifest to its container's start. Removed again afterwards. */
+async function startPod(kubelet: KubeletProcess, control: ControlClient, name: string): Promise<number> {
+  const writtenAtMs = Date.now();
+  kubelet.writePod(name, podSpec);
+  let startedAtMs = 0;
+  const hasStarted = async () => {
+    const { containers } = await control.state();
+    startedAtMs = containers.find(({ podName }) => podName === `${name}-bench`)?.startedAtMs ?? 0;
+    return startedAtMs > 0;
+  };
+  await until(`${name} has started`, hasStarted, kubelet);
+  kubelet.removePod(name);
+  await until(`${name} is gone`, async () => !(await kubelet.pods()).some(({ metadata }) => metadata.name === `${name}-bench`), kubelet);
+  return startedAtMs - writtenAtMs;
+}
+
+async function until(what: string, isSo: () => Promise<boolean>, kubelet: KubeletProcess): Promise<void> {
+  const end = performance.now() + patienceMs;
+  while (!(await isSo())) {
+    if (performance.now() > end) throw kubelet.withLog(new Error(`not within ${patienceMs} ms: ${what}`));
+    await sleep(20);
+  }
+}
