@@ -37,7 +37,7 @@ export const benchmark: Benchmark = {
     const hung = Array.from({ length: hungPods }, (_, pod) => `hung-${pod}`);
     for (const name of hung) await control.fault({ call: 'RunPodSandbox', id: `${name}-bench`, kind: 'hang' });
     for (const name of hung) kubelet.writePod(name, podSpec);
-    const behindMs = await startPod(kubelet, control, 'behind');
+    const behindMs = await startPod(kubelet, control, 'later');
     await until('all of them hang', async () => (await control.counters())['RunPodSandbox']?.inFlight === hungPods, kubelet);
     say(`${repeats} pods beside them …`);
     const during = await startPods('during', repeats);
