@@ -95,6 +95,7 @@ export class KubeletProcess {
     const kubelet = new KubeletProcess(program?.executable ?? ownExecutable, folder, { args, environment }, { healthz, readOnly });
     try {
       await kubelet.healthy();
+      await kubelet.#served();
     } catch (err) {
       await kubelet.stop();
       throw err;
@@ -188,6 +189,20 @@ export class KubeletProcess {
       return spawn(this.#executable, this.#args, { stdio: ['ignore', log, log], env: this.#environment });
     } finally {
       closeSync(log);
+    }
+  }
+
+  /** The read-only port is another thread's than the healthz port. */
+  async #served(): Promise<void> {
+    const end = performance.now() + startTimeoutMs;
+    for (;;) {
+      try {
+        await this.pods();
+        return;
+      } catch (err) {
+        if (performance.now() > end) throw this.withLog(err);
+        await sleep(20);
+      }
     }
   }
 

@@ -24,7 +24,7 @@ import { PodStatusCache } from './pods/pod-status-cache.ts';
 import { StartAdmission } from './pods/start-admission.ts';
 import { PodStatuses } from './pods/pod-statuses.ts';
 import type { PodWorkers } from './pods/pod-workers.ts';
-import { startServer } from './server/index.ts';
+import { startHealth, startServer } from './server/index.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
 import { StopOrder, within } from './wiring/stop-order.ts';
 import { SyncLoop } from './sync-loop.ts';
@@ -77,7 +77,10 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
     });
 
     const look = (uid: PodUID) => observers.look(uid);
-    const server = startServer({ options, state, nodeName, snapshot, podManager, statuses, cache, look, cluster, logger: log('server') });
+    const health = startHealth({ config, state, logger: log('health') });
+    stops.add('health', async () => health?.close());
+    const pods = { podManager, statuses, cache, look };
+    const server = startServer({ options, state, health, nodeName, snapshot, ...pods, cluster, logger: log('server') });
     stops.add('server', () => server.close());
     const observers = Observers.start({ ...context, events, cache });
     await observers.untilRuntimeAnswers();

@@ -44,7 +44,7 @@ export async function aSecureServer(t: Afterwards, over: SecureServerOver = {}) 
     state,
     logger,
     upcalls: serverUpcalls(over.upcalls),
-    settings: serverSettings({ secure, healthz: null, ...over.settings }),
+    settings: serverSettings({ secure, ...over.settings }),
   });
   t.after(async () => {
     heart.stop();

@@ -7,7 +7,6 @@ export const anyPort = { address: '127.0.0.1', port: 0 } as const;
 
 export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettings {
   return {
-    healthz: anyPort,
     readOnly: anyPort,
     secure: null,
     streaming: {
@@ -63,6 +62,7 @@ export function serverUpcalls(over: Partial<ServerUpcalls> = {}): ServerUpcalls 
     flagz: async () => ({ v: '2' }),
     reviewToken: async () => ({ authenticated: false }),
     reviewAccess: async () => ({ allowed: false }),
+    resetHealthMetrics: async () => {},
     resolveContainer: async () => ({ found: false, status: 404, message: 'pod does not exist' }),
     ...over,
   };

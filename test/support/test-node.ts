@@ -127,8 +127,9 @@ export class TestNode {
     await waitUntil(
       'the kubelet is healthy',
       () =>
-        this.healthz()
-          .then(({ status }) => status === 200)
+        // Each port is another thread's.
+        Promise.all([this.healthz(), this.get('/healthz')])
+          .then((answers) => answers.every(({ status }) => status === 200))
           .catch(() => this.#mustLive()),
       30_000,
     );

@@ -32,12 +32,15 @@ const curveNames: Readonly<Record<number, string>> = {
 /** Those of TLS 1.3 can't be chosen, in Go as here: they are always offered. */
 const tls13Suites = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
+/** Null: the port is switched off. */
+export function listenAddress(address: string, port: number): ListenAddress | null {
+  return port > 0 ? { address, port } : null;
+}
+
 export function serverSettings(options: KubeletOptions, surroundings: ServerSurroundings): ServerSettings {
   const { config, flags, featureGates } = options;
-  const listen = (address: string, port: number): ListenAddress | null => (port > 0 ? { address, port } : null);
   return {
-    healthz: listen(config.healthzBindAddress, config.healthzPort),
-    readOnly: listen(config.address, config.readOnlyPort),
+    readOnly: listenAddress(config.address, config.readOnlyPort),
     secure:
       config.enableServer && secureServerFault(config, surroundings.hasApiServer) === null ? secureSettings(options, surroundings) : null,
     streaming: {

@@ -12,12 +12,14 @@ import type { PodStatuses } from '../pods/pod-statuses.ts';
 import { containerResolver } from './resolve-container.ts';
 import { runningPodListJson } from './running-pod-list.ts';
 import { secureServerFault, serverSettings } from './server-settings.ts';
+import type { HealthThread } from '../threads/health-thread.ts';
 import { ServerThread } from '../threads/server-thread.ts';
 import type { ThreadState } from '../threads/thread-state.ts';
 
 export interface ServerStart {
   readonly options: KubeletOptions;
   readonly state: ThreadState;
+  readonly health: HealthThread | null;
   readonly nodeName: string;
   readonly snapshot: SharedArrayBuffer;
   readonly podManager: PodManager;
@@ -32,6 +34,7 @@ export interface ServerStart {
 export function startServer({
   options,
   state,
+  health,
   nodeName,
   snapshot,
   podManager,
@@ -62,6 +65,7 @@ export function startServer({
         look,
         translateUID: (uid) => podManager.translate(uid as PodUID),
       }),
+      resetHealthMetrics: async () => health?.resetMetrics(),
       ...cluster?.reviews,
     },
   });

@@ -2,6 +2,7 @@
  * Main's half of every thread: a facade each, which starts it, supervises it and calls it. The composition root makes one ThreadState,
  * enters main into it, and starts the threads with it, in the order in which things flow.
  */
+export { HealthThread } from './health-thread.ts';
 export { ImagesThread } from './images-thread.ts';
 export { PlegThread } from './pleg-thread.ts';
 export { defaultPodSyncThreads, PodSyncPool, type PodSyncRun } from './pod-sync-pool.ts';

@@ -17,7 +17,7 @@ import type { Heart } from '../../shared/state/beat.ts';
 import { EventLoopDelays } from './event-loop-delays.ts';
 import { ThreadPriorities } from './thread-priorities.ts';
 
-const threadNames = ['main', 'pleg', 'images', 'stats', 'probes', 'server'] as const;
+const threadNames = ['main', 'pleg', 'images', 'stats', 'probes', 'server', 'health'] as const;
 export type ThreadName = (typeof threadNames)[number];
 
 /** The least time that a sync loop may take to come round before it is unhealthy (upstream SyncLoopHealthCheck). */

@@ -1,10 +1,9 @@
-/** The server thread: every listener. It renders metrics and health from shared memory, and asks main for the rest. */
+/** The server thread: every listener but the healthz port. It renders metrics and health from shared memory, and asks main for the rest. */
 import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
 import type { ThreadBirth } from './thread.ts';
 
 export interface ServerBirth extends ThreadBirth {
-  readonly healthz: ListenAddress | null;
   readonly readOnly: ListenAddress | null;
   /** The authenticated server; null: there is none. */
   readonly secure: SecureServerSettings | null;
@@ -86,6 +85,8 @@ export interface ServerUpcalls {
   reviewToken(token: string): Promise<TokenReviewStatus>;
   reviewAccess(spec: SubjectAccessReviewSpec): Promise<SubjectAccessReviewStatus>;
   resolveContainer: ResolveContainer;
+  /** The health thread's part of a DELETE of `/metrics/slis`. */
+  resetHealthMetrics(): Promise<void>;
 }
 
 /** authentication.k8s.io/v1 */
@@ -137,7 +138,6 @@ export interface ServingCertificate {
 }
 
 export interface ServerAddresses {
-  readonly healthz: ListenAddress | null;
   readonly readOnly: ListenAddress | null;
   readonly secure: ListenAddress | null;
 }

@@ -33,5 +33,5 @@ export interface MetricDefinition {
   /** Upper bounds, ascending, without +Inf; empty for what is no histogram. */
   readonly buckets: readonly number[];
   /** What threads that set the same series make together. Counters and histograms are sums. */
-  readonly combine: 'sum' | 'max';
+  readonly combine: 'sum' | 'max' | 'min';
 }

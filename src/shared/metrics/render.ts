@@ -54,7 +54,8 @@ function collect(
 }
 
 function combined({ combine }: MetricDefinition, a: number, b: number): number {
-  return combine === 'max' ? Math.max(a, b) : a + b;
+  if (combine === 'sum') return a + b;
+  return combine === 'max' ? Math.max(a, b) : Math.min(a, b);
 }
 
 function emptyCells({ type, buckets }: MetricDefinition): Float64Array {

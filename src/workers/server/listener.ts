@@ -1,9 +1,9 @@
 /**
- * One HTTP server: it bounds what clients may hold (connections, requests, headers, time) and calls `handle` for each request. With `tls`
- * it is HTTPS, and requests for another protocol (exec, port forwarding) are handed on too.
+ * The HTTPS server: it bounds what clients may hold (connections, requests, headers, time) and calls `handle` for each request. Requests
+ * for another protocol (exec, port forwarding) are handed on too.
  */
-import { createServer as createHttpServer, ServerResponse, type IncomingMessage, type Server } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
+import { ServerResponse, type IncomingMessage } from 'node:http';
+import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
@@ -11,6 +11,7 @@ import type { ListenAddress } from '../../shared/contracts/server.ts';
 import type { ClientConnection } from '../../shared/http/client-connection.ts';
 import type { ConnectionLimits } from '../../shared/http/connection-limits.ts';
 import { ConnectionTable } from '../../shared/http/connection-table.ts';
+import { httpLimits, maxHeaders, refuseTooManyHeaders, stalledAfterMs } from '../../shared/http/http-limits.ts';
 import { ListeningPort } from '../../shared/http/listening-port.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { noPeer, readPeer, type PeerFacts } from './auth/client-certificate.ts';
@@ -33,30 +34,12 @@ export interface ListenerOptions {
   /** Called for each request; when it rejects, the connection ends. */
   readonly handle: (exchange: Exchange) => Promise<void>;
   readonly connections: ConnectionLimits;
-  readonly tls?: { readonly contexts: Contexts; readonly requestCert: boolean };
+  readonly tls: { readonly contexts: Contexts; readonly requestCert: boolean };
   /** Default: a minute. */
   readonly stalledMs?: number;
 }
 
-/** Upstream's IdleTimeout. */
-const keepAliveMs = 90_000;
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 30_000;
 const handshakeTimeoutMs = 10_000;
-/** A client that takes nothing for so long, with an answer under way, is cut off. Streams have times of their own. */
-const defaultStalledMs = 60_000;
-const maxHeaderBytes = 64 * 1024;
-/** Each costs its name, its value and their places; a request that reaches the limit is refused, since Node drops what is beyond. */
-const maxHeaders = 256;
-
-const limits = {
-  maxHeaderSize: maxHeaderBytes,
-  headersTimeout: headersTimeoutMs,
-  requestTimeout: requestTimeoutMs,
-  keepAliveTimeout: keepAliveMs,
-  connectionsCheckingInterval: 5_000,
-  insecureHTTPParser: false,
-};
 
 export class Listener {
   readonly #options: ListenerOptions;
@@ -70,18 +53,17 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    const { name, listen, logger, connections, tls, stalledMs = defaultStalledMs } = options;
+    const { name, listen, logger, connections, tls, stalledMs = stalledAfterMs } = options;
     this.#connections = new ConnectionTable({ server: name, limits: connections });
-    this.#server = tls
-      ? createHttpsServer({ ...limits, requestCert: tls.requestCert, rejectUnauthorized: false, handshakeTimeout: handshakeTimeoutMs })
-      : createHttpServer(limits);
+    const { requestCert } = tls;
+    this.#server = createServer({ ...httpLimits, requestCert, rejectUnauthorized: false, handshakeTimeout: handshakeTimeoutMs });
     this.#server.maxHeadersCount = maxHeaders;
-    this.#server.on('connection', (socket: Socket) => this.#connections.opened(socket, tls !== undefined));
+    this.#server.on('connection', (socket: Socket) => this.#connections.opened(socket, true));
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const connection = this.#connections.of(request.socket);
       connection?.serve(request, response, () => this.#handle({ request, response, upgrade: null, connection }));
     });
-    if (tls) this.#secure(tls.contexts, stalledMs);
+    this.#secure(tls.contexts, stalledMs);
     this.#server.setTimeout(stalledMs);
     this.#port = new ListeningPort({ server: this.#server, name, listen, logger });
   }
@@ -149,16 +131,11 @@ export class Listener {
 
   #handle(exchange: Exchange): void {
     const { name, logger, handle } = this.#options;
-    if (exchange.request.rawHeaders.length >= 2 * maxHeaders) return refuseHeaders(exchange.response);
+    if (refuseTooManyHeaders(exchange.request, exchange.response)) return;
     handle(exchange).catch((err: unknown) => {
       logger.error({ server: name, err, path: exchange.request.url?.slice(0, 200) }, 'request could not be answered');
       exchange.response.destroy();
       exchange.upgrade?.socket.destroy();
     });
   }
-}
-
-/** As Node answers headers of too many bytes. */
-function refuseHeaders(response: ServerResponse): void {
-  response.writeHead(431, { Connection: 'close', 'Content-Length': 0 }).end();
 }

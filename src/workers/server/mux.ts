@@ -2,7 +2,7 @@
  * Which handler a path belongs to, as Go's http.ServeMux finds it: a pattern that ends with a slash is a folder with all below it, any
  * other is itself; the longest that fits counts; a folder asked for without its slash is redirected. Pure.
  */
-import { movedTo, type Reply } from './reply.ts';
+import { movedTo, type Reply } from '../../shared/http/reply.ts';
 
 export type Found<T> = { readonly handler: T } | { readonly reply: Reply } | null;
 

@@ -8,7 +8,7 @@ import * as processMetrics from '../../shared/metrics/definitions/process.ts';
 import { metricsDroppedSeries, threadDeaths, threadStarts, threadUp } from '../../shared/metrics/definitions/threads.ts';
 import { droppedSeries, renderMetrics } from '../../shared/metrics/index.ts';
 import type { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
-import { faultOf } from './health.ts';
+import { faultOf } from '../../shared/health/health.ts';
 
 export interface MetricsPages {
   readonly segments: readonly SharedArrayBuffer[];

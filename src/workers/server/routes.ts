@@ -1,22 +1,15 @@
-/** Which path answers what, on each of the two servers: a request in, a reply out, nothing sent here. */
-import type { IncomingMessage } from 'node:http';
+/** Which path answers what on the read-only server, and what both servers share: a request in, a reply out, nothing sent here. */
 import type { ServerUpcalls } from '../../shared/contracts/server.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import type { HealthCheck } from './health.ts';
-import { replyHealthz } from './healthz.ts';
-import { accepts, error, methodNotAllowed, movedTo, notAcceptable, notFound, ok, type Reply } from './reply.ts';
-
-export interface Request {
-  readonly method: string;
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly accept: string | undefined;
-}
+import type { HealthCheck } from '../../shared/health/health.ts';
+import { isHealthz, replyHealthz } from '../../shared/health/healthz.ts';
+import type { PlainRequest } from '../../shared/http/plain-request.ts';
+import { accepts, error, methodNotAllowed, movedTo, notAcceptable, notFound, ok, type Reply } from '../../shared/http/reply.ts';
 
 export interface Sources {
   readonly health: () => HealthCheck[];
   /** Of `/metrics/slis`. */
-  readonly resetHealthMetrics: () => void;
+  readonly resetHealthMetrics: () => Promise<void>;
   readonly metrics: (page: MetricsPage) => Promise<string>;
   readonly main: Pick<ServerUpcalls, 'pods'>;
 }
@@ -41,15 +34,10 @@ export const metricsPages: Readonly<Record<string, MetricsPage>> = {
   '/metrics/slis': 'slis',
 };
 
-/** The healthz port: upstream serves nothing else there. */
-export async function replyOnHealthz({ path, query }: Request, { health }: Sources): Promise<Reply> {
-  return isBelow(path, '/healthz') ? replyHealthz(path, query, health()) : notFound;
-}
-
 /** The read-only port. */
-export async function replyOnReadOnly(request: Request, sources: Sources): Promise<Reply> {
+export async function replyOnReadOnly(request: PlainRequest, sources: Sources): Promise<Reply> {
   const { method, path } = request;
-  if (isBelow(path, '/healthz')) return replyHealthz(path, request.query, sources.health());
+  if (isHealthz(path)) return replyHealthz(path, request.query, sources.health());
   if (path === '/pods' || path === '/pods/') return replyJSON(request, () => sources.main.pods());
   const page = metricsPages[path];
   if (page) return replyMetrics(page, method, sources);
@@ -65,11 +53,11 @@ export async function replyMetrics(
   { metrics, resetHealthMetrics }: Pick<Sources, 'metrics' | 'resetHealthMetrics'>,
 ): Promise<Reply> {
   if (page !== 'slis' || method !== 'DELETE') return ok(await metrics(page), metricsType);
-  resetHealthMetrics();
+  await resetHealthMetrics();
   return ok('metrics reset\n');
 }
 
-async function replyJSON({ method, accept }: Request, ask: () => Promise<string>): Promise<Reply> {
+async function replyJSON({ method, accept }: PlainRequest, ask: () => Promise<string>): Promise<Reply> {
   if (method !== 'GET') return methodNotAllowed('GET');
   if (!accepts(accept, 'application/json')) return notAcceptable('application/json');
   try {
@@ -77,21 +65,4 @@ async function replyJSON({ method, accept }: Request, ask: () => Promise<string>
   } catch (err) {
     return error(500, messageOf(err));
   }
-}
-
-function isBelow(path: string, root: string): boolean {
-  return path === root || path.startsWith(`${root}/`);
-}
-
-/** A request to one of the plain servers. The target is split by hand: `new URL` throws for what clients may send (`//`, `http:`). */
-export function parsePlain(request: IncomingMessage): Request {
-  const target = request.url ?? '/';
-  const mark = target.indexOf('?');
-  const path = mark < 0 ? target : target.slice(0, mark);
-  return {
-    method: request.method ?? 'GET',
-    path,
-    query: new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)),
-    accept: request.headers.accept,
-  };
 }

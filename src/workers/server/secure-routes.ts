@@ -4,12 +4,12 @@
  */
 import type { HandlerSwitches, ServerUpcalls } from '../../shared/contracts/server.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import type { HealthCheck } from './health.ts';
-import { replyHealthz } from './healthz.ts';
+import type { HealthCheck } from '../../shared/health/health.ts';
+import { replyHealthz } from '../../shared/health/healthz.ts';
 import type { Exchange } from './listener.ts';
 import type { ContainerLogs } from './logs/index.ts';
 import { Mux } from './mux.ts';
-import { accepts, error, methodNotAllowed, notAcceptable, ok, pageNotFound, type Reply } from './reply.ts';
+import { accepts, error, methodNotAllowed, notAcceptable, ok, pageNotFound, type Reply } from '../../shared/http/reply.ts';
 import { debugPrefixes, metricsPages, replyMetrics, type MetricsPage } from './routes.ts';
 import type { Streaming } from './streaming/index.ts';
 import type { Target } from './target.ts';
@@ -35,7 +35,7 @@ export interface SecureRoutesOptions {
   readonly switches: HandlerSwitches;
   readonly health: () => HealthCheck[];
   readonly metrics: (page: MetricsPage) => Promise<string>;
-  readonly resetHealthMetrics: () => void;
+  readonly resetHealthMetrics: () => Promise<void>;
   readonly main: Pick<ServerUpcalls, 'pods' | 'runningPods' | 'configz'>;
   readonly logs: ContainerLogs;
   readonly streaming: Streaming;

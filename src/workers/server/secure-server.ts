@@ -16,9 +16,9 @@ import { TokenReviews } from './auth/token-reviews.ts';
 import type { Verdict } from './auth/user.ts';
 import type { Exchange } from './listener.ts';
 import type { Mux } from './mux.ts';
-import { error, lastOnConnection, message, notFound, type Reply } from './reply.ts';
+import { error, lastOnConnection, message, notFound, type Reply } from '../../shared/http/reply.ts';
 import type { Handler } from './secure-routes.ts';
-import { sendReply } from './send-reply.ts';
+import { sendReply } from '../../shared/http/send-reply.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { readTarget } from './target.ts';
 

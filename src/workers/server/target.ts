@@ -2,7 +2,7 @@
  * The target of a request, read once: what is authorized and what is served are the same string. A path that leaves its place when it
  * is cleaned is redirected to the clean one as Go's mux does it, before anybody asks who wants it; one that hides that in escapes is refused.
  */
-import { badRequest, movedTo, type Reply } from './reply.ts';
+import { badRequest, movedTo, type Reply } from '../../shared/http/reply.ts';
 
 export interface Target {
   /** Decoded, absolute, without empty, `.` and `..` segments; a slash at its end stays. */

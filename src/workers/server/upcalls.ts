@@ -32,6 +32,7 @@ export function boundedUpcalls(port: MessagePort): ServerUpcalls {
     runningPods: shared(() => bounded('runningPods', () => main.runningPods())),
     configz: shared(() => bounded('configz', () => main.configz())),
     flagz: shared(() => bounded('flagz', () => main.flagz())),
+    resetHealthMetrics: shared(() => bounded('resetHealthMetrics', () => main.resetHealthMetrics())),
     reviewToken: (token) => bounded('reviewToken', () => main.reviewToken(token), reviewDeadlineMs),
     reviewAccess: (spec) => bounded('reviewAccess', () => main.reviewAccess(spec), reviewDeadlineMs),
     resolveContainer: (query) => bounded<ResolvedContainer>('resolveContainer', async () => main.resolveContainer(query)),

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { setVerbosity } from '../../shared/log/live-verbosity.ts';
-import type { Reply } from './reply.ts';
+import type { Reply } from '../../shared/http/reply.ts';
 import type { Handler } from './secure-routes.ts';
 
 const maxBodyBytes = 1024;

@@ -11,7 +11,7 @@ const workers = new Map<number, { readonly worker: Worker; readonly name: string
 function follow(worker: Worker): void {
   const { threadId } = worker;
   const name = (worker as { threadName?: string }).threadName ?? '';
-  workers.set(threadId, { worker, name: ['pleg', 'images', 'stats', 'probes', 'server'].includes(name) ? name : 'pod-sync' });
+  workers.set(threadId, { worker, name: ['pleg', 'images', 'stats', 'probes', 'server', 'health'].includes(name) ? name : 'pod-sync' });
   worker.once('exit', () => workers.delete(threadId));
 }
 process.on('worker', follow);
@@ -27,13 +27,15 @@ const podsOrNone = (node: StandaloneNode) => node.pods().catch(() => []);
 test('threads killed in the middle of a burst are back, every pod runs, and nothing is started twice', { timeout: 120_000 }, async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
-  await waitUntil('every thread lives', () => ['pleg', 'images', 'stats', 'probes', 'server'].every((name) => living(name).length === 1));
+  await waitUntil('every thread lives', () =>
+    ['pleg', 'images', 'stats', 'probes', 'server', 'health'].every((name) => living(name).length === 1),
+  );
   for (let pod = 0; pod < podCount; pod += 1) {
     const spec = { dnsPolicy: 'Default', containers: [{ name: 'app', image: 'sim/run:1' }] };
     node.writeManifest(`pod-${pod}.json`, { apiVersion: 'v1', kind: 'Pod', metadata: { name: `pod-${pod}` }, spec });
   }
   await waitUntil('the burst is under way', async () => (await node.runtime.control.state()).sandboxes.length > 3);
-  for (const name of ['pod-sync', 'pleg', 'images', 'stats', 'probes', 'server', 'pod-sync']) {
+  for (const name of ['pod-sync', 'pleg', 'images', 'stats', 'probes', 'server', 'health', 'pod-sync']) {
     const victims = living(name);
     const killedAt = performance.now();
     await Promise.all(victims.map(({ worker }) => worker.terminate()));

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { readTarget } from '../../../src/workers/server/target.ts';
-import { sendReply } from '../../../src/workers/server/send-reply.ts';
+import { sendReply } from '../../../src/shared/http/send-reply.ts';
 import { systemLogs } from '../../../src/workers/server/system-logs/index.ts';
 
 /** The handler behind a plain server, on a folder of the test's own, with a journal of its own. */

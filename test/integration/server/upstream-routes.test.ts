@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
+import { HealthThread } from '../../../src/main/threads/index.ts';
+import { aLogger } from '../../support/logger.ts';
 import { aSecureServer, type SecureServerOver } from '../../support/secure-server.ts';
 import { anyPort, secureSettings } from '../../support/server.ts';
 
@@ -97,9 +99,11 @@ async function everyRoute(context: TestContext, port: Port, ask: (method: string
 }
 
 async function aServer(over: SecureServerOver = {}) {
-  const { ask, server } = await aSecureServer({ after }, { ...over, settings: { healthz: anyPort } });
+  const { ask, server, state } = await aSecureServer({ after }, over);
+  const health = HealthThread.start({ state, logger: aLogger().logger, settings: { listen: anyPort } });
+  after(() => health.close());
   const plain = async (port: 'readOnly' | 'healthz') => {
-    const listen = (await server.addresses())[port]!;
+    const listen = port === 'healthz' ? (await health.address())! : (await server.addresses()).readOnly!;
     return async (method: string, path: string): Promise<Answer> => {
       const response = await fetch(`http://127.0.0.1:${listen.port}${path}`, { method, redirect: 'manual' });
       return { status: response.status, body: await response.text() };

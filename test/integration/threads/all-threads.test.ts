@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  HealthThread,
   ImagesThread,
   PlegThread,
   PodSyncPool,
@@ -20,7 +21,7 @@ import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapsho
 import { usageTable, usageTableCapacity } from '../../../src/shared/state/usage-table.ts';
 import { monotonicMs } from '../../../src/shared/time/clock.ts';
 import { aLogger } from '../../support/logger.ts';
-import { serverSettings, serverUpcalls } from '../../support/server.ts';
+import { anyPort, serverSettings, serverUpcalls } from '../../support/server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'threads-'));
 const runtimeEndpoint = `unix://${folder}/no-runtime.sock`;
@@ -62,6 +63,7 @@ function startAll() {
     settings: serverSettings(),
     upcalls: serverUpcalls(),
   });
+  const health = HealthThread.start({ ...common, settings: { listen: anyPort } });
   const pleg = PlegThread.start({
     ...common,
     settings: {
@@ -102,7 +104,7 @@ function startAll() {
     event: () => {},
   };
   const pool = PodSyncPool.start({ ...common, settings, handlers });
-  return { server, pleg, images, stats, probes, pool };
+  return { server, health, pleg, images, stats, probes, pool };
 }
 
 const heart = state.enterMain();
@@ -120,11 +122,11 @@ async function until(name: string, isSo: (threads: readonly ThreadHealth[]) => b
 const lives = (row: ThreadHealth) => row.alive === 1 && row.beat !== undefined;
 
 test('every thread starts and beats', { timeout: 20_000 }, async () => {
-  for (const name of ['main', 'pleg', 'images', 'stats', 'probes', 'server']) await until(name, ([row]) => lives(row!));
+  for (const name of ['main', 'pleg', 'images', 'stats', 'probes', 'server', 'health']) await until(name, ([row]) => lives(row!));
   await until('pod-sync', (rows) => rows.filter(lives).length === 2);
 });
 
-for (const name of ['pleg', 'images', 'stats', 'probes', 'server'] as const) {
+for (const name of ['pleg', 'images', 'stats', 'probes', 'server', 'health'] as const) {
   test(`${name}, killed, is started again at once and beats; its death is in the log and counted`, { timeout: 20_000 }, async () => {
     const killedAtMs = monotonicMs();
     await threads[name].thread.kill();
@@ -142,9 +144,10 @@ test('the pool’s threads, killed, are replaced', { timeout: 20_000 }, async ()
 });
 
 test('health and metrics tell of it', { timeout: 20_000 }, async () => {
-  const { healthz, readOnly } = await threads.server.addresses();
+  const { readOnly } = await threads.server.addresses();
+  const healthz = await threads.health.address();
   const page = await (await fetch(`http://127.0.0.1:${readOnly?.port}/metrics`)).text();
-  for (const name of ['pleg', 'images', 'stats', 'probes', 'server'])
+  for (const name of ['pleg', 'images', 'stats', 'probes', 'server', 'health'])
     assert.match(page, new RegExp(`kubelet_thread_deaths_total\\{thread="${name}"\\} 1\n`));
   assert.match(await (await fetch(`http://127.0.0.1:${healthz?.port}/healthz?verbose`)).text(), /thread-pleg ok \(died 1 times/);
 });

@@ -212,9 +212,7 @@ const samples: Record<string, readonly unknown[]> = {
   ],
   ImageEvent: [event] satisfies images.ImageEvent[],
   ProbeResult: [[{ podUID, containerID, probe: 'liveness', result: 'unknown' }] satisfies ProbeResult[]],
-  ServerApi: [{ healthz: { address: '127.0.0.1', port: 10248 }, readOnly: null, secure: null }] satisfies Awaited<
-    ReturnType<ServerApi['addresses']>
-  >[],
+  ServerApi: [{ readOnly: { address: '127.0.0.1', port: 10255 }, secure: null }] satisfies Awaited<ReturnType<ServerApi['addresses']>>[],
   ContainerQuery: [
     { purpose: 'logs', namespace: 'ns', pod: 'web', container: 'app', previous: true },
     { purpose: 'portForward', namespace: 'ns', pod: 'web', podUID },

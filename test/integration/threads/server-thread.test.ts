@@ -1,30 +1,32 @@
 import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { after, test } from 'node:test';
-import { ServerThread, ThreadState } from '../../../src/main/threads/index.ts';
+import { HealthThread, ServerThread, ThreadState } from '../../../src/main/threads/index.ts';
 import type { ListenAddress, ServerUpcalls } from '../../../src/shared/contracts/server.ts';
 import { aLogger } from '../../support/logger.ts';
 import { anyPort, serverSettings, serverUpcalls } from '../../support/server.ts';
 
-async function aServer(over: { healthz?: ListenAddress | null; upcalls?: Partial<ServerUpcalls> } = {}) {
+async function aServer(over: { healthz?: ListenAddress; upcalls?: Partial<ServerUpcalls> } = {}) {
   const { logger, lines } = aLogger();
   const state = new ThreadState({ logging: { format: 'text', verbosity: -9, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   const heart = state.enterMain();
+  const health = HealthThread.start({ state, logger, settings: { listen: over.healthz ?? anyPort } });
   const server = ServerThread.start({
     state,
     logger,
-    upcalls: serverUpcalls(over.upcalls),
-    settings: serverSettings({ healthz: over.healthz === undefined ? anyPort : over.healthz }),
+    upcalls: serverUpcalls({ resetHealthMetrics: () => health.resetMetrics(), ...over.upcalls }),
+    settings: serverSettings(),
   });
   after(async () => {
     heart.stop();
     await server.close();
+    await health.close();
   });
   const get = async (target: string, init?: RequestInit, which: 'readOnly' | 'healthz' = 'readOnly') => {
-    const listen = (await server.addresses())[which];
+    const listen = which === 'healthz' ? await health.address() : (await server.addresses()).readOnly;
     return fetch(`http://127.0.0.1:${listen?.port}${target}`, init);
   };
-  return { server, state, lines, get };
+  return { server, health, state, lines, get };
 }
 
 test('the server answers health, pods and metrics', async () => {
@@ -69,6 +71,37 @@ test('a thread that is down is named by /healthz', async () => {
   assert.match(await (await get('/healthz/thread-images')).text(), /down, its last exit code was 134: JS heap out of memory/);
 });
 
+test('the healthz port answers while the server thread dies and starts again, and says that it died', async () => {
+  const { server, health, get } = await aServer();
+  await server.addresses();
+  const { port } = (await health.address())!;
+  const killed = server.thread.kill();
+  let note: string;
+  do note = await (await get('/healthz?verbose', {}, 'healthz')).text();
+  while (!/\[\+\]thread-server ok \(died 1 times, last with exit code 1\)/.test(note));
+  await killed;
+  assert.equal((await health.address())?.port, port);
+  assert.equal((await get('/healthz')).status, 200);
+});
+
+test('health checks of both ports are counted together, and begin anew together', async () => {
+  const { state, get } = await aServer();
+  const counted = async () =>
+    /kubernetes_healthchecks_total\{name="thread-images",status="(?:success|error)",type="healthz"\} (\d+)/.exec(
+      await (await get('/metrics/slis')).text(),
+    )?.[1];
+  await get('/healthz', {}, 'healthz');
+  await get('/healthz');
+  assert.equal(await counted(), '2');
+  const row = state.lives.rowOf('images');
+  state.lives.started(row, 0);
+  state.lives.died(row, 134, 'out of memory');
+  await get('/healthz', {}, 'healthz');
+  assert.match(await (await get('/metrics/slis')).text(), /kubernetes_healthcheck\{name="thread-images",type="healthz"\} 0\n/);
+  await get('/metrics/slis', { method: 'DELETE' });
+  assert.equal(await counted(), '0');
+});
+
 test('a main thread that fails is an error for who asked, and many who ask at once are one question', async () => {
   let asked = 0;
   const gate = Promise.withResolvers<string>();
@@ -90,10 +123,10 @@ test('a taken port is tried again until it is free', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   const { port } = taken.address() as { port: number };
-  const { server, get } = await aServer({ healthz: { address: '127.0.0.1', port } });
-  assert.equal((await server.addresses()).healthz, null);
+  const { health, get } = await aServer({ healthz: { address: '127.0.0.1', port } });
+  assert.equal(await health.address(), null);
   await new Promise((resolve) => taken.close(resolve));
-  while (!(await server.addresses()).healthz) await new Promise((resolve) => setTimeout(resolve, 50));
+  while (!(await health.address())) await new Promise((resolve) => setTimeout(resolve, 50));
   assert.equal(await (await get('/healthz', {}, 'healthz')).text(), 'ok');
 });
 

@@ -4,7 +4,7 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { error, methodNotAllowed, ok, pageNotFound, type Reply } from '../reply.ts';
+import { error, methodNotAllowed, ok, pageNotFound, type Reply } from '../../../shared/http/reply.ts';
 import type { Asked, Handler } from '../secure-routes.ts';
 import { takeCpuProfile, takeHeapProfile } from './take-profile.ts';
 

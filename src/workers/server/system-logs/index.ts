@@ -2,7 +2,7 @@
  * `/logs/`: the host's own logs, as files, and by service where that is allowed (enableSystemLogQuery). Upstream: ServeLogs and logServer
  * of pkg/kubelet/kubelet.go.
  */
-import { error, methodNotAllowed, type Reply } from '../reply.ts';
+import { error, methodNotAllowed, type Reply } from '../../../shared/http/reply.ts';
 import type { Asked, Handler } from '../secure-routes.ts';
 import { aggregate, logQueryFaults, parseLogQuery, type LogQuery } from './log-query.ts';
 import { openInside } from './open-inside.ts';

@@ -5,7 +5,7 @@
 import { readdir } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { error, ok, type Reply } from '../reply.ts';
+import { error, ok, type Reply } from '../../../shared/http/reply.ts';
 import type { Asked } from '../secure-routes.ts';
 import { openInside } from './open-inside.ts';
 

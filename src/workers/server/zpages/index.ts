@@ -3,7 +3,7 @@
  * k8s.io/apiserver pkg/server/{statusz,flagz}; the text form promises no format there either.
  */
 import type { ServerUpcalls } from '../../../shared/contracts/server.ts';
-import { error, ok, type Reply } from '../reply.ts';
+import { error, ok, type Reply } from '../../../shared/http/reply.ts';
 import type { Handler } from '../secure-routes.ts';
 import { formFor } from './negotiate.ts';
 

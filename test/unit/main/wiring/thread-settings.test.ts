@@ -7,7 +7,7 @@ import { loadConfiguration } from '../../../../src/main/config/load-configuratio
 import { toLoggingOptions } from '../../../../src/main/config/logging-options.ts';
 import { toKubeletFlags } from '../../../../src/main/flags/apply-flags.ts';
 import type { KubeletOptions } from '../../../../src/main/options.ts';
-import { serverSettings } from '../../../../src/main/server/server-settings.ts';
+import { listenAddress, serverSettings } from '../../../../src/main/server/server-settings.ts';
 import { imagesSettings, podSyncSettings } from '../../../../src/main/wiring/thread-settings.ts';
 import { table } from '../../../support/table.ts';
 
@@ -63,12 +63,12 @@ test('on cgroup v1 one process of a container may be killed for its memory, on v
 });
 
 test('a port of zero is no listener', () => {
-  const { healthz, readOnly } = serverSettings(options({ healthzPort: 0, readOnlyPort: 10255, address: '192.0.2.1' }), {
+  const { readOnly } = serverSettings(options({ readOnlyPort: 10255, address: '192.0.2.1' }), {
     nodeName: 'n',
     snapshot: new SharedArrayBuffer(0),
     hasApiServer: false,
   });
-  assert.equal(healthz, null);
+  assert.equal(listenAddress('127.0.0.1', 0), null);
   assert.deepEqual(readOnly, { address: '192.0.2.1', port: 10255 });
 });
 

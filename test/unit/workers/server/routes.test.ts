@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requestLabels } from '../../../../src/workers/server/request-metrics.ts';
-import { replyOnHealthz, replyOnReadOnly, type Sources } from '../../../../src/workers/server/routes.ts';
+import { replyOnReadOnly, type Sources } from '../../../../src/workers/server/routes.ts';
 import { table } from '../../../support/table.ts';
 
 const sources: Sources = {
   health: () => [{ name: 'ping', fault: '', note: '' }],
   metrics: async (page) => `page ${page}`,
-  resetHealthMetrics: () => {},
+  resetHealthMetrics: async () => {},
   main: { pods: async () => '{"kind":"PodList"}' },
 };
 const request = (method: string, target: string, accept?: string) => {
@@ -45,12 +45,6 @@ table('the read-only port answers', (row) => {
       assert.deepEqual([status, headers['Content-Type'], body], want);
     });
   }
-});
-
-test('the healthz port answers nothing but /healthz', async () => {
-  assert.equal((await replyOnHealthz(request('GET', '/healthz'), sources)).body, 'ok');
-  for (const path of ['/pods', '/metrics', '/configz', '/exec/a/b/c'])
-    assert.equal((await replyOnHealthz(request('GET', path), sources)).status, 404);
 });
 
 test('a main thread that does not answer is an internal error with its reason', async () => {

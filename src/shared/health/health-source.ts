@@ -1,11 +1,11 @@
 /** The checks of `/healthz` as they are now, counted as metrics each time that they are asked for. */
 import { fstat } from 'node:fs';
 import { promisify } from 'node:util';
-import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import type { Logger } from '../../shared/log/logger.ts';
-import { healthcheck, healthchecksTotal } from '../../shared/metrics/definitions/health.ts';
-import type { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
-import { monotonicMs } from '../../shared/time/clock.ts';
+import { messageOf } from '../errors/kubelet-error.ts';
+import type { Logger } from '../log/logger.ts';
+import { healthcheck, healthchecksTotal } from '../metrics/definitions/health.ts';
+import type { HeartbeatsReader } from '../state/heartbeats.ts';
+import { monotonicMs } from '../time/clock.ts';
 import { healthChecks, type HealthCheck } from './health.ts';
 
 const stderr = 2;

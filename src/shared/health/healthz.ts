@@ -1,6 +1,15 @@
 /** `/healthz` and `/healthz/<check>`, answered as upstream does (apiserver pkg/server/healthz). */
 import type { HealthCheck } from './health.ts';
-import { error, notFound, ok, type Reply } from './reply.ts';
+import { error, notFound, ok, type Reply } from '../http/reply.ts';
+
+/** The healthz port: upstream serves nothing else there. */
+export function replyOnHealthz(path: string, query: URLSearchParams, checks: () => readonly HealthCheck[]): Reply {
+  return isHealthz(path) ? replyHealthz(path, query, checks()) : notFound;
+}
+
+export function isHealthz(path: string): boolean {
+  return path === '/healthz' || path.startsWith('/healthz/');
+}
 
 /** The path is `/healthz` or below it. */
 export function replyHealthz(path: string, query: URLSearchParams, checks: readonly HealthCheck[]): Reply {

@@ -2,7 +2,7 @@
  * Whether the kubelet is well, from every thread's life signs. Pure: the heartbeats and the time in, checks out. A thread is well when
  * it is alive, has beaten lately, and its own loop (main's sync loop, the pleg's relists) came round in its time.
  */
-import type { ThreadHealth } from '../../shared/state/heartbeats.ts';
+import type { ThreadHealth } from '../state/heartbeats.ts';
 
 export interface HealthCheck {
   /** What `/healthz/<name>` asks for. */

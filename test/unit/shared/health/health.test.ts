@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { healthChecks } from '../../../../src/workers/server/health.ts';
-import { replyHealthz } from '../../../../src/workers/server/healthz.ts';
+import { healthChecks } from '../../../../src/shared/health/health.ts';
+import { replyHealthz, replyOnHealthz } from '../../../../src/shared/health/healthz.ts';
 import type { ThreadHealth } from '../../../../src/shared/state/heartbeats.ts';
 import { table } from '../../../support/table.ts';
 
@@ -131,4 +131,10 @@ test('each check has a path of its own, which gives the reason', () => {
 
 test('a log that can not be written is not well', () => {
   assert.equal(replyHealthz('/healthz/log', none, healthChecks([], now, 'the log can not be written: EBADF')).status, 500);
+});
+
+test('the healthz port answers nothing but /healthz', () => {
+  assert.equal(replyOnHealthz('/healthz', none, () => well).body, 'ok');
+  for (const path of ['/pods', '/metrics', '/configz', '/exec/a/b/c', '/healthzz'])
+    assert.equal(replyOnHealthz(path, none, () => well).status, 404);
 });

@@ -1,0 +1,83 @@
+/** An HTTP server without authentication: each request has a reply, and clients hold neither many connections nor many replies. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ListenAddress } from '../contracts/server.ts';
+import { messageOf } from '../errors/kubelet-error.ts';
+import type { Logger } from '../log/logger.ts';
+import { ConnectionTable } from './connection-table.ts';
+import { httpLimits, maxHeaders, refuseTooManyHeaders, stalledAfterMs } from './http-limits.ts';
+import { ListeningPort } from './listening-port.ts';
+import { parsePlain, type PlainRequest } from './plain-request.ts';
+import { error, lastOnConnection, type Reply } from './reply.ts';
+import { sendReply } from './send-reply.ts';
+
+export interface PlainServerOptions {
+  readonly name: string;
+  readonly listen: ListenAddress;
+  readonly logger: Logger;
+  readonly reply: (request: PlainRequest) => Promise<Reply>;
+}
+
+/** Scrapers and probes, not crowds. */
+const connectionLimits = { strangers: 256, strangersPerAddress: 256, admitted: 0 };
+/** Replies that clients have not taken yet: a page of metrics, or all pods of a large node, is some MB. */
+const maxUnsentLength = 32 * 1024 * 1024;
+
+export class PlainServer {
+  readonly #options: PlainServerOptions;
+  readonly #server: Server = createServer(httpLimits);
+  readonly #connections: ConnectionTable;
+  readonly #port: ListeningPort;
+  #unsentLength = 0;
+
+  constructor(options: PlainServerOptions) {
+    this.#options = options;
+    const { name, listen, logger } = options;
+    this.#connections = new ConnectionTable({ server: name, limits: connectionLimits });
+    this.#server.maxHeadersCount = maxHeaders;
+    this.#server.setTimeout(stalledAfterMs);
+    this.#server.on('connection', (socket: Socket) => this.#connections.opened(socket, false));
+    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.#connections.of(request.socket)?.serve(request, response, () => this.#serve(request, response));
+    });
+    this.#port = new ListeningPort({ server: this.#server, name, listen, logger });
+  }
+
+  /** Where it listens; null while it could not. Waits for the first try. */
+  address(): Promise<ListenAddress | null> {
+    return this.#port.address();
+  }
+
+  /** Answers what is under way; takes nothing new. */
+  async close(): Promise<void> {
+    this.#port.close();
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeIdleConnections();
+    await closed;
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const { name, logger } = this.#options;
+    if (refuseTooManyHeaders(request, response)) return;
+    this.#answer(request, response).catch((err: unknown) => {
+      logger.error({ server: name, err, path: request.url?.slice(0, 200) }, 'request could not be answered');
+      response.destroy();
+    });
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { name, logger, reply } = this.#options;
+    const answer = await reply(parsePlain(request)).catch((err: unknown): Reply => {
+      logger.error({ server: name, err, path: request.url?.slice(0, 200) }, 'request failed');
+      return error(500, messageOf(err));
+    });
+    if (request.socket.destroyed) return;
+    const { length } = answer.body;
+    if (this.#unsentLength > 0 && this.#unsentLength + length > maxUnsentLength)
+      return sendReply(request, response, lastOnConnection(error(503, 'too many clients have not taken their responses')));
+    this.#unsentLength += length;
+    response.once('close', () => (this.#unsentLength -= length));
+    await sendReply(request, response, answer);
+  }
+}

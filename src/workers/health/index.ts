@@ -1,0 +1,34 @@
+/**
+ * The health thread: it answers `/healthz` on the healthz port from the heartbeats of all threads, and does nothing else. Its heap is its
+ * own: whatever clients of the other servers do to the server thread, a liveness probe still learns which thread failed. Started and
+ * called by main (main/threads/health-thread.ts).
+ */
+import type { HealthApi, HealthBirth } from '../../shared/contracts/health.ts';
+import { HealthSource } from '../../shared/health/health-source.ts';
+import { replyOnHealthz } from '../../shared/health/healthz.ts';
+import { PlainServer } from '../../shared/http/plain-server.ts';
+import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
+import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
+
+const { birth, logger, heart } = enterThread<HealthBirth>();
+const health = new HealthSource(new HeartbeatsReader(birth.heartbeats), logger);
+// Upstream does not count the requests of this port.
+const server = new PlainServer({
+  name: 'healthz',
+  listen: birth.listen,
+  logger,
+  reply: async ({ path, query }) => replyOnHealthz(path, query, () => health.checks()),
+});
+
+const api: HealthApi = {
+  address: () => server.address(),
+  async resetMetrics() {
+    health.resetMetrics();
+  },
+  async close() {
+    health.close();
+    await server.close();
+    heart.stop();
+  },
+};
+serveThread(api);
