@@ -15,15 +15,31 @@ export interface CertificateRequest {
   readonly attributes?: Readonly<Record<string, string>>;
   readonly validFromMs?: number;
   readonly validToMs?: number;
-  /** Default: both. */
-  readonly usages?: readonly ('client' | 'server')[];
+  /** Default: client and server. An empty list is no restriction: the extension is left out. */
+  readonly usages?: readonly (keyof typeof usageIds)[];
+  /** Of the signature; default: sha256. */
+  readonly hash?: keyof typeof signatureIds;
+  /** More of them, each made by `extension`. */
+  readonly extensions?: readonly der.Der[];
   /** Of a server; IPv4. */
   readonly address?: string;
 }
 
 const hourMs = 3600 * 1000;
-const usageIds = { client: '1.3.6.1.5.5.7.3.2', server: '1.3.6.1.5.5.7.3.1' };
-const ecdsaWithSha256 = der.sequence(der.oid('1.2.840.10045.4.3.2'));
+const usageIds = { client: '1.3.6.1.5.5.7.3.2', server: '1.3.6.1.5.5.7.3.1', any: '2.5.29.37.0' };
+/** ECDSA with it. */
+const signatureIds = { sha1: '1.2.840.10045.4.1', sha224: '1.2.840.10045.4.3.1', sha256: '1.2.840.10045.4.3.2' };
+
+/** What makes an authority an odd one. */
+export interface AuthorityTraits {
+  /** False: its certificate does not allow it to sign others. */
+  readonly isAuthority?: boolean;
+  readonly pathLength?: number;
+  readonly validToMs?: number;
+  readonly usages?: CertificateRequest['usages'];
+  readonly hash?: CertificateRequest['hash'];
+  readonly extensions?: readonly der.Der[];
+}
 
 export class TestAuthority {
   readonly cert: string;
@@ -32,13 +48,15 @@ export class TestAuthority {
   static #serial = 1n;
 
   /** Signed by itself, or by another: then it is an intermediate. */
-  constructor(name: string, parent?: TestAuthority) {
+  constructor(name: string, parent?: TestAuthority, traits: AuthorityTraits = {}) {
+    const { isAuthority = true, pathLength, usages = [], hash, extensions = [], validToMs = Date.now() + hourMs } = traits;
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     this.#key = privateKey;
     this.#name = subject({ commonName: name });
-    const extensions = [extension('2.5.29.19', der.sequence(der.boolean(true)))];
-    const now = Date.now();
-    this.cert = (parent ?? this).#sign(this.#name, publicKey, extensions, now - hourMs, now + hourMs);
+    const limit = pathLength === undefined ? [] : [der.integer(BigInt(pathLength))];
+    const constraints = isAuthority ? der.sequence(der.boolean(true), ...limit) : der.sequence();
+    const all = [extension('2.5.29.19', constraints), ...usageExtension(usages), ...extensions];
+    this.cert = (parent ?? this).#sign(this.#name, publicKey, all, { fromMs: Date.now() - hourMs, toMs: validToMs, hash });
   }
 
   issue(request: CertificateRequest): Issued {
@@ -48,29 +66,40 @@ export class TestAuthority {
 
   /** For a key that somebody else holds. */
   certify(publicKey: KeyObject, request: CertificateRequest): string {
-    const { usages = ['client', 'server'], validFromMs = Date.now() - hourMs, validToMs = Date.now() + hourMs, address } = request;
-    const extensions = [extension('2.5.29.37', der.sequence(...usages.map((usage) => der.oid(usageIds[usage]))))];
+    const { usages = ['client', 'server'], validFromMs = Date.now() - hourMs, validToMs = Date.now() + hourMs, address, hash } = request;
+    const extensions = [...usageExtension(usages), ...(request.extensions ?? [])];
     if (address !== undefined) {
       const bytes = Buffer.from(address.split('.').map(Number));
       extensions.push(extension('2.5.29.17', der.sequence(der.implicit(7, bytes))));
     }
-    return this.#sign(subject(request), publicKey, extensions, validFromMs, validToMs);
+    return this.#sign(subject(request), publicKey, extensions, { fromMs: validFromMs, toMs: validToMs, hash });
   }
 
-  #sign(of: der.Der, publicKey: KeyObject, extensions: readonly der.Der[], fromMs: number, toMs: number): string {
+  #sign(of: der.Der, publicKey: KeyObject, extensions: readonly der.Der[], { fromMs, toMs, hash = 'sha256' }: Signing): string {
+    const algorithm = der.sequence(der.oid(signatureIds[hash]));
     const body = der.sequence(
       der.explicit(0, der.integer(2n)),
       der.integer(TestAuthority.#serial++),
-      ecdsaWithSha256,
+      algorithm,
       this.#name,
       der.sequence(der.time(fromMs), der.time(toMs)),
       of,
       publicKey.export({ type: 'spki', format: 'der' }),
       der.explicit(3, der.sequence(...extensions)),
     );
-    const bytes = der.sequence(body, ecdsaWithSha256, der.bits(sign('sha256', body, this.#key)));
+    const bytes = der.sequence(body, algorithm, der.bits(sign(hash, body, this.#key)));
     return pemBlock('CERTIFICATE', bytes.toString('base64'));
   }
+}
+
+interface Signing {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly hash: CertificateRequest['hash'];
+}
+
+function usageExtension(usages: NonNullable<CertificateRequest['usages']>): der.Der[] {
+  return usages.length === 0 ? [] : [extension('2.5.29.37', der.sequence(...usages.map((usage) => der.oid(usageIds[usage]))))];
 }
 
 function subject({ commonName, organizations = [], attributes = {} }: CertificateRequest): der.Der {
@@ -82,6 +111,6 @@ function subject({ commonName, organizations = [], attributes = {} }: Certificat
   return der.sequence(...pairs.map(([id, value]) => der.set(der.sequence(der.oid(id), der.utf8(value)))));
 }
 
-function extension(id: string, value: der.Der): der.Der {
-  return der.sequence(der.oid(id), der.octets(value));
+export function extension(id: string, value: der.Der, critical = false): der.Der {
+  return der.sequence(der.oid(id), ...(critical ? [der.boolean(true)] : []), der.octets(value));
 }

@@ -110,8 +110,7 @@ export class SecureServer {
   #byCertificate({ socket }: IncomingMessage): Verdict {
     const { clients, clock } = this.#options;
     const peer = clients.peer(socket);
-    const validTo = Date.parse(peer.certificate.valid_to ?? '');
-    if (!Number.isNaN(validTo)) clientCertificateExpiration.observe((validTo - clock.now()) / 1000);
+    if (peer.certificate) clientCertificateExpiration.observe((peer.certificate.validToMs - clock.now()) / 1000);
     return verdictOnCertificate(peer, clients.clientCAGeneration(), clock.now());
   }
 }

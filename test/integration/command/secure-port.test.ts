@@ -1,5 +1,6 @@
 /** What a client can make of its TLS connection to the shipped kubelet. */
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,6 +59,18 @@ test('a client cannot renegotiate, so no second certificate follows the one that
   });
   assert.match(String(refusal), /no.renegotiation/i);
   socket.destroy();
+  running.kill('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+});
+
+test('a client certificate on a curve without a NIST name does no harm', async (t) => {
+  const { dial, running } = await aKubelet(t);
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'brainpoolP256r1' });
+  const cert = new TestAuthority('unknown').certify(publicKey, { commonName: 'jane' });
+  const stranger = { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) };
+  const answer = await dial(stranger).then(ask, String);
+  assert.match(answer, /401 Unauthorized|handshake|alert|closed/);
+  assert.equal(await ask(await dial(client)), 'HTTP/1.1 200 OK');
   running.kill('SIGTERM');
   assert.equal((await running.ended).code, 0);
 });

@@ -3,35 +3,52 @@
  * read once, with that result. What can change while the connection lives (time, the authorities) is checked for each request, as upstream
  * verifies for each (apiserver pkg/authentication/request/x509).
  */
-import type { PeerCertificate, TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { readCertificate, type SubjectAttribute } from '../../../shared/x509/read-certificate.ts';
 import { noVerdict, type User, type Verdict } from './user.ts';
 
 /** What is known of a connection's peer. */
 export interface PeerFacts {
-  /** Empty (`{}`): the client showed none. */
-  readonly certificate: Partial<Pick<PeerCertificate, 'valid_from' | 'valid_to' | 'serialNumber' | 'fingerprint256'>> & {
-    readonly subject?: Readonly<Record<string, string | readonly string[]>> | undefined;
-  };
-  /** Of OpenSSL: empty when the chain was verified. */
+  /** Null: the client showed none. */
+  readonly certificate: ClientCertificate | null;
+  /** Why the certificate does not count; empty: the chain was verified. */
   readonly fault: string;
   /** The authorities it was verified against; 0: none. */
   readonly generation: number;
 }
 
+export interface ClientCertificate {
+  readonly subject: readonly SubjectAttribute[];
+  readonly serialNumber: string;
+  /** Hexadecimal, with colons. */
+  readonly fingerprint256: string;
+  readonly validFromMs: number;
+  readonly validToMs: number;
+}
+
 /** A connection without a handshake has no client certificate. */
-export const noPeer: PeerFacts = { certificate: {}, fault: '', generation: 0 };
+export const noPeer: PeerFacts = { certificate: null, fault: '', generation: 0 };
 
 /**
- * Reads the certificate and the result of its verification together. Call it once, when the handshake ends: after a renegotiation
- * `getPeerCertificate` would show the new certificate while `authorized` keeps the result of the first.
+ * Reads the certificate and the result of its verification together. Call it once, when the handshake ends: after a renegotiation the
+ * socket would show the new certificate while `authorized` keeps the result of the first.
  * @param generation of the authorities that the handshake verified against
  */
 export function readPeer(socket: TLSSocket, generation: number): PeerFacts {
-  const certificate = socket.getPeerCertificate() as PeerFacts['certificate'] | null;
+  const certificate = socket.getPeerX509Certificate();
+  if (!certificate) return { certificate: null, fault: '', generation };
+  const { serialNumber, fingerprint256, validFrom, validTo } = certificate;
+  const facts = { serialNumber, fingerprint256, validFromMs: Date.parse(validFrom), validToMs: Date.parse(validTo) };
   const fault = socket.authorized ? '' : String(socket.authorizationError ?? 'it was not verified');
-  return { certificate: certificate ?? {}, fault, generation };
+  try {
+    return { certificate: { ...facts, subject: readCertificate(certificate.raw).subject }, fault, generation };
+  } catch (err) {
+    return { certificate: { ...facts, subject: [] }, fault: messageOf(err), generation };
+  }
 }
 
+const attributes = { commonName: '2.5.4.3', organization: '2.5.4.10' };
 /** The attribute of a subject that holds a user's UID, beside the name. */
 const uidAttribute = '1.3.6.1.4.1.57683.2';
 
@@ -44,35 +61,30 @@ export function verdictOnCertificate(
   generation: number,
   nowMs: number,
 ): Verdict {
-  if (certificate.subject === undefined || generation === 0) return noVerdict;
+  if (certificate === null || generation === 0) return noVerdict;
   const failed = (why: string): Verdict => ({
     type: 'error',
     message: `verifying certificate SN=${certificate.serialNumber} failed: ${why}`,
   });
   if (verifiedBy !== generation) return failed('the client authorities have changed since the connection was made');
   if (fault !== '') return failed(fault);
-  if (!(Date.parse(certificate.valid_from ?? '') <= nowMs && nowMs <= Date.parse(certificate.valid_to ?? '')))
-    return failed('certificate has expired or is not yet valid');
-  return userOf(certificate.subject, certificate.fingerprint256 ?? '');
+  if (!(certificate.validFromMs <= nowMs && nowMs <= certificate.validToMs)) return failed('certificate has expired or is not yet valid');
+  return userOf(certificate);
 }
 
-function userOf(subject: Readonly<Record<string, string | readonly string[]>>, fingerprint: string): Verdict {
+function userOf({ subject, fingerprint256 }: ClientCertificate): Verdict {
+  const valuesOf = (type: string) => subject.filter((attribute) => attribute.type === type).map(({ value }) => value);
   // As Go reads a subject: of many common names the last one counts.
-  const name = valuesOf(subject['CN']).at(-1) ?? '';
+  const name = valuesOf(attributes.commonName).at(-1) ?? '';
   if (name === '') return noVerdict;
-  const uids = valuesOf(subject[uidAttribute]);
+  const uids = valuesOf(uidAttribute);
   if (uids.length > 1) return { type: 'error', message: `expected 1 UID, but found multiple: [${uids.join(' ')}]` };
   if (uids[0] === '') return { type: 'error', message: 'UID cannot be an empty string' };
   const user: User = {
     name,
     uid: uids[0] ?? '',
-    groups: valuesOf(subject['O']),
-    extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint.replaceAll(':', '').toLowerCase()}`] },
+    groups: valuesOf(attributes.organization),
+    extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint256.replaceAll(':', '').toLowerCase()}`] },
   };
   return { type: 'user', user };
-}
-
-function valuesOf(values: string | readonly string[] | undefined): readonly string[] {
-  if (values === undefined) return [];
-  return typeof values === 'string' ? [values] : values;
 }

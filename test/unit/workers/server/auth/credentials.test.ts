@@ -53,31 +53,75 @@ test('only a WebSocket carries its token among the protocols, and it is not hand
 });
 
 const now = Date.parse('2026-06-01T00:00:00Z');
-const subject = { CN: 'jane', O: ['dev', 'ops'] };
-const peer = (over: Partial<PeerFacts> & { subject?: PeerFacts['certificate']['subject'] } = {}): PeerFacts => ({
+const types = { CN: '2.5.4.3', O: '2.5.4.10', UID: '1.3.6.1.4.1.57683.2' };
+type Subject = readonly (readonly [type: keyof typeof types, value: string])[];
+const peer = ({ subject, ...over }: Partial<PeerFacts> & { subject?: Subject } = {}): PeerFacts => ({
   fault: '',
   generation: 3,
-  ...over,
   certificate: {
-    valid_from: 'May 31 00:00:00 2026 GMT',
-    valid_to: 'Jun  2 00:00:00 2026 GMT',
+    validFromMs: Date.parse('2026-05-31T00:00:00Z'),
+    validToMs: Date.parse('2026-06-02T00:00:00Z'),
     serialNumber: '0A',
     fingerprint256: 'AB:CD',
-    subject: over.subject ?? subject,
+    subject: (
+      subject ?? [
+        ['CN', 'jane'],
+        ['O', 'dev'],
+        ['O', 'ops'],
+      ]
+    ).map(([type, value]) => ({ type: types[type], value })),
   },
+  ...over,
 });
 const certificates: { name: string; peer: PeerFacts; generation?: number; nowMs?: number; want: string }[] = [
   { name: 'names a user and groups', peer: peer(), want: 'user jane dev,ops ' },
-  { name: 'of one group', peer: peer({ subject: { CN: 'jane', O: 'dev' } }), want: 'user jane dev ' },
-  { name: 'with many names goes by the last', peer: peer({ subject: { CN: ['a', 'b'] } }), want: 'user b  ' },
-  { name: 'may have a UID', peer: peer({ subject: { CN: 'a', '1.3.6.1.4.1.57683.2': 'u1' } }), want: 'user a  u1' },
-  { name: 'with two UIDs is refused', peer: peer({ subject: { CN: 'a', '1.3.6.1.4.1.57683.2': ['u1', 'u2'] } }), want: 'error' },
-  { name: 'without a name says nothing', peer: peer({ subject: { O: 'dev' } }), want: 'none' },
+  {
+    name: 'of one group',
+    peer: peer({
+      subject: [
+        ['CN', 'jane'],
+        ['O', 'dev'],
+      ],
+    }),
+    want: 'user jane dev ',
+  },
+  {
+    name: 'with many names goes by the last',
+    peer: peer({
+      subject: [
+        ['CN', 'a'],
+        ['CN', 'b'],
+      ],
+    }),
+    want: 'user b  ',
+  },
+  {
+    name: 'may have a UID',
+    peer: peer({
+      subject: [
+        ['CN', 'a'],
+        ['UID', 'u1'],
+      ],
+    }),
+    want: 'user a  u1',
+  },
+  {
+    name: 'with two UIDs is refused',
+    peer: peer({
+      subject: [
+        ['CN', 'a'],
+        ['UID', 'u1'],
+        ['UID', 'u2'],
+      ],
+    }),
+    want: 'error',
+  },
+  { name: 'without a name says nothing', peer: peer({ subject: [['O', 'dev']] }), want: 'none' },
   { name: 'that was not verified is refused', peer: peer({ fault: 'CERT_SIGNATURE_FAILURE' }), want: 'error' },
   { name: 'verified against authorities that are gone is refused', peer: peer({ generation: 2 }), want: 'error' },
   { name: 'says nothing where no authorities are known', peer: peer({ generation: 0 }), generation: 0, want: 'none' },
   { name: 'that expired while the connection lived is refused', peer: peer(), nowMs: now + 2 * 86_400_000, want: 'error' },
-  { name: 'that is not there says nothing', peer: { certificate: {}, fault: 'x', generation: 3 }, want: 'none' },
+  { name: 'that is not there says nothing', peer: { certificate: null, fault: 'x', generation: 3 }, want: 'none' },
 ];
 table('a client’s certificate', (row) => {
   for (const { name, peer: facts, generation = 3, nowMs = now, want } of certificates) {

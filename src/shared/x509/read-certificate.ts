@@ -1,0 +1,106 @@
+/**
+ * Reads from a certificate's DER what Node's own reading of certificates lacks: the subject attribute by attribute, and the algorithm of
+ * the signature. Node's object form (`getPeerCertificate`) ends the process when a key's curve has no NIST name (seen with Node 26.10).
+ * Pure. Throws for what is not a certificate, and for a subject that Go does not read.
+ */
+
+export interface SubjectAttribute {
+  /** Dotted OID. */
+  readonly type: string;
+  readonly value: string;
+}
+
+export interface CertificateFields {
+  /** In the order of the certificate. */
+  readonly subject: readonly SubjectAttribute[];
+  /** Dotted OID. */
+  readonly signatureAlgorithm: string;
+  /** The DER that follows the OID; empty: there is none. */
+  readonly signatureParameters: Buffer;
+}
+
+interface Element {
+  readonly tag: number;
+  readonly content: Buffer;
+}
+
+const tags = { objectIdentifier: 0x06, sequence: 0x30, set: 0x31, version: 0xa0 };
+
+export function readCertificate(raw: Buffer): CertificateFields {
+  const [certificate] = elements(raw);
+  const [body, algorithm] = elements(contentOf(certificate, tags.sequence));
+  const [id, parameters] = elements(contentOf(algorithm, tags.sequence));
+  const fields = elements(contentOf(body, tags.sequence));
+  // serialNumber, signature, issuer, validity, subject; a version comes before them from v2 on.
+  const subject = fields[fields[0]?.tag === tags.version ? 5 : 4];
+  return {
+    subject: elements(contentOf(subject, tags.sequence)).flatMap((names) => elements(contentOf(names, tags.set)).map(attributeOf)),
+    signatureAlgorithm: readOid(contentOf(id, tags.objectIdentifier)),
+    signatureParameters: parameters?.content ?? Buffer.alloc(0),
+  };
+}
+
+function attributeOf(pair: Element): SubjectAttribute {
+  const [type, value] = elements(contentOf(pair, tags.sequence));
+  return { type: readOid(contentOf(type, tags.objectIdentifier)), value: readString(value) };
+}
+
+/** The string types that Go reads (crypto/x509 parseASN1String). T61 is taken for Latin-1 in both. */
+function readString(value: Element | undefined): string {
+  if (!value) throw new Error('this is not a certificate');
+  switch (value.tag) {
+    case 0x0c:
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(value.content);
+    case 0x12:
+    case 0x13:
+    case 0x16:
+      if (value.content.some((byte) => byte >= 0x80)) throw new Error('a string of the subject is not ASCII');
+      return value.content.toString('latin1');
+    case 0x14:
+      return value.content.toString('latin1');
+    case 0x1e:
+      if (value.content.length % 2 !== 0) throw new Error('a BMPString of the subject has an odd length');
+      return Buffer.from(value.content).swap16().toString('utf16le');
+    default:
+      throw new Error(`a string of the subject has the type ${value.tag}`);
+  }
+}
+
+function contentOf(element: Element | undefined, tag: number): Buffer {
+  if (element?.tag !== tag) throw new Error('this is not a certificate');
+  return element.content;
+}
+
+function elements(bytes: Buffer): Element[] {
+  const found: Element[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const tag = bytes[at]!;
+    let length = bytes[at + 1] ?? 0x80;
+    let start = at + 2;
+    if (length >= 0x80) {
+      const octets = length & 0x7f;
+      // DER always has a length, and none of four octets fits into a handshake.
+      if (octets === 0 || octets > 3 || start + octets > bytes.length) throw new Error('this is not DER');
+      length = bytes.readUIntBE(start, octets);
+      start += octets;
+    }
+    if (start + length > bytes.length) throw new Error('this is not DER');
+    found.push({ tag, content: bytes.subarray(start, start + length) });
+    at = start + length;
+  }
+  return found;
+}
+
+function readOid(content: Buffer): string {
+  const arcs: bigint[] = [];
+  let arc = 0n;
+  for (const byte of content) {
+    arc = (arc << 7n) | BigInt(byte & 0x7f);
+    if (byte >= 0x80) continue;
+    arcs.push(arc);
+    arc = 0n;
+  }
+  const [both = 0n, ...rest] = arcs;
+  const first = both < 80n ? both / 40n : 2n;
+  return [first, both - first * 40n, ...rest].join('.');
+}
