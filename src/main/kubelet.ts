@@ -71,7 +71,12 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
       node: () => thisNode?.facts.current() ?? { hostIPs: [], runtimeName: '' },
       mirrorOf: (pod) => podManager.mirrorOf(pod),
       ...(statusManager && { sink: statusManager }),
-      restartAllContainers: featureGates.enabled('RestartAllContainersOnContainerExits'),
+      features: {
+        restartAllContainers: featureGates.enabled('RestartAllContainersOnContainerExits'),
+        podLevelResources: featureGates.enabled('PodLevelResources'),
+        podResources: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
+        stopSignals: featureGates.enabled('ContainerStopSignals'),
+      },
       clock,
       logger: log('pod-statuses'),
     });

@@ -28,7 +28,7 @@ export function aHousehold(node = new FakeNode(), over: Partial<PodUpdatesDepend
     events,
     faults: new PodFaults({ events, clock, logger, random: () => 0 }),
     admitHandlers: [() => (household.refusal ? { refusal: household.refusal } : null)],
-    journal: { has: () => false, add: () => {} },
+    journal: { has: () => false, add: () => {}, allocated: (pod) => pod, release: () => {} },
     refreshNode: null,
     sourcesReady: () => true,
     clock,

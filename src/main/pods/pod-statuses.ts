@@ -12,9 +12,9 @@ import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../shared/kubernetes/qos-class.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { podStartDuration } from '../../shared/metrics/definitions/pods.ts';
+import { pendingResizes, podStartDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { generateApiPodStatus } from './api-status/index.ts';
+import { generateApiPodStatus, type StatusFeatures } from './api-status/index.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { illegalTransition } from './api-status/state-transitions.ts';
 import { toApiTime } from './api-status/time.ts';
@@ -22,6 +22,7 @@ import { waitingReasonsOf } from './api-status/waiting-reasons.ts';
 import { countTerminations } from './count-terminations.ts';
 import { firstSeenMs } from './first-seen.ts';
 import { isMirrorOf } from './mirror-pod.ts';
+import type { PendingResize } from './pending-resize.ts';
 import { hasEnded, type PodLifecycle } from './pod-lifecycle.ts';
 import { runsSomething } from './runs-something.ts';
 
@@ -66,8 +67,8 @@ export interface PodStatusesDependencies {
   /** A static pod's mirror in the API server: if it is of the same manifest, what an earlier kubelet said of the pod is there. */
   readonly mirrorOf?: (pod: Pod) => Pod | undefined;
   readonly sink?: PodStatusSink;
-  /** Gate RestartAllContainersOnContainerExits; absent: on, as in v1.36. */
-  readonly restartAllContainers?: boolean;
+  /** Absent: as in v1.36 by default. */
+  readonly features?: StatusFeatures;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -75,6 +76,7 @@ export interface PodStatusesDependencies {
 export class PodStatuses {
   readonly #entries = new Map<PodUID, Entry>();
   readonly #failed = new Map<PodUID, FailedPod>();
+  readonly #pendingResizes = new Map<PodUID, PendingResize>();
   readonly #deps: PodStatusesDependencies;
 
   constructor(dependencies: PodStatusesDependencies) {
@@ -156,6 +158,15 @@ export class PodStatuses {
     this.#failed.set(uid, failed);
   }
 
+  /** From the next refresh on the pod has this resize pending, or none. True: another one than before. */
+  setPendingResize(uid: PodUID, pending: PendingResize | null): boolean {
+    const isNews = this.#pendingResizes.get(uid)?.desired !== pending?.desired;
+    if (pending) this.#pendingResizes.set(uid, pending);
+    else this.#pendingResizes.delete(uid);
+    if (isNews) pendingResizes.set(this.#pendingResizes.size, { reason: 'infeasible' });
+    return isNews;
+  }
+
   /** A pod that was not admitted: it never runs. Upstream: rejectPod. */
   reject(pod: Pod, { reason, message }: FailedPod): void {
     const startTime = toApiTime(this.#deps.clock.now());
@@ -186,6 +197,7 @@ export class PodStatuses {
   forget(uid: PodUID): void {
     this.#entries.delete(uid);
     this.#failed.delete(uid);
+    this.setPendingResize(uid, null);
     this.#deps.sink?.forget(uid);
   }
 
@@ -195,8 +207,9 @@ export class PodStatuses {
   }
 
   #generate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle, entry: Entry | undefined): PodStatus {
-    const { node, clock, restartAllContainers = true } = this.#deps;
+    const { node, clock, features } = this.#deps;
     const failed = this.#failed.get(podUID(pod));
+    const pendingResize = this.#pendingResizes.get(podUID(pod));
     return generateApiPodStatus({
       pod,
       status,
@@ -204,7 +217,8 @@ export class PodStatuses {
       // What an earlier kubelet said holds until a task of this one has tried.
       waiting: entry?.waiting ?? waitingReasonsOf(this.#known(pod)),
       node: node(),
-      restartAllContainers,
+      ...(pendingResize && { pendingResize }),
+      ...features,
       lifecycle: {
         terminating: lifecycle.state !== 'syncing',
         ended: hasEnded(lifecycle),

@@ -7,7 +7,7 @@ import { contain, reportFault } from '../../shared/faults/contain.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { preemptions } from '../../shared/metrics/definitions/pods.ts';
+import { infeasibleResizes, preemptions } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PodUpdate } from '../sources/index.ts';
 import {
@@ -23,6 +23,7 @@ import { podReference, type EventSink } from './events.ts';
 import { nextRound } from '../next-round.ts';
 import { isDeleted } from './is-deleted.ts';
 import { isMirrorPod } from './mirror-pod.ts';
+import { isSaidBefore, pendingResize, resizeEventMessage } from './pending-resize.ts';
 import { faultMessage, type PodFaults } from './pod-faults.ts';
 import type { PodManager } from './pod-manager.ts';
 import type { FailedPod, PodStatuses } from './pod-statuses.ts';
@@ -37,7 +38,7 @@ export interface PodUpdatesDependencies {
   /** Why the node can't follow a change of a pod; it is only told. */
   readonly changeProblem?: (before: Pod, after: Pod) => string | null;
   /** Pods that were admitted once are not asked again, also not after a restart. */
-  readonly journal: Pick<AdmissionJournal, 'has' | 'add'>;
+  readonly journal: Pick<AdmissionJournal, 'has' | 'add' | 'allocated' | 'release'>;
   /** Reads the Node afresh before a pod is refused for its labels. Null: there is no API server to ask. Must settle. */
   readonly refreshNode: (() => Promise<unknown>) | null;
   /** The pod runs from now on, or is worked towards with a changed spec: before its worker hears of it. */
@@ -137,10 +138,25 @@ export class PodUpdates {
         return this.#decideAfter(uid, 'looksAgain', refreshNode(), { mayRefreshNode: false, gaveWay });
       }
       if (verdict) return this.#reject(pod, verdict.refusal);
-      journal.add(uid);
     }
-    if (!isEnding) this.#deps.onAdmitted?.(pod);
-    podWorkers.update(pod, 'create');
+    if (!isEnding) {
+      journal.add(pod);
+      this.#deps.onAdmitted?.(pod);
+    }
+    podWorkers.update(this.#allocated(pod), 'create');
+  }
+
+  /** The pod with the resources that it was admitted with. That it asks for others is told, once. */
+  #allocated(pod: Pod): Pod {
+    const { journal, statuses, events } = this.#deps;
+    const allocated = journal.allocated(pod);
+    const pending = pendingResize(pod, allocated);
+    const isNews = statuses.setPendingResize(podUID(pod), pending);
+    if (pending && isNews && !isSaidBefore(pod, pending)) {
+      infeasibleResizes.inc({ reason_detail: 'not_supported' });
+      events.record({ object: podReference(pod), type: 'Warning', reason: 'ResizeInfeasible', message: resizeEventMessage(pod, pending) });
+    }
+    return allocated;
   }
 
   /** Asks again when what may change the answer is over, of the pod as it is wanted then. */
@@ -188,7 +204,7 @@ export class PodUpdates {
     podManager.set(pod);
     if (!podWorkers.isKnown(podUID(pod))) return this.#updateUnstarted(pod);
     if (!podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) onAdmitted?.(pod);
-    podWorkers.update(pod, 'update');
+    podWorkers.update(this.#allocated(pod), 'update');
   }
 
   #checkChange(pod: Pod): void {
@@ -205,10 +221,11 @@ export class PodUpdates {
   }
 
   remove(pods: readonly Pod[]): void {
-    const { podManager, podWorkers, sourcesReady, logger } = this.#deps;
+    const { podManager, podWorkers, journal, sourcesReady, logger } = this.#deps;
     for (const pod of pods) {
       this.#contain('removing the pod', pod, () => {
         podManager.remove(podUID(pod));
+        journal.release(podUID(pod));
         if (isMirrorPod(pod)) return;
         if (sourcesReady()) podWorkers.remove(pod);
         // Housekeeping ends it once every source has reported: another one may still want it.
@@ -222,7 +239,7 @@ export class PodUpdates {
     for (const pod of pods) {
       this.#contain('reconciling the pod', pod, () => {
         this.#deps.podManager.set(pod);
-        this.#deps.podWorkers.reconcile(pod);
+        this.#deps.podWorkers.reconcile(this.#deps.journal.allocated(pod));
       });
     }
   }
@@ -238,12 +255,12 @@ export class PodUpdates {
   }
 
   #verdict(pod: Pod, gaveWay: ReadonlySet<PodUID>): Verdict {
-    const { admitHandlers } = this.#deps;
+    const { admitHandlers, journal } = this.#deps;
     if (admitHandlers.length === 0) return null;
     // One whose own admission is open holds at most the room that is being made for it, and has nothing to give way with.
     const counts = (uid: PodUID) => !this.#undecided.has(uid) || (this.#undecided.get(uid) === 'makesRoom' && !isCriticalPod(pod));
     const isOther = (uid: PodUID) => uid !== podUID(pod) && !gaveWay.has(uid) && counts(uid);
-    const active = this.active().filter((other) => isOther(podUID(other)));
+    const active = this.active().flatMap((other) => (isOther(podUID(other)) ? [journal.allocated(other)] : []));
     try {
       return this.#ask(pod, active);
     } catch (err) {

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod, PodCondition, PodStatus } from '../../shared/kubernetes/api.ts';
-import { disruptionTarget, ownConditionTypes } from '../pods/api-status/conditions.ts';
+import { disruptionTarget, ownConditionTypes, passingConditionTypes } from '../pods/api-status/conditions.ts';
 import { isTerminalPhase } from '../pods/api-status/phase.ts';
 
 /** What is said of a pod is not said before its time, and nothing final is taken back. */
@@ -68,6 +68,8 @@ const ownFields = [
 ] as const;
 /** Left where they are absent here: the node's addresses may not be known yet, and the others never go. */
 const lastingFields = ['hostIP', 'startTime', 'qosClass', 'observedGeneration'] as const;
+/** Maps. */
+const resourceFields = ['resources', 'allocatedResources'] as const;
 /** Merged by their `ip` on the server, if it is not told otherwise. */
 const addressLists = ['podIPs', 'hostIPs'] as const;
 
@@ -84,12 +86,38 @@ export function statusPatch(base: Pod, next: PodStatus): StatusPatch | null {
     const addresses = next[field] ?? (field === 'hostIPs' ? before[field] : []) ?? [];
     if (!isSame(before[field], addresses)) changes[field] = [...addresses, { $patch: 'replace' }];
   }
-  const conditions = (next.conditions ?? []).flatMap((condition) => changedCondition(before, condition));
+  for (const field of resourceFields) {
+    // A pod that asks for nothing has empty resources, as upstream's.
+    const isShown = (before[field] === undefined) === (next[field] === undefined);
+    if (!isShown || !isSame(before[field], next[field])) changes[field] = replacing(before[field], next[field]);
+  }
+  const conditions = [
+    ...(next.conditions ?? []).flatMap((condition) => changedCondition(before, condition)),
+    ...passedConditions(before, next),
+  ];
   if (conditions.length > 0) changes['conditions'] = conditions;
   if (Object.keys(changes).length === 0) return null;
   const { uid, resourceVersion } = base.metadata;
   const holdsForThisOnly = 'phase' in changes && resourceVersion !== undefined;
   return { metadata: { uid, ...(holdsForThisOnly ? { resourceVersion } : {}) }, status: changes };
+}
+
+type Resources = Readonly<Record<string, unknown>>;
+
+/** The server merges maps key by key: what is to go is null. */
+function replacing(before: Resources | undefined, next: Resources | undefined): Resources | null {
+  if (next === undefined) return null;
+  const gone = Object.keys(before ?? {}).filter((key) => next[key] === undefined);
+  const kept = Object.entries(next).map(([key, value]): [string, unknown] => {
+    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return [key, isMap ? replacing(before?.[key] as Resources | undefined, value as Resources) : value];
+  });
+  return Object.fromEntries([...kept, ...gone.map((key) => [key, null])]);
+}
+
+function passedConditions({ conditions = [] }: PodStatus, next: PodStatus): object[] {
+  const hasPassed = (type: string) => passingConditionTypes.has(type) && !next.conditions?.some((condition) => condition.type === type);
+  return conditions.filter(({ type }) => hasPassed(type)).map(({ type }) => ({ type, $patch: 'delete' }));
 }
 
 /** A transition time that differs alone is no news. */

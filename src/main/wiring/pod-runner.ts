@@ -133,7 +133,15 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
 
   const faults = new PodFaults({ events, clock, logger: log('pod-faults'), random: Math.random });
   stops.add('pod-faults', async () => faults.close());
-  const journal = await AdmissionJournal.open({ rootDir: flags.rootDirectory, clock, logger: log('admission') });
+  const journal = await AdmissionJournal.open({
+    rootDir: flags.rootDirectory,
+    gates: {
+      podLevel: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
+      initContainers: featureGates.enabled('InPlacePodVerticalScalingInitContainers'),
+    },
+    clock,
+    logger: log('admission'),
+  });
   stops.add('admission', () => journal.close());
   const declared = declaredFeatures(featureGates);
   const updates = new PodUpdates({

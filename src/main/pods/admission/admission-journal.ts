@@ -1,7 +1,7 @@
 /**
- * Which pods have been admitted, on disk: a restart of the kubelet asks none of them again. Asked again, a pod that runs would be refused
- * because the node's labels or its room have changed since, and its containers would be killed. What the Go kubelet keeps of the pods
- * that it has admitted (allocated_pods_state) counts as well, so that nothing ends at a change-over.
+ * Which pods have been admitted, and with which resources, on disk: a restart of the kubelet asks none of them again. Asked again, a pod that
+ * runs would be refused because the node's labels or its room have changed since, and its containers would be killed. The file is the Go
+ * kubelet's, so that nothing ends at a change-over in either direction.
  *
  * Nobody waits for the disk, so a pod may be admitted again if the kubelet or the host goes down right behind its admission: within 20 ms
  * and what one or, under a burst, two synced writes take (milliseconds; more on a slow disk). What was written outlives a loss of power.
@@ -9,20 +9,23 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
-import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { writeDurably } from '../../../shared/linux/write-durably.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
+import { decodeAllocations, encodeAllocations } from './allocation-checkpoint.ts';
+import { allocationOf, withAllocation, type AllocationGates, type PodAllocation } from './allocation.ts';
 
-const fileName = 'admitted_pods_state';
-const goFileName = 'allocated_pods_state';
+const fileName = 'allocated_pods_state';
 /** Pods that come in one burst are written together. */
 const writeDelayMs = 20;
 /** Far more than a node has ever had: a file with more is not ours. */
-const maxBytes = 4 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
 export interface AdmissionJournalOptions {
   readonly rootDir: string;
+  readonly gates: AllocationGates;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Default: to the disk. */
@@ -31,52 +34,66 @@ export interface AdmissionJournalOptions {
 
 export class AdmissionJournal {
   readonly #options: AdmissionJournalOptions;
-  readonly #admitted: Set<PodUID>;
+  /** Null: it was admitted, and what it has is recorded when it starts again. */
+  readonly #admitted: Map<PodUID, PodAllocation | null>;
+  /** One object for each version of a pod: others remember what they made of it. */
+  readonly #allocated = new WeakMap<Pod, { readonly allocation: PodAllocation; readonly pod: Pod }>();
   #cancelWrite: (() => void) | null = null;
   /** Something has changed since the write under way began. */
   #isDue = false;
   #writing: Promise<void> | null = null;
 
-  private constructor(options: AdmissionJournalOptions, admitted: Iterable<PodUID>) {
+  private constructor(options: AdmissionJournalOptions, admitted: Map<PodUID, PodAllocation>) {
     this.#options = options;
-    this.#admitted = new Set(admitted);
+    this.#admitted = admitted;
   }
 
-  /** A file that can't be read is said, and counts as none: then pods are admitted anew, as upstream does. */
+  /** A file that can't be read is said, and counts as none: then pods are admitted anew. Upstream does not start. */
   static async open(options: AdmissionJournalOptions): Promise<AdmissionJournal> {
-    const { rootDir, logger } = options;
-    const read = async (name: string, uidsIn: (content: unknown) => readonly string[] | null): Promise<readonly string[]> => {
-      const path = join(rootDir, name);
-      try {
-        const content = await readFile(path, 'utf8');
-        if (content.length > maxBytes) throw new Error(`it has ${content.length} bytes, more than ${maxBytes}`);
-        const uids = uidsIn(JSON.parse(content));
-        if (!uids) throw new Error('it is not what it should be');
-        return uids;
-      } catch (err) {
-        if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
-          logger.error({ path, err: messageOf(err) }, 'Cannot read which pods were admitted; they are admitted anew');
-        return [];
-      }
-    };
-    const [own, go] = await Promise.all([read(fileName, ownUIDs), read(goFileName, goUIDs)]);
-    return new AdmissionJournal(options, [...own, ...go] as PodUID[]);
+    const path = join(options.rootDir, fileName);
+    try {
+      const content = await readFile(path, 'utf8');
+      if (content.length > maxBytes) throw new Error(`it has ${content.length} bytes, more than ${maxBytes}`);
+      return new AdmissionJournal(options, decodeAllocations(content));
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
+        options.logger.error({ path, err: messageOf(err) }, 'Cannot read which pods were admitted; they are admitted anew');
+      return new AdmissionJournal(options, new Map());
+    }
   }
 
   has(uid: PodUID): boolean {
     return this.#admitted.has(uid);
   }
 
-  add(uid: PodUID): void {
-    if (this.#admitted.has(uid)) return;
-    this.#admitted.add(uid);
+  /** The pod is admitted with the resources that it asks for. Those of an earlier admission stay. */
+  add(pod: Pod): void {
+    const uid = podUID(pod);
+    if (this.#admitted.get(uid)) return;
+    this.#admitted.set(uid, allocationOf(pod, this.#options.gates));
     this.#writeSoon();
+  }
+
+  /** The pod with the resources that it was admitted with; as it is, when it was not. */
+  allocated(pod: Pod): Pod {
+    const allocation = this.#admitted.get(podUID(pod));
+    if (!allocation) return pod;
+    const known = this.#allocated.get(pod);
+    if (known?.allocation === allocation) return known.pod;
+    const made = withAllocation(pod, allocation, this.#options.gates);
+    this.#allocated.set(pod, { allocation, pod: made });
+    return made;
+  }
+
+  /** No source has the pod any more: one that comes back by its UID, as a static pod may, starts with what it asks for then. */
+  release(uid: PodUID): void {
+    if (this.#admitted.has(uid)) this.#admitted.set(uid, null);
   }
 
   /** Only these are remembered. */
   keep(uids: ReadonlySet<PodUID>): void {
     const before = this.#admitted.size;
-    for (const uid of this.#admitted) if (!uids.has(uid)) this.#admitted.delete(uid);
+    for (const uid of this.#admitted.keys()) if (!uids.has(uid)) this.#admitted.delete(uid);
     if (this.#admitted.size !== before) this.#writeSoon();
   }
 
@@ -109,24 +126,16 @@ export class AdmissionJournal {
     while (this.#isDue) {
       this.#isDue = false;
       try {
-        await write(path, `${path}.new`, JSON.stringify({ admitted: [...this.#admitted] }));
+        await write(path, `${path}.new`, encodeAllocations(this.#toWrite()));
       } catch (err) {
         logger.error({ path, err }, 'Cannot write which pods were admitted; a restart would admit them anew');
       }
     }
     this.#writing = null;
   }
-}
 
-function ownUIDs(content: unknown): readonly string[] | null {
-  const { admitted } = (content ?? {}) as { readonly admitted?: unknown };
-  return Array.isArray(admitted) && admitted.every((uid) => typeof uid === 'string') ? admitted : null;
-}
-
-/** `{"data": "{\"entries\": {<uid>: …}}", "checksum": …}` */
-function goUIDs(content: unknown): readonly string[] | null {
-  const { data } = (content ?? {}) as { readonly data?: unknown };
-  if (typeof data !== 'string') return null;
-  const { entries = {} } = (JSON.parse(data) ?? {}) as { readonly entries?: unknown };
-  return typeof entries === 'object' && entries !== null ? Object.keys(entries) : null;
+  /** One that was released is admitted anew if the kubelet goes down before it is forgotten. */
+  #toWrite(): Map<PodUID, PodAllocation> {
+    return new Map([...this.#admitted].flatMap(([uid, allocation]) => (allocation ? [[uid, allocation] as const] : [])));
+  }
 }

@@ -8,10 +8,7 @@ import { podSandboxChanged } from '../../../shared/kubernetes/pod-sandbox.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { allContainersRestartingVerdict, couldRestartAll } from './restart-all.ts';
 
-/**
- * Those that nobody else writes: upstream types.PodConditionsByKubelet, with those behind gates that are on by default, and without the
- * two of a resize, which stay as they are found.
- */
+/** Those that nobody else writes: upstream types.PodConditionsByKubelet, with those behind gates that are on by default. */
 export const ownConditionTypes: ReadonlySet<string> = new Set([
   'PodScheduled',
   'Ready',
@@ -19,7 +16,12 @@ export const ownConditionTypes: ReadonlySet<string> = new Set([
   'ContainersReady',
   'PodReadyToStartContainers',
   'AllContainersRestarting',
+  'PodResizePending',
+  'PodResizeInProgress',
 ]);
+
+/** Those that go when they no longer hold; any other of our own is said for as long as the pod is there. */
+export const passingConditionTypes: ReadonlySet<string> = new Set(['PodResizePending', 'PodResizeInProgress']);
 
 /** Written by whoever ends the pod, the kubelet among them (upstream: PodConditionSharedByKubelet). */
 export const disruptionTarget = 'DisruptionTarget';
@@ -37,6 +39,8 @@ export interface ConditionsInput {
   readonly restartAllContainers: boolean;
   /** Why this kubelet ends the pod (an eviction, a node shutdown). */
   readonly disruption?: { readonly reason: string; readonly message: string } | undefined;
+  /** Its spec asks for other resources than it has. */
+  readonly pendingResize?: { readonly reason: string; readonly message: string };
   readonly now: string;
 }
 
@@ -48,7 +52,9 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
   const disruption = disruptionOf(input);
   const others = disruption ? [...foreign.filter(({ type }) => type !== disruptionTarget), disruption] : foreign;
   const containersReady = containersReadyVerdict(input);
+  const { reason, message } = input.pendingResize ?? {};
   const own: readonly (readonly [string, Verdict])[] = [
+    ...(reason && !lifecycle.ended ? [['PodResizePending', { status: 'True', reason, message }] as const] : []),
     ['PodReadyToStartContainers', { status: lifecycle.ended || podSandboxChanged(pod, status).changed ? 'False' : 'True' }],
     ['Initialized', initializedVerdict(input)],
     ['Ready', containersReady.status === 'True' ? readinessGatesVerdict(pod, others) : containersReady],

@@ -14,10 +14,12 @@ export interface ContainerContext {
   readonly supportsRecursiveReadOnly: boolean;
   /** All containers of its pod are to be restarted (isRestartingAll). */
   readonly restarting: boolean;
+  /** Gate ContainerStopSignals. */
+  readonly stopSignals: boolean;
 }
 
 export function toContainerStatus(seen: RuntimeContainerStatus, context: ContainerContext): ContainerStatus {
-  const { container, before, runtimeName, restarting } = context;
+  const { container, before, runtimeName, restarting, stopSignals } = context;
   const containerID = `${runtimeName}://${seen.id}`;
   const lost = seen.state === 'unknown' && before?.state?.running !== undefined;
   return {
@@ -33,6 +35,7 @@ export function toContainerStatus(seen: RuntimeContainerStatus, context: Contain
     resources: shownResources(container, seen),
     ...volumeMountsOf(context),
     ...(seen.user ? { user: { linux: { ...seen.user } } } : {}),
+    ...(stopSignals && seen.stopSignal ? { stopSignal: seen.stopSignal } : {}),
   };
 }
 

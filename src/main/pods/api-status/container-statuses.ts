@@ -23,6 +23,8 @@ export interface ContainerStatusesInput {
   readonly node: Pick<NodeFacts, 'runtimeName'> & Partial<Pick<NodeFacts, 'runtimeHandlers'>>;
   /** All of the pod's containers are to be restarted (isRestartingAll). */
   readonly restarting: boolean;
+  /** Gate ContainerStopSignals; absent: off. */
+  readonly stopSignals?: boolean;
 }
 
 /** In the order of the spec for init containers, by name for the others. */
@@ -56,6 +58,7 @@ function fromRuntime(
     runtimeName,
     supportsRecursiveReadOnly: supportsRecursiveReadOnly(runtimeHandlers, handler),
     restarting: input.restarting,
+    stopSignals: input.stopSignals ?? false,
   };
   if (!newest) return withoutRuntime(input.pod, context);
   const said = saidOf(newest, before);

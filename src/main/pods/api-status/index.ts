@@ -14,13 +14,29 @@ import { withSaidAddresses } from './listed-only.ts';
 import { computePhase, isTerminalPhase } from './phase.ts';
 import { isStaticPod } from '../static-pod.ts';
 import { podAddresses } from './pod-addresses.ts';
+import { podResourcesStatus } from './pod-resources-status.ts';
 import { isRestartingAll } from './restart-all.ts';
 import { withShortMessages } from './termination-messages.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
 import { toApiTime } from './time.ts';
 
-export interface ApiStatusInput {
+/** By their gates. */
+export interface StatusFeatures {
+  /** Gate RestartAllContainersOnContainerExits; absent: on, as in v1.36. */
+  readonly restartAllContainers?: boolean;
+  /** Gate PodLevelResources; absent: on. */
+  readonly podLevelResources?: boolean;
+  /** Gate InPlacePodLevelResourcesVerticalScaling: the pod's own `resources` and `allocatedResources`; absent: on. */
+  readonly podResources?: boolean;
+  /** Gate ContainerStopSignals; absent: off. */
+  readonly stopSignals?: boolean;
+}
+
+export interface ApiStatusInput extends StatusFeatures {
+  /** With the resources that it was admitted with. */
   readonly pod: Pod;
+  /** Its spec asks for other resources than it has. */
+  readonly pendingResize?: { readonly reason: string; readonly message: string };
   /** Null: the runtime has nothing of it. */
   readonly status: RuntimePodStatus | null;
   /** What this function said last; absent for a pod that is new to this kubelet. */
@@ -40,8 +56,6 @@ export interface ApiStatusInput {
       readonly disruption?: { readonly reason: string; readonly message: string };
     };
   };
-  /** Gate RestartAllContainersOnContainerExits; absent: on, as in v1.36. */
-  readonly restartAllContainers?: boolean;
   readonly nowMs: number;
 }
 
@@ -70,6 +84,7 @@ export function generateApiPodStatus(asked: ApiStatusInput): PodStatus {
     containerStatuses: containers.containerStatuses,
     ...(containers.ephemeralContainerStatuses.length > 0 ? { ephemeralContainerStatuses: containers.ephemeralContainerStatuses } : {}),
     qosClass: before?.qosClass ?? qosClass(pod),
+    ...((asked.podResources ?? true) && podResourcesStatus(pod, phase === 'Running', asked.podLevelResources ?? true)),
   });
 }
 

@@ -78,6 +78,10 @@ export const admissionRejections = counter(
 export const preemptions = counter('kubelet_preemptions', 'Cumulative number of pod preemptions by preemption resource', [
   'preemption_signal',
 ]);
+export const infeasibleResizes = counter('kubelet_pod_infeasible_resizes_total', 'Number of infeasible resizes for pods, by reason.', [
+  'reason_detail',
+]);
+export const pendingResizes = gauge('kubelet_pod_pending_resizes', 'Number of pending resizes for pods.', ['reason']);
 export const terminatedContainers = counter('kubelet_terminated_containers_total', 'Cumulative number of container terminations.', [
   'container_type',
   'exit_code',

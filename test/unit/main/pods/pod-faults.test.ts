@@ -38,7 +38,7 @@ test('a running pod that can not be weighed keeps no other pod out', async () =>
   const admitted = new Set(['hostile']);
   const { updates } = aHousehold(node, {
     admitHandlers: [(_, active) => (active.some(isHostile) ? boom() : null)],
-    journal: { has: (uid) => admitted.has(uid), add: () => {} },
+    journal: { has: (uid) => admitted.has(uid), add: () => {}, allocated: (pod) => pod, release: () => {} },
   });
   await updates.add([hostile(), canary()]);
   await settle();

@@ -11,14 +11,14 @@ const uid = 'uid-web' as PodUID;
 const syncing = { state: 'syncing', started: true } as const;
 const terminated = { state: 'terminated', finished: true, deleted: true, evicted: false, restartRequested: false } as const;
 
-function aKeeper({ mirror, ...gates }: { mirror?: Pod; restartAllContainers?: boolean } = {}) {
+function aKeeper({ mirror, ...features }: { mirror?: Pod; restartAllContainers?: boolean } = {}) {
   const told: StatusUpdate[] = [];
   const logs = aLogger();
   const statuses = new PodStatuses({
     node: () => ({ hostIPs: ['192.0.2.1'], runtimeName: 'containerd' }),
     mirrorOf: () => mirror,
     sink: { set: (update) => void told.push(update), hurry: () => {}, forget: () => {} },
-    ...gates,
+    features,
     clock: new FakeClock(),
     logger: logs.logger,
   });

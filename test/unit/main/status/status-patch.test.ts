@@ -148,3 +148,42 @@ test('what the pod has not any more is removed', () => {
     podIP: null,
   });
 });
+
+const resourcePatches: { name: string; base: PodStatus; status: PodStatus; want: unknown }[] = [
+  { name: 'empty resources are shown', base: {}, status: { resources: {} }, want: { resources: {} } },
+  { name: 'empty resources that are shown are no news', base: { resources: {} }, status: { resources: {} }, want: null },
+  {
+    name: 'what is gone from a map is removed from it',
+    base: { resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1' } }, allocatedResources: { cpu: '1', memory: '1Gi' } },
+    status: { resources: { requests: { cpu: '2' } }, allocatedResources: { cpu: '2' } },
+    want: { resources: { requests: { cpu: '2', memory: null }, limits: null }, allocatedResources: { cpu: '2', memory: null } },
+  },
+  {
+    name: 'resources that are not said any more go',
+    base: { allocatedResources: { cpu: '1' } },
+    status: {},
+    want: { allocatedResources: null },
+  },
+];
+table('the resources of a pod in its patch', (row) => {
+  for (const { name, base, status, want } of resourcePatches)
+    row(name, () => assert.deepEqual(patchOf(base, status)?.status ?? null, want));
+});
+
+test('a resize that is over is removed from the conditions, and nothing else is', () => {
+  const pending: PodCondition = { type: 'PodResizePending', status: 'True', reason: 'Infeasible' };
+  const base = {
+    phase: 'Running',
+    conditions: [pending, { ...pending, type: 'PodResizeInProgress' }, { ...pending, type: 'Else' }, ready('True')],
+  };
+  assert.deepEqual(patchOf(base, { phase: 'Running', conditions: [] }, { mayRun: true })?.status, {
+    conditions: [
+      { type: 'PodResizePending', $patch: 'delete' },
+      { type: 'PodResizeInProgress', $patch: 'delete' },
+    ],
+  });
+  assert.equal(
+    patchOf(base, { phase: 'Running', conditions: [pending, { ...pending, type: 'PodResizeInProgress' }] }, { mayRun: true }),
+    null,
+  );
+});

@@ -4,7 +4,7 @@ import { sysctlAdmission, type AdmitHandler } from '../../../../../src/main/pods
 import { PodFaults } from '../../../../../src/main/pods/pod-faults.ts';
 import { PodUpdates } from '../../../../../src/main/pods/pod-updates.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
-import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { preemptions } from '../../../../../src/shared/metrics/definitions/pods.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 import { settle } from '../../../../support/fake-clock.ts';
@@ -26,8 +26,8 @@ function aNodeWith(admitHandlers: readonly AdmitHandler[], refreshNode: (() => P
     statuses: node.statuses,
     events: { record: (event) => void node.events.push(event) },
     admitHandlers,
-    journal: { has: (uid) => admitted.has(uid), add: (uid) => void admitted.add(uid) },
     faults: new PodFaults({ events: { record: () => {} }, clock: node.clock, logger: node.logs.logger, random: () => 0 }),
+    journal: { has: (uid) => admitted.has(uid), add: (pod) => void admitted.add(podUID(pod)), allocated: (pod) => pod, release: () => {} },
     refreshNode,
     sourcesReady: () => true,
     clock: node.clock,

@@ -278,3 +278,22 @@ test('status: a container that is still to be created shows its mounts; what its
     ['Disabled', 'Enabled', 'Enabled'],
   );
 });
+
+table('the signal that a container is stopped with is shown with the feature only', (row) => {
+  const shown = (stopSignal: string | undefined, stopSignals: boolean | undefined) => {
+    const seen = aRuntimeContainer(stopSignal === undefined ? {} : { stopSignal });
+    const input = {
+      pod: aPod(),
+      status: aRuntimePodStatus({ containers: [seen] }),
+      waiting: {},
+      node: { runtimeName: 'x' },
+      restarting: false,
+    };
+    return generateContainerStatuses({ ...input, ...(stopSignals !== undefined && { stopSignals }) }, [aContainer()], [], 'regular')[0]
+      ?.stopSignal;
+  };
+  row('on', () => assert.equal(shown('SIGUSR1', true), 'SIGUSR1'));
+  row('on, and the runtime does not say', () => assert.equal(shown(undefined, true), undefined));
+  row('off', () => assert.equal(shown('SIGUSR1', false), undefined));
+  row('by default', () => assert.equal(shown('SIGUSR1', undefined), undefined));
+});

@@ -1,0 +1,61 @@
+/**
+ * The allocations as the file `allocated_pods_state` has them, which a Go kubelet of v1.36 writes and reads too: it refuses to start on a wrong
+ * checksum. Upstream: pkg/kubelet/allocation/state/checkpoint.go, pkg/kubelet/checkpointmanager/checksum.
+ */
+import type { ResourceRequirements } from '../../../shared/kubernetes/api.ts';
+import { fnv32a } from '../../../shared/kubernetes/container-hash.ts';
+import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
+import type { PodAllocation } from './allocation.ts';
+
+/** Go's names of the fields. */
+interface Entry {
+  readonly ContainerResources: Readonly<Record<string, ResourceRequirements>> | null;
+  readonly PodLevelResources?: ResourceRequirements | null;
+}
+
+export function encodeAllocations(allocations: ReadonlyMap<PodUID, PodAllocation>): string {
+  const entries = [...allocations].map(([uid, { containers, podLevel = null }]): [string, Entry] => [
+    uid,
+    { ContainerResources: Object.fromEntries(containers), PodLevelResources: podLevel },
+  ]);
+  const data = toGoJSON(entries.length > 0 ? { entries: Object.fromEntries(entries) } : {});
+  return toGoJSON({ data, checksum: checksumOf(data) });
+}
+
+/** Throws when it is not what it should be. */
+export function decodeAllocations(content: string): Map<PodUID, PodAllocation> {
+  const { data, checksum } = objectOf(JSON.parse(content), 'checkpoint');
+  if (typeof data !== 'string') throw new Error('it has no data');
+  if (checksum !== checksumOf(data)) throw new Error('checkpoint is corrupted');
+  const entries = Object.entries(objectOf(objectOf(JSON.parse(data), 'data')['entries'] ?? {}, 'entries'));
+  return new Map(entries.map(([uid, entry]) => [uid as PodUID, allocationIn(objectOf(entry, uid))]));
+}
+
+/** Go hashes its debug print of the text. */
+function checksumOf(data: string): number {
+  return fnv32a(Buffer.from(`(string)${data}`));
+}
+
+function allocationIn({ ContainerResources, PodLevelResources }: Readonly<Record<string, unknown>>): PodAllocation {
+  const containers = Object.entries(objectOf(ContainerResources ?? {}, 'ContainerResources'));
+  return {
+    containers: new Map(containers.map(([name, resources]) => [name, requirementsIn(resources)])),
+    ...(PodLevelResources ? { podLevel: requirementsIn(PodLevelResources) } : {}),
+  };
+}
+
+/** What is wrong in it would be found later, in main. */
+function requirementsIn(value: unknown): ResourceRequirements {
+  const resources = objectOf(value, 'resources');
+  for (const list of [resources['limits'], resources['requests']]) {
+    for (const amount of Object.values(objectOf(list ?? {}, 'resource list'))) parseQuantity(String(amount));
+  }
+  return resources;
+}
+
+function objectOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${what} is no object`);
+  return value as Readonly<Record<string, unknown>>;
+}

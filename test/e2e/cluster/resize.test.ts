@@ -1,0 +1,107 @@
+/** Resources in a pod's status, and what becomes of a resize in place: the pod keeps what it was admitted with, and says so. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { ContainerStatus, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { ClusterNode } from '../../support/cluster-node.ts';
+import { aBusybox } from '../../support/test-node.ts';
+
+const small = { requests: { cpu: '20m', memory: '32Mi' }, limits: { memory: '64Mi' } };
+const withResources = (resources: object): Partial<PodSpec> => ({
+  containers: [
+    aBusybox({
+      resources,
+      env: [{ name: 'CPU', valueFrom: { resourceFieldRef: { resource: 'requests.cpu', divisor: '1m' } } }],
+    }),
+  ],
+});
+
+describe('a pod whose resources are changed while it runs', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start('cluster-resize');
+  });
+  after(() => node?.destroy());
+
+  const resize = (name: string, resources: object) =>
+    node.kubectl(
+      'patch',
+      'pod',
+      name,
+      '--subresource',
+      'resize',
+      '-p',
+      JSON.stringify({ spec: { containers: [{ name: 'app', resources }] } }),
+    );
+  const pending = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === 'PodResizePending');
+  const resizeEvents = async (name: string) => (await node.events(name)).filter(({ reason }) => reason === 'ResizeInfeasible');
+  /** What its containers and the pod as a whole are said to have. */
+  const resourcesIn = ({ status }: Pod) => {
+    const [container] = status?.containerStatuses ?? [];
+    return {
+      container: { resources: container?.resources, allocatedResources: container?.allocatedResources },
+      pod: { resources: status?.resources, allocatedResources: status?.allocatedResources },
+    };
+  };
+  const admitted = {
+    container: { resources: small, allocatedResources: small.requests },
+    pod: { resources: small, allocatedResources: small.requests },
+  };
+  const isRestarted = ([app]: readonly ContainerStatus[] = []) => app?.restartCount === 1 && app.ready;
+
+  test('shows what it has, each container and the pod as a whole', async () => {
+    await node.create('shown', withResources(small));
+    assert.deepEqual(resourcesIn(await node.untilRunning('shown')), admitted);
+    await node.create('none', withResources({}));
+    const { container, pod } = resourcesIn(await node.untilRunning('none'));
+    assert.deepEqual(
+      [container, pod],
+      [
+        { resources: {}, allocatedResources: undefined },
+        { resources: {}, allocatedResources: undefined },
+      ],
+    );
+  });
+
+  test('keeps what it was admitted with, and takes nothing from others', async () => {
+    await node.create('greedy', withResources(small));
+    await node.untilRunning('greedy');
+    // The API server refuses to resize a pod to more than the node has.
+    const { status: nodeStatus } = await node.api.get<{ status: { allocatable: { cpu: string } } }>(node.nodePath);
+    const { cpu } = nodeStatus.allocatable;
+    await resize('greedy', { requests: { cpu }, limits: { memory: '128Mi' } });
+    const resized = await node.until('greedy', 'has its resize pending', (pod) => pending(pod) !== undefined);
+    const { status, reason, message, observedGeneration } = pending(resized)!;
+    assert.deepEqual([status, reason, message, observedGeneration], ['True', 'Infeasible', 'In-place resize is not supported.', 2]);
+    assert.deepEqual(resourcesIn(resized), admitted);
+    const event = await node.untilEvent('greedy', 'ResizeInfeasible', /^Pod resize Infeasible: /);
+    assert.deepEqual(JSON.parse(event.message.slice('Pod resize Infeasible: '.length)), {
+      containers: [{ name: 'app', resources: { limits: { memory: '128Mi' }, requests: { cpu, memory: '32Mi' } } }],
+      generation: 2,
+      error: 'In-place resize is not supported.',
+    });
+
+    await node.create('beside', withResources({ requests: { cpu: '100m' } }));
+    await node.untilRunning('beside');
+
+    await node.exec('greedy', 'kill 1');
+    const restarted = await node.until('greedy', 'runs again', ({ status }) => isRestarted(status?.containerStatuses));
+    assert.deepEqual(resourcesIn(restarted), admitted);
+    const limit = 'cat /sys/fs/cgroup/memory.max 2>/dev/null || cat /sys/fs/cgroup/memory/memory.limit_in_bytes';
+    assert.equal(await node.exec('greedy', `echo $CPU; ${limit}`), `20\n${64 * 1024 * 1024}\n`);
+  });
+
+  test('keeps it across a restart of the kubelet, and until it asks for what it has', async () => {
+    const { metadata } = await node.get('greedy');
+    const before = pending(await node.get('greedy'));
+    await node.restartKubelet('SIGKILL');
+    await node.untilReady();
+    await node.create('later', withResources({ requests: { cpu: '100m' } }));
+    await node.untilRunning('later');
+    const after = await node.get('greedy');
+    assert.deepEqual([after.metadata.uid, pending(after), resourcesIn(after)], [metadata.uid, before, admitted]);
+    assert.equal((await resizeEvents('greedy')).length, 1);
+    await resize('greedy', { requests: { cpu: '0.02' }, limits: { memory: '64Mi' } });
+    const back = await node.until('greedy', 'has nothing pending', (pod) => pending(pod) === undefined);
+    assert.deepEqual(resourcesIn(back), admitted);
+  });
+});
