@@ -53,9 +53,9 @@ export interface TlsSettings {
   readonly reload: boolean;
   /** As Node names them: `TLSv1.2`. */
   readonly minVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-  /** OpenSSL's cipher list; empty: Node's own. */
+  /** OpenSSL's cipher list; empty: Go's defaults. */
   readonly ciphers: string;
-  /** OpenSSL's groups; empty: its own. */
+  /** OpenSSL's groups; empty: Go's defaults. */
   readonly curves: string;
 }
 

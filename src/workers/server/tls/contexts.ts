@@ -2,11 +2,12 @@
  * What TLS connections are made with: the serving certificate, the authorities of clients, versions, ciphers and groups. It changes when
  * files change or main hands a certificate over; connections that are open keep what they began with.
  */
-import { constants, X509Certificate } from 'node:crypto';
-import { createSecureContext, DEFAULT_CIPHERS, getCiphers, type SecureContext, type SecureContextOptions } from 'node:tls';
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import type { SecureServerSettings, ServingCertificate } from '../../../shared/contracts/server.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { ensureSelfSigned } from './ensure-self-signed.ts';
+import { handshakeOptions } from './handshake-options.ts';
 import { WatchedFiles } from './watched-files.ts';
 
 export interface TlsContextsOptions {
@@ -25,17 +26,6 @@ export interface TlsContext {
 }
 
 const retryMs = 5000;
-
-/** What OpenSSL would do, and Go's server does not, or what would undo the verification of a client. */
-const secureOptions =
-  // A second handshake would bring a second certificate, which nobody verifies. Go's server refuses renegotiation too.
-  constants.SSL_OP_NO_RENEGOTIATION |
-  // A resumed session would not be verified against the authorities of today.
-  constants.SSL_OP_NO_TICKET |
-  constants.SSL_OP_NO_COMPRESSION |
-  // The server chooses the cipher suite, and takes ChaCha20 for a client that prefers it, as Go's does.
-  constants.SSL_OP_CIPHER_SERVER_PREFERENCE |
-  constants.SSL_OP_PRIORITIZE_CHACHA;
 
 export class TlsContexts {
   /** Called when it has changed. */
@@ -60,7 +50,7 @@ export class TlsContexts {
 
   private constructor(options: TlsContextsOptions) {
     this.#options = options;
-    this.#base = baseOptions(options.tls, options.logger);
+    this.#base = handshakeOptions(options.tls, options.logger);
     this.#serving = options.servingCertificate;
     this.#current = this.#make();
   }
@@ -145,21 +135,6 @@ export class TlsContexts {
     this.#generations.set(context, this.#clientCAGeneration);
     return { context, clientCAGeneration: this.#clientCAGeneration };
   }
-}
-
-function baseOptions({ minVersion, ciphers, curves }: SecureServerSettings['tls'], logger: Logger): SecureContextOptions {
-  const known = new Set(getCiphers().map((name) => name.toUpperCase()));
-  const unknown = ciphers.split(':').filter((name) => name !== '' && !known.has(name.toUpperCase()));
-  if (unknown.length > 0) logger.warn({ ciphers: unknown }, 'cipher suites that this build of OpenSSL does not have are left out');
-  const old = minVersion === 'TLSv1' || minVersion === 'TLSv1.1';
-  const list = ciphers === '' ? DEFAULT_CIPHERS : ciphers;
-  return {
-    minVersion,
-    // OpenSSL refuses the signatures of the old versions at its usual level.
-    ciphers: old ? `${list}:@SECLEVEL=0` : list,
-    ...(curves !== '' && { ecdhCurve: curves }),
-    secureOptions,
-  };
 }
 
 /** The certificates of a bundle, each read once to be sure. Throws when there are none, or one is broken. */

@@ -1,0 +1,81 @@
+/**
+ * What a handshake may agree on: what Go's server offers (crypto/tls of Go 1.26, which upstream v1.36 is built with), and nothing that
+ * OpenSSL adds to that.
+ */
+import { constants } from 'node:crypto';
+import { createSecureContext, getCiphers, type SecureContextOptions } from 'node:tls';
+import type { TlsSettings } from '../../../shared/contracts/server.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+
+/**
+ * In Go's order of preference. RSA key exchange, finite-field Diffie-Hellman, CBC with SHA-256, CCM, ARIA and Camellia are OpenSSL's, or
+ * not on by default in Go.
+ */
+const defaultCiphers = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+  'ECDHE-ECDSA-AES128-SHA',
+  'ECDHE-RSA-AES128-SHA',
+  'ECDHE-ECDSA-AES256-SHA',
+  'ECDHE-RSA-AES256-SHA',
+].join(':');
+
+/** OpenSSL adds X448, Brainpool's curves and finite fields, whose exchange costs the server much. */
+const defaultGroups = ['X25519MLKEM768', 'SecP256r1MLKEM768', 'SecP384r1MLKEM1024', 'X25519', 'P-256', 'P-384', 'P-521'];
+
+/** Go's defaultSupportedSignatureAlgorithms without SHA-1, which Go 1.25 dropped. They bind the server and the clients that show a certificate. */
+const signatureAlgorithms = [
+  'rsa_pss_rsae_sha256',
+  'ecdsa_secp256r1_sha256',
+  'ed25519',
+  'rsa_pss_rsae_sha384',
+  'rsa_pss_rsae_sha512',
+  'rsa_pkcs1_sha256',
+  'rsa_pkcs1_sha384',
+  'rsa_pkcs1_sha512',
+  'ecdsa_secp384r1_sha384',
+  'ecdsa_secp521r1_sha512',
+].join(':');
+
+const secureOptions =
+  // A second handshake would bring a second certificate, which nobody verifies. Go's server refuses renegotiation too.
+  constants.SSL_OP_NO_RENEGOTIATION |
+  // A resumed session would not be verified against the authorities of today.
+  constants.SSL_OP_NO_TICKET |
+  constants.SSL_OP_NO_COMPRESSION |
+  // The server chooses the cipher suite, and takes ChaCha20 for a client that prefers it, as Go's does.
+  constants.SSL_OP_CIPHER_SERVER_PREFERENCE |
+  constants.SSL_OP_PRIORITIZE_CHACHA;
+
+/** Throws for versions, ciphers or groups that OpenSSL refuses. */
+export function handshakeOptions({ minVersion, ciphers, curves }: TlsSettings, logger: Logger): SecureContextOptions {
+  const known = new Set(getCiphers().map((name) => name.toUpperCase()));
+  const unknown = ciphers.split(':').filter((name) => name !== '' && !known.has(name.toUpperCase()));
+  if (unknown.length > 0) logger.warn({ ciphers: unknown }, 'cipher suites that this build of OpenSSL does not have are left out');
+  // The handshakes of the old versions are signed with MD5 and SHA-1, which OpenSSL refuses at its usual level (2: 112 bits).
+  const level = minVersion === 'TLSv1' || minVersion === 'TLSv1.1' ? 0 : 2;
+  return {
+    minVersion,
+    ciphers: `${ciphers || defaultCiphers}:@SECLEVEL=${level}`,
+    ecdhCurve: curves || defaultGroups.filter(isKnownGroup).join(':'),
+    sigalgs: signatureAlgorithms,
+    secureOptions,
+  };
+}
+
+/** OpenSSL has ML-KEM from 3.5 on; Node may be built with an older one. */
+function isKnownGroup(group: string): boolean {
+  try {
+    createSecureContext({ ecdhCurve: group });
+    return true;
+  } catch {
+    return false;
+  }
+}
