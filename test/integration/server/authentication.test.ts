@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { connect as connectTcp } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { TestAuthority } from '../../support/certificates.ts';
+import * as der from '../../../src/shared/x509/der.ts';
+import { extension, TestAuthority, type AuthorityTraits } from '../../support/certificates.ts';
 import { aSecureServer } from '../../support/secure-server.ts';
+import { secureSettings } from '../../support/server.ts';
 
 const t = { after };
 const nobody = { clientCAFile: '', reloadClientCAFile: true, webhook: null, anonymous: false };
@@ -34,6 +39,27 @@ test('a client with a certificate of the cluster is who it says, and what it may
   assert.deepEqual(spec.resourceAttributes, { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'pods', name: 'node-1' });
 });
 
+const jane = { commonName: 'admin' };
+const unknownExtension = extension('1.2.3.4.5', der.boolean(true), true);
+const dnsName = (name: string) => der.implicit(2, Buffer.from(name));
+const onlyGoodExample = extension('2.5.29.30', der.sequence(der.explicit(0, der.sequence(dnsName('good.example')))), true);
+const evilExample = extension('2.5.29.17', der.sequence(dnsName('evil.example')));
+
+/** A client that brings what signed its certificate, and what signed that. */
+function byIntermediate(traits: AuthorityTraits, parent = authority, extensions: der.Der[] = []): { cert: string; key: string } {
+  const intermediate = new TestAuthority('intermediate', parent, traits);
+  const { cert, key } = intermediate.issue({ ...jane, extensions });
+  return { key, cert: cert + intermediate.cert + (parent === authority ? '' : parent.cert) };
+}
+
+function onRSA(modulusLength: number): { cert: string; key: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
+  return { cert: authority.certify(publicKey, jane), key: privateKey.export({ type: 'pkcs8', format: 'pem' }) };
+}
+
+/** The client has no scruples of its own. */
+const weak = { ciphers: 'DEFAULT:@SECLEVEL=0' };
+
 const refused: { name: string; client: () => { cert: string; key: string } | object }[] = [
   { name: 'no certificate', client: () => ({}) },
   { name: 'a certificate of another authority', client: () => new TestAuthority('cluster-ca').issue({ commonName: 'admin' }) },
@@ -43,6 +69,27 @@ const refused: { name: string; client: () => { cert: string; key: string } | obj
   },
   { name: 'a certificate from the future', client: () => authority.issue({ commonName: 'admin', validFromMs: Date.now() + 60_000 }) },
   { name: 'a certificate for servers', client: () => authority.issue({ commonName: 'admin', usages: ['server'] }) },
+  {
+    name: 'a certificate for any use, which OpenSSL does not take for clients',
+    client: () => authority.issue({ ...jane, usages: ['any'] }),
+  },
+  { name: 'a signature with SHA-1', client: () => authority.issue({ ...jane, hash: 'sha1' }) },
+  { name: 'a signature with SHA-224', client: () => authority.issue({ ...jane, hash: 'sha224' }) },
+  { name: 'a critical extension that nobody knows', client: () => authority.issue({ ...jane, extensions: [unknownExtension] }) },
+  { name: 'an intermediate that may not sign', client: () => byIntermediate({ isAuthority: false }) },
+  { name: 'an intermediate for servers', client: () => byIntermediate({ usages: ['server'] }) },
+  { name: 'an intermediate that has expired', client: () => byIntermediate({ validToMs: Date.now() - 1000 }) },
+  { name: 'an intermediate signed with SHA-1', client: () => byIntermediate({ hash: 'sha1' }) },
+  { name: 'an intermediate signed with SHA-224', client: () => byIntermediate({ hash: 'sha224' }) },
+  {
+    name: 'a chain longer than its authority allows',
+    client: () => byIntermediate({}, new TestAuthority('short', authority, { pathLength: 0 })),
+  },
+  {
+    name: 'a name that its authority may not give',
+    client: () => byIntermediate({ extensions: [onlyGoodExample] }, authority, [evilExample]),
+  },
+  { name: 'a key of 1024 bits', client: () => onRSA(1024) },
   { name: 'a certificate without a name', client: () => authority.issue({ organizations: ['system:masters'] }) },
   { name: 'a token, while tokens are not looked at', client: () => ({ headers: { Authorization: 'Bearer token' } }) },
 ];
@@ -50,16 +97,61 @@ test('whoever can not say who it is gets a 401', async (context) => {
   const { ask } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: nobody } });
   for (const { name, client } of refused) {
     await context.test(name, async () => {
-      const { status, body, headers } = await ask('/pods', client());
+      const { status, body, headers } = await ask('/pods', { ...weak, ...client() });
       assert.deepEqual([status, body, headers['content-type']], [401, 'Unauthorized', 'text/plain; charset=utf-8']);
     });
   }
+});
+
+test('certificates that Go takes are taken', async (context) => {
+  const { ask } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: nobody } });
+  const taken: Record<string, object> = {
+    'of an intermediate': byIntermediate({}),
+    'without a restriction of their use': authority.issue({ ...jane, usages: [] }),
+    'on an RSA key of 2048 bits': onRSA(2048),
+  };
+  for (const [name, client] of Object.entries(taken)) {
+    await context.test(name, async () => assert.equal((await ask('/pods', client)).status, 200));
+  }
+});
+
+test('where old TLS versions are allowed, weak certificates still are not', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'old-tls-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const tls = { ...secureSettings(folder).tls, minVersion: 'TLSv1' } as const;
+  const { ask } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: nobody, tls } });
+  const clients: Record<string, object> = {
+    'SHA-1': authority.issue({ ...jane, hash: 'sha1' }),
+    'an intermediate with SHA-1': byIntermediate({ hash: 'sha1' }),
+    'a key of 512 bits': onRSA(512),
+  };
+  for (const [name, client] of Object.entries(clients)) {
+    for (const maxVersion of ['TLSv1', 'TLSv1.2'] as const) {
+      await context.test(`${name} over ${maxVersion}`, async () => {
+        const status = await ask('/pods', { ...weak, minVersion: 'TLSv1', maxVersion, ...client }).then((answer) => answer.status, String);
+        assert.match(String(status), /^401$|EPROTO|ECONNRESET/);
+      });
+    }
+  }
+  const { status } = await ask('/pods', { ...weak, minVersion: 'TLSv1', maxVersion: 'TLSv1', ...authority.issue(jane) });
+  assert.equal(status, 200);
 });
 
 test('where guests are let in, one with a bad certificate is none of them', async () => {
   const { ask } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: { ...nobody, anonymous: true } } });
   assert.equal((await ask('/pods')).status, 200);
   assert.equal((await ask('/pods', new TestAuthority('other').issue({ commonName: 'admin' }))).status, 401);
+});
+
+test('a good token counts beside a bad certificate', async () => {
+  const { ask } = await aSecureServer(t, {
+    clientCA: authority.cert,
+    secure: { authentication: { ...nobody, webhook: { cacheTTLMs: 60_000 } } },
+    upcalls: { reviewToken: async (token) => ({ authenticated: token === 'good', user: { username: 'jane' } }) },
+  });
+  const stranger = new TestAuthority('other').issue({ commonName: 'admin' });
+  const by = async (token: string) => (await ask('/pods', { ...stranger, headers: { Authorization: `Bearer ${token}` } })).status;
+  assert.deepEqual([await by('good'), await by('bad')], [200, 401]);
 });
 
 test('what the bundle has is trusted, though it be no root, and intermediates that a client brings are used', async () => {

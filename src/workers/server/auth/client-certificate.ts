@@ -6,6 +6,7 @@
 import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { readCertificate, type SubjectAttribute } from '../../../shared/x509/read-certificate.ts';
+import { weaknessOf } from '../tls/certificate-strength.ts';
 import { noVerdict, type User, type Verdict } from './user.ts';
 
 /** What is known of a connection's peer. */
@@ -42,7 +43,8 @@ export function readPeer(socket: TLSSocket, generation: number): PeerFacts {
   const facts = { serialNumber, fingerprint256, validFromMs: Date.parse(validFrom), validToMs: Date.parse(validTo) };
   const fault = socket.authorized ? '' : String(socket.authorizationError ?? 'it was not verified');
   try {
-    return { certificate: { ...facts, subject: readCertificate(certificate.raw).subject }, fault, generation };
+    const { subject } = readCertificate(certificate.raw);
+    return { certificate: { ...facts, subject }, fault: fault || (weaknessOf(certificate) ?? ''), generation };
   } catch (err) {
     return { certificate: { ...facts, subject: [] }, fault: messageOf(err), generation };
   }
