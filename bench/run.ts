@@ -16,6 +16,7 @@ const resultsFolder = join(import.meta.dirname, 'results');
 /** In the order in which they are run, and stand in the table. Loaded when wanted: one whose part is missing hinders no other. */
 const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Benchmark }>>> = {
   relist: () => import('./relist.ts'),
+  'file-threads': () => import('./file-threads.ts'),
   'start-one': () => import('./start-one.ts'),
   'start-burst': () => import('./start-burst.ts'),
   restart: () => import('./restart.ts'),

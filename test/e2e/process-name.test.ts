@@ -37,7 +37,8 @@ test('the process is named kubelet, with its whole command line; its helper proc
     const found = pidsFrom(command);
     assert.ok(found.includes(pid) && !found.includes(helper), `${command} finds ${found.join()}, not ${pid}`);
   }
-  // The threads keep names of their own.
+  // The threads keep names of their own; libuv's are the ones that all others share.
   const threads = execFileSync('sh', ['-c', `cat /proc/${pid}/task/*/comm`], { encoding: 'utf8' }).split('\n');
   assert.equal(threads.filter((name) => name === 'kubelet').length, 1, threads.join());
+  assert.equal(threads.filter((name) => name === 'libuv-worker').length, 16, threads.join());
 });

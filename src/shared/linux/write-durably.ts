@@ -2,7 +2,7 @@
  * Files that are as they should be after the power was lost too: a rename alone outlives the process, not the host. Upstream's checkpoint
  * store (pkg/kubelet/util/store/filestore.go) syncs the file; here the folder is synced as well, without which the rename may be undone.
  *
- * A sync takes milliseconds, and on a busy disk a hundred times that, in one of libuv's few file threads: who writes often writes what has
+ * A sync takes milliseconds, and on a busy disk a hundred times that, in one of libuv's file threads: who writes often writes what has
  * come together at once, and one file after the other.
  */
 import { mkdir, open, rename, rm } from 'node:fs/promises';

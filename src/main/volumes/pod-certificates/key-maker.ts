@@ -48,7 +48,7 @@ function ecdsa(namedCurve: string, arc: 2 | 3 | 4): KeyType {
 }
 
 /**
- * One RSA key at a time: a large one takes a core for a second, in one of the process's four file threads, and after a restart every pod's
+ * One RSA key at a time: a large one takes a core for a second, in one of the process's file threads, and after a restart every pod's
  * certificate is asked for. The others take no time.
  */
 export class KeyMaker {
