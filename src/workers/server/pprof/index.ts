@@ -2,6 +2,7 @@
  * `/debug/pprof/`: profiles of the main thread for `go tool pprof`: `profile` (CPU) and `heap`, each taken over `?seconds`. Upstream's
  * other profiles are of things that only Go has (goroutines, mutexes); they are unknown here.
  */
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { error, methodNotAllowed, ok, pageNotFound, type Reply } from '../../../shared/http/reply.ts';
@@ -23,7 +24,8 @@ export function profiling(): Handler {
       case '':
         return ok(index, 'text/html; charset=utf-8');
       case 'cmdline':
-        return ok(process.argv.join('\0'));
+        // A thread's process.argv is its own entry.
+        return ok((await readFile('/proc/self/cmdline', 'utf8')).replace(/\0$/, ''));
       case 'symbol':
         // The profiles bring their names along.
         return ok('num_symbols: 1\n');

@@ -1,0 +1,174 @@
+/** What a standalone node offers beside running the pods of a folder: its endpoints, a URL as a source, drop-in files, registry credentials. */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { Agent, request } from 'undici';
+import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
+import { PrivateRegistry } from '../support/private-registry.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+
+const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
+const preload = join(import.meta.dirname, '../support/thread-ender.mjs');
+
+describe('a standalone node', () => {
+  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const insecure = new Agent({ connect: { rejectUnauthorized: false } });
+  /** What the URL answers, and the header that it was asked with. */
+  const source = { answer: JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] }), header: '' };
+  let node: TestNode;
+  let port: number;
+
+  before(async () => {
+    const dropIns = mkdtempSync(join(tmpdir(), 'drop-ins-'));
+    later.after(() => rmSync(dropIns, { recursive: true }));
+    const server = createServer(({ headers }, response) => {
+      source.header = String(headers['x-node']);
+      response.end(source.answer);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    later.after(() => void server.close());
+    later.after(() => insecure.destroy());
+    [port = 0] = await stablePorts(1);
+    node = await TestNode.start(later, {
+      flags: ['--config-dir', dropIns, '--cert-dir', dropIns],
+      env: { NODE_OPTIONS: `--import=${preload}` },
+      config: {
+        port,
+        authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+        authorization: { mode: 'AlwaysAllow' },
+        enableSystemLogHandler: true,
+        enableSystemLogQuery: true,
+        enableDebugFlagsHandler: true,
+        httpCheckFrequency: '200ms',
+      },
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`;
+    const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+    writeFileSync(join(dropIns, '10-url.conf'), `${header}staticPodURL: ${url}\nstaticPodURLHeader: {X-Node: [first]}\n`);
+    writeFileSync(join(dropIns, '20-more.conf'), `${header}staticPodURLHeader: {X-Node: [second]}\nlogging: {format: json}\nmaxPods: 77\n`);
+    await node.startKubelet();
+  });
+  after(async () => {
+    for (const clean of cleanups.toReversed()) await clean();
+  });
+
+  async function ask(path: string, options: { readonly method?: 'GET' | 'POST' | 'PUT'; readonly body?: string } = {}) {
+    const { statusCode, body, headers } = await request(`https://127.0.0.1:${port}${path}`, {
+      dispatcher: insecure,
+      method: 'GET',
+      ...options,
+    });
+    const bytes = Buffer.from(await body.arrayBuffer());
+    return { status: statusCode, text: bytes.toString(), bytes, type: headers['content-type'] };
+  }
+
+  test('takes pods from a URL, follows its changes, and ends what it no longer has', async () => {
+    const manifest = (value: string) => aManifest('from-url', { containers: [aBusybox({ env: [{ name: 'VALUE', value }] })] });
+    source.answer = JSON.stringify(manifest('one'));
+    const first = await node.untilRunning('from-url');
+    assert.equal(first.metadata.annotations?.['kubernetes.io/config.source'], 'http');
+    source.answer = JSON.stringify(manifest('two'));
+    await node.until(
+      'from-url',
+      'is another',
+      ({ metadata, status }) => metadata.uid !== first.metadata.uid && status?.phase === 'Running',
+    );
+    source.answer = JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] });
+    await node.untilGone('from-url');
+  });
+
+  test('merges drop-in files by their names, and logs JSON', async () => {
+    const { kubeletconfig } = JSON.parse((await ask('/configz')).text) as { kubeletconfig: Record<string, unknown> };
+    assert.equal(kubeletconfig['maxPods'], 77);
+    await waitUntil('the URL was asked with the header of the last file', () => source.header === 'second');
+    for (const line of node.log().trim().split('\n')) assert.equal(typeof (JSON.parse(line) as { msg: string }).msg, 'string');
+  });
+
+  test('shows its health, metrics, version and flags', async () => {
+    node.apply(aManifest('shown'));
+    const { metadata } = await node.untilRunning('shown');
+    assert.deepEqual(
+      [(await ask('/healthz')).text, await (await node.get('/healthz')).text(), await (await node.healthz()).text()],
+      ['ok', 'ok', 'ok'],
+    );
+    for (const read of [async () => (await ask('/metrics')).text, async () => (await node.get('/metrics')).text()]) {
+      for (const name of ['kubelet_running_pods', 'kubelet_pod_start_duration_seconds_count', 'kubelet_runtime_operations_total']) {
+        await waitUntil(`${name} counts`, async () => new RegExp(`^${name}(\\{[^}]*\\})? [1-9]`, 'm').test(await read()));
+      }
+    }
+    assert.match((await ask('/metrics/slis')).text, /^kubernetes_healthcheck\{name="ping",type="healthz"\} 1$/m);
+    assert.match((await ask('/statusz')).text, /^Binary version: 1\.36\.3$/m);
+    assert.match((await ask('/flagz')).text, /^hostname-override=test-node$/m);
+    const running = JSON.parse((await ask('/runningpods/')).text) as { items: { metadata: { uid: string } }[] };
+    assert.ok(running.items.some((pod) => pod.metadata.uid === metadata.uid));
+    assert.deepEqual([(await node.get('/runningpods/')).status, (await node.get('/logs/')).status], [405, 405]);
+  });
+
+  test('runs a command in a container, and shows its log, also among the host’s logs', async () => {
+    node.apply(aManifest('talks', { containers: [aBusybox({ sh: 'echo said; sleep 1000' })] }));
+    const { metadata, status } = await node.untilRunning('talks');
+    const { status: code, text } = await ask(`/run/default/${metadata.name}/app?cmd=echo+ran`, { method: 'POST' });
+    assert.deepEqual([code, text], [200, 'ran\n']);
+    await waitUntil('its log is there', async () => (await ask(`/containerLogs/default/${metadata.name}/app`)).text === 'said\n');
+    const id = status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length);
+    assert.match((await ask(`/logs/containers/${metadata.name}_default_app-${id}.log`)).text, /stdout F said\n$/);
+    assert.match((await ask('/logs/?query=no-such-service')).text, /log not found for no-such-service/);
+  });
+
+  test('gives profiles of itself, and logs as much as it is told to', async () => {
+    for (const kind of ['profile', 'heap']) {
+      const { status, bytes } = await ask(`/debug/pprof/${kind}?seconds=1`);
+      assert.equal(status, 200);
+      assert.ok(gunzipSync(bytes).includes('samples') || gunzipSync(bytes).includes('inuse_space'), kind);
+    }
+    assert.match((await ask('/debug/pprof/cmdline')).text, /cli\.js\0--config\0/);
+    assert.equal((await ask('/debug/flags/v', { method: 'PUT', body: '5' })).text, 'successfully set klog.logging.verbosity to 5');
+  });
+
+  test('starts a thread again that has died, and its pods do not notice', async () => {
+    node.apply(aManifest('steady'));
+    const before = await node.untilRunning('steady');
+    for (const thread of ['pleg', 'images', 'stats', 'probes', 'server']) {
+      writeFileSync(join(node.folder, `end-${thread}`), '');
+      await waitUntil(`${thread} has died`, () => new RegExp(`"thread died[^\\n]*"thread":"${thread}"`).test(node.log()), 20_000);
+      await waitUntil(
+        'the node is healthy',
+        () =>
+          node.healthz().then(
+            ({ ok }) => ok,
+            () => false,
+          ),
+        20_000,
+      );
+    }
+    node.apply(aManifest('later'));
+    await node.untilRunning('later');
+    const { status } = await node.untilRunning('steady');
+    assert.equal(status?.containerStatuses?.[0]?.containerID, before.status?.containerStatuses?.[0]?.containerID);
+  });
+
+  test('pulls with the credentials of the node, each time where the policy says Always', async () => {
+    // The last test: the registry's image is the busybox of all others, which needs these credentials from now on.
+    const registry = await PrivateRegistry.start(later, archive, { node: 'geheim' });
+    const auths = { [registry.host]: { username: 'node', password: 'geheim' } };
+    mkdirSync(node.rootDir, { recursive: true });
+    writeFileSync(join(node.rootDir, 'config.json'), JSON.stringify({ auths }));
+    const run = async (name: string, imagePullPolicy: string) => {
+      node.apply(aManifest(name, { containers: [aBusybox({ image: `${registry.host}/team/app:1`, imagePullPolicy })] }));
+      await node.untilRunning(name);
+    };
+    await run('first', 'IfNotPresent');
+    await run('second', 'IfNotPresent');
+    assert.deepEqual(registry.pulls, ['node team/app:1']);
+    await run('third', 'Always');
+    assert.deepEqual(registry.pulls, ['node team/app:1', 'node team/app:1']);
+  });
+});

@@ -1,0 +1,15 @@
+// Loaded into a kubelet under test (NODE_OPTIONS=--import): a thread throws what nobody catches when the file end-<name of the thread> is in
+// the test node's folder, and removes it.
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isMainThread, threadName } from 'node:worker_threads';
+
+const folder = process.env.TEST_NODE_FOLDER;
+if (!isMainThread && folder) {
+  const file = join(folder, `end-${threadName}`);
+  setInterval(() => {
+    if (!existsSync(file)) return;
+    rmSync(file);
+    throw new Error('the test ends this thread');
+  }, 50).unref();
+}
