@@ -47,6 +47,7 @@ describe('a standalone node', () => {
         enableSystemLogHandler: true,
         enableSystemLogQuery: true,
         enableDebugFlagsHandler: true,
+        featureGates: { PodLogsQuerySplitStreams: true },
         httpCheckFrequency: '200ms',
       },
     });
@@ -113,13 +114,14 @@ describe('a standalone node', () => {
   });
 
   test('runs a command in a container, and shows its log, also among the host’s logs', async () => {
-    node.apply(aManifest('talks', { containers: [aBusybox({ sh: 'echo said; sleep 1000' })] }));
+    node.apply(aManifest('talks', { containers: [aBusybox({ sh: 'echo said; echo complained >&2; sleep 1000' })] }));
     const { metadata, status } = await node.untilRunning('talks');
     const { status: code, text } = await ask(`/run/default/${metadata.name}/app?cmd=echo+ran`, { method: 'POST' });
     assert.deepEqual([code, text], [200, 'ran\n']);
-    await waitUntil('its log is there', async () => (await ask(`/containerLogs/default/${metadata.name}/app`)).text === 'said\n');
+    const log = async (stream: string) => (await ask(`/containerLogs/default/${metadata.name}/app?stream=${stream}`)).text;
+    await waitUntil('its log is there', async () => (await log('Stdout')) === 'said\n' && (await log('Stderr')) === 'complained\n');
     const id = status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length);
-    assert.match((await ask(`/logs/containers/${metadata.name}_default_app-${id}.log`)).text, /stdout F said\n$/);
+    assert.match((await ask(`/logs/containers/${metadata.name}_default_app-${id}.log`)).text, /stdout F said\n/);
     assert.match((await ask('/logs/?query=no-such-service')).text, /log not found for no-such-service/);
   });
 

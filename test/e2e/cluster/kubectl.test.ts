@@ -1,0 +1,48 @@
+/** What people do with kubectl beside running pods: logs of every kind, debugging a pod that runs. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ClusterNode } from '../../support/cluster-node.ts';
+import { aBusybox, busybox } from '../../support/test-node.ts';
+
+describe('kubectl', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start('cluster-kubectl');
+  });
+  after(() => node?.destroy());
+
+  test('shows logs of init containers, of all containers, and of the last moments', async () => {
+    await node.create('talks', {
+      restartPolicy: 'Never',
+      initContainers: [aBusybox({ name: 'first', sh: 'echo prepared' })],
+      containers: [aBusybox({ sh: 'echo out; echo err >&2' }), aBusybox({ name: 'other', sh: 'echo other' })],
+    });
+    await node.untilEnded('talks');
+    assert.equal(await node.kubectl('logs', 'talks', '-c', 'first'), 'prepared\n');
+    const all = await node.kubectl('logs', 'talks', '--all-containers', '--prefix');
+    assert.deepEqual(all.trimEnd().split('\n').sort(), [
+      '[pod/talks/app] err',
+      '[pod/talks/app] out',
+      '[pod/talks/first] prepared',
+      '[pod/talks/other] other',
+    ]);
+    assert.equal(await node.kubectl('logs', 'talks', '-c', 'other', '--since=1h'), 'other\n');
+    assert.equal(await node.kubectl('logs', 'talks', '-c', 'other', '--since-time=2999-01-01T00:00:00Z'), '');
+    // A follower of a container that has ended ends too.
+    assert.equal(await node.kubectl('logs', '-f', 'talks', '-c', 'other'), 'other\n');
+  });
+
+  test('debugs a pod that runs with an ephemeral container in its namespaces', async () => {
+    await node.create('target');
+    const before = await node.untilRunning('target');
+    const command = ['sh', '-c', 'echo debugging; tr "\\0" " " < /proc/1/cmdline; echo; sleep 1000'];
+    await node.kubectl('debug', 'target', '-c', 'debugger', `--image=${busybox}`, '--target=app', '--', ...command);
+    await node.until('target', 'is debugged', ({ status }) => status?.ephemeralContainerStatuses?.[0]?.state?.running !== undefined);
+    assert.equal(await node.kubectl('exec', 'target', '-c', 'debugger', '--', 'echo', 'ran'), 'ran\n');
+    const output = await node.kubectl('logs', 'target', '-c', 'debugger');
+    assert.match(output, /^debugging\nsh -c trap "exit 0" TERM/);
+    const { status } = await node.get('target');
+    assert.equal(status?.containerStatuses?.[0]?.containerID, before.status?.containerStatuses?.[0]?.containerID);
+    await node.untilEvent('target', 'Started', /./);
+  });
+});
