@@ -44,8 +44,9 @@ export class RunningKubelet {
   readonly ended: Promise<Ended>;
   #stderr = '';
 
-  constructor(args: readonly string[]) {
-    const child = spawn(kubeletPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  /** `cwd`: where it runs; default: here. */
+  constructor(args: readonly string[], cwd?: string) {
+    const child = spawn(kubeletPath, args, { ...(cwd === undefined ? {} : { cwd }), stdio: ['ignore', 'ignore', 'pipe'] });
     this.#child = child;
     child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
     this.ended = new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout: '', stderr: this.#stderr })));

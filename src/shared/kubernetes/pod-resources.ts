@@ -34,7 +34,8 @@ export function podLimits(pod: PodWithSpec, options: PodResourcesOptions = {}): 
   if (options.excludeOverhead) return limits;
   for (const [name, overhead] of Object.entries(amountsOf(pod.spec.overhead))) {
     // What has no limit stays without one.
-    if (limits[name] && !isZeroQuantity(limits[name])) limits[name] = addQuantities(limits[name], overhead);
+    const limit = amountOf(limits, name);
+    if (limit && !isZeroQuantity(limit)) limits[name] = addQuantities(limit, overhead);
   }
   return limits;
 }
@@ -82,16 +83,25 @@ function amountsOf(list: Readonly<Record<string, string>> | undefined): Amounts 
   return Object.fromEntries(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
 }
 
+/** A resource may be named like what every object inherits. */
+function amountOf(list: ResourceAmounts, name: string): Quantity | undefined {
+  return Object.hasOwn(list, name) ? list[name] : undefined;
+}
+
 function add(list: Amounts, more: ResourceAmounts): Amounts {
   const sum = { ...list };
-  for (const [name, quantity] of Object.entries(more)) sum[name] = sum[name] ? addQuantities(sum[name], quantity) : quantity;
+  for (const [name, quantity] of Object.entries(more)) {
+    const known = amountOf(sum, name);
+    sum[name] = known ? addQuantities(known, quantity) : quantity;
+  }
   return sum;
 }
 
 function max(list: Amounts, other: ResourceAmounts): Amounts {
   const most = { ...list };
   for (const [name, quantity] of Object.entries(other)) {
-    if (!most[name] || compareQuantities(quantity, most[name]) > 0) most[name] = quantity;
+    const known = amountOf(most, name);
+    if (!known || compareQuantities(quantity, known) > 0) most[name] = quantity;
   }
   return most;
 }

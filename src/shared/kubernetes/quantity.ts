@@ -26,8 +26,8 @@ const maxInt64 = (1n << 63n) - 1n;
 /** The largest count that a number holds and that fits an int64: 2^63−1024. */
 const maxCount = 2 ** 63 - 1024;
 /**
- * Decimal forms have no bound upstream, and the API server accepts `1e999999999`. Amounts from 10^1000 on count as 10^1000: no host has as much
- * of anything, and they must not become numbers of a billion digits.
+ * Decimal forms have no bound upstream. Amounts from 10^1000 on count as 10^1000: no host has as much of anything, and `1e999999999` must not
+ * become a number of a billion digits.
  */
 const maxDigits = 1000;
 const maxNanos = 10n ** BigInt(maxDigits + 9);

@@ -26,8 +26,9 @@ export function shortages(pod: Pod, active: readonly Pod[], allocatable: Readonl
   const pods = value(allocatable['pods']);
   if (active.length + 1 > pods) found.push({ resource: 'pods', requested: 1, used: active.length, capacity: pods });
   for (const [resource, requested] of amounts(pod)) {
-    if (requested <= 0 || (isExtendedResource(resource) && !Object.hasOwn(allocatable, resource))) continue;
-    const capacity = inUnits(resource, allocatable[resource]);
+    const isKnown = Object.hasOwn(allocatable, resource);
+    if (requested <= 0 || (isExtendedResource(resource) && !isKnown)) continue;
+    const capacity = isKnown ? inUnits(resource, allocatable[resource]) : 0;
     const used = active.reduce((sum, other) => sum + requestOf(other, resource), 0);
     if (requested > capacity - used) found.push({ resource, requested, used, capacity });
   }

@@ -15,7 +15,16 @@ function text(amounts: ResourceAmounts): Amounts {
   return Object.fromEntries(Object.entries(amounts).map(([name, quantity]) => [name, formatQuantity(quantity)]));
 }
 
+/** Found by the fuzzer: what every object inherits is no amount. */
+const inherited = { constructor: '1', toString: '2', hasOwnProperty: '3' };
+
 const cases: readonly { name: string; spec: PodSpec; options?: PodResourcesOptions; want: Amounts; limits?: Amounts }[] = [
+  {
+    name: 'counts resources that are named like what an object inherits',
+    spec: { containers: [asking(inherited)], initContainers: [asking(inherited)], overhead: { constructor: '1' } },
+    want: { ...inherited, constructor: '2' },
+    limits: { ...inherited, constructor: '2' },
+  },
   {
     name: 'is the sum of its containers',
     spec: { containers: [asking({ cpu: '100m' }), asking({ cpu: '200m', memory: '1Gi' })] },

@@ -80,24 +80,26 @@ function asDecimal({ whole, fraction, isNegative, base, exponent, format }: Part
   const given = { unscaled: base === 2 ? digits << BigInt(exponent) : digits, scale: fraction.length - (base === 10 ? exponent : 0) };
   let amount = digits === 0n ? given : roundUp(given, nanoScale);
   if (format === 'BinarySI' && amount.unscaled > maxInt64 * 10n ** BigInt(nanoScale)) amount = { unscaled: maxInt64, scale: 0 };
-  const isBelowOne = amount.unscaled > 0n && amount.unscaled < 10n ** BigInt(Math.max(amount.scale, 0));
+  // Only a binary form has a scale that is surely small.
+  const isBelowOne = format === 'BinarySI' && amount.unscaled > 0n && amount.unscaled < 10n ** BigInt(Math.max(amount.scale, 0));
   const unscaled = isNegative ? -amount.unscaled : amount.unscaled;
   return {
     ...zeroGoQuantity,
     decimal: { unscaled, scale: amount.scale },
-    format: format === 'BinarySI' && isBelowOne ? 'DecimalSI' : format,
+    format: isBelowOne ? 'DecimalSI' : format,
   };
 }
 
 type Decimal = NonNullable<GoQuantity['decimal']>;
 
-/** A number of so many digits is no amount of anything: it is left in its scale, and never written out. */
+/** A number of so many digits is no amount of anything: it is left in its scale, and never written out. One as fine is the finest that there is. */
 const maxShift = 1000;
 
 /** To exactly this scale, away from zero. */
 function roundUp({ unscaled, scale }: Decimal, to: number): Decimal {
   const shift = to - scale;
-  if (Math.abs(shift) > maxShift) return { unscaled, scale };
+  if (shift < -maxShift) return { unscaled: BigInt(unscaled > 0n) - BigInt(unscaled < 0n), scale: to };
+  if (shift > maxShift) return { unscaled, scale };
   if (shift >= 0) return { unscaled: unscaled * 10n ** BigInt(shift), scale: to };
   const divisor = 10n ** BigInt(-shift);
   return { unscaled: divideAwayFromZero(unscaled, divisor), scale: to };

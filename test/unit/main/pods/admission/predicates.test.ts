@@ -49,6 +49,17 @@ suite('a pod that asks for', () => {
       { 'ephemeral-storage': '11Gi' },
       "OutOfephemeral-storage: Node didn't have enough resource: ephemeral-storage, requested: 11811160064, used: 0, capacity: 10737418240",
     ],
+    ['a resource that is named like what an object inherits is admitted', { 'example.com/constructor': '1' }, 'admitted'],
+    [
+      'a standard resource that is named so is refused',
+      { constructor: '1' },
+      "OutOfconstructor: Node didn't have enough resource: constructor, requested: 1, used: 0, capacity: 0",
+    ],
+    [
+      'more memory than can be counted is refused',
+      { memory: '10e39' },
+      "OutOfmemory: Node didn't have enough resource: memory, requested: 9223372036854775000, used: 536870912, capacity: 1073741824",
+    ],
     [
       'a device that is taken is refused',
       { 'example.com/gpu': '1' },

@@ -34,6 +34,8 @@ const parsed: readonly [text: string, form: string][] = [
   ['20Ei', "dec 9223372036854775807/0 '' BinarySI"],
   ['1234567890123456789', "dec 1234567890123456789000000000/9 '' DecimalSI"],
   ['0.00000000001', "dec 1/9 '' DecimalSI"],
+  ['1e-999999999', "dec 1/9 '' DecimalExponent"],
+  ['-1e-999999999', "dec -1/9 '' DecimalExponent"],
   ['0.0000000000', "dec 0/10 '' DecimalSI"],
   ['10e39', "int 10x39 '10e39' DecimalExponent"],
   ['1e4294967299', "int 1x3 '1e4294967299' DecimalExponent"],

@@ -1,0 +1,59 @@
+/** Pods with values that a real API server admits and no node has: each costs only itself, and the kubelet survives a restart beside them. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { ClusterNode } from '../../support/cluster-node.ts';
+import { aBusybox } from '../../support/test-node.ts';
+
+const requesting = (requests: Record<string, string>): Partial<PodSpec> => ({ containers: [aBusybox({ resources: { requests } })] });
+
+const refused: readonly { readonly name: string; readonly spec: Partial<PodSpec>; readonly reason: string }[] = [
+  { name: 'memory-10e39', spec: requesting({ memory: '10e39' }), reason: 'OutOfmemory' },
+  { name: 'memory-1e20', spec: requesting({ memory: '1e20' }), reason: 'OutOfmemory' },
+  { name: 'memory-1e300', spec: requesting({ memory: '1e300' }), reason: 'OutOfmemory' },
+  { name: 'cpu-10e39', spec: requesting({ cpu: '10e39' }), reason: 'OutOfcpu' },
+  { name: 'storage-10e39', spec: requesting({ 'ephemeral-storage': '10e39' }), reason: 'OutOfephemeral-storage' },
+];
+/** More than the kernel takes is as good as no limit; whatever comes of them, nobody else is to notice. */
+const admitted: readonly { readonly name: string; readonly spec: Partial<PodSpec> }[] = [
+  { name: 'limit-10e39', spec: { containers: [aBusybox({ resources: { limits: { memory: '10e39' }, requests: { memory: '1Mi' } } })] } },
+  { name: 'limit-9ei', spec: { containers: [aBusybox({ resources: { limits: { memory: '9Ei' }, requests: { memory: '1Mi' } } })] } },
+  { name: 'cpu-limit-1e20', spec: { containers: [aBusybox({ resources: { limits: { cpu: '1e20' }, requests: { cpu: '1m' } } })] } },
+  { name: 'grace-2-53', spec: { terminationGracePeriodSeconds: Number.MAX_SAFE_INTEGER } },
+  { name: 'volume-10e39', spec: { volumes: [{ name: 'cache', emptyDir: { medium: 'Memory', sizeLimit: '10e39' } }] } },
+];
+
+describe('a pod with a value that no node has', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start('cluster-hostile');
+  });
+  after(() => node?.destroy());
+
+  test('costs only itself, also over a restart of the kubelet', async () => {
+    await node.create('before');
+    const before = await node.untilRunning('before');
+    for (const { name, spec } of [...refused, ...admitted]) await node.create(name, spec);
+    for (const { name, reason } of refused) {
+      const { status } = await node.untilEnded(name);
+      assert.deepEqual([status?.phase, status?.reason], ['Failed', reason]);
+    }
+    for (const { name } of admitted) await node.until(name, 'is known to the kubelet', ({ status }) => status?.startTime !== undefined);
+    await node.create('beside');
+    await node.untilRunning('beside');
+
+    await node.restartKubelet();
+    await node.create('after');
+    await node.untilRunning('after');
+    const still = await node.get('before');
+    assert.deepEqual(
+      still.status?.containerStatuses?.map(({ containerID, restartCount }) => ({ containerID, restartCount })),
+      before.status?.containerStatuses?.map(({ containerID, restartCount }) => ({ containerID, restartCount })),
+    );
+    for (const { name, reason } of refused) assert.equal((await node.get(name)).status?.reason, reason);
+    for (const { name } of admitted) {
+      await node.delete(name, { gracePeriodSeconds: 1 });
+      await node.untilGone(name);
+    }
+  });
+});

@@ -1,0 +1,188 @@
+/**
+ * Pods that no user would write, made from the schema of a pod, so that no field is forgotten: a pod that is well, of which some fields are
+ * absurd or of another type, or a pod of which everything is made up. A pod is the product of its seed and its index.
+ */
+import * as fc from 'fast-check';
+import type { Arbitrary } from 'fast-check';
+import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import { conform } from '../../../src/shared/kubernetes/schema/conform.ts';
+import { pod as podSchema } from '../../../src/shared/kubernetes/schema/pod.ts';
+import type { Schema } from '../../../src/shared/kubernetes/schema/types.ts';
+import { absurd, foreign } from './hostile-values.ts';
+
+const key = absurd.text as Arbitrary<string>;
+
+/** A step from an object to what is in it; a list's and a map's is the same for all elements. */
+type Step = { readonly field: string } | 'element' | 'entry';
+export interface FieldPath {
+  readonly steps: readonly Step[];
+  readonly schema: Schema;
+}
+
+/** Every field of a pod, structs and lists too, in the order of the schema. */
+export const fieldPaths: readonly FieldPath[] = pathsOf(podSchema, []);
+
+function pathsOf(schema: Schema, steps: readonly Step[]): FieldPath[] {
+  switch (schema.kind) {
+    case 'struct': {
+      const fields = Object.entries(schema.fields).flatMap(([field, of]) => pathsOf(of, [...steps, { field }]));
+      return steps.length === 0 ? fields : [{ steps, schema }, ...fields];
+    }
+    case 'list':
+    case 'map':
+      return [{ steps, schema }, ...pathsOf(schema.of, [...steps, schema.kind === 'list' ? 'element' : 'entry'])];
+    case 'pointer':
+    case 'always':
+      return pathsOf(schema.of, steps);
+    case 'text':
+    case 'bool':
+    case 'int32':
+    case 'int64':
+    case 'quantity':
+    case 'intOrString':
+    case 'time':
+      return [{ steps, schema }];
+    default:
+      return schema satisfies never;
+  }
+}
+
+/** A value of the type, absurd in all its parts; `foreignShare` of the fields are of another type. */
+function valueOf(schema: Schema, foreignShare: number, depth = 0): Arbitrary<unknown> {
+  const own = ownValueOf(schema, foreignShare, depth);
+  if (foreignShare === 0) return own;
+  return fc.oneof({ weight: 100 - foreignShare, arbitrary: own }, { weight: foreignShare, arbitrary: foreign });
+}
+
+function ownValueOf(schema: Schema, foreignShare: number, depth: number): Arbitrary<unknown> {
+  switch (schema.kind) {
+    case 'struct': {
+      const fields = Object.fromEntries(
+        Object.entries(schema.fields).map(([name, field]) => [name, orLeftOut(valueOf(field, foreignShare, depth + 1), field, depth)]),
+      );
+      return fc.record(fields, { noNullPrototype: true }).map(withoutUndefined);
+    }
+    case 'list':
+      return fc.array(valueOf(schema.of, foreignShare, depth + 1), { maxLength: 3 });
+    case 'map':
+      return fc.dictionary(key, valueOf(schema.of, foreignShare, depth + 1), { maxKeys: 4 });
+    case 'pointer':
+    case 'always':
+      return ownValueOf(schema.of, foreignShare, depth);
+    case 'text':
+    case 'bool':
+    case 'int32':
+    case 'int64':
+    case 'quantity':
+    case 'intOrString':
+    case 'time':
+      return absurd[schema.kind];
+    default:
+      return schema satisfies never;
+  }
+}
+
+/** What is needed mostly is there, and what lies deep mostly is not. */
+function orLeftOut(value: Arbitrary<unknown>, schema: Schema, depth: number): Arbitrary<unknown> {
+  const [there, leftOut] = schema.kind === 'always' ? [20, 1] : depth < 3 ? [1, 2] : [1, 5];
+  return fc.oneof({ weight: there, arbitrary: value }, { weight: leftOut, arbitrary: fc.constant(undefined) });
+}
+
+function withoutUndefined(object: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+}
+
+interface Change {
+  readonly path: FieldPath;
+  readonly value: unknown;
+  /** Which element, where the path leads through a list. */
+  readonly index: number;
+  readonly key: string;
+}
+
+const changesOf = new Map<FieldPath, Arbitrary<Change>>();
+
+function changeOf(path: FieldPath): Arbitrary<Change> {
+  const known = changesOf.get(path);
+  if (known) return known;
+  const value = fc.oneof({ weight: 12, arbitrary: valueOf(path.schema, 0) }, { weight: 1, arbitrary: foreign });
+  const made = fc.record({ path: fc.constant(path), value, index: fc.nat(2), key });
+  changesOf.set(path, made);
+  return made;
+}
+
+/** What a container needs to run on the simulated runtime. */
+const wellPod = (image: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {},
+  spec: {
+    dnsPolicy: 'Default',
+    restartPolicy: 'Always',
+    terminationGracePeriodSeconds: 1,
+    enableServiceLinks: false,
+    automountServiceAccountToken: false,
+    containers: [{ name: 'app', image, imagePullPolicy: 'IfNotPresent', resources: {} }],
+  },
+});
+
+const images = fc.constantFrom('sim/run:1', 'sim/exit:0', 'sim/exit:1', 'sim/createfails:1', 'sim/unpullable:1');
+const anyChange = fc.constantFrom(...fieldPaths).chain(changeOf);
+const madeUp = (foreignShare: number) => ownValueOf(podSchema, foreignShare, 0) as Arbitrary<Record<string, unknown>>;
+const [madeUpPod, illTypedPod] = [madeUp(0), madeUp(1)];
+
+/** A well pod with some absurd fields, `field` among them; now and then a pod of nothing else. */
+export function hostilePod(field: FieldPath): Arbitrary<Record<string, unknown>> {
+  const changed = fc
+    .tuple(changeOf(field), fc.array(anyChange, { maxLength: 4 }), images)
+    .map(([own, others, image]) => [...others, own].reduce<unknown>(applyChange, wellPod(image)) as Record<string, unknown>);
+  return fc.oneof({ weight: 8, arbitrary: changed }, { weight: 1, arbitrary: madeUpPod }, { weight: 1, arbitrary: illTypedPod });
+}
+
+/** The object with the field set; what is missing on the way is made, what is something else stays. */
+function applyChange(object: unknown, { path, value, index, key: entry }: Change): unknown {
+  const set = (at: unknown, steps: readonly Step[]): unknown => {
+    const [step, ...rest] = steps;
+    if (step === undefined) return value;
+    if (step === 'element') {
+      const list = Array.isArray(at) ? [...(at as unknown[])] : [];
+      const place = Math.min(index, list.length);
+      list[place] = set(list[place], rest);
+      return list;
+    }
+    const fields = typeof at === 'object' && at !== null && !Array.isArray(at) ? { ...(at as Record<string, unknown>) } : {};
+    const name = step === 'entry' ? entry : step.field;
+    const before = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    Object.defineProperty(fields, name, { value: set(before, rest), enumerable: true, configurable: true, writable: true });
+    return fields;
+  };
+  return set(object, path.steps);
+}
+
+/** The pods of a seed, as JSON would carry them. Each field of a pod is the subject of one pod in turn. */
+export function hostilePods(seed: number, count: number): Record<string, unknown>[] {
+  return Array.from({ length: count }, (_, index) => {
+    const field = fieldPaths[(seed + index) % fieldPaths.length] ?? fieldPaths[0]!;
+    const [pod] = fc.sample(hostilePod(field), { numRuns: 1, seed: seed + index });
+    return JSON.parse(JSON.stringify(pod)) as Record<string, unknown>;
+  });
+}
+
+/** Those that the API source lets in, under names of their own. */
+export function acceptedPods(seed: number, count: number): Pod[] {
+  return hostilePods(seed, count).flatMap((pod, index) => {
+    const metadata = typeof pod['metadata'] === 'object' && !Array.isArray(pod['metadata']) ? pod['metadata'] : {};
+    const { value, problem } = conform(podSchema, {
+      ...pod,
+      metadata: { ...metadata, name: `pod-${index}`, namespace: 'default', uid: `uid-${index}` },
+    });
+    const accepted = value as Pod;
+    return problem === null && accepted.spec.containers.length > 0 ? [accepted] : [];
+  });
+}
+
+/** `FUZZ_SEED` makes a failure again; else one seed that is always the same, and one that never is. */
+export function fuzzSeeds(): readonly number[] {
+  const given = process.env['FUZZ_SEED'];
+  return given === undefined ? [20_261_123, Math.trunc(Math.random() * 2 ** 31)] : [Number(given)];
+}

@@ -1,0 +1,172 @@
+/**
+ * An API server that believes everything: what the test puts is shown as it is, however hostile, and what a kubelet writes is taken. It
+ * speaks HTTP to the shipped command, and has as much of an API server as one node needs: watches with their initial events, the Node, its
+ * lease, statuses, tokens, events. Objects of other kinds are not there.
+ */
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Afterwards } from '../simulated-runtime.ts';
+
+type Fields = Record<string, unknown>;
+interface StoredObject extends Fields {
+  metadata: Fields & { name: string; uid: string; namespace?: string };
+  status?: Fields;
+}
+
+export class OpenApiServer {
+  readonly kubeconfig: string;
+  /** By UID. */
+  readonly #pods = new Map<string, StoredObject>();
+  /** By path. */
+  readonly #others = new Map<string, StoredObject>();
+  readonly #podWatches = new Set<ServerResponse>();
+  readonly #server: Server;
+  #version = 100;
+  #uids = 0;
+
+  private constructor(server: Server, kubeconfig: string) {
+    this.#server = server;
+    this.kubeconfig = kubeconfig;
+  }
+
+  static async start(t: Afterwards, folder: string): Promise<OpenApiServer> {
+    const kubeconfig = join(folder, 'kubeconfig');
+    const api: OpenApiServer = new OpenApiServer(
+      createServer((request, response) => void api.#answer(request, response)),
+      kubeconfig,
+    );
+    await new Promise<void>((resolve) => api.#server.listen(0, '127.0.0.1', resolve));
+    const { port } = api.#server.address() as AddressInfo;
+    const cluster = { name: 'c', cluster: { server: `http://127.0.0.1:${port}` } };
+    const context = { name: 'c', context: { cluster: 'c', user: 'u' } };
+    const users = [{ name: 'u', user: {} }];
+    writeFileSync(
+      kubeconfig,
+      JSON.stringify({ apiVersion: 'v1', kind: 'Config', clusters: [cluster], users, contexts: [context], 'current-context': 'c' }),
+    );
+    t.after(async () => {
+      api.#server.closeAllConnections();
+      await new Promise((resolve) => api.#server.close(resolve));
+    });
+    return api;
+  }
+
+  /** The pod is there as it is given, and every watch is told. */
+  put(pod: Fields): void {
+    const uid = String((pod['metadata'] as Fields | null | undefined)?.['uid']);
+    const isNew = !this.#pods.has(uid);
+    this.#pods.set(uid, this.#versioned(pod as StoredObject));
+    this.#tell(isNew ? 'ADDED' : 'MODIFIED', this.#pods.get(uid)!);
+  }
+
+  /** The pod is gone without grace. */
+  remove(uid: string): void {
+    const pod = this.#pods.get(uid);
+    if (!pod) return;
+    this.#pods.delete(uid);
+    this.#tell('DELETED', this.#versioned(pod));
+  }
+
+  pod(uid: string): StoredObject | undefined {
+    return this.#pods.get(uid);
+  }
+
+  #versioned(object: StoredObject): StoredObject {
+    this.#version += 1;
+    const { metadata } = object;
+    const isPlain = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
+    return isPlain ? { ...object, metadata: { ...metadata, resourceVersion: String(this.#version) } } : object;
+  }
+
+  #tell(type: string, object: unknown): void {
+    for (const watch of this.#podWatches) watch.write(`${JSON.stringify({ type, object })}\n`);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    const body = text === '' ? {} : (JSON.parse(text) as Fields);
+    if (url.searchParams.get('watch') !== null) return this.#watch(url.pathname, response);
+    const answer = url.pathname.includes('/pods')
+      ? this.#pod(request.method ?? '', url.pathname, body)
+      : this.#other(request.method ?? '', url.pathname, body);
+    const { code, object } = answer ?? {
+      code: 404,
+      object: { kind: 'Status', status: 'Failure', code: 404, reason: 'NotFound', message: 'not found' },
+    };
+    response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(object));
+  }
+
+  #watch(path: string, response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const isPods = path === '/api/v1/pods';
+    const initial = isPods
+      ? [...this.#pods.values()]
+      : [...this.#others].filter(([key]) => key.startsWith(`${path}/`)).map(([, object]) => object);
+    const metadata = { resourceVersion: String(this.#version), annotations: { 'k8s.io/initial-events-end': 'true' } };
+    for (const object of initial) response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+    response.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`);
+    if (!isPods) return;
+    this.#podWatches.add(response);
+    response.on('close', () => this.#podWatches.delete(response));
+  }
+
+  #pod(method: string, path: string, body: Fields): { code: number; object: unknown } | null {
+    const name = decodeURIComponent(path.split('/')[6] ?? '');
+    if (method === 'POST' && name === '') return { code: 201, object: this.#create(body) };
+    const pod = [...this.#pods.values()].find(({ metadata }) => metadata?.name === name);
+    if (!pod) return null;
+    if (method === 'GET') return { code: 200, object: pod };
+    if (method === 'DELETE') {
+      this.remove(pod.metadata.uid);
+      return { code: 200, object: pod };
+    }
+    this.put({ ...pod, status: mergeStatus(pod.status ?? {}, (body['status'] ?? {}) as Fields) });
+    return { code: 200, object: this.#pods.get(pod.metadata.uid) };
+  }
+
+  #create(body: Fields): StoredObject {
+    this.#uids += 1;
+    const uid = `made-${this.#uids}`;
+    this.put({ ...body, metadata: { ...(body['metadata'] as Fields), uid } });
+    return this.#pods.get(uid)!;
+  }
+
+  /** Everything that is written is there from then on, under the path that it would be read by. */
+  #other(method: string, path: string, body: Fields): { code: number; object: unknown } | null {
+    if (path.endsWith('/token')) {
+      const expirationTimestamp = new Date(Date.now() + 3_600_000).toISOString();
+      return { code: 201, object: { ...body, status: { token: 'a-token', expirationTimestamp } } };
+    }
+    if (path.endsWith('/events')) return { code: 201, object: body };
+    const metadata = body['metadata'] as StoredObject['metadata'] | undefined;
+    const key = method === 'POST' ? `${path}/${metadata?.name ?? ''}` : path.replace(/\/status$/, '');
+    const known = this.#others.get(key);
+    if (method === 'GET') return known ? { code: 200, object: known } : null;
+    if (method === 'DELETE' || (method !== 'POST' && !known)) return null;
+    const merged = { ...known, ...body, metadata: { uid: `uid-of-${key}`, ...known?.metadata, ...metadata } } as StoredObject;
+    if (known) merged.status = { ...known.status, ...(body['status'] as Fields | undefined) };
+    this.#others.set(key, this.#versioned(merged));
+    return { code: method === 'POST' ? 201 : 200, object: this.#others.get(key) };
+  }
+}
+
+function mergeStatus(before: Fields, patch: Fields): Fields {
+  const next = typeof before === 'object' && !Array.isArray(before) ? { ...before } : {};
+  for (const [field, value] of Object.entries(patch)) {
+    if (value === null) delete next[field];
+    else if (field === 'conditions') next[field] = mergeByType(next[field], value as Fields[]);
+    else next[field] = Array.isArray(value) ? value.filter((one: Fields) => one['$patch'] === undefined) : value;
+  }
+  return next;
+}
+
+function mergeByType(before: unknown, patch: readonly Fields[]): Fields[] {
+  const merged = new Map((Array.isArray(before) ? (before as Fields[]) : []).map((one) => [one?.['type'], one]));
+  for (const one of patch) merged.set(one['type'], { ...merged.get(one['type']), ...one });
+  return [...merged.values()];
+}
