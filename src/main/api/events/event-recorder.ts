@@ -1,8 +1,9 @@
 /**
  * Sends the kubelet's events to the API server, and to the log as before (client-go tools/record: EventBroadcaster). Events are the least
- * of our traffic: one is written at a time, what waits is bounded, and one that the server does not want is given up. While the server
- * can't be reached the first one holds the others back, so that they arrive in their order. While pods start, what only tells how well it
- * goes waits for them, as long as there is no warning among it.
+ * of our traffic: one is written at a time, what waits is bounded, and one that the server does not want is given up. One that has to be
+ * tried again, or that the server does not answer, holds up the events of its own object only. Where several in a row have to be tried again,
+ * the server is away and gets one at a time. While pods start, what only tells how well it goes waits for them, as long as there is no
+ * warning among it.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { contain } from '../../../shared/faults/contain.ts';
@@ -12,8 +13,9 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { EventSink } from '../../pods/events.ts';
 import { ApiError, apiPath, isNotFound, type ApiClient } from '../api-client.ts';
 import { EventCorrelator, type CorrelatedEvent } from './event-correlator.ts';
-import { toCoreEvent, type CoreEvent, type EventSource } from './event-object.ts';
+import { toCoreEvent, type EventSource } from './event-object.ts';
 import { LruMap } from './lru-map.ts';
+import { nextEvent, type QueuedEvent } from './next-event.ts';
 
 export interface EventRecorderOptions {
   /** Its class `events` has the rate of `eventRecordQPS`. */
@@ -37,17 +39,17 @@ const maxTries = 12;
 const retryMs = 10_000;
 /** What a server may ask for with Retry-After. */
 const maxRetryMs = 60_000;
+/** So many failures one after the other, of different objects, are the server's and not theirs. */
+const awayAfterFailures = 3;
+/** A write without an answer for so long has others beside it. */
+const slowWriteMs = 1000;
+const maxWritesUnderWay = 8;
 /** How long an event waits at most while pods start: long enough for a burst of them, and no longer than a user looks for it. */
 const maxCalmWaitMs = 10_000;
 /** How long the events that wait may still be written when the kubelet stops. */
 const closeDeadlineMs = 1000;
 /** Rejections that were logged once, by namespace and reason. */
 const rememberedRejections = 256;
-
-interface Queued {
-  readonly event: CoreEvent;
-  readonly atMs: number;
-}
 
 export class EventRecorder implements EventSink {
   readonly #options: EventRecorderOptions;
@@ -59,7 +61,13 @@ export class EventRecorder implements EventSink {
   readonly #closing = new AbortController();
   /** No more calls. */
   readonly #stop = new AbortController();
-  #queue: Queued[] = [];
+  readonly #queue: QueuedEvent[] = [];
+  readonly #underWay = new Set<QueuedEvent>();
+  #failuresInRow = 0;
+  /** Monotonic ms. */
+  #awayUntilMs = -Infinity;
+  /** Ends the wait for the next event. */
+  #wake = () => {};
   /** Ends the wait for calm. */
   #hurry = () => {};
   #dropped = 0;
@@ -92,8 +100,14 @@ export class EventRecorder implements EventSink {
       this.#dropped += 1;
       return;
     }
-    this.#queue.push({ event: toCoreEvent(event, this.#source, event.atMs ?? clock.now(), this.#nextNanos()), atMs: clock.monotonic() });
+    this.#queue.push({
+      event: toCoreEvent(event, this.#source, event.atMs ?? clock.now(), this.#nextNanos()),
+      recordedAtMs: clock.monotonic(),
+      tries: 0,
+      notBeforeMs: -Infinity,
+    });
     if (this.#isPressing) this.#hurry();
+    this.#wake();
     if (this.#isWriting) return;
     this.#isWriting = true;
     this.#running = this.#writeSoon();
@@ -103,6 +117,7 @@ export class EventRecorder implements EventSink {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#hurry();
+    this.#wake();
     const cancel = this.#options.clock.after(closeDeadlineMs, () => this.#stop.abort());
     await this.#running;
     cancel();
@@ -122,12 +137,15 @@ export class EventRecorder implements EventSink {
   }
 
   async #writeAll(): Promise<void> {
-    const { calm, logger } = this.#options;
-    while (this.#queue.length > 0 && !this.#stop.signal.aborted) {
-      if (calm) await this.#untilCalm(calm);
-      const { event } = this.#queue.shift()!;
-      const correlated = contain(this.#fault(), () => this.#correlator.correlate(event));
-      if (correlated) await this.#write(correlated);
+    const { calm, clock, logger } = this.#options;
+    while (this.#queue.length + this.#underWay.size > 0 && !this.#stop.signal.aborted) {
+      if (calm && this.#queue.length > 0) await this.#untilCalm(calm);
+      const nowMs = this.#closing.signal.aborted ? Infinity : clock.monotonic();
+      const next = nextEvent(this.#queue, nowMs, [...this.#underWay]);
+      if (this.#underWay.size >= maxWritesUnderWay) await this.#untilWoken(Infinity);
+      else if (!('at' in next)) await this.#untilWoken(next.fromMs);
+      else if (nowMs < this.#awayUntilMs) await this.#untilWoken(this.#awayUntilMs);
+      else await this.#begin(this.#queue.splice(next.at, 1)[0]!);
       if (this.#dropped === 0 || this.#queue.length > maxQueued / 2) continue;
       logger.warn({ dropped: this.#dropped }, 'Events were dropped, too many were queued');
       this.#dropped = 0;
@@ -136,9 +154,35 @@ export class EventRecorder implements EventSink {
     this.#isWriting = false;
   }
 
+  /** Resolves when it is written, or takes long. */
+  async #begin(queued: QueuedEvent): Promise<void> {
+    const { event } = queued;
+    queued.correlated ??= contain(this.#fault(), () => this.#correlator.correlate(event)) ?? undefined;
+    if (!queued.correlated) return;
+    this.#underWay.add(queued);
+    const writing = this.#write(queued, queued.correlated).finally(() => {
+      this.#underWay.delete(queued);
+      this.#wake();
+    });
+    const { promise: isSlow, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.after(slowWriteMs, resolve);
+    await Promise.race([writing, isSlow]);
+    cancel();
+  }
+
+  /** Until there may be something to do before that time. */
+  async #untilWoken(untilMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const { promise: woken, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const cancel = untilMs === Infinity ? () => {} : clock.after(untilMs - clock.monotonic(), resolve);
+    await woken;
+    cancel();
+  }
+
   async #untilCalm(calm: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { clock } = this.#options;
-    const waitMs = maxCalmWaitMs - (clock.monotonic() - (this.#queue[0]?.atMs ?? 0));
+    const waitMs = maxCalmWaitMs - (clock.monotonic() - (this.#queue[0]?.recordedAtMs ?? 0));
     if (waitMs <= 0 || this.#isPressing || this.#closing.signal.aborted) return;
     const over = new AbortController();
     this.#hurry = () => over.abort();
@@ -154,26 +198,30 @@ export class EventRecorder implements EventSink {
     return this.#queue.length > maxQueued / 2 || this.#queue.some(({ event }) => event.type === 'Warning');
   }
 
-  /** Never rejects. */
-  async #write(correlated: CorrelatedEvent): Promise<void> {
+  /** One try. Never rejects. */
+  async #write(queued: QueuedEvent, correlated: CorrelatedEvent): Promise<void> {
     const { clock, logger } = this.#options;
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#send(correlated);
-      } catch (err) {
-        if (this.#stop.signal.aborted) return;
-        const { reason, involvedObject, metadata } = correlated.event;
-        const fields = { object: `${metadata.namespace}/${involvedObject.name}`, reason, err: messageOf(err) };
-        if (!mayBeRetried(err)) return this.#logRejection(metadata.namespace, err, fields);
-        if (tries >= maxTries || this.#closing.signal.aborted) {
-          logger.error(fields, 'Unable to write event (retry limit exceeded!)');
-          return;
-        }
-        // Random at first: the kubelets of a cluster must not all come back with their server at once.
-        const retryAfterMs = Math.min(retryAfterOf(err) ?? (tries === 1 ? retryMs * this.#random() : retryMs), maxRetryMs);
-        logger.warn({ ...fields, tries, retryAfterMs }, 'Unable to write event (may retry after sleeping)');
-        await clock.sleep(retryAfterMs, this.#closing.signal).catch(() => {});
+    try {
+      await this.#send(correlated);
+      this.#failuresInRow = 0;
+    } catch (err) {
+      if (this.#stop.signal.aborted) return;
+      const { reason, involvedObject, metadata } = correlated.event;
+      const fields = { object: `${metadata.namespace}/${involvedObject.name}`, reason, err: messageOf(err) };
+      if (!mayBeRetried(err)) {
+        this.#failuresInRow = 0;
+        return this.#logRejection(metadata.namespace, err, fields);
       }
+      queued.tries += 1;
+      const { tries } = queued;
+      if (tries >= maxTries || this.#closing.signal.aborted) return logger.error(fields, 'Unable to write event (retry limit exceeded!)');
+      // Random at first: the kubelets of a cluster must not all come back with their server at once.
+      const retryAfterMs = Math.min(retryAfterOf(err) ?? (tries === 1 ? retryMs * this.#random() : retryMs), maxRetryMs);
+      logger.warn({ ...fields, tries, retryAfterMs }, 'Unable to write event (may retry after sleeping)');
+      queued.notBeforeMs = clock.monotonic() + retryAfterMs;
+      this.#queue.unshift(queued);
+      this.#failuresInRow += 1;
+      if (this.#failuresInRow >= awayAfterFailures) this.#awayUntilMs = queued.notBeforeMs;
     }
   }
 
@@ -206,7 +254,7 @@ function retryAfterOf(err: unknown): number | undefined {
   return err instanceof ApiError ? err.retryAfterMs : undefined;
 }
 
-/** No answer, or one that says later: nothing is wrong with the event. */
+/** No answer, or one that says later: nothing is wrong with the event. A path that can't be made stays so (client-go: RequestConstructionError). */
 function mayBeRetried(err: unknown): boolean {
-  return err instanceof ApiError && [0, 429, 503, 504].includes(err.code);
+  return err instanceof ApiError && [0, 429, 503, 504].includes(err.code) && err.reason !== 'Invalid';
 }

@@ -73,22 +73,65 @@ test('an event that the server has forgotten is made anew with its count', async
   );
 });
 
-test('while the server can not be reached the first event is tried again, and the others follow in order', async () => {
+const names = (events: readonly CoreEvent[]) => events.map(({ involvedObject }) => involvedObject.name);
+
+test('an event that has to be tried again holds up those of its own object only', async () => {
   const { api, clock, record, posted } = aRecorder();
-  for (let time = 0; time < 3; time += 1) api.once('POST', path, apiError(0, 'Unreachable'));
-  record('a');
+  api.once('POST', path, apiError(503, 'ServiceUnavailable'));
+  record('a', 'first');
+  record('a', 'second');
   record('b');
   await settle();
-  assert.equal(posted().length, 1);
+  assert.deepEqual(names(posted()), ['a', 'b']);
+  record('c');
+  await settle();
+  assert.deepEqual(names(posted()), ['a', 'b', 'c']);
   await clock.advance(5_000);
-  assert.equal(posted().length, 2);
-  await clock.advance(9_999);
-  assert.equal(posted().length, 2);
-  await clock.advance(10_001);
   assert.deepEqual(
-    posted().map(({ involvedObject }) => involvedObject.name),
-    ['a', 'a', 'a', 'a', 'b'],
+    posted()
+      .slice(3)
+      .map(({ message }) => message),
+    ['first', 'second'],
   );
+});
+
+test('an event that the server does not answer holds up those of its own object only', async () => {
+  const { api, clock, record, posted } = aRecorder();
+  const held = api.hold('POST', path);
+  record('a', 'first');
+  record('a', 'second');
+  record('b');
+  await clock.advance(1_000);
+  assert.deepEqual(names(posted()), ['a', 'b']);
+  held.resolve({});
+  await settle();
+  assert.deepEqual(names(posted()), ['a', 'b', 'a']);
+});
+
+test('a server that answers none gets one event at a time, and all of them when it is back', async () => {
+  const { api, clock, record, posted } = aRecorder(new FakeApi().on('POST', path, apiError(0, 'Unreachable')));
+  for (const name of ['a', 'b', 'c', 'd', 'e']) record(name);
+  await settle();
+  assert.deepEqual(names(posted()), ['a', 'b', 'c']);
+  await clock.advance(5_000);
+  assert.deepEqual(names(posted()), ['a', 'b', 'c', 'd']);
+  api.on('POST', path, {});
+  await clock.advance(10_000);
+  assert.deepEqual(new Set(names(posted()).slice(4)), new Set(['a', 'b', 'c', 'd', 'e']));
+});
+
+test('a path that can not be made is not tried again', async () => {
+  const { clock, lines, recorder, posted, record } = aRecorder();
+  recorder.record({
+    object: { kind: 'Pod', namespace: 'a/b', name: 'x', uid: 'u', apiVersion: 'v1' },
+    type: 'Warning',
+    reason: 'R',
+    message: '',
+  });
+  record('next');
+  await clock.advance(100_000);
+  assert.deepEqual(names(posted()), ['next']);
+  assert.equal(lines.filter(({ msg }) => msg === 'Server rejected event (will not retry!)').length, 1);
 });
 
 test('an event is given up after twelve tries', async () => {
@@ -148,10 +191,7 @@ test('at the end each event that waits is tried once, for a second at most', asy
   record('b');
   await settle();
   await recorder.close();
-  assert.deepEqual(
-    posted().map(({ involvedObject }) => involvedObject.name),
-    ['a', 'a', 'b'],
-  );
+  assert.deepEqual(names(posted()), ['a', 'b', 'a']);
   const hanging = aRecorder();
   hanging.api.hold('POST', path);
   hanging.record('c');

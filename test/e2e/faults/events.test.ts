@@ -1,0 +1,51 @@
+/** Events that the API server does not take, of the shipped daemon: those of other pods are seen all the same. */
+import { after, before, describe, test } from 'node:test';
+import { FaultyApiServer, type Fault, type Matches } from '../../support/api-server-faults.ts';
+import { startSimulatedMember, type SimulatedMember } from '../../support/simulated-member.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+
+const nodeName = 'events-refused';
+/** Far less than the two minutes for which one event is tried. */
+const patienceMs = 40_000;
+
+describe('while the events of one namespace are', () => {
+  const ends: (() => Promise<unknown>)[] = [];
+  const later = { after: (end: () => Promise<unknown>) => void ends.unshift(end) };
+  let node: SimulatedMember;
+  let way: FaultyApiServer;
+  let otherNamespace: string;
+  before(async () => {
+    node = await startSimulatedMember(later, nodeName, async (cluster) => {
+      way = await FaultyApiServer.start(later, cluster, nodeName);
+      return way.kubeconfig;
+    });
+    otherNamespace = await node.cluster.namespace(later);
+  });
+  after(async () => {
+    for (const end of ends) await end();
+  });
+
+  for (const [what, fault] of [
+    ['refused for a while', { answer: { status: 503, reason: 'ServiceUnavailable' } }],
+    ['not answered', { hang: true }],
+  ] as const satisfies readonly (readonly [string, Omit<Fault, 'matches'>])[]) {
+    test(`${what}, those of another one are seen`, async () => {
+      const name = what.replaceAll(' ', '-');
+      const isRefused: Matches = (method, path) => method === 'POST' && path.startsWith(`/api/v1/namespaces/${node.namespace}/events`);
+      const asked = () => way.requests.filter(({ method, path }) => isRefused(method, path)).length;
+      const before = asked();
+      const stop = way.fault({ matches: isRefused, ...fault });
+      const image = 'sim/unpullable:not-found';
+      await node.create(name, { containers: [{ name: 'app', image }] });
+      await waitUntil('an event was refused', () => asked() > before, patienceMs);
+      await node.create(name, { containers: [{ name: 'app', image }] }, otherNamespace);
+      const path = `/api/v1/namespaces/${otherNamespace}/events?fieldSelector=involvedObject.name%3D${name}`;
+      await waitUntil(
+        'the failure of the other pod is seen',
+        async () => (await node.cluster.api.get<{ items: { reason: string }[] }>(path)).items.some(({ reason }) => reason === 'Failed'),
+        patienceMs,
+      );
+      stop();
+    });
+  }
+});

@@ -1,0 +1,46 @@
+/**
+ * The shipped daemon as a member of the run's cluster, on the simulated runtime: for what does not depend on real containers. Its parts go with
+ * the test, the last one first.
+ */
+import { KubeletProcess } from '../../bench/harness/kubelet-process.ts';
+import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
+import { sharedCluster, type TestCluster } from './control-plane.ts';
+import { startSimulatedRuntime, type Afterwards, type SimulatedRuntimeProcess } from './simulated-runtime.ts';
+
+export interface SimulatedMember {
+  readonly cluster: TestCluster;
+  readonly runtime: SimulatedRuntimeProcess;
+  /** One of its own. */
+  readonly namespace: string;
+  /** A pod bound to this node, in its namespace or another. */
+  create(name: string, spec?: Partial<PodSpec>, namespace?: string): Promise<Pod>;
+}
+
+/** `kubeconfigOf`: another way to the API server than the straight one. */
+export async function startSimulatedMember(
+  t: Afterwards,
+  nodeName: string,
+  kubeconfigOf?: (cluster: TestCluster) => Promise<string>,
+): Promise<SimulatedMember> {
+  const cluster = await sharedCluster();
+  t.after(() => cluster.close());
+  const namespace = await cluster.namespace(t);
+  const runtime = await startSimulatedRuntime(t, { images: [{ name: 'sim/run:1' }] });
+  // A KubeletProcess has a read-only port of its own.
+  const { readOnlyPort: _, ...config } = { ...(await cluster.member(t, nodeName)).config };
+  const kubeconfig = (await kubeconfigOf?.(cluster)) ?? cluster.controlPlane.kubeletKubeconfig(nodeName);
+  const kubelet = await KubeletProcess.start({
+    runtimeEndpoint: runtime.endpoint,
+    config: { ...config, address: '127.0.0.1' },
+    member: { nodeName, kubeconfig },
+  });
+  t.after(() => kubelet.stop());
+  const spec = { nodeName, terminationGracePeriodSeconds: 1, containers: [{ name: 'app', image: 'sim/run:1' }] };
+  return {
+    cluster,
+    runtime,
+    namespace,
+    create: (name, more = {}, inNamespace = namespace) =>
+      cluster.api.create<Pod>(`/api/v1/namespaces/${inNamespace}/pods`, { metadata: { name }, spec: { ...spec, ...more } }),
+  };
+}
