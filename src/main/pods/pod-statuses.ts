@@ -60,6 +60,8 @@ interface Entry {
   isFinished: boolean;
   /** What was known of the pod before this kubelet has gone into it. */
   isBased: boolean;
+  /** `status` was read from the mirror pod, and was not made anew since. */
+  isOfMirror?: boolean;
 }
 
 export interface PodStatusesDependencies {
@@ -122,7 +124,7 @@ export class PodStatuses {
     countTerminations(before, next);
     if (before?.phase !== next.phase) this.#onPhase(pod, entry?.status.phase, next.phase);
     const fresh = { waiting: waitingReasonsOf(before), isFinished: false, isBased: before?.startTime !== undefined };
-    this.#keep(pod, { ...fresh, ...entry, status: next, mayRun });
+    this.#keep(pod, { ...fresh, ...entry, status: next, mayRun, isOfMirror: false });
     return next;
   }
 
@@ -190,6 +192,7 @@ export class PodStatuses {
     const entry = this.#entries.get(uid);
     if (!entry || entry.isBased || known?.startTime === undefined) return false;
     entry.isBased = true;
+    entry.isOfMirror = true;
     entry.status = known;
     return true;
   }
@@ -210,10 +213,12 @@ export class PodStatuses {
     const { node, clock, features } = this.#deps;
     const failed = this.#failed.get(podUID(pod));
     const pendingResize = this.#pendingResizes.get(podUID(pod));
+    const mirrored = entry ? undefined : this.#mirrored(pod);
     return generateApiPodStatus({
       pod,
       status,
-      previous: entry?.status ?? this.#mirrored(pod),
+      previous: entry?.status ?? mirrored,
+      isPreviousOfMirror: entry?.isOfMirror ?? mirrored !== undefined,
       // What an earlier kubelet said holds until a task of this one has tried.
       waiting: entry?.waiting ?? waitingReasonsOf(this.#known(pod)),
       node: node(),

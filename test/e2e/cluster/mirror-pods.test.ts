@@ -55,6 +55,31 @@ describe('a static pod in a cluster', () => {
     assert.equal(containerID(third), containerID(first));
   });
 
+  test('shows as completed an init container that the runtime has lost across a restart of the kubelet', async () => {
+    apply('initialized', { initContainers: [aBusybox({ name: 'first', sh: 'exit 0' })] });
+    const before = await node.untilRunning(mirrorName('initialized'));
+    const id = before.status?.initContainerStatuses?.[0]?.containerID?.split('//')[1] ?? '';
+    await node.node.stopKubelet();
+    await node.node.cri.runtime.call('removeContainer', { containerId: id }, { deadlineMs: 10_000 });
+    await node.node.startKubelet();
+    const pod = await node.until(
+      mirrorName('initialized'),
+      'shows its init container anew',
+      ({ status }) => status?.initContainerStatuses?.[0]?.state?.terminated?.containerID === undefined,
+    );
+    assert.deepEqual(pod.status?.initContainerStatuses?.[0]?.state, {
+      terminated: {
+        exitCode: 0,
+        reason: 'Completed',
+        message: 'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally',
+        startedAt: null,
+        finishedAt: null,
+      },
+    });
+    assert.equal(pod.status?.phase, 'Running');
+    assert.equal(containerID(pod), containerID(before));
+  });
+
   test('that changes is another pod, and gets another mirror', async () => {
     apply('changed');
     const first = await node.untilRunning(mirrorName('changed'));

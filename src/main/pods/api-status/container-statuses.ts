@@ -25,6 +25,8 @@ export interface ContainerStatusesInput {
   readonly restarting: boolean;
   /** Gate ContainerStopSignals; absent: off. */
   readonly stopSignals?: boolean;
+  /** What was said before comes from a mirror pod. */
+  readonly isPreviousOfMirror?: boolean;
 }
 
 /** In the order of the spec for init containers, by name for the others. */
@@ -37,7 +39,10 @@ export function generateContainerStatuses(
   const before = new Map(previous.map((status) => [status.name, status]));
   const statuses = containers.map((container) => {
     const seen = input.status?.containers.filter(({ name }) => name === container.name) ?? [];
-    const shown = withWaiting(input, container, seen[0], fromRuntime(input, container, seen, before.get(container.name)), kind);
+    // Upstream does not read what a mirror pod says: of an init container that the runtime has lost it knows only that it must have completed.
+    const isForgotten = kind === 'init' && input.isPreviousOfMirror && isLostAfterInit(input, container, seen[0]);
+    const known = isForgotten ? undefined : before.get(container.name);
+    const shown = withWaiting(input, container, seen[0], fromRuntime(input, container, seen, known), kind);
     return withReadiness(container, shown, kind);
   });
   return kind === 'init' ? statuses : statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -107,16 +112,16 @@ function withoutRuntime(pod: Pod, context: ContainerContext): ContainerStatus {
 
 /** A container that the next sync should start, and that the last one could not, waits: the reason is why it could not. */
 function withWaiting(
-  { pod, status: runtime, waiting }: ContainerStatusesInput,
+  input: ContainerStatusesInput,
   container: Container,
   newest: RuntimeContainerStatus | undefined,
   status: ContainerStatus,
   kind: ContainerKind,
 ): ContainerStatus {
+  const { pod, waiting } = input;
   if (kind === 'init') {
     if (newest?.state === 'exited' && newest.exitCode === 0) return status;
-    if (!newest && status.state?.waiting && !isRestartableInitContainer(container) && hasCreatedRegularContainer(pod, runtime)) {
-      // Static pods' statuses are not kept: that regular containers were created proves that it had completed.
+    if (status.state?.waiting && isLostAfterInit(input, container, newest)) {
       const message =
         'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
       return { ...status, state: { terminated: { exitCode: 0, reason: 'Completed', message } } };
@@ -138,7 +143,13 @@ function isToBeStarted(pod: Pod, container: Container, newest: RuntimeContainerS
   return newest.state === 'exited' && shouldRestartContainer(container, pod.spec, newest.exitCode);
 }
 
-function hasCreatedRegularContainer(pod: Pod, status: RuntimePodStatus | null): boolean {
+/** The runtime has no record of the init container, but regular containers were created, which proves that it had completed. */
+function isLostAfterInit(
+  { pod, status }: ContainerStatusesInput,
+  container: Container,
+  newest: RuntimeContainerStatus | undefined,
+): boolean {
+  if (newest || isRestartableInitContainer(container)) return false;
   const names = new Set(pod.spec.containers.map(({ name }) => name));
   return status?.containers.some(({ name, state }) => names.has(name) && state !== 'unknown') ?? false;
 }

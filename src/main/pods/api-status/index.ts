@@ -41,6 +41,8 @@ export interface ApiStatusInput extends StatusFeatures {
   readonly status: RuntimePodStatus | null;
   /** What this function said last; absent for a pod that is new to this kubelet. */
   readonly previous: PodStatus | undefined;
+  /** `previous` is what an earlier kubelet said of a static pod, read from its mirror pod. */
+  readonly isPreviousOfMirror?: boolean;
   /** Why containers do not run, from the last sync. */
   readonly waiting: WaitingReasons;
   readonly node: Pick<NodeFacts, 'hostIPs' | 'runtimeName'> & Partial<Pick<NodeFacts, 'runtimeHandlers'>>;

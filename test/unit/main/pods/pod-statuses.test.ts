@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PodStatuses, type StatusUpdate } from '../../../../src/main/pods/pod-statuses.ts';
 import type { Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
-import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import type { ContainerID, PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
 import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
@@ -121,4 +121,43 @@ test('that a container could make all of its pod restart is shown only where tha
       restartAllContainers,
     );
   }
+});
+
+const lostInit = 'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
+
+test('an init container of a static pod that the runtime has lost counts as completed, whatever its mirror says', () => {
+  const annotations = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': 'h1' };
+  const pod = aPod({ metadata: { annotations }, spec: { initContainers: [{ name: 'prepare', image: 'x' }] } });
+  const before = aRuntimePodStatus({
+    containers: [aRuntimeContainer(), anExitedContainer(0, { name: 'prepare', id: 'init' as ContainerID })],
+  });
+  const said = aKeeper().statuses.refresh(pod, before, syncing);
+  const mirror = aPod({ metadata: { uid: 'mirror', annotations: { 'kubernetes.io/config.mirror': 'h1' } }, status: said });
+  const init = (status: PodStatus) => status.initContainerStatuses?.[0];
+  const { statuses } = aKeeper({ mirror });
+  // What the runtime still has is as the mirror says.
+  assert.deepEqual(init(statuses.refresh(pod, before, syncing)), init(said));
+  assert.deepEqual(init(statuses.refresh(pod, running, syncing)), init(said));
+  const restarted = aKeeper({ mirror }).statuses;
+  for (const round of ['first', 'second']) {
+    const status = restarted.refresh(pod, running, syncing);
+    assert.deepEqual(init(status)?.state, { terminated: { exitCode: 0, reason: 'Completed', message: lostInit } }, round);
+    assert.equal(status.phase, 'Running');
+  }
+  const late = aKeeper().statuses;
+  late.refresh(pod, running, syncing);
+  late.rebase(uid, said);
+  assert.equal(init(late.refresh(pod, running, syncing))?.state?.terminated?.message, lostInit);
+});
+
+test('an init container of a pod of the API server that the runtime has lost is as it was published', () => {
+  const pod = anApiPod({ spec: { initContainers: [{ name: 'prepare', image: 'x' }] } });
+  const before = aRuntimePodStatus({
+    containers: [aRuntimeContainer(), anExitedContainer(0, { name: 'prepare', id: 'init' as ContainerID })],
+  });
+  const status = aKeeper().statuses.refresh(pod, before, syncing);
+  const next = aKeeper().statuses.refresh({ ...pod, status }, running, syncing);
+  assert.deepEqual(next.initContainerStatuses, status.initContainerStatuses);
+  const unpublished = aKeeper().statuses.refresh(pod, running, syncing);
+  assert.equal(unpublished.initContainerStatuses?.[0]?.state?.terminated?.message, lostInit);
 });
