@@ -92,6 +92,28 @@ describe('a pod that is deleted', () => {
     assert.equal(event.involvedObject.fieldPath, 'spec.containers{app}');
   });
 
+  test('has two seconds more when its preStop hook uses up the grace period', async () => {
+    const pod = await run('hanging-hook', {
+      containers: [
+        aBusybox({
+          lifecycle: { preStop: { exec: { command: ['sleep', 'inf'] } } },
+          sh: 'trap "echo told > /dev/termination-log" TERM; while :; do sleep 1000 & wait $!; done',
+        }),
+      ],
+      terminationGracePeriodSeconds: 3,
+    });
+    await node.delete('hanging-hook');
+    const { seen } = await untilItsObjectGoes(pod);
+    const { containerID = '', state } = seen.at(-1)!.status?.containerStatuses?.[0] ?? {};
+    // The signal came, and it did not end by itself.
+    assert.deepEqual([state?.terminated?.message, state?.terminated?.exitCode], ['told\n', 137]);
+    const stops = readFileSync(node.node.containerd.logFile, 'utf8').match(
+      new RegExp(`StopContainer for .{0,4}${containerID.split('//')[1]}.{0,4} with timeout \\d+`, 'g'),
+    );
+    assert.match(stops?.[0] ?? '', /with timeout 2$/);
+    assert.ok(node.node.log().includes('preStop hook did not complete in the grace period'));
+  });
+
   test('is killed when its grace period is over', async () => {
     await run('stubborn', { containers: [aBusybox(stubborn)], terminationGracePeriodSeconds: 600 });
     const startedMs = performance.now();
