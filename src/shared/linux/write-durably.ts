@@ -9,13 +9,13 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Replaces a file, for root's eyes only. Once this has resolved the new content is what is found whatever happens to the host; until then
+ * Replaces a file, by default for root's eyes only. Once this has resolved the new content is what is found whatever happens to the host; until then
  * it is the old or the new one, whole.
  * @param temporary in the same folder, and nobody else's while this runs
  */
-export async function writeDurably(path: string, temporary: string, content: string): Promise<void> {
+export async function writeDurably(path: string, temporary: string, content: string, mode = 0o600): Promise<void> {
   try {
-    const file = await open(temporary, 'w', 0o600);
+    const file = await open(temporary, 'w', mode);
     try {
       await file.writeFile(content);
       await file.sync();
@@ -31,14 +31,14 @@ export async function writeDurably(path: string, temporary: string, content: str
 }
 
 /** With what is missing above it. */
-export async function makeFolderDurably(path: string): Promise<void> {
-  const topmost = await mkdir(path, { recursive: true, mode: 0o700 });
+export async function makeFolderDurably(path: string, mode = 0o700): Promise<void> {
+  const topmost = await mkdir(path, { recursive: true, mode });
   if (topmost === undefined) return;
   for (let made = path; made.length >= topmost.length; made = dirname(made)) await syncFolder(dirname(made));
 }
 
 /** What was made, renamed and removed in it stays so. */
-async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
     await folder.sync();

@@ -1,8 +1,8 @@
 /** What a client can make of its TLS connection to the shipped kubelet. */
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test, type TestContext } from 'node:test';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
@@ -24,19 +24,22 @@ async function aKubelet(t: TestContext, fields: Record<string, unknown> = {}) {
   const clientCAFile = join(prepared.folder, 'client-ca.crt');
   writeFileSync(clientCAFile, authority.cert);
   prepared.configure({ ...fields, authentication: { ...authentication, x509: { clientCAFile } } });
-  const running = new RunningKubelet([...prepared.args, '--v=4']);
+  const start = () => new RunningKubelet([...prepared.args, '--v=4']);
+  const running = start();
   const dial = async (options: ConnectionOptions = {}): Promise<TLSSocket> => {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options });
     await once(socket, 'secureConnect');
     return socket;
   };
-  await waitUntil('the secure port answers', () =>
-    dial().then(
-      (socket) => socket.destroy(),
-      () => false,
-    ),
-  );
-  return { running, dial };
+  const untilServed = () =>
+    waitUntil('the secure port answers', () =>
+      dial().then(
+        (socket) => socket.destroy(),
+        () => false,
+      ),
+    );
+  await untilServed();
+  return { running, dial, start, untilServed, folder: prepared.folder };
 }
 
 /** The status line of one request over an open connection, or what ended the connection. */
@@ -86,4 +89,21 @@ test('the configuration, with the password in staticPodURL, is shown to nobody o
   const { stderr } = await running.ended;
   assert.match(stderr, /"Failed to read pods from URL" .*127\.0\.0\.1/);
   assert.doesNotMatch(stderr, /secret/);
+});
+
+test('a self-signed pair that a loss of power has emptied is replaced at the next start', async (t) => {
+  const { running, start, untilServed, folder } = await aKubelet(t);
+  running.kill('SIGTERM');
+  await running.ended;
+  const [certFile, keyFile] = [join(folder, 'pki/kubelet.crt'), join(folder, 'pki/kubelet.key')];
+  for (const file of [certFile, keyFile]) truncateSync(file);
+  const again = start();
+  await untilServed();
+  again.kill('SIGTERM');
+  const { stderr } = await again.ended;
+  assert.match(
+    stderr,
+    /^E.*"the serving certificate was no good and is replaced; its copies end in \.broken" err="the certificate is empty/m,
+  );
+  assert.ok(new X509Certificate(readFileSync(certFile)).checkPrivateKey(createPrivateKey(readFileSync(keyFile))));
 });

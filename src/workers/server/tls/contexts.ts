@@ -6,7 +6,7 @@ import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import type { SecureServerSettings, ServingCertificate } from '../../../shared/contracts/server.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { ensureSelfSigned } from './ensure-self-signed.ts';
+import { ensureSelfSigned, type EnsuredPair } from './ensure-self-signed.ts';
 import { handshakeOptions } from './handshake-options.ts';
 import { WatchedFiles } from './watched-files.ts';
 
@@ -88,8 +88,7 @@ export class TlsContexts {
     if (certFile === '') return;
     if (selfSignedFor !== null) {
       try {
-        const done = await ensureSelfSigned({ certFile, keyFile, host: selfSignedFor });
-        if (done === 'made') logger.info({ certFile, keyFile }, 'wrote a self-signed serving certificate');
+        logEnsured(await ensureSelfSigned({ certFile, keyFile, host: selfSignedFor }), { certFile, keyFile }, logger);
       } catch (err) {
         logger.error({ err, retryMs }, 'there is no serving certificate, and none could be made; it will be tried again');
         if (!this.#closed) this.#retry = setTimeout(() => void this.#watchServing(), retryMs);
@@ -135,6 +134,17 @@ export class TlsContexts {
     this.#generations.set(context, this.#clientCAGeneration);
     return { context, clientCAGeneration: this.#clientCAGeneration };
   }
+}
+
+function logEnsured(pair: EnsuredPair, files: { readonly certFile: string; readonly keyFile: string }, logger: Logger): void {
+  if (pair.done === 'found') {
+    // Upstream keeps it too. Clients that verify it have been shown this very certificate.
+    if (pair.expired) logger.warn(files, 'the serving certificate has expired; without its files the kubelet makes a new one');
+    return;
+  }
+  if (pair.replaced !== null)
+    logger.error({ ...files, err: pair.replaced }, 'the serving certificate was no good and is replaced; its copies end in .broken');
+  logger.info(files, 'wrote a self-signed serving certificate');
 }
 
 /** The certificates of a bundle, each read once to be sure. Throws when there are none, or one is broken. */

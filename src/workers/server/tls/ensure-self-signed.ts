@@ -1,44 +1,89 @@
-/** Writes the certificate of a kubelet that was given none, once: a restart finds it. Upstream: InitializeTLS of cmd/kubelet/app/server.go. */
-import { constants } from 'node:fs';
-import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+/**
+ * Writes the certificate of a kubelet that was given none, once: a restart finds it. Upstream: InitializeTLS of cmd/kubelet/app/server.go.
+ *
+ * The certificate lies beside its place before the key is in its own, and moves there last. A loss of power at any moment leaves nothing,
+ * the old files, or a key whose certificate lies beside its place; each is put right at the next start.
+ */
+import { copyFile, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { makeFolderDurably, syncFolder, writeDurably } from '../../../shared/linux/write-durably.ts';
 import { selfSignedCertificate } from './self-signed.ts';
+import { judgePair, type PairFiles, type PairState } from './serving-pair.ts';
 
 export interface SelfSignedFiles {
   readonly certFile: string;
   readonly keyFile: string;
   readonly host: string;
+  /** Waits before a broken pair is read again: somebody may be writing a new one. Default: for a second. */
+  readonly settle?: () => Promise<void>;
 }
 
-/** Rejects when one of the two is there without the other: a pair is never made of what was not made together. */
-export async function ensureSelfSigned({ certFile, keyFile, host }: SelfSignedFiles): Promise<'found' | 'made'> {
-  const [hasCert, hasKey] = await Promise.all([isReadable(certFile), isReadable(keyFile)]);
-  if (hasCert && hasKey) return 'found';
-  if (hasCert !== hasKey) {
-    const missing = hasCert ? keyFile : certFile;
-    throw new Error(`error reading ${missing}, certificate and key must be supplied as a pair`);
+export type EnsuredPair =
+  | { readonly done: 'found'; readonly expired: boolean }
+  /** `replaced`: what was wrong with the files that were there; null: there were none. Their copies end in `.broken`. */
+  | { readonly done: 'made'; readonly replaced: string | null };
+
+/** Rejects when files are there that may be an operator's, and that are no pair. */
+export async function ensureSelfSigned({ certFile, keyFile, host, settle = () => sleep(1000) }: SelfSignedFiles): Promise<EnsuredPair> {
+  let files = await readPair(certFile, keyFile);
+  let pair = judgePair(files, Date.now());
+  if (pair.state === 'broken') {
+    const staged = { cert: await readText(stagedOf(certFile)), key: files.key };
+    if (judgePair(staged, Date.now()).state === 'good') {
+      await moveIn(certFile);
+      return { done: 'made', replaced: null };
+    }
+    ({ files, pair } = await afterSettling(files, pair, async () => {
+      await settle();
+      return readPair(certFile, keyFile);
+    }));
   }
+  if (pair.state === 'good') return { done: 'found', expired: pair.expired };
+  if (pair.state === 'broken' && !pair.replaceable)
+    throw new Error(`error reading ${files.key === null ? keyFile : certFile}, ${pair.why}`);
+
+  if (files.cert !== null) await copyFile(certFile, `${certFile}.broken`);
+  if (files.key !== null) await copyFile(keyFile, `${keyFile}.broken`);
   const { cert, key } = selfSignedCertificate(host, Date.now());
-  await writeWhole(keyFile, key, 0o600);
-  await writeWhole(certFile, cert, 0o644);
-  return 'made';
+  for (const folder of new Set([dirname(certFile), dirname(keyFile)])) await makeFolderDurably(folder, 0o755);
+  await writeDurably(stagedOf(certFile), `${certFile}.partial`, cert, 0o644);
+  await writeDurably(keyFile, `${keyFile}.partial`, key);
+  await moveIn(certFile);
+  return { done: 'made', replaced: pair.state === 'broken' ? pair.why : null };
 }
 
-async function isReadable(path: string): Promise<boolean> {
+function stagedOf(certFile: string): string {
+  return `${certFile}.new`;
+}
+
+async function moveIn(certFile: string): Promise<void> {
+  await rename(stagedOf(certFile), certFile);
+  await syncFolder(dirname(certFile));
+}
+
+/** The pair as it is when it has not changed from one reading to the next. */
+async function afterSettling(
+  files: PairFiles,
+  pair: PairState,
+  readLater: () => Promise<PairFiles>,
+): Promise<{ files: PairFiles; pair: PairState }> {
+  if (pair.state !== 'broken' || !pair.replaceable) return { files, pair };
+  const again = await readLater();
+  const same = again.cert === files.cert && again.key === files.key;
+  return same ? { files, pair } : afterSettling(again, judgePair(again, Date.now()), readLater);
+}
+
+async function readPair(certFile: string, keyFile: string): Promise<PairFiles> {
+  const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)]);
+  return { cert, key };
+}
+
+async function readText(path: string): Promise<string | null> {
   try {
-    await access(path, constants.R_OK);
-    return true;
+    return await readFile(path, 'utf8');
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw err;
   }
-}
-
-/** Whole or not at all: half a key would be found at the next start. */
-async function writeWhole(path: string, content: string, mode: number): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
-  const partial = `${path}.partial`;
-  await rm(partial, { force: true });
-  await writeFile(partial, content, { mode, flag: 'wx' });
-  await rename(partial, path);
 }

@@ -1,0 +1,53 @@
+/** What a certificate and a key that lie in the kubelet's own folder are worth, and whether the kubelet may replace them. Pure. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+
+/** As text; null: there is no such file. */
+export interface PairFiles {
+  readonly cert: string | null;
+  readonly key: string | null;
+}
+
+export type PairState =
+  | { readonly state: 'good'; readonly expired: boolean }
+  | { readonly state: 'missing' }
+  /** `replaceable`: nobody can have wanted to keep it. */
+  | { readonly state: 'broken'; readonly why: string; readonly replaceable: boolean };
+
+const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/;
+const keyBlock = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----[^]+-----END \1PRIVATE KEY-----/;
+
+/**
+ * A pair is replaceable when a loss of power has emptied or cut off one of its files, or when the kubelet itself made its certificate.
+ * Anything else may be an operator's, and half of it still to come.
+ */
+export function judgePair({ cert, key }: PairFiles, nowMs: number): PairState {
+  if (cert === null && key === null) return { state: 'missing' };
+  const leaf = cert !== null && certificateBlock.test(cert) ? readLeaf(cert) : null;
+  const broken = (why: string, replaceable = leaf !== null && isSelfMade(leaf)): PairState => ({ state: 'broken', why, replaceable });
+  const isForeign = leaf !== null && !isSelfMade(leaf);
+  if (cert !== null && !certificateBlock.test(cert)) return broken('the certificate is empty or cut off', true);
+  if (key !== null && !keyBlock.test(key)) return broken('the key is empty or cut off', !isForeign);
+  if (cert === null || key === null) return broken('certificate and key must be supplied as a pair');
+  if (leaf === null) return broken('the certificate can not be read');
+  try {
+    if (!leaf.checkPrivateKey(createPrivateKey(key))) return broken('the key is not that of the certificate');
+  } catch (err) {
+    return broken(`the key can not be read: ${messageOf(err)}`);
+  }
+  return { state: 'good', expired: Date.parse(leaf.validTo) < nowMs };
+}
+
+function readLeaf(cert: string): X509Certificate | null {
+  try {
+    return new X509Certificate(cert);
+  } catch {
+    return null;
+  }
+}
+
+/** Named as the kubelet names its own (self-signed.ts), and as the Go kubelet does. */
+function isSelfMade({ subject, issuer }: X509Certificate): boolean {
+  const host = /^CN=(.*)@\d+$/.exec(subject)?.[1];
+  return host !== undefined && /^CN=(.*)-ca@\d+$/.exec(issuer)?.[1] === host;
+}
