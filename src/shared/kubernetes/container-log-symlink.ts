@@ -20,7 +20,8 @@ export function containerLogSymlink(
   containerLogsDir: string,
   { podName, podNamespace, containerName, containerID }: LoggingContainer,
 ): string {
-  const name = `${podName}_${podNamespace}_${containerName}-${containerID}`;
+  // The runtime chooses the ID: one with separators must not lead out of the folder.
+  const name = `${podName}_${podNamespace}_${containerName}-${containerID}`.replaceAll(/[/\0]/g, '_');
   return join(containerLogsDir, name.slice(0, maxNameLength - suffix.length) + suffix);
 }
 

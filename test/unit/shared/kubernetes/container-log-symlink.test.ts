@@ -12,6 +12,11 @@ test('the link to a log names pod, namespace, container and id, and is no longer
   assert.ok(long.endsWith('.log'));
 });
 
+test('an ID with separators does not lead out of the folder', () => {
+  const link = containerLogSymlink('/logs', { ...container, containerID: 'x/../../etc/cron.d/job' as ContainerID });
+  assert.equal(link, '/logs/web_default_app-x_.._.._etc_cron.d_job.log');
+});
+
 test('the container is read back from a link that was not cut', () => {
   assert.equal(containerOfLogSymlink('web_default_app-abcdef012345.log'), 'abcdef012345');
   assert.equal(containerOfLogSymlink('web_default_app.log'), undefined);

@@ -1,0 +1,156 @@
+/**
+ * The compiled kubelet in front of a runtime that answers absurdly. What is wrong about one pod costs that pod; what is wrong about all
+ * costs no thread and not the process. `KUBELET_TEST_SEED=7` gives the mutations of seed 7 again.
+ */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { sample } from 'fast-check';
+import { KubeletProcess } from '../../../bench/harness/kubelet-process.ts';
+import { mutate, mutateBytes, mutations, type Mutation } from '../../support/hostile-replies.ts';
+import { startHostileRuntime, type Reply } from '../../support/hostile-runtime.ts';
+import { testSeed } from '../../support/seeded-random.ts';
+import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtime.ts';
+
+const rounds = 30;
+/** Each costs the back-off of a failed start: 10 s. */
+const globalRounds = 3;
+const mutationsPerRound = 400;
+/** Of replies that may be mutated, one in so many is. */
+const mutatedOneIn = 3;
+const patienceMs = 60_000;
+
+/** A kubelet, its runtime, and the mutations that are in force: none until `arm`. */
+async function aNode(t: TestContext) {
+  const seed = testSeed();
+  t.diagnostic(`KUBELET_TEST_SEED=${seed}`);
+  const runtime = await startSimulatedRuntime(t, {
+    images: ['run:1', 'exit:0-after-300ms', 'exit:1-after-200ms'].map((name) => ({ name: `sim/${name}` })),
+  });
+  let armed: readonly Mutation[] = [];
+  let met = 0;
+  let mutated = 0;
+  let isMeant: (reply: Reply) => boolean = () => true;
+  const replace = (reply: Reply): Buffer => {
+    const mutation = armed.length > 0 && isMeant(reply) ? armed[(met += 1) % armed.length] : undefined;
+    if (!mutation || met % mutatedOneIn !== 0) return reply.bytes;
+    mutated += 1;
+    return changed(reply, mutation);
+  };
+  const { endpoint } = await startHostileRuntime(t, runtime.endpoint, replace);
+  const kubelet = await KubeletProcess.start({ runtimeEndpoint: endpoint });
+  t.after(() => kubelet.stop());
+  const arm = (round: number, meant: (reply: Reply) => boolean) => {
+    isMeant = meant;
+    armed = sample(mutations, { seed: seed + round, numRuns: mutationsPerRound });
+  };
+  const disarm = () => void (armed = []);
+  const isRunning = async (name: string) => {
+    const pod = (await kubelet.pods()).find(({ metadata }) => metadata.name === `${name}-bench`);
+    return pod?.status?.phase === 'Running' && pod.status.containerStatuses?.every(({ ready }) => ready);
+  };
+  const untilRunning = (name: string) =>
+    waitUntil(`${name} runs`, () => isRunning(name), patienceMs).catch((err: unknown) => {
+      const lines = kubelet.log().split('\n');
+      throw new Error(`${String(err)}\n${lines.filter((line) => line.includes(`/${name}-`)).join('\n')}`, { cause: err });
+    });
+  const { pid } = kubelet;
+  const mustHaveLived = async () => {
+    assert.equal(kubelet.pid, pid);
+    const deaths = (await kubelet.metrics()).split('\n').filter((line) => /^kubelet_thread_deaths_total\S* [1-9]/.test(line));
+    assert.deepEqual(deaths, [], kubelet.logTail(60));
+  };
+  return { runtime, kubelet, arm, disarm, untilRunning, mustHaveLived, mutatedReplies: () => mutated };
+}
+
+/** The mutated reply; the runtime's own where the hostile value fits no field of that type. */
+function changed({ reply, bytes, encode }: Reply, mutation: Mutation): Buffer {
+  if (mutation.bytes !== null) return mutateBytes(bytes, mutation);
+  try {
+    return encode(mutate(reply, mutation));
+  } catch {
+    return bytes;
+  }
+}
+
+const shapes = [
+  { containers: [aContainer('app', 'sim/run:1')] },
+  { containers: [aContainer('app', 'sim/exit:1-after-200ms'), aContainer('other', 'sim/run:1')] },
+  { restartPolicy: 'OnFailure', containers: [aContainer('app', 'sim/exit:0-after-300ms')] },
+  { initContainers: [aContainer('init', 'sim/exit:0-after-300ms')], containers: [aContainer('app', 'sim/run:1')] },
+  {
+    initContainers: [{ ...aContainer('sidecar', 'sim/run:1'), restartPolicy: 'Always' }],
+    containers: [aContainer('app', 'sim/run:1')],
+  },
+];
+
+function aContainer(name: string, image: string): object {
+  return { name, image, imagePullPolicy: 'IfNotPresent' };
+}
+
+test('absurd replies about one pod cost that pod only', { timeout: 240_000 }, async (t) => {
+  const { kubelet, arm, disarm, untilRunning, mustHaveLived, mutatedReplies } = await aNode(t);
+  const ids = new Set<string>();
+  /** About a victim: its request or its reply names one, or an ID that a victim was given. */
+  const isVictims = ({ call, request, reply }: Reply): boolean => {
+    if (call.startsWith('List') || call.startsWith('Stream') || call === 'Version' || call === 'Status') return false;
+    const text = JSON.stringify([request, reply], (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+    const isOne = text.includes('victim-') || [...ids].some((id) => text.includes(id));
+    const { podSandboxId, containerId } = reply as { podSandboxId?: string; containerId?: string };
+    if (isOne) for (const id of [podSandboxId, containerId]) if (id) ids.add(id);
+    return isOne;
+  };
+  for (let round = 0; round < rounds; round += 1) {
+    arm(round, isVictims);
+    shapes.forEach((spec, index) => kubelet.writePod(`victim-${round}-${index}`, { terminationGracePeriodSeconds: 1, ...spec }));
+    kubelet.writePod(`canary-${round}`, { terminationGracePeriodSeconds: 1, containers: [aContainer('app', 'sim/run:1')] });
+    await untilRunning(`canary-${round}`);
+    shapes.forEach((_, index) => kubelet.removePod(`victim-${round}-${index}`));
+    if (round > 0) kubelet.removePod(`canary-${round - 1}`);
+  }
+  disarm();
+  assert.ok(mutatedReplies() > 100, `${mutatedReplies()} replies were mutated`);
+  await mustHaveLived();
+});
+
+const lateNames = (round: number): string[] => ['a', 'b', 'c', 'd'].map((letter) => `late-${round}-${letter}`);
+
+test('absurd replies about everything end no thread, and what is right again is seen', { timeout: 240_000 }, async (t) => {
+  const { runtime, kubelet, arm, disarm, untilRunning, mustHaveLived, mutatedReplies } = await aNode(t);
+  shapes.forEach((spec, index) => kubelet.writePod(`pod-${index}`, { terminationGracePeriodSeconds: 1, ...spec }));
+  for (let round = 0; round < globalRounds; round += 1) {
+    const before = mutatedReplies();
+    arm(1000 + round, () => true);
+    for (const name of lateNames(round))
+      kubelet.writePod(name, { terminationGracePeriodSeconds: 1, containers: [aContainer('app', 'sim/run:1')] });
+    await waitUntil('replies were mutated', () => mutatedReplies() >= before + 30, patienceMs);
+    disarm();
+    for (const name of lateNames(round)) await untilRunning(name);
+  }
+  await kubelet.healthy();
+  await mustHaveLived();
+  for (let round = 0; round < globalRounds; round += 1) for (const name of lateNames(round)) kubelet.removePod(name);
+  shapes.forEach((_, index) => kubelet.removePod(`pod-${index}`));
+  await waitUntil(
+    'nothing runs',
+    async () => (await runtime.control.state()).containers.every(({ state }) => state !== 'running'),
+    patienceMs,
+  ).catch((err: unknown) => {
+    throw kubelet.withLog(err);
+  });
+});
+
+test('a kubelet that starts in front of absurd replies runs its pods once they are right', { timeout: 240_000 }, async (t) => {
+  const { kubelet, arm, disarm, untilRunning, mutatedReplies } = await aNode(t);
+  shapes.forEach((spec, index) => kubelet.writePod(`pod-${index}`, { terminationGracePeriodSeconds: 1, ...spec }));
+  await untilRunning('pod-0');
+  for (let round = 0; round < globalRounds; round += 1) {
+    await kubelet.end();
+    const before = mutatedReplies();
+    arm(2000 + round, () => true);
+    kubelet.startAgain();
+    await waitUntil('replies were mutated', () => mutatedReplies() >= before + 10 || kubelet.hasEnded, patienceMs);
+    disarm();
+    await kubelet.healthy();
+    await untilRunning('pod-0');
+  }
+});

@@ -1,0 +1,117 @@
+/**
+ * Absurd replies of a runtime, made from real ones: one field, one element, one submessage or the bytes themselves are replaced. fast-check
+ * generates the mutations, so that a seed gives the same ones again.
+ */
+import { constant, constantFrom, nat, oneof, record, type Arbitrary } from 'fast-check';
+
+/** Replaces the value at `pick`, counted over all values of the reply in order and taken modulo their number. */
+export interface Mutation {
+  readonly pick: number;
+  /** Index into the hostile values of the value's type, modulo their number. */
+  readonly value: number;
+  /** Replaces the encoded reply as a whole; null leaves the bytes as they are. */
+  readonly bytes: 'empty' | 'truncated' | 'garbage' | null;
+}
+
+export const mutations: Arbitrary<Mutation> = record({
+  pick: nat(),
+  value: nat(1000),
+  bytes: oneof({ weight: 9, arbitrary: constant(null) }, constantFrom('empty' as const, 'truncated' as const, 'garbage' as const)),
+});
+
+const strings = [
+  '',
+  '\0',
+  '../../../../etc/passwd',
+  '/',
+  '__proto__',
+  'constructor',
+  'toString',
+  'x'.repeat(70_000),
+  'a\nb\r\nc',
+  '\ud83d\ude00',
+  '-1',
+  'NaN',
+  '{"a":',
+  '10e39',
+  '9'.repeat(400),
+  '2026-13-45T99:99:99Z',
+];
+const integers = [-1, 0, 1, 999, 2 ** 31 - 1, -(2 ** 31)];
+const longs = [-1n, 0n, 1n, 2n ** 63n - 1n, -(2n ** 63n), 253402300800000000000n % 2n ** 63n];
+const reserved = ['__proto__', 'constructor', 'io.kubernetes.pod.uid', 'io.kubernetes.container.restartCount', ''];
+
+type Container = Record<string | number, unknown>;
+interface Place {
+  readonly parent: Container;
+  readonly key: string | number;
+}
+
+/** A copy of the decoded reply with the mutation applied. The reply itself where it has no values. */
+export function mutate(reply: object, { pick, value }: Mutation): object {
+  const copy = structuredClone(reply) as Container;
+  const places: Place[] = [];
+  collect(copy, places);
+  const place = places[pick % Math.max(1, places.length)];
+  if (place) place.parent[place.key] = hostile(place.parent[place.key], value);
+  return copy;
+}
+
+/** The bytes as they are sent instead. */
+export function mutateBytes(bytes: Buffer, { bytes: how, pick }: Mutation): Buffer {
+  if (how === 'empty') return Buffer.alloc(0);
+  if (how === 'truncated') return bytes.subarray(0, bytes.length === 0 ? 0 : pick % bytes.length);
+  if (how === 'garbage') return Buffer.from(Array.from({ length: (pick % 64) + 1 }, (_, n) => (pick * 31 + n * 97) & 0xff));
+  return bytes;
+}
+
+function collect(value: unknown, places: Place[]): void {
+  if (value === null || typeof value !== 'object' || value instanceof Uint8Array) return;
+  for (const key of Object.keys(value)) {
+    places.push({ parent: value as Container, key });
+    collect((value as Container)[key], places);
+  }
+}
+
+function hostile(value: unknown, choice: number): unknown {
+  const of = <T>(values: readonly T[]): T => values[choice % values.length]!;
+  switch (typeof value) {
+    case 'string':
+      return of(strings);
+    case 'number':
+      return of(integers);
+    case 'bigint':
+      return of(longs);
+    case 'boolean':
+      return !value;
+    case 'object':
+      if (value === null || value instanceof Uint8Array) return value;
+      return Array.isArray(value) ? hostileArray(value, choice) : hostileObject(value as Container, choice);
+    default:
+      return value;
+  }
+}
+
+function hostileArray(value: readonly unknown[], choice: number): readonly unknown[] {
+  const choices = [
+    [],
+    value.slice(1),
+    [...value, ...value],
+    Array.from({ length: 200 }, () => value[0]).filter((one) => one !== undefined),
+  ];
+  return choices[choice % choices.length]!;
+}
+
+/** A submessage that is missing, or a map with keys that nobody expects. */
+function hostileObject(value: Container, choice: number): unknown {
+  const isMap = Object.values(value).every((one) => typeof one === 'string');
+  if (!isMap || choice % 3 === 0) return undefined;
+  if (choice % 3 === 1) return {};
+  const key = reserved[choice % reserved.length]!;
+  return Object.defineProperty({ ...value }, key, {
+    value: strings[choice % strings.length],
+    enumerable: true,
+    writable: true,
+    configurable: true,
+  });
+}
