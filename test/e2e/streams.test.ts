@@ -59,9 +59,9 @@ describe('kubectl reaches into a pod', () => {
         .status!.containerStatuses!.find(({ name }) => name === 'crashing')!;
     const { restartCount: first } = await status();
     const seen = new Set<string>();
-    let over = false;
+    const over = new AbortController();
     const reader = async () => {
-      while (!over) {
+      while (!over.signal.aborted) {
         const { statusCode, body } = await request(path, { dispatcher });
         const text = await body.text();
         seen.add(statusCode === 200 && text.startsWith('attempt at ') ? 'found' : `${statusCode} ${text}`);
@@ -77,7 +77,7 @@ describe('kubectl reaches into a pod', () => {
       },
       60_000,
     );
-    over = true;
+    over.abort();
     await Promise.all(readers);
     await dispatcher.destroy();
     assert.deepEqual([...seen], ['found']);

@@ -75,21 +75,13 @@ function collect(value: unknown, places: Place[]): void {
 
 function hostile(value: unknown, choice: number): unknown {
   const of = <T>(values: readonly T[]): T => values[choice % values.length]!;
-  switch (typeof value) {
-    case 'string':
-      return of(strings);
-    case 'number':
-      return of(integers);
-    case 'bigint':
-      return of(longs);
-    case 'boolean':
-      return !value;
-    case 'object':
-      if (value === null || value instanceof Uint8Array) return value;
-      return Array.isArray(value) ? hostileArray(value, choice) : hostileObject(value as Container, choice);
-    default:
-      return value;
-  }
+  if (typeof value === 'string') return of(strings);
+  if (typeof value === 'number') return of(integers);
+  if (typeof value === 'bigint') return of(longs);
+  if (typeof value === 'boolean') return !value;
+  if (Array.isArray(value)) return hostileArray(value, choice);
+  const isMessage = typeof value === 'object' && value !== null && !(value instanceof Uint8Array);
+  return isMessage ? hostileObject(value as Container, choice) : value;
 }
 
 function hostileArray(value: readonly unknown[], choice: number): readonly unknown[] {

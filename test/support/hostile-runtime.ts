@@ -53,7 +53,7 @@ export async function startHostileRuntime(t: Afterwards, endpoint: string, repla
   const client = new Client(endpoint, credentials.createInsecure(), { ...limits, 'grpc.default_authority': 'localhost' });
   const server = new Server(limits);
   for (const { fullName, methods } of [RuntimeServiceDefinition, ImageServiceDefinition]) {
-    addService(server, client, fullName, methods as unknown as Readonly<Record<string, Method>>, replace);
+    addService(server, client, fullName, methods, replace);
   }
   const own = `unix://${join(folder, 'cri.sock')}`;
   await new Promise<void>((resolve, reject) => {

@@ -32,7 +32,7 @@ async function aFolder(t: TestContext) {
 }
 
 /** The file system calls, with something that happens before each call of one kind. */
-function before<K extends keyof DirectoryCalls>(call: K, happens: (path: string) => void): DirectoryCalls {
+function before(call: keyof DirectoryCalls, happens: (path: string) => void): DirectoryCalls {
   return {
     ...blockingCalls,
     [call]: (...args: [string | Buffer, ...unknown[]]) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import * as der from '../../../../src/shared/x509/der.ts';
 import { readCertificate } from '../../../../src/shared/x509/read-certificate.ts';
 import { TestAuthority } from '../../../support/certificates.ts';
