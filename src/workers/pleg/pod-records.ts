@@ -136,8 +136,14 @@ export class PodRecords {
    * label: the look asks about it, also where its status was final.
    */
   applyPodLists(uid: PodUID, sandboxes: readonly PodSandbox[], containers: readonly Container[], nowMs: number): void {
-    for (const sandbox of sandboxes) if (!this.#sandboxes.get(sandbox.id)) this.#show(this.#addSandbox(sandbox, nowMs));
-    for (const container of containers) if (!this.#containers.get(container.id)) this.#show(this.#addContainer(container, nowMs));
+    for (const sandbox of sandboxes) {
+      this.#releaseFromOther(this.#sandboxes.get(sandbox.id), sandbox.metadata?.uid, nowMs);
+      if (!this.#sandboxes.get(sandbox.id)) this.#show(this.#addSandbox(sandbox, nowMs));
+    }
+    for (const container of containers) {
+      this.#releaseFromOther(this.#containers.get(container.id), container.labels[podUIDLabel], nowMs);
+      if (!this.#containers.get(container.id)) this.#show(this.#addContainer(container, nowMs));
+    }
     const listed = new Set<string>([...sandboxes, ...containers].map(({ id }) => id));
     for (const item of this.#pods.get(uid)?.items.values() ?? []) if (!listed.has(item.id)) item.final = false;
   }
@@ -147,11 +153,13 @@ export class PodRecords {
    * (garbage collection would take what has no age yet for the oldest).
    */
   applyMade(uid: PodUID, { sandbox, containers }: MadeInRuntime, nowMs: number): void {
+    if (sandbox) this.#releaseFromOther(this.#sandboxes.get(sandbox.id), uid, nowMs);
     if (sandbox && !this.#sandboxes.get(sandbox.id)) {
       const { id, podName: name, podNamespace: namespace } = sandbox;
       this.#addSandbox(PodSandbox.fromPartial({ id, metadata: { uid, name, namespace } }), nowMs);
     }
     for (const { id, sandboxID: podSandboxId, name } of containers) {
+      this.#releaseFromOther(this.#containers.get(id), uid, nowMs);
       if (this.#containers.get(id)) continue;
       this.#addContainer(Container.fromPartial({ id, podSandboxId, metadata: { name }, labels: { [podUIDLabel]: uid } }), nowMs);
     }
@@ -184,6 +192,17 @@ export class PodRecords {
     this.#version += 1;
     if (item.kind === 'sandbox') this.#sandboxes.remove(item);
     else this.#containers.remove(item);
+  }
+
+  /**
+   * The runtime said once that the item belongs to another pod. Its newest answer holds: the other pod loses the item, which can be taken
+   * in again. Otherwise one wrong reply would hide a pod's sandbox for as long as this thread lives.
+   */
+  #releaseFromOther(item: Item | undefined, uid: string | undefined, nowMs: number): void {
+    if (!item || uid === undefined || item.pod.uid === uid) return;
+    this.#onLeftOut(item.id, `the runtime said that it belongs to pod ${item.pod.uid}, and now to pod ${uid}`);
+    this.setGone(item, nowMs);
+    this.#setNews(item.pod, item, nowMs);
   }
 
   forget(record: PodRecord): void {

@@ -38,6 +38,23 @@ suite('a look', () => {
     assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 2);
   });
 
+  test('finds what a list once gave to another pod, and the other pod loses it', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    // One list names another pod; the runtime's next answers are right.
+    node.runtime.sandboxes.set('u1-s', { podUID: 'u9', state: 0 });
+    const pleg = node.start();
+    await settle();
+    node.runtime.sandboxes.set('u1-s', { podUID: 'u1', state: 0 });
+    assert.equal(show((await pleg.look(u1))!), 'u1: app=running s=ready');
+    node.news();
+    await node.clock.advance(1000);
+    assert.deepEqual(node.news().sort(), ['ContainerDied u1-s', 'ContainerRemoved u1-s', 'gone u9']);
+    await node.clock.advance(1000);
+    assert.deepEqual(node.news(), []);
+    assert.equal(node.snapshot.size, 2);
+  });
+
   test('finds a pod gone', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
