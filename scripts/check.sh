@@ -13,6 +13,7 @@ part() {
 part 'types' tsc -p tsconfig.json
 part 'lint, with the import rule' oxlint --type-aware
 part 'import rule between workers' node scripts/check-imports.ts
+part 'features and their end-to-end tests' node scripts/check-features.ts
 part 'format' oxfmt --check .
 part 'generated code' node scripts/generate-protocols.ts --check
 exit $failed
