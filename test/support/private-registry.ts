@@ -16,6 +16,8 @@ interface Descriptor {
   readonly digest: string;
 }
 
+const pathPattern = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/;
+
 export class PrivateRegistry {
   /** `127.0.0.1:5000` */
   readonly host: string;
@@ -24,6 +26,8 @@ export class PrivateRegistry {
   readonly #folder: string;
   readonly #logins: ReadonlyMap<string, string>;
   #held: Promise<unknown> = Promise.resolve();
+  readonly #asked = new Map<string, number>();
+  #mostAtOnce = 0;
 
   private constructor(host: string, folder: string, logins: Readonly<Record<string, string>>) {
     this.host = host;
@@ -36,6 +40,7 @@ export class PrivateRegistry {
     const folder = mkdtempSync(join(tmpdir(), 'registry-'));
     execFileSync('tar', ['-xf', archive, '-C', folder]);
     const server = createServer((request, response) => {
+      registry.#count(request, response);
       void registry.#answer(request, response).catch(() => response.destroy());
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -53,6 +58,23 @@ export class PrivateRegistry {
     this.#held = promise;
   }
 
+  /** How many repositories were being pulled from at the same time, at most. */
+  get mostAtOnce(): number {
+    return this.#mostAtOnce;
+  }
+
+  #count({ url }: IncomingMessage, response: ServerResponse): void {
+    const repository = pathPattern.exec(url ?? '')?.[1];
+    if (repository === undefined) return;
+    this.#asked.set(repository, (this.#asked.get(repository) ?? 0) + 1);
+    this.#mostAtOnce = Math.max(this.#mostAtOnce, this.#asked.size);
+    response.once('close', () => {
+      const left = (this.#asked.get(repository) ?? 1) - 1;
+      if (left > 0) this.#asked.set(repository, left);
+      else this.#asked.delete(repository);
+    });
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     await this.#held;
     const user = this.#userOf(request);
@@ -60,7 +82,7 @@ export class PrivateRegistry {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="private"' }).end();
       return;
     }
-    const [, repository = '', kind, reference = ''] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(request.url ?? '') ?? [];
+    const [, repository = '', kind, reference = ''] = pathPattern.exec(request.url ?? '') ?? [];
     if (kind === undefined) {
       response.writeHead(request.url === '/v2/' ? 200 : 404).end();
       return;

@@ -1,0 +1,81 @@
+/** Settings of the node that change what a pod or a client gets, in the shipped kubelet. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Agent, request } from 'undici';
+import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
+import { PrivateRegistry } from '../support/private-registry.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+
+const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
+
+describe('a setting of the node', () => {
+  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  let node: TestNode;
+  let port: number;
+
+  before(async () => {
+    [port = 0] = await stablePorts(1);
+    node = await TestNode.start(later, {
+      config: {
+        port,
+        authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+        authorization: { mode: 'AlwaysAllow' },
+        enableDebuggingHandlers: false,
+        seccompDefault: true,
+        cpuCFSQuota: false,
+        serializeImagePulls: false,
+        maxParallelImagePulls: 2,
+      },
+    });
+    await node.startKubelet();
+  });
+  after(async () => {
+    for (const clean of cleanups.toReversed()) await clean();
+  });
+
+  test('seccompDefault gives containers without a profile the runtime’s', async () => {
+    node.apply(aManifest('profile', { restartPolicy: 'Never', containers: [aBusybox({ sh: 'grep Seccomp: /proc/self/status' })] }));
+    const pod = await node.until('profile', 'has ended', ({ status }) => status?.phase === 'Succeeded');
+    assert.match(node.logsOf(pod, 'app'), /^Seccomp:\s+2$/);
+  });
+
+  test('cpuCFSQuota off leaves a CPU limit without a quota, in the container and in the pod', async () => {
+    node.apply(aManifest('limited', { containers: [aBusybox({ resources: { limits: { cpu: '200m', memory: '32Mi' } } })] }));
+    const { metadata, status } = await node.untilRunning('limited');
+    const id = status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '';
+    const pod = `/sys/fs/cgroup/cpu${node.cgroupRoot}/kubepods/pod${metadata.uid}`;
+    for (const folder of [pod, join(pod, id)]) assert.equal(readFileSync(join(folder, 'cpu.cfs_quota_us'), 'utf8').trim(), '-1', folder);
+  });
+
+  test('enableDebuggingHandlers off closes the debug endpoints, and no others', async () => {
+    const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+    later.after(() => dispatcher.destroy());
+    const statusOf = async (path: string) => {
+      const { statusCode, body } = await request(`https://127.0.0.1:${port}${path}`, { dispatcher });
+      await body.dump();
+      return statusCode;
+    };
+    const paths = ['/runningpods/', '/logs/', '/debug/pprof/', '/containerLogs/default/x/app', '/pods', '/metrics', '/healthz'];
+    assert.deepEqual(await Promise.all(paths.map(statusOf)), [405, 405, 405, 405, 200, 200, 200]);
+  });
+
+  test('maxParallelImagePulls bounds the pulls at the same time', async () => {
+    const registry = await PrivateRegistry.start(later, archive, { node: 'geheim' });
+    const auths = { [registry.host]: { username: 'node', password: 'geheim' } };
+    writeFileSync(join(node.rootDir, 'config.json'), JSON.stringify({ auths }));
+    const released = Promise.withResolvers<void>();
+    registry.holdUntil(released.promise);
+    const names = ['one', 'two', 'three', 'four'];
+    for (const name of names) node.apply(aManifest(name, { containers: [aBusybox({ image: `${registry.host}/team/${name}:1` })] }));
+    const isPulling = (name: string) => node.log().includes(`Pulling image \\"${registry.host}/team/${name}:1\\"`);
+    await waitUntil('all are being pulled, or wait for it', () => names.every(isPulling) && registry.mostAtOnce >= 2, 20_000).finally(
+      released.resolve,
+    );
+    for (const name of names) await node.untilRunning(name);
+    assert.equal(registry.mostAtOnce, 2);
+  });
+});
