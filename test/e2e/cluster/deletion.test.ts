@@ -1,6 +1,6 @@
 /** The end of a pod in a cluster: who is told, how long it may take, what is gone before the API server's object is, and what is left over: nothing. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
@@ -245,6 +245,22 @@ describe('a pod that is deleted', () => {
     assert.equal(status?.conditions?.find(({ type }) => type === 'DisruptionTarget')?.reason, 'EvictionByEvictionAPI');
     await node.untilGone('evicted');
     assert.deepEqual(await leftOvers(pod), []);
+  });
+
+  test('and has a busy mount stays, an event says why, and goes once the mount is free', async () => {
+    const pod = await run('busy-mount', withVolume());
+    const volume = join(node.node.rootDir, 'pods', pod.metadata.uid, 'volumes/kubernetes.io~empty-dir/memory');
+    const held = openSync(join(volume, 'held'), 'w');
+    try {
+      await node.delete('busy-mount', { gracePeriodSeconds: 1 });
+      const { type } = await node.untilEvent('busy-mount', 'FailedCleanUp', /memory still mounted: EBUSY/);
+      assert.equal(type, 'Warning');
+      assert.ok(await node.api.find(`${node.podsPath}/busy-mount`));
+      assert.ok(existsSync(join(volume, 'held')));
+    } finally {
+      closeSync(held);
+    }
+    await node.untilGone('busy-mount');
   });
 
   test('with its namespace goes with all the others', async (t) => {
