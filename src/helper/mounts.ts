@@ -1,7 +1,8 @@
 /** Mounting and unmounting, each so that doing it again does nothing. */
 import type { HelperOperations } from '../shared/contracts/helper.ts';
 import { readMountsBelow } from '../shared/linux/mountinfo.ts';
-import { mount, unmount, UnmountFlag } from '../shared/linux/native.ts';
+import { mount } from '../shared/linux/native.ts';
+import { unmountAt } from '../shared/linux/unmount-at.ts';
 
 /** What is mounted at exactly this place; the last one hides those before it. */
 export async function mountAt(target: string): Promise<{ readonly fsType: string } | undefined> {
@@ -14,13 +15,7 @@ export async function mountFilesystem({ target, fsType, source, options }: Helpe
   return null;
 }
 
-/** EINVAL: nothing is mounted there; ENOENT: nor is there a place. */
 export async function unmountTarget({ target, force }: HelperOperations['unmount']['request']): Promise<null> {
-  try {
-    await unmount(target, UnmountFlag.noFollow | (force ? UnmountFlag.force : 0));
-  } catch (err) {
-    const { code } = err as NodeJS.ErrnoException;
-    if (code !== 'EINVAL' && code !== 'ENOENT') throw err;
-  }
+  await unmountAt(target, { force });
   return null;
 }

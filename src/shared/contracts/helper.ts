@@ -10,7 +10,7 @@ export interface HelperOperations {
   checkHostPath: { request: { path: string; type: string }; reply: { failure: string | null } };
   /** Mounts a new filesystem, unless the right one is there. */
   mountFilesystem: { request: { target: string; fsType: 'tmpfs' | 'hugetlbfs'; source: string; options: string }; reply: null };
-  /** Nothing mounted there is a success. */
+  /** `target` has no symlinks. Nothing mounted there is a success, as is a path that leads elsewhere. */
   unmount: { request: { target: string; force: boolean }; reply: null };
   /** Makes the folder below the volume where it is not there, opens it without following a symlink, binds it at the target. */
   bindSubpath: { request: { volumePath: string; subPath: string; target: string }; reply: null };

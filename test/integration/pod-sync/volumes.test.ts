@@ -203,6 +203,25 @@ test('a mount that another one hides is unmounted after it, and what it leads to
   assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
 });
 
+test('a link that stands where a hidden mount was does not lead to a mount elsewhere', async () => {
+  const made = aPodWith([{ name: 'data', emptyDir: {} }]);
+  await setUp(made);
+  const data = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
+  // Twice the same names: below the volume, and of the host.
+  const elsewhere = join(rootDir, '../elsewhere');
+  for (const folder of [join(data, 'b/mounted'), join(elsewhere, 'mounted'), join(elsewhere, 'hides')])
+    await mkdir(folder, { recursive: true });
+  await mount('tmpfs', join(elsewhere, 'mounted'), 'tmpfs', 0, '');
+  await symlink(elsewhere, join(elsewhere, 'hides/b'));
+  await mount(outside, join(data, 'b/mounted'), '', MountFlag.bind, '');
+  await mount(join(elsewhere, 'hides'), data, '', MountFlag.bind, '');
+  await volumes.unmountVolumes(made.uid);
+  assert.deepEqual(await readMountsBelow(made.dir), []);
+  assert.equal((await readMountsBelow(elsewhere)).length, 1);
+  assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
+  await volumes.removePodDirectory(made.uid);
+});
+
 test('nothing is removed while a mount that hides another one is busy', async () => {
   const made = aPodWith([{ name: 'data', emptyDir: {} }]);
   await setUp(made);

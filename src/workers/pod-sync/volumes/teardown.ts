@@ -8,8 +8,8 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { escapeQualifiedName, podDir, podPluginDir, podSubpathsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';
 import { blockingCalls } from '../../../shared/linux/directory-calls.ts';
 import { deepestFirst, isWithin, type MountInfo, readMountsBelow } from '../../../shared/linux/mountinfo.ts';
-import { unmount, type SystemCallError } from '../../../shared/linux/native.ts';
 import { removeTree } from '../../../shared/linux/remove-tree.ts';
+import { unmountAt } from '../../../shared/linux/unmount-at.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { HelperClient } from '../helper-client.ts';
 import { pluginNames } from '../../../shared/kubernetes/volume-kind.ts';
@@ -42,7 +42,7 @@ export async function unmountAll({ rootDir, podUID, helper, logger, signal }: Te
     for (const { mountPoint, fsType } of [...ordered.filter(isSubpath), ...ordered.filter((mount) => !isSubpath(mount))]) {
       signal?.throwIfAborted();
       // What is in memory cannot hang, and is what most pods have. One that is busy or hangs must not keep the others mounted.
-      const done = fsType === 'tmpfs' ? unmountHere(mountPoint) : helper.call('unmount', { target: mountPoint, force: false }, { signal });
+      const done = fsType === 'tmpfs' ? unmountAt(mountPoint) : helper.call('unmount', { target: mountPoint, force: false }, { signal });
       await done.catch((err: unknown) => failures.set(mountPoint, messageOf(err)));
     }
     mounts = await readMountsBelow(dir);
@@ -53,16 +53,6 @@ class StillMountedError extends Error {
   constructor(task: string, mounts: readonly MountInfo[], failures: readonly string[]) {
     const places = mounts.map(({ mountPoint }) => mountPoint).join(', ');
     super([`${task}: ${places} still mounted`, ...(failures.length > 0 ? [failures.join('; ')] : [])].join(': '));
-  }
-}
-
-/** EINVAL: nothing is mounted there; ENOENT: nor is there a place. */
-async function unmountHere(target: string): Promise<void> {
-  try {
-    await unmount(target);
-  } catch (err) {
-    const { code } = err as SystemCallError;
-    if (code !== 'EINVAL' && code !== 'ENOENT') throw err;
   }
 }
 
