@@ -76,6 +76,7 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
         podLevelResources: featureGates.enabled('PodLevelResources'),
         podResources: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
         stopSignals: featureGates.enabled('ContainerStopSignals'),
+        imageVolumeRefs: featureGates.enabled('ImageVolumeWithDigest'),
       },
       clock,
       logger: log('pod-statuses'),

@@ -77,6 +77,8 @@ export interface RuntimeContainerStatus {
     readonly hostPath: string;
     readonly readonly: boolean;
     readonly recursiveReadOnly: boolean;
+    /** The runtime's reference of the image that is mounted. */
+    readonly image?: string;
   }[];
   /** What a kubelet that no longer has the pod's spec needs in order to end it properly; from the annotations. */
   readonly orphan: {

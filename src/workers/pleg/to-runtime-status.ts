@@ -97,11 +97,12 @@ export function toRuntimeContainerStatus(
         memoryLimitBytes: Number(resources.memoryLimitInBytes),
       },
     }),
-    mounts: status.mounts.map(({ containerPath, hostPath, readonly, recursiveReadOnly }) => ({
+    mounts: status.mounts.map(({ containerPath, hostPath, readonly, recursiveReadOnly, image }) => ({
       containerPath,
       hostPath,
       readonly,
       recursiveReadOnly,
+      ...(image?.image && { image: image.image }),
     })),
     orphan: annotations.orphan,
     ...(stopSignal !== undefined && { stopSignal }),

@@ -1,4 +1,5 @@
 /** One container as the API shows it, from the runtime's view of one instance of it. */
+import { posix } from 'node:path';
 import type { RuntimeContainerResources, RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerState, ContainerStatus, ResourceRequirements, VolumeMount } from '../../../shared/kubernetes/api.ts';
 import { formatQuantity, milliValue, quantityOf } from '../../../shared/kubernetes/quantity.ts';
@@ -16,6 +17,8 @@ export interface ContainerContext {
   readonly restarting: boolean;
   /** Gate ContainerStopSignals. */
   readonly stopSignals: boolean;
+  /** Gate ImageVolumeWithDigest: the names of the pod's image volumes; empty while it is off. */
+  readonly imageVolumes: ReadonlySet<string>;
 }
 
 export function toContainerStatus(seen: RuntimeContainerStatus, context: ContainerContext): ContainerStatus {
@@ -33,7 +36,7 @@ export function toContainerStatus(seen: RuntimeContainerStatus, context: Contain
     containerID,
     ...(container.resources?.requests ? { allocatedResources: container.resources.requests } : {}),
     resources: shownResources(container, seen),
-    ...volumeMountsOf(context),
+    ...withImageRefs(volumeMountsOf(context), seen, context),
     ...(seen.user ? { user: { linux: { ...seen.user } } } : {}),
     ...(stopSignals && seen.stopSignal ? { stopSignal: seen.stopSignal } : {}),
   };
@@ -91,6 +94,23 @@ export function volumeMountsOf(context: MountContext): Pick<ContainerStatus, 'vo
   if (!container.volumeMounts?.length) return {};
   const shown = before?.containerID ? before.volumeMounts : undefined;
   return { volumeMounts: shown ?? container.volumeMounts.map((mount) => toMountStatus(mount, context)) };
+}
+
+/** Which image each image volume is, by where it is mounted. Upstream asks the runtime for the ID behind the reference, which is that ID already. */
+function withImageRefs(
+  shown: Pick<ContainerStatus, 'volumeMounts'>,
+  { mounts }: RuntimeContainerStatus,
+  { imageVolumes }: ContainerContext,
+): Pick<ContainerStatus, 'volumeMounts'> {
+  if (imageVolumes.size === 0 || !shown.volumeMounts) return shown;
+  const pathOf = (path: string) => posix.resolve('/', path);
+  return {
+    volumeMounts: shown.volumeMounts.map((mount) => {
+      if (!imageVolumes.has(mount.name)) return mount;
+      const imageRef = mounts.find(({ containerPath }) => pathOf(containerPath) === pathOf(mount.mountPath))?.image;
+      return imageRef === undefined ? mount : { ...mount, volumeStatus: { image: { imageRef } } };
+    }),
+  };
 }
 
 function toMountStatus(mount: VolumeMount, context: MountContext): NonNullable<ContainerStatus['volumeMounts']>[number] {

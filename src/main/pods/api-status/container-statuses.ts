@@ -25,6 +25,8 @@ export interface ContainerStatusesInput {
   readonly restarting: boolean;
   /** Gate ContainerStopSignals; absent: off. */
   readonly stopSignals?: boolean;
+  /** Gate ImageVolumeWithDigest; absent: off. */
+  readonly imageVolumeRefs?: boolean;
   /** What was said before comes from a mirror pod. */
   readonly isPreviousOfMirror?: boolean;
 }
@@ -64,6 +66,7 @@ function fromRuntime(
     supportsRecursiveReadOnly: supportsRecursiveReadOnly(runtimeHandlers, handler),
     restarting: input.restarting,
     stopSignals: input.stopSignals ?? false,
+    imageVolumes: input.imageVolumeRefs ? imageVolumesOf(input.pod) : noVolumes,
   };
   if (!newest) return withoutRuntime(input.pod, context);
   const said = saidOf(newest, before);
@@ -73,6 +76,12 @@ function fromRuntime(
   if (lastState) return { ...status, lastState };
   if (older) return { ...status, lastState: toContainerStatus(older, context).state ?? {} };
   return { ...status, lastState: lastStateOf(status, before) };
+}
+
+const noVolumes: ReadonlySet<string> = new Set();
+
+function imageVolumesOf({ spec }: Pod): ReadonlySet<string> {
+  return new Set((spec.volumes ?? []).flatMap(({ name, image }) => (image ? [name] : [])));
 }
 
 /** The runtime may have lost the container before this one (it was collected); what was said of its end still holds. */

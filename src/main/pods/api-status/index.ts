@@ -30,6 +30,8 @@ export interface StatusFeatures {
   readonly podResources?: boolean;
   /** Gate ContainerStopSignals; absent: off. */
   readonly stopSignals?: boolean;
+  /** Gate ImageVolumeWithDigest; absent: off. */
+  readonly imageVolumeRefs?: boolean;
 }
 
 export interface ApiStatusInput extends StatusFeatures {

@@ -33,7 +33,10 @@ suite('a container of the runtime as the kubelet knows it', () => {
       labels: { 'io.kubernetes.container.name': 'app' },
       annotations: { 'io.kubernetes.container.hash': '00AB12', 'io.kubernetes.container.restartCount': '4' },
       logPath: '/var/log/pods/x/app/4.log',
-      mounts: [{ containerPath: '/data', hostPath: '/srv', readonly: true, recursiveReadOnly: true }],
+      mounts: [
+        { containerPath: '/data', hostPath: '/srv', readonly: true, recursiveReadOnly: true },
+        { containerPath: '/image', readonly: true, image: { image: 'sha256:3' } },
+      ],
       user: { linux: { uid: 1000n, gid: 1001n, supplementalGroups: [5n] } },
       resources: { linux: { cpuShares: 102n, cpuQuota: 20_000n, cpuPeriod: 100_000n, memoryLimitInBytes: 1n << 40n } },
       stopSignal: Signal.SIGRTMINPLUS1,
@@ -57,7 +60,10 @@ suite('a container of the runtime as the kubelet knows it', () => {
       logPath: '/var/log/pods/x/app/4.log',
       user: { uid: 1000, gid: 1001, supplementalGroups: [5] },
       resources: { cpuShares: 102, cpuQuota: 20_000, cpuPeriod: 100_000, memoryLimitBytes: 2 ** 40 },
-      mounts: [{ containerPath: '/data', hostPath: '/srv', readonly: true, recursiveReadOnly: true }],
+      mounts: [
+        { containerPath: '/data', hostPath: '/srv', readonly: true, recursiveReadOnly: true },
+        { containerPath: '/image', hostPath: '', readonly: true, recursiveReadOnly: false, image: 'sha256:3' },
+      ],
       orphan: {},
       stopSignal: 'SIGRTMIN+1',
     });

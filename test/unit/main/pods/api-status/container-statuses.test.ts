@@ -297,3 +297,36 @@ table('the signal that a container is stopped with is shown with the feature onl
   row('off', () => assert.equal(shown('SIGUSR1', false), undefined));
   row('by default', () => assert.equal(shown('SIGUSR1', undefined), undefined));
 });
+
+table('which image an image volume is, is shown with the feature only', (row) => {
+  const mounted = { hostPath: '', readonly: true, recursiveReadOnly: false };
+  const shown = (mounts: RuntimeContainerStatus['mounts'], imageVolumeRefs?: boolean) => {
+    const volumeMounts = [
+      { name: 'data', mountPath: 'data/' },
+      { name: 'plain', mountPath: '/plain' },
+    ];
+    const pod = aPod({
+      spec: {
+        volumes: [
+          { name: 'data', image: { reference: 'local.example/data:1' } },
+          { name: 'plain', emptyDir: {} },
+        ],
+      },
+    });
+    const status = aRuntimePodStatus({ containers: [aRuntimeContainer({ mounts })] });
+    const input = { pod, status, waiting: {}, node: { runtimeName: 'x' }, restarting: false };
+    const features = imageVolumeRefs === undefined ? {} : { imageVolumeRefs };
+    const [app] = generateContainerStatuses({ ...input, ...features }, [aContainer({ volumeMounts })], [], 'regular');
+    return app?.volumeMounts?.map(({ volumeStatus }) => volumeStatus?.image?.imageRef);
+  };
+  const image = [
+    { ...mounted, containerPath: '/data', image: 'sha256:abc' },
+    { ...mounted, containerPath: '/plain', image: 'sha256:def' },
+  ];
+  row('on', () => assert.deepEqual(shown(image, true), ['sha256:abc', undefined]));
+  row('on, and the runtime does not say', () =>
+    assert.deepEqual(shown([{ ...mounted, containerPath: '/data' }], true), [undefined, undefined]),
+  );
+  row('off', () => assert.deepEqual(shown(image, false), [undefined, undefined]));
+  row('by default', () => assert.deepEqual(shown(image), [undefined, undefined]));
+});
