@@ -200,9 +200,10 @@ export class PodUpdates {
 
   #update(pod: Pod): void {
     const { podManager, podWorkers, onAdmitted } = this.#deps;
-    this.#checkChange(pod);
+    const isStarted = podWorkers.isKnown(podUID(pod));
+    if (isStarted) this.#checkChange(pod);
     podManager.set(pod);
-    if (!podWorkers.isKnown(podUID(pod))) return this.#updateUnstarted(pod);
+    if (!isStarted) return this.#updateUnstarted(pod);
     if (!podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) onAdmitted?.(pod);
     podWorkers.update(this.#allocated(pod), 'update');
   }
