@@ -2,12 +2,14 @@
  * The Node as the API server has it: kept by a reflector on this one object, and by the answers to our own writes, whichever is newer.
  * For admission, fieldRef, owner references and the status.
  */
+import { node as nodeSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { fieldEquals } from '../api/field-selector.ts';
 import type { ApiObject, ObjectChange } from '../api/object-store.ts';
 import { Reflector, vitalQuietLimitMs } from '../api/reflector.ts';
+import { wellTyped } from '../api/well-typed.ts';
 import { isOlder } from '../api/resource-version.ts';
 import type { Node } from './node-object.ts';
 
@@ -46,6 +48,7 @@ export class NodeStore {
       trafficClass: 'node',
       apiVersion: 'v1',
       kind: 'Node',
+      accept: wellTyped(nodeSchema, logger),
       quietLimitMs: vitalQuietLimitMs,
       handler: { onReplace: (nodes) => store.#replace(nodes), onChange: (changes) => changes.forEach((change) => store.#take(change)) },
       clock,

@@ -1,11 +1,13 @@
 /** Which handler of the runtime a pod's RuntimeClass stands for. Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go. */
 import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
+import { runtimeClass as runtimeClassSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import type { ApiObject } from '../api/object-store.ts';
 import { Reflector } from '../api/reflector.ts';
+import { wellTyped } from '../api/well-typed.ts';
 
 export interface RuntimeClassesOptions {
   readonly client: ApiClient;
@@ -44,6 +46,7 @@ export class RuntimeClasses {
       trafficClass: 'values',
       apiVersion: 'node.k8s.io/v1',
       kind: 'RuntimeClass',
+      accept: wellTyped(runtimeClassSchema, logger),
       handler: {
         onReplace: (classes) => {
           this.#synced.resolve();

@@ -1,12 +1,14 @@
 /** The services that pods' environments tell of: all that have an address, by namespace, as the API server has them now. */
 import type { ServiceFacts, ServicesRef } from '../../shared/contracts/values.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import { service as serviceSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { fieldNotEquals } from '../api/field-selector.ts';
 import type { ApiObject } from '../api/object-store.ts';
 import { Reflector } from '../api/reflector.ts';
+import { wellTyped } from '../api/well-typed.ts';
 
 export interface Service extends ApiObject {
   readonly spec?: {
@@ -36,6 +38,7 @@ export class Services {
       trafficClass: 'values',
       apiVersion: 'v1',
       kind: 'Service',
+      accept: wellTyped(serviceSchema, logger),
       handler: {
         onReplace: (services) => {
           this.#byNamespace.clear();

@@ -4,11 +4,13 @@
  */
 import type { LabelSelector } from '../../shared/contracts/values.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import { clusterTrustBundle as bundleSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { apiPath, isNotFound, type ApiClient } from '../api/api-client.ts';
 import type { ApiObject, ObjectReader } from '../api/object-store.ts';
 import { Reflector } from '../api/reflector.ts';
+import { wellTyped } from '../api/well-typed.ts';
 import { labelMatcher } from './label-selector.ts';
 import { trustAnchors } from './trust-anchors.ts';
 
@@ -138,6 +140,7 @@ export class TrustBundles {
       trafficClass: 'values',
       apiVersion: `${group}/${version}`,
       kind: 'ClusterTrustBundle',
+      accept: wellTyped(bundleSchema, logger),
       handler: { onReplace: changed, onChange: changed },
       clock,
       logger,

@@ -4,6 +4,7 @@
  * outlives its task, and never lists the runtime.
  */
 import type { DecodeManifestResult, DecodeManifestTask, PodSyncAnswer, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+import { outliveFaults } from '../../shared/faults/outlive-faults.ts';
 import { prepareNative } from '../../shared/linux/native.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterPoolThread } from '../../shared/thread/enter-thread.ts';
@@ -41,3 +42,6 @@ export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeMa
   const decoder = await import('./manifest/decode-manifest.ts');
   return decoder.decodeManifest(task, birth.settings.featureGates);
 }
+
+// Loaded as a whole. What one task left behind (a timer, a promise that nobody waits for) must not end the thread with the tasks of hundreds of pods.
+outliveFaults(logger, 'pod-sync');

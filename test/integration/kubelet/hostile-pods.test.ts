@@ -113,10 +113,12 @@ class FuzzedNode {
     }
   }
 
+  /** Half of them are deleted with grace, and go when they have ended; the others are gone at once. */
   remove(count: number, first: number): void {
     this.#list.items = [];
     for (let index = first; index < first + count; index += 1) {
-      this.api.remove(`uid-${index}`);
+      if (index % 2 === 0) this.api.delete(`uid-${index}`);
+      else this.api.remove(`uid-${index}`);
       rmSync(join(this.#prepared.folder, 'manifests', `${index}.json`), { force: true });
     }
   }
@@ -135,6 +137,16 @@ class FuzzedNode {
     this.api.put({ apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...spec, nodeName: 'node-1' }, status: { phase: 'Pending' } });
     await this.untilRunning(name);
     return name;
+  }
+
+  /** And ends when it is deleted. */
+  async end(uid: string): Promise<void> {
+    this.api.delete(uid);
+    await waitUntil(
+      () => `${uid} is gone; ${this.log()}`,
+      () => this.api.pod(uid) === undefined,
+      canaryMs,
+    );
   }
 
   async untilRunning(uid: string): Promise<void> {
@@ -188,14 +200,21 @@ for (const seed of seeds) {
     const [container] = await node.containersOf(lasting);
     const all = hostilePods(seed, count);
     const changes = hostilePods(seed + count, batchSize);
+    let ended = Promise.resolve();
     for (let first = 0; first < count; first += batchSize) {
       const batch = all.slice(first, first + batchSize);
       await node.add(batch, first);
-      await node.check(await node.canary());
+      const canary = await node.canary();
+      await node.check(canary);
       node.change(changes.slice(0, batch.length), first);
       const isLast = first + batchSize >= count;
       if (!isLast) node.remove(batch.length, first);
+      // Beside the next batch.
+      await ended;
+      ended = node.end(canary);
+      ended.catch(() => {});
     }
+    await ended;
     await node.stopKubelet();
     await node.startKubelet();
     await node.check(await node.canary());

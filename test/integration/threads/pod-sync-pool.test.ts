@@ -179,3 +179,16 @@ test('a thread that never lets go of a task is ended, and all of its tasks are s
   assert.equal(lines.filter(({ msg }) => msg.startsWith('thread hangs')).length, 1);
   assert.match(threads().find(({ deaths }) => deaths === 1)?.lastError ?? '', /^it was not heard of for/);
 });
+
+test('a fault that a task leaves behind ends neither its thread nor the tasks that are on it', async () => {
+  const { pool, lines } = aPool();
+  const others = [pool.run(aTask('until-stopped')), pool.run(aTask('until-stopped'))];
+  for (let task = 0; task < 4; task += 1) assert.equal((await pool.run(aTask('leaves-faults')).result).outcome, 'synced');
+  assert.equal((await pool.run(aTask('any')).result).outcome, 'synced');
+  for (const other of others) other.stop();
+  assert.deepEqual(await Promise.all(others.map(async ({ result }) => (await result).outcome)), ['stopped', 'stopped']);
+  assert.deepEqual(
+    lines.filter(({ msg }) => msg.startsWith('thread died') || msg.startsWith('a task was lost')),
+    [],
+  );
+});

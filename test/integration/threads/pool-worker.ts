@@ -9,9 +9,10 @@ import type {
   PodSyncTask,
   PodSyncTold,
 } from '../../../src/shared/contracts/pod-sync.ts';
+import { outliveFaults } from '../../../src/shared/faults/outlive-faults.ts';
 import { enterPoolThread } from '../../../src/shared/thread/enter-thread.ts';
 
-const { birth, slot } = enterPoolThread();
+const { birth, slot, logger } = enterPoolThread();
 /** By the code that runs on the way to this line. */
 const isRequired = new Error().stack?.includes('internal/modules/cjs') ?? true;
 const done: PodSyncResult = { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true };
@@ -55,6 +56,12 @@ async function act(task: PodSyncTask, told: PodSyncTold[]): Promise<PodSyncResul
       });
       return done;
     }
+    case 'leaves-faults':
+      setImmediate(() => {
+        throw new Error('left behind');
+      });
+      void Promise.reject(new Error('left behind too'));
+      return { ...done, retryAtMs: slot };
     case 'is-ready':
       return { ...done, retryAtMs: Number(isReady) };
     case 'is-required':
@@ -97,3 +104,5 @@ async function* messages({ line }: PodSyncTask): AsyncGenerator<PodSyncReply, un
     else await new Promise<void>((resolve) => (wake = resolve));
   }
 }
+
+outliveFaults(logger, 'pod-sync');

@@ -61,6 +61,14 @@ export class OpenApiServer {
     this.#tell(isNew ? 'ADDED' : 'MODIFIED', this.#pods.get(uid)!);
   }
 
+  /** Somebody deletes the pod: it is gone when the kubelet has ended it. */
+  delete(uid: string): void {
+    const pod = this.#pods.get(uid);
+    if (!isObject(pod?.metadata)) return this.remove(uid);
+    const metadata = { ...pod.metadata, deletionTimestamp: new Date().toISOString().replace(/\.\d+/, ''), deletionGracePeriodSeconds: 1 };
+    this.put({ ...pod, metadata });
+  }
+
   /** The pod is gone without grace. */
   remove(uid: string): void {
     const pod = this.#pods.get(uid);
@@ -76,8 +84,7 @@ export class OpenApiServer {
   #versioned(object: StoredObject): StoredObject {
     this.#version += 1;
     const { metadata } = object;
-    const isPlain = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
-    return isPlain ? { ...object, metadata: { ...metadata, resourceVersion: String(this.#version) } } : object;
+    return isObject(metadata) ? { ...object, metadata: { ...metadata, resourceVersion: String(this.#version) } } : object;
   }
 
   #tell(type: string, object: unknown): void {
@@ -153,6 +160,10 @@ export class OpenApiServer {
     this.#others.set(key, this.#versioned(merged));
     return { code: method === 'POST' ? 201 : 200, object: this.#others.get(key) };
   }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function mergeStatus(before: Fields, patch: Fields): Fields {

@@ -8,6 +8,6 @@ export const containedFaults = counter(
 );
 export const uncaughtFaults = counter(
   'kubelet_uncaught_faults_total',
-  'Exceptions of the main thread that no handler contained; the kubelet goes on. Each is a defect of the kubelet.',
-  ['origin'],
+  'Exceptions that no handler contained and that the thread goes on after. Each is a defect of the kubelet.',
+  ['thread'],
 );
