@@ -102,7 +102,12 @@ export class Listener {
     this.#server.prependListener('secureConnection', (socket: TLSSocket) => {
       // What the handshake began with: the authorities may have changed before it ended.
       const { _tlsOptions: begunWith } = socket as { readonly _tlsOptions?: { readonly secureContext?: object } };
-      this.#peers.set(socket, readPeer(socket, contexts.clientCAGenerationOf(begunWith?.secureContext)));
+      const peer = readPeer(socket, contexts.clientCAGenerationOf(begunWith?.secureContext));
+      if (!peer) {
+        socket.destroy();
+        return;
+      }
+      this.#peers.set(socket, peer);
       this.#connections.of(socket)?.secured();
     });
     this.#server.on('tlsClientError', (err: Error, socket: TLSSocket) => {

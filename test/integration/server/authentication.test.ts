@@ -143,6 +143,16 @@ test('where guests are let in, one with a bad certificate is none of them', asyn
   assert.equal((await ask('/pods', new TestAuthority('other').issue({ commonName: 'admin' }))).status, 401);
 });
 
+test('a stranger with many certificates is cut off, and a client of the cluster is not', async () => {
+  const { ask } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: nobody } });
+  const other = new TestAuthority('other');
+  const many = Array.from({ length: 150 }, () => other.cert).join('');
+  const stranger = other.issue({ commonName: 'admin' });
+  await assert.rejects(ask('/pods', { key: stranger.key, cert: stranger.cert + many }), { code: /ECONNRESET|EPIPE/ });
+  assert.equal((await ask('/pods', stranger)).status, 401);
+  assert.equal((await ask('/pods', { key: admin.key, cert: admin.cert + many })).status, 200);
+});
+
 test('a good token counts beside a bad certificate', async () => {
   const { ask } = await aSecureServer(t, {
     clientCA: authority.cert,
