@@ -13,8 +13,8 @@ export interface EventsAfterStatusOptions {
   readonly statuses: {
     /** The pod's status does not wait for a change that follows. */
     hurry(uid: PodUID): void;
-    /** Resolves when the newest status is written; undefined: it is. */
-    written(uid: PodUID): Promise<void> | undefined;
+    /** Resolves when the newest status is written; undefined: it is. The signal aborts when nobody waits any longer. */
+    written(uid: PodUID, signal: AbortSignal): Promise<void> | undefined;
   };
   /** Settles when the pod's sync has ended and its status was made; undefined: none is under way. */
   readonly syncUnderWay: (uid: PodUID) => Promise<unknown> | undefined;
@@ -53,17 +53,19 @@ export class EventsAfterStatus implements EventSink {
 
   async #recordAfterStatus(event: RecordedEvent, uid: PodUID): Promise<void> {
     const { next, statuses, syncUnderWay } = this.#options;
-    await this.#atMost(maxSyncMs, syncUnderWay(uid));
+    await this.#atMost(maxSyncMs, () => syncUnderWay(uid));
     statuses.hurry(uid);
-    await this.#atMost(maxWriteMs, statuses.written(uid));
+    await this.#atMost(maxWriteMs, (signal) => statuses.written(uid, signal));
     next.record(event);
   }
 
   /** Never rejects. */
-  async #atMost(ms: number, awaited: Promise<unknown> | undefined): Promise<void> {
-    if (!awaited || this.#closing.signal.aborted) return;
+  async #atMost(ms: number, wait: (signal: AbortSignal) => Promise<unknown> | undefined): Promise<void> {
+    if (this.#closing.signal.aborted) return;
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.#closing.signal]);
+    const awaited = wait(signal);
+    if (!awaited) return;
     await Promise.race([awaited, this.#options.clock.sleep(ms, signal)]).catch(() => {});
     over.abort();
   }

@@ -140,11 +140,18 @@ export class StatusManager implements PodStatusSink {
     this.#schedule(uid, entry);
   }
 
-  /** Resolves when the newest status of the pod is written, or when there is no object to write it to. Undefined: it is already. */
-  written(uid: PodUID): Promise<void> | undefined {
+  /**
+   * Resolves when the newest status of the pod is written, or when there is no object to write it to. Undefined: it is already. After the
+   * signal has aborted nobody waits, and the promise may stay pending.
+   */
+  written(uid: PodUID, signal: AbortSignal): Promise<void> | undefined {
     const entry = this.#entries.get(uid);
     if (!entry || entry.changedAtMs === null || !this.#base(entry)) return undefined;
-    return new Promise((resolve) => entry.onWritten.add(resolve));
+    return new Promise((resolve) => {
+      entry.onWritten.add(resolve);
+      // A status may be refused for good, and warnings may go on.
+      signal.addEventListener('abort', () => entry.onWritten.delete(resolve), { once: true });
+    });
   }
 
   /** Nothing more is sent of this pod. */

@@ -210,21 +210,23 @@ test('trouble during a request ends the delay of what came meanwhile', async () 
   assert.equal(api.pods.get('web')?.status?.podIP, '10.0.0.7');
 });
 
+const unlimited = new AbortController().signal;
+
 test('who waits for a status is woken when the newest one is written', async () => {
   const { api, say, manager } = aManager();
   const pod = api.add(anApiPod());
-  assert.equal(manager.written('uid-web' as PodUID), undefined);
+  assert.equal(manager.written('uid-web' as PodUID, unlimited), undefined);
   api.held = true;
   await say(pod, { phase: 'Pending' });
   await say(pod, { phase: 'Running' });
   let isWritten = false;
-  void manager.written('uid-web' as PodUID)?.then(() => (isWritten = true));
+  void manager.written('uid-web' as PodUID, unlimited)?.then(() => (isWritten = true));
   await settle();
   assert.equal(isWritten, false);
   api.release();
   await settle();
   assert.deepEqual([isWritten, api.pods.get('web')?.status?.phase], [true, 'Running']);
-  assert.equal(manager.written('uid-web' as PodUID), undefined);
+  assert.equal(manager.written('uid-web' as PodUID, unlimited), undefined);
 });
 
 test('who waits for the status of a pod that is gone, or forgotten, is woken', async () => {
@@ -234,7 +236,7 @@ test('who waits for the status of a pod that is gone, or forgotten, is woken', a
   api.held = true;
   for (const pod of pods) {
     await say(pod, { phase: 'Running' });
-    void manager.written(pod.metadata.uid as PodUID)?.then(() => woken.push(pod.metadata.name));
+    void manager.written(pod.metadata.uid as PodUID, unlimited)?.then(() => woken.push(pod.metadata.name));
   }
   manager.forget('uid-forgotten' as PodUID);
   api.pods.delete('gone');
@@ -246,5 +248,19 @@ test('who waits for the status of a pod that is gone, or forgotten, is woken', a
 test('nobody waits for the status of a pod without an object', async () => {
   const { say, manager } = aManager();
   await say(anApiPod(), { phase: 'Running' });
-  assert.equal(manager.written('uid-web' as PodUID), undefined);
+  assert.equal(manager.written('uid-web' as PodUID, unlimited), undefined);
+});
+
+test('who has given up waiting for a status is not woken', async () => {
+  const { api, say, manager } = aManager();
+  const pod = api.add(anApiPod());
+  api.held = true;
+  await say(pod, { phase: 'Running' });
+  const patience = new AbortController();
+  let isWritten = false;
+  void manager.written('uid-web' as PodUID, patience.signal)?.then(() => (isWritten = true));
+  patience.abort();
+  api.release();
+  await settle();
+  assert.deepEqual([api.calls.length, isWritten], [1, false]);
 });
