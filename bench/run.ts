@@ -21,6 +21,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   'start-burst': () => import('./start-burst.ts'),
   restart: () => import('./restart.ts'),
   wedged: () => import('./wedged.ts'),
+  'server-flood': () => import('./server-flood.ts'),
   'hung-starts': () => import('./hung-starts.ts'),
   'cluster-one': () => import('./cluster-one.ts'),
   'cluster-burst': () => import('./cluster-burst.ts'),

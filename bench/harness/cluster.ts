@@ -38,6 +38,7 @@ export class BenchCluster {
   /** As cluster-admin. */
   readonly api: ApiClient;
   readonly pods: PodWatch;
+  #securePort = 0;
 
   private constructor(controlPlane: ControlPlane, containerd: PrivateContainerd, api: ApiClient, driver: CriDriver, pods: PodWatch) {
     this.controlPlane = controlPlane;
@@ -69,6 +70,7 @@ export class BenchCluster {
     program,
   }: { readonly maxPods?: number; readonly program?: KubeletProgram | undefined } = {}): Promise<KubeletProcess> {
     const [port = 0] = await stablePorts(1);
+    this.#securePort = port;
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);
     // Nobody calls it but the benchmark, on the port that asks for no credentials.
     const { readOnlyPort: _, ...config } = { ...configuration, address: '127.0.0.1' } as Record<string, unknown>;
@@ -92,6 +94,11 @@ export class BenchCluster {
     } finally {
       await ready.close();
     }
+  }
+
+  /** Where the server of the kubelet that joined last listens. */
+  get securePort(): number {
+    return this.#securePort;
   }
 
   /** Watches the Node from now on: `seen` is the monotonic ms at which it was Ready. */

@@ -103,6 +103,11 @@ export class KubeletProcess {
     return kubelet;
   }
 
+  /** The URL of /healthz on the healthz port. */
+  get healthz(): string {
+    return this.#healthz;
+  }
+
   get pid(): number {
     return this.#child.pid ?? 0;
   }

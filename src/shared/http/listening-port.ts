@@ -13,6 +13,11 @@ export interface ListeningPortOptions {
 /** Upstream tries the healthz port again after 5 s; a port that a dying predecessor still holds is free sooner. */
 const retryDelaysMs = [100, 500, 1000, 5000];
 
+/**
+ * As Go, which asks for the kernel's limit (somaxconn, 4096 by default). A client that finds the queue full tries again after a second.
+ */
+const backlog = 4096;
+
 export class ListeningPort {
   readonly #options: ListeningPortOptions;
   #failures = 0;
@@ -40,7 +45,7 @@ export class ListeningPort {
 
   #listen(): void {
     const { server, listen } = this.#options;
-    server.listen({ host: listen.address, port: listen.port });
+    server.listen({ host: listen.address, port: listen.port, backlog });
   }
 
   #listens(): void {

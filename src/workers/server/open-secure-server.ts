@@ -36,7 +36,7 @@ export interface OpenSecureServer {
  * Those with an admitted request: followers of logs and streams hold theirs for long, several for each of a node's pods. Those without:
  * more than an API server opens at once after its restart. An idle one costs 50 KB.
  */
-const connections = { strangers: 512, strangersPerAddress: 384, admitted: 1024 };
+const connections = { strangers: 320, strangersPerAddress: 256, admitted: 1024 };
 
 /** Resolves when it listens, or tries to. Rejects for versions, ciphers or groups that OpenSSL refuses. */
 export async function openSecureServer({ settings, birth, sources, main, logger }: OpenSecureServerOptions): Promise<OpenSecureServer> {

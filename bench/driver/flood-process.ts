@@ -1,0 +1,56 @@
+/**
+ * The process of a Flood (flood.ts): clients without credentials that do to a kubelet's secure port what costs it most. Some connections
+ * are held after a 401 and made again when they end; others pipeline requests with large headers, each with a token of its own invention.
+ */
+import { randomBytes } from 'node:crypto';
+import { connect, type TLSSocket } from 'node:tls';
+import type { FloodCounts, FloodOptions } from './flood.ts';
+
+const { port, held, pipelining } = JSON.parse(process.argv[2]!) as FloodOptions;
+const reconnectMs = 1_000;
+const filler = 'x'.repeat(60_000);
+const counts: FloodCounts = { opened: 0, ended: 0, responses: 0, holding: 0 };
+
+function open(onSecure: (socket: TLSSocket) => void, onEnded: () => void): void {
+  const socket: TLSSocket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+    counts.opened += 1;
+    counts.holding += 1;
+    socket.once('close', () => {
+      counts.ended += 1;
+      counts.holding -= 1;
+    });
+    onSecure(socket);
+  });
+  socket.on('data', () => (counts.responses += 1));
+  socket.on('error', () => {});
+  socket.once('close', onEnded);
+}
+
+function hold(): void {
+  open(
+    (socket) => socket.write('GET /pods HTTP/1.1\r\nHost: node\r\n\r\n'),
+    () => setTimeout(hold, reconnectMs),
+  );
+}
+
+function pipeline(): void {
+  open(
+    (socket) => {
+      const write = () => {
+        while (!socket.destroyed) {
+          const token = randomBytes(24).toString('base64url');
+          if (!socket.write(`GET /pods HTTP/1.1\r\nHost: node\r\nAuthorization: Bearer ${token}\r\nX-Filler: ${filler}\r\n\r\n`)) return;
+        }
+      };
+      socket.on('drain', write);
+      write();
+    },
+    () => setImmediate(pipeline),
+  );
+}
+
+for (let client = 0; client < held; client += 1) hold();
+for (let client = 0; client < pipelining; client += 1) pipeline();
+process.on('message', () => process.send!(counts));
+// The benchmark is over, however it ended.
+process.on('disconnect', () => process.exit());

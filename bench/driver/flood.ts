@@ -1,0 +1,42 @@
+/** Clients without credentials that flood a kubelet's secure port, in a process of their own. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+export interface FloodOptions {
+  readonly port: number;
+  /** Connections that are held after a 401. */
+  readonly held: number;
+  /** Connections that pipeline large requests. */
+  readonly pipelining: number;
+}
+
+/** Since its start, but for `holding`. */
+export interface FloodCounts {
+  opened: number;
+  ended: number;
+  responses: number;
+  holding: number;
+}
+
+export class Flood {
+  readonly #child: ChildProcess;
+
+  constructor(options: FloodOptions) {
+    this.#child = fork(join(import.meta.dirname, 'flood-process.ts'), [JSON.stringify(options)]);
+  }
+
+  async counts(): Promise<FloodCounts> {
+    const answered = once(this.#child, 'message') as Promise<[FloodCounts]>;
+    this.#child.send('counts');
+    const [counts] = await answered;
+    return counts;
+  }
+
+  async end(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill();
+    await ended;
+  }
+}
