@@ -65,7 +65,7 @@ export class FakeRuntime implements PodRuntime {
     for (const { name, state } of this.#containers) if (state === 'running') this.exit(name, 137);
   }
 
-  async runPodSandbox(config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID> {
+  async runPodSandbox(config: PodSandboxConfig, runtimeHandler: string, _signal: AbortSignal): Promise<SandboxID> {
     const { attempt = 0, uid = '' } = config.metadata ?? {};
     this.#call('runPodSandbox', String(attempt));
     if (this.#sandboxes.some((sandbox) => sandbox.podUID === uid && sandbox.attempt === attempt)) throw reserved('RunPodSandbox');

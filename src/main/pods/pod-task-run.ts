@@ -40,8 +40,8 @@ export class PodTaskRun {
   }
 
   /** What is in flight ends as soon as nothing is left half done. */
-  stop(): void {
-    this.#inFlight?.stop();
+  stop(podEnds: boolean): void {
+    this.#inFlight?.stop(podEnds);
   }
 
   shrinkGracePeriod(gracePeriodSeconds: number): void {

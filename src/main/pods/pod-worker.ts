@@ -107,7 +107,7 @@ export class PodWorker {
     if (before.state !== after.state) this.#log.debug({ from: before.state, to: after.state, event: event.type }, 'Pod lifecycle moved on');
     if (after.state !== 'syncing') this.#turn?.hurry();
     if (after.state !== 'terminating') return;
-    if (before.state === 'syncing') this.#task.stop();
+    if (before.state === 'syncing') this.#task.stop(true);
     else if (after.gracePeriodSeconds !== null) this.#task.shrinkGracePeriod(after.gracePeriodSeconds);
   }
 
@@ -152,7 +152,7 @@ export class PodWorker {
   async close(): Promise<void> {
     this.#closed = true;
     this.#turn?.hurry();
-    this.#task.stop();
+    this.#task.stop(false);
     await this.#working;
   }
 

@@ -92,8 +92,8 @@ export class PodSyncLine {
   }
 
   /** The task is to end as soon as nothing is left half done. What it has begun to start keeps no other pod from starting. */
-  stop(): void {
-    this.post({ type: 'stop' });
+  stop(podEnds: boolean): void {
+    this.post({ type: 'stop', podEnds });
     for (const permit of this.#permits.values()) permit.setAside?.();
   }
 

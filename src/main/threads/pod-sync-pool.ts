@@ -25,8 +25,8 @@ import type { ThreadDependencies } from './thread-dependencies.ts';
 export interface PodSyncRun {
   /** Settles always, unless the pool is closed (KubeletError `ThreadClosed`). */
   readonly result: Promise<PodSyncResult>;
-  /** The task ends as soon as nothing is left half done. */
-  stop(): void;
+  /** The task ends as soon as nothing is left half done. `podEnds`: without waiting for a sandbox that is being made. */
+  stop(podEnds: boolean): void;
   shrinkGracePeriod(gracePeriodSeconds: number): void;
 }
 
@@ -114,13 +114,13 @@ export class PodSyncPool {
     const handlers = this.#handlers;
     if (!handlers) throw new Error('nobody answers what tasks ask for yet');
     let line: PodSyncLine | null = null;
-    let stopped = false;
+    let stopped: { readonly podEnds: boolean } | null = null;
     let gracePeriodSeconds: number | null = null;
     const sendOnce = async (pool: Piscina): Promise<PodSyncResult> => {
       line = new PodSyncLine(task, handlers, this.#logger);
       // Said before to a predecessor that died with it.
       if (gracePeriodSeconds !== null) line.post({ type: 'shrinkGracePeriod', gracePeriodSeconds });
-      if (stopped) line.stop();
+      if (stopped) line.stop(stopped.podEnds);
       const sent = line;
       let answer: PodSyncAnswer | undefined;
       try {
@@ -139,9 +139,9 @@ export class PodSyncPool {
         const failure = { reason: 'SyncThreadLost', message: messageOf(err) };
         return { outcome: 'failed', failure, waiting: {}, backoffs: task.kind === 'sync' ? task.backoffs : [], changedRuntime: true };
       }),
-      stop: () => {
-        stopped = true;
-        line?.stop();
+      stop: (podEnds) => {
+        stopped = { podEnds: podEnds || (stopped?.podEnds ?? false) };
+        line?.stop(stopped.podEnds);
       },
       shrinkGracePeriod: (seconds) => {
         gracePeriodSeconds = Math.min(seconds, gracePeriodSeconds ?? Infinity);

@@ -210,8 +210,8 @@ export type PodSyncReply =
   | { readonly type: 'restart'; readonly id: number; readonly allowed: boolean }
   /** One for each that was asked for, in that order. */
   | { readonly type: 'values'; readonly id: number; readonly results: readonly ValueResult[] }
-  /** Stop as soon as nothing is left half done; answer `stopped`. */
-  | { readonly type: 'stop' }
+  /** Stop as soon as nothing is left half done; answer `stopped`. `podEnds`: nobody wants the sandbox that is being made. */
+  | { readonly type: 'stop'; readonly podEnds?: boolean }
   | { readonly type: 'shrinkGracePeriod'; readonly gracePeriodSeconds: number };
 
 export interface RecordedEvent {

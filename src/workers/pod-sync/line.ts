@@ -40,6 +40,7 @@ interface Question {
 export class Line {
   readonly #port: LinePort;
   readonly #stop = new AbortController();
+  readonly #unwanted = new AbortController();
   readonly #questions = new Map<number, Question>();
   readonly #hurry = new Set<(gracePeriodSeconds: number) => void>();
   /** Waits for the end of the turn, or the next question: what the task does next is asked of the runtime before main is woken. */
@@ -61,6 +62,11 @@ export class Line {
   /** Aborts when the task should stop; the reason is a Stopped. */
   get signal(): AbortSignal {
     return this.#stop.signal;
+  }
+
+  /** Aborts when the pod ends, and with it what the runtime is still to make. */
+  get unwanted(): AbortSignal {
+    return this.#unwanted.signal;
   }
 
   /** Settles with main's answer, or rejects with Stopped. */
@@ -177,6 +183,7 @@ export class Line {
         return;
       case 'stop':
         this.#end('main said so');
+        if (reply.podEnds) this.#unwanted.abort(this.signal.reason);
         return;
       case 'shrinkGracePeriod':
         if (reply.gracePeriodSeconds >= this.#leastGraceSeconds) return;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { CriError } from '../../../src/shared/cri/cri-error.ts';
 import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
 import { SyncBench } from '../../support/sync-bench.ts';
 
@@ -292,6 +293,23 @@ test('a stopped sync whose sandbox failed has main look, since there may be one 
   line.post({ type: 'stop' });
   const { outcome, changedRuntime } = await result;
   assert.deepEqual([outcome, changedRuntime], ['stopped', true]);
+});
+
+test('a sandbox that the runtime does not make is given up when its pod ends, and not when the kubelet stops', async () => {
+  using bench = new SyncBench();
+  const begun = Promise.withResolvers<AbortSignal>();
+  bench.runtime.runPodSandbox = (_config, _handler, signal) => {
+    begun.resolve(signal);
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new CriError('RunPodSandbox', 1, 'cancelled'))));
+  };
+  const { line, result } = bench.sync(aPod());
+  const signal = await begun.promise;
+  line.post({ type: 'stop' });
+  assert.equal(signal.aborted, false);
+  line.post({ type: 'stop', podEnds: true });
+  const { outcome, changedRuntime } = await result;
+  assert.deepEqual([outcome, changedRuntime], ['stopped', true]);
+  assert.deepEqual(line.events, []);
 });
 
 test('a line that dies stops the sync', async () => {

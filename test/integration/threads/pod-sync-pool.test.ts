@@ -65,7 +65,7 @@ test('a task hears that it should stop, and that its grace period shrank: to the
   const { pool } = aPool();
   const stopped = pool.run(aTask('until-stopped'));
   const shrunk = pool.run(aTask('until-shrunk'));
-  stopped.stop();
+  stopped.stop(false);
   shrunk.shrinkGracePeriod(5);
   shrunk.shrinkGracePeriod(30);
   assert.equal((await stopped.result).outcome, 'stopped');
@@ -77,7 +77,7 @@ test('hundreds of tasks share the threads', async () => {
   const runs = Array.from({ length: 600 }, () => pool.run(aTask('until-stopped')));
   const slots = await Promise.all(Array.from({ length: 4 }, () => pool.run(aTask('which-slot')).result));
   assert.ok(slots.every(({ retryAtMs }) => retryAtMs === 0 || retryAtMs === 1));
-  for (const run of runs) run.stop();
+  for (const run of runs) run.stop(false);
   const results = await Promise.all(runs.map(({ result }) => result));
   assert.ok(results.every(({ outcome }) => outcome === 'stopped'));
 });
@@ -89,7 +89,7 @@ test('tasks that are lost with their threads are sent again, and hear again what
   const before = threads().filter(({ alive }) => alive === 1).length;
   assert.equal(before, 2);
   await Promise.all([pool.kill(0), pool.kill(1)]);
-  for (const run of runs) run.stop();
+  for (const run of runs) run.stop(false);
   assert.ok((await Promise.all(runs.map(({ result }) => result))).every(({ outcome }) => outcome === 'stopped'));
   assert.equal(
     threads().reduce((sum, { deaths }) => sum + deaths, 0),
@@ -185,7 +185,7 @@ test('a fault that a task leaves behind ends neither its thread nor the tasks th
   const others = [pool.run(aTask('until-stopped')), pool.run(aTask('until-stopped'))];
   for (let task = 0; task < 4; task += 1) assert.equal((await pool.run(aTask('leaves-faults')).result).outcome, 'synced');
   assert.equal((await pool.run(aTask('any')).result).outcome, 'synced');
-  for (const other of others) other.stop();
+  for (const other of others) other.stop(false);
   assert.deepEqual(await Promise.all(others.map(async ({ result }) => (await result).outcome)), ['stopped', 'stopped']);
   assert.deepEqual(
     lines.filter(({ msg }) => msg.startsWith('thread died') || msg.startsWith('a task was lost')),

@@ -34,7 +34,8 @@ export interface ExecResult {
 
 /** All reject with CriError. What is not there any more is a success of stop and remove. */
 export interface PodRuntime {
-  runPodSandbox(config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID>;
+  /** Rejects when the signal aborts, and the runtime is told. */
+  runPodSandbox(config: PodSandboxConfig, runtimeHandler: string, signal: AbortSignal): Promise<SandboxID>;
   podSandboxStatus(id: SandboxID): Promise<PodSandboxStatus>;
   stopPodSandbox(id: SandboxID): Promise<void>;
   removePodSandbox(id: SandboxID): Promise<void>;
@@ -62,9 +63,9 @@ const containerStates: Readonly<Record<number, FoundContainer['state']>> = {
 export function podRuntime(runtime: CriClient['runtime'], images: CriClient['images'], timeoutMs: number): PodRuntime {
   const limits = { deadlineMs: timeoutMs };
   return {
-    runPodSandbox: async (config, runtimeHandler) => {
+    runPodSandbox: async (config, runtimeHandler, signal) => {
       // Network plugins may be slow: twice the usual time, as upstream.
-      const reply = await runtime.call('runPodSandbox', { config, runtimeHandler }, { deadlineMs: timeoutMs * 2 });
+      const reply = await runtime.call('runPodSandbox', { config, runtimeHandler }, { deadlineMs: timeoutMs * 2, signal });
       return reply.podSandboxId as SandboxID;
     },
     podSandboxStatus: async (id) => {

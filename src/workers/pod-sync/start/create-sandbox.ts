@@ -39,15 +39,16 @@ async function runOrReplace(context: TaskContext, config: PodSandboxConfig): Pro
   try {
     return await run(context, config, runtimeHandler);
   } catch (err) {
+    context.line.unwanted.throwIfAborted();
     await clearTheWay(context, config, err);
     return run(context, config, runtimeHandler);
   }
 }
 
-async function run({ runtime, clock }: TaskContext, config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID> {
+async function run({ runtime, clock, line }: TaskContext, config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID> {
   const beganAtMs = clock.monotonic();
   try {
-    return await runtime.runPodSandbox(config, runtimeHandler);
+    return await runtime.runPodSandbox(config, runtimeHandler, line.unwanted);
   } catch (err) {
     runPodSandboxErrors.inc({ runtime_handler: runtimeHandler });
     throw err;

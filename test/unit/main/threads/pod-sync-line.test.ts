@@ -106,7 +106,7 @@ test('what a task told last is heard before what it held is taken back', async (
 test('what a task holds when it is told to stop is set aside at once, and given back when it has ended', async () => {
   const granted: string[] = [];
   const line = new PodSyncLine(aSync({}), granting(granted), silentLogger);
-  line.stop();
+  line.stop(true);
   assert.deepEqual(granted, ['sandbox', 'set aside']);
   line.close([{ type: 'returnPermit', id: firstPermit, succeeded: false }]);
   line.port.close();
