@@ -23,6 +23,7 @@ const backoff = { initialMs: 10_000, maxMs: 300_000 };
 const jitterFactor = 0.5;
 
 interface Entry {
+  readonly handler: string;
   readonly delayMs: number;
   readonly cancel: () => void;
   isWaiting: boolean;
@@ -37,12 +38,12 @@ export class PodFaults {
     this.#deps = dependencies;
   }
 
-  /** Does the work for the pod. When it throws, `retry` is called after the pod's back-off. */
+  /** Does the work for the pod. When it throws, `retry` is called after the pod's back-off, unless the same work has been done before. */
   contain(handler: string, pod: Pod, work: () => void, retry: () => void): void {
     const uid = podUID(pod);
     try {
       work();
-      this.forget(uid);
+      if (this.#entries.get(uid)?.handler === handler) this.forget(uid);
     } catch (err) {
       this.report(handler, pod, err);
       this.#retryLater(uid, handler, retry);
@@ -86,7 +87,7 @@ export class PodFaults {
       entry.isWaiting = false;
       contain({ handler, logger, fields: { podUID: uid } }, retry);
     });
-    const entry = { delayMs, cancel, isWaiting: true };
+    const entry = { handler, delayMs, cancel, isWaiting: true };
     this.#entries.set(uid, entry);
   }
 }

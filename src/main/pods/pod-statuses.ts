@@ -102,9 +102,10 @@ export class PodStatuses {
   /** Something went wrong in the kubelet itself: the pod's status says so until it is made anew. */
   showFault(pod: Pod, message: string, lifecycle?: PodLifecycle): PodStatus {
     const entry = this.#entries.get(podUID(pod));
-    const before = entry?.status ?? { phase: 'Pending' };
-    const phase = lifecycle && hasEnded(lifecycle) && !isTerminalPhase(before.phase) ? 'Failed' : before.phase;
-    const status = { ...before, ...(phase && { phase }), reason: 'FailedSync', message };
+    const before = entry?.status ?? pod.status ?? {};
+    const phase = lifecycle && hasEnded(lifecycle) ? 'Failed' : (before.phase ?? 'Pending');
+    // How a pod has ended is not said anew.
+    const status = isTerminalPhase(before.phase) ? before : { ...before, phase, reason: 'FailedSync', message };
     this.#keep(pod, { waiting: {}, mayRun: !lifecycle || !hasEnded(lifecycle), isFinished: false, isBased: true, ...entry, status });
     return status;
   }

@@ -224,6 +224,7 @@ export class PodUpdates {
   remove(pods: readonly Pod[]): void {
     const { podManager, podWorkers, journal, sourcesReady, logger } = this.#deps;
     for (const pod of pods) {
+      this.#deps.faults.forget(podUID(pod));
       this.#contain('removing the pod', pod, () => {
         podManager.remove(podUID(pod));
         journal.release(podUID(pod));

@@ -124,6 +124,33 @@ test('a pod whose status can not be made says so, lives on, and ends', () => {
   assert.ok(lines.some(({ msg, err, stack }) => msg === 'Contained a fault' && err === 'boom' && String(stack).includes('TypeError')));
 });
 
+test('a pod of which a status is known keeps the rest of it beside its fault, and a pod that has ended keeps its reason', () => {
+  const { logger } = aLogger();
+  const statuses = new PodStatuses({ node: boom, clock: new FakeNode().clock, logger });
+  const running = aPod({ status: { phase: 'Running', podIP: '10.0.0.7' } });
+  const { phase, podIP, reason } = statuses.refresh(running, null, { state: 'syncing', started: true });
+  assert.deepEqual([phase, podIP, reason], ['Running', '10.0.0.7', 'FailedSync']);
+  const evicted = aPod({ metadata: { uid: 'evicted' }, status: { phase: 'Failed', reason: 'Evicted' } });
+  assert.equal(statuses.refresh(evicted, null, { state: 'syncing', started: true }).reason, 'Evicted');
+});
+
+test('other news of a pod does not shorten the back-off of its start', async () => {
+  let tries = 0;
+  const { node, updates, round } = aHousehold(new FakeNode(), {
+    onAdmitted: () => {
+      tries += 1;
+      boom();
+    },
+  });
+  await updates.add([hostile()]);
+  updates.reconcile([hostile()]);
+  await round();
+  assert.equal(tries, 1);
+  node.clock.advance(10_000);
+  await settle();
+  assert.equal(tries, 2);
+});
+
 test('a status manager that throws keeps no pod from its status', () => {
   const { logger } = aLogger();
   const node = new FakeNode();
