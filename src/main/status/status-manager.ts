@@ -158,7 +158,7 @@ export class StatusManager implements PodStatusSink {
   forget(uid: PodUID): void {
     const entry = this.#entries.get(uid);
     entry?.hold.cancel();
-    if (entry) this.#settled(entry);
+    if (entry) this.#wakeWaiters(entry);
     this.#entries.delete(uid);
     this.#unanswered.delete(uid);
     this.#work.forget(uid);
@@ -231,7 +231,7 @@ export class StatusManager implements PodStatusSink {
         if (isNotFound(err)) {
           this.#log(entry).debug('Pod does not exist on the server');
           entry.gone = base.metadata.uid;
-          this.#settled(entry);
+          this.#wakeWaiters(entry);
           return true;
         }
         if (!isConflict(err)) throw err;
@@ -281,7 +281,7 @@ export class StatusManager implements PodStatusSink {
     }
     if (found) this.#log(entry).info({ newUID: found.metadata.uid }, 'Pod was deleted and then recreated, skipping status update');
     entry.gone = base.metadata.uid;
-    this.#settled(entry);
+    this.#wakeWaiters(entry);
   }
 
   /** The newest that is known of the object that takes the status. */
@@ -310,12 +310,16 @@ export class StatusManager implements PodStatusSink {
 
   /** Nothing is left to be written, for now. */
   #settled(entry: Entry): void {
-    entry.isHurried = false;
-    for (const resolve of entry.onWritten) resolve();
-    entry.onWritten.clear();
+    this.#wakeWaiters(entry);
     if (entry.changedAtMs === null) return;
     podStatusSyncDuration.observe((this.#deps.clock.monotonic() - entry.changedAtMs) / 1000);
     entry.changedAtMs = null;
+  }
+
+  #wakeWaiters(entry: Entry): void {
+    entry.isHurried = false;
+    for (const resolve of entry.onWritten) resolve();
+    entry.onWritten.clear();
   }
 
   /** The server is there: those that failed because it was not need not wait any longer. */
