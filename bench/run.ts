@@ -1,7 +1,7 @@
 /**
- * Runs the benchmarks, all or those named, one after the other: `npm run bench [name …]`. Writes each one's JSON into
- * bench/results/ and, from all that are there, the tables of bench/RESULTS.md and of the README. A benchmark that cannot run says why, in the table too,
- * and the exit code is 1; the others run all the same.
+ * Runs the benchmarks, all or those named, one after the other: `npm run bench [-- NAME…]`. Writes each one's JSON into bench/results/ and
+ * from it the tables of bench/RESULTS.md and of the README; of benchmarks that were not run in this checkout the tables keep what they
+ * show. A benchmark that cannot run says why, in the table too, and the exit code is 1; the others run all the same.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -67,12 +67,14 @@ async function runOne(name: string): Promise<boolean> {
 
 function writeTables(): void {
   const present = new Set(readdirSync(resultsFolder));
-  const records = Object.keys(benchmarks)
+  const names = Object.keys(benchmarks);
+  const records = names
     .filter((name) => present.has(`${name}.json`))
     .map((name) => JSON.parse(readFileSync(join(resultsFolder, `${name}.json`), 'utf8')) as BenchRecord);
-  writeFileSync(join(import.meta.dirname, 'RESULTS.md'), resultsMarkdown(records));
+  const results = join(import.meta.dirname, 'RESULTS.md');
+  writeFileSync(results, resultsMarkdown(names, records, readFileSync(results, 'utf8')));
   const readme = join(root, 'README.md');
-  writeFileSync(readme, withNumbers(readFileSync(readme, 'utf8'), records));
+  writeFileSync(readme, withNumbers(names, records, readFileSync(readme, 'utf8')));
 }
 
 async function main(names: readonly string[]): Promise<number> {

@@ -1,7 +1,11 @@
-/** The tables of bench/RESULTS.md and of the README, from the JSON of every benchmark that was run on this machine. */
+/**
+ * The tables of bench/RESULTS.md and of the README, from the JSON of every benchmark that was run in this checkout. Of a benchmark that was
+ * not, the tables keep what they show.
+ */
 import type { BenchRecord, HostFacts, Measurement } from './benchmark.ts';
 
-export function resultsMarkdown(records: readonly BenchRecord[]): string {
+/** @param names of all benchmarks, in the order of the table @param previous the file as it is */
+export function resultsMarkdown(names: readonly string[], records: readonly BenchRecord[], previous: string): string {
   const lines = [
     '# Benchmark results',
     '',
@@ -10,7 +14,17 @@ export function resultsMarkdown(records: readonly BenchRecord[]): string {
     'No test depends on a time in here.',
     '',
   ];
-  for (const record of records) lines.push(...section(record));
+  const shown = new Map(
+    previous
+      .split(/^(?=## )/m)
+      .slice(1)
+      .map((text) => [text.slice('## '.length, text.indexOf('\n')), text.trimEnd()]),
+  );
+  for (const name of names) {
+    const record = records.find((one) => one.name === name);
+    if (record) lines.push(...section(record));
+    else if (shown.has(name)) lines.push(shown.get(name)!, '');
+  }
   return `${lines.join('\n').trimEnd()}\n`;
 }
 
@@ -46,15 +60,20 @@ function row({ what, value, unit, peer, floor, goal }: Measurement): string {
 const [begin, end] = ['<!-- numbers: written by npm run bench -->', '<!-- end of numbers -->'];
 
 /** The README with its table made anew: what has a goal. Throws when it has no place for one. */
-export function withNumbers(readme: string, records: readonly BenchRecord[]): string {
+export function withNumbers(names: readonly string[], records: readonly BenchRecord[], readme: string): string {
   const [before, rest] = readme.split(begin);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`the README has no lines ${begin} and ${end}`);
-  const rows = records.flatMap(({ name, outcome }) =>
-    'failed' in outcome ? [] : outcome.measurements.filter(({ goal }) => goal).map((measured) => `| ${name} ${row(measured)}`),
-  );
+  const [shown, after] = rest?.split(end) ?? [];
+  if (before === undefined || shown === undefined || after === undefined) throw new Error(`the README has no lines ${begin} and ${end}`);
+  const rows = names.flatMap((name) => {
+    const record = records.find((one) => one.name === name);
+    return record ? rowsWithGoals(record) : shown.split('\n').filter((line) => line.startsWith(`| ${name} |`));
+  });
   const table = ['| benchmark | measured | value | Go kubelet | floor | goal |', '|---|---|---:|---:|---|---|', ...rows];
   return `${before}${begin}\n\n${table.join('\n')}\n\n${end}${after}`;
+}
+
+function rowsWithGoals({ name, outcome }: BenchRecord): string[] {
+  return 'failed' in outcome ? [] : outcome.measurements.filter(({ goal }) => goal).map((measured) => `| ${name} ${row(measured)}`);
 }
 
 /** Three digits that matter, as people write numbers. */

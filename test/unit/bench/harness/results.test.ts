@@ -53,6 +53,7 @@ const measurement = {
   goal: { text: 'floor + 3 ms', met: true },
 };
 const at = '2026-01-02T03:04:05.000Z';
+const names = ['relist', 'start', 'idle'];
 
 test('the README shows what has a goal, between its two lines, and all else stays', () => {
   const begin = '<!-- numbers: written by npm run bench -->';
@@ -65,10 +66,10 @@ test('the README shows what has a goal, between its two lines, and all else stay
 |---|---|---:|---:|---|---|
 | relist | relist p99 | 5 ms | 7 ms | 3 ms (bare lists) | floor + 3 ms: met |`;
   const wanted = `before\n${begin}\n\n${table}\n\n<!-- end of numbers -->\nafter\n`;
-  const first = withNumbers(`before\n${begin}\n<!-- end of numbers -->\nafter\n`, records);
+  const first = withNumbers(names, records, `before\n${begin}\n<!-- end of numbers -->\nafter\n`);
   assert.equal(first, wanted);
-  assert.equal(withNumbers(first, records), wanted);
-  assert.throws(() => withNumbers('no place', records), /the README has no lines/);
+  assert.equal(withNumbers(names, records, first), wanted);
+  assert.throws(() => withNumbers(names, records, 'no place'), /the README has no lines/);
 });
 
 test('the table shows value, floor and goal, and says of a benchmark that did not run why', () => {
@@ -76,9 +77,25 @@ test('the table shows value, floor and goal, and says of a benchmark that did no
     { name: 'relist', about: 'A relist.', at, host, outcome: { repeats: '3 relists', measurements: [measurement] } },
     { name: 'idle', about: 'Nothing.', at, host, outcome: { failed: 'bin/kubelet is not there' } },
   ];
-  const text = resultsMarkdown(records);
+  const text = resultsMarkdown(names, records, '');
   assert.match(text, /\| relist p99 \| 5 ms \| 7 ms \| 3 ms \(bare lists\) \| floor \+ 3 ms: met \|/);
   assert.doesNotMatch(text, /Others were at work/);
-  assert.match(resultsMarkdown([{ ...records[0]!, host: { ...host, loadBefore: 3 } }]), /Others were at work/);
+  assert.match(resultsMarkdown(names, [{ ...records[0]!, host: { ...host, loadBefore: 3 } }], ''), /Others were at work/);
   assert.match(text, /\*\*Did not run\*\*.*\n\n {4}bin\/kubelet is not there/);
+});
+
+test('the tables keep what they show of a benchmark that was not run again, in its place', () => {
+  const record = (name: string, value: number): BenchRecord => ({
+    name,
+    about: `About ${name}.`,
+    at,
+    host,
+    outcome: { repeats: 'once', measurements: [{ ...measurement, value }] },
+  });
+  const first = [record('relist', 1), record('start', 2), record('idle', 3)];
+  const again = record('start', 20);
+  const results = resultsMarkdown(names, first, '');
+  assert.equal(resultsMarkdown(names, [again], results), resultsMarkdown(names, [first[0]!, again, first[2]!], ''));
+  const readme = withNumbers(names, first, '<!-- numbers: written by npm run bench --><!-- end of numbers -->');
+  assert.equal(withNumbers(names, [again], readme), withNumbers(names, [first[0]!, again, first[2]!], readme));
 });
