@@ -16,6 +16,7 @@ import { ListeningPort } from '../../shared/http/listening-port.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { noPeer, readPeer, type PeerFacts } from './auth/client-certificate.ts';
 import type { TlsContexts } from './tls/contexts.ts';
+import { HandshakeWatch } from './tls/handshake-watch.ts';
 
 export interface Exchange {
   readonly request: IncomingMessage;
@@ -23,6 +24,13 @@ export interface Exchange {
   /** The client asks for another protocol on this connection; null: it does not, or nobody here speaks any. */
   readonly upgrade: { readonly socket: Duplex; readonly head: Buffer } | null;
   readonly connection: ClientConnection;
+}
+
+/** What Node shows nowhere else. */
+interface TLSSocketInternals {
+  readonly _tlsOptions?: { readonly secureContext?: object };
+  /** The socket below TLS. */
+  readonly _parent?: Socket;
 }
 
 type Contexts = Pick<TlsContexts, 'current' | 'onChange' | 'clientCAGenerationOf'>;
@@ -49,6 +57,7 @@ export class Listener {
   /** What each handshake showed of its client. The connection is never asked again. */
   readonly #peers = new WeakMap<Socket, PeerFacts>();
   readonly #connections: ConnectionTable;
+  readonly #handshakes = new HandshakeWatch();
   readonly #port: ListeningPort;
 
   constructor(options: ListenerOptions) {
@@ -58,7 +67,10 @@ export class Listener {
     const { requestCert } = tls;
     this.#server = createServer({ ...httpLimits, requestCert, rejectUnauthorized: false, handshakeTimeout: handshakeTimeoutMs });
     this.#server.maxHeadersCount = maxHeaders;
-    this.#server.on('connection', (socket: Socket) => this.#connections.opened(socket, true));
+    this.#server.on('connection', (socket: Socket) => {
+      this.#connections.opened(socket, true);
+      this.#handshakes.opened(socket);
+    });
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const connection = this.#connections.of(request.socket);
       connection?.serve(request, response, () => this.#handle({ request, response, upgrade: null, connection }));
@@ -101,7 +113,8 @@ export class Listener {
     // Before the HTTP server's own listener, so that no request precedes the identity.
     this.#server.prependListener('secureConnection', (socket: TLSSocket) => {
       // What the handshake began with: the authorities may have changed before it ended.
-      const { _tlsOptions: begunWith } = socket as { readonly _tlsOptions?: { readonly secureContext?: object } };
+      const { _tlsOptions: begunWith, _parent: wire } = socket as TLSSocketInternals;
+      if (wire) this.#handshakes.ended(wire);
       const peer = readPeer(socket, contexts.clientCAGenerationOf(begunWith?.secureContext));
       if (!peer) {
         socket.destroy();

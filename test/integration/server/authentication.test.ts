@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -151,6 +151,42 @@ test('a stranger with many certificates is cut off, and a client of the cluster 
   await assert.rejects(ask('/pods', { key: stranger.key, cert: stranger.cert + many }), { code: /ECONNRESET|EPIPE/ });
   assert.equal((await ask('/pods', stranger)).status, 401);
   assert.equal((await ask('/pods', { key: admin.key, cert: admin.cert + many })).status, 200);
+});
+
+test('a handshake that sends many certificates and stalls is ended before its time', async () => {
+  const { port } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: nobody } });
+  const upstream = connectTcp(port, '127.0.0.1');
+  const ended = once(
+    upstream.on('error', () => {}),
+    'close',
+  );
+  let left = 80 * 1024;
+  // Between the two, so that the last of the client's bytes never come.
+  const between = createServer((downstream) => {
+    upstream.pipe(downstream.on('error', () => {}));
+    downstream.on('data', (data: Buffer) => {
+      upstream.write(data.subarray(0, left));
+      left = Math.max(0, left - data.length);
+    });
+  });
+  between.listen(0, '127.0.0.1');
+  await once(between, 'listening');
+  const stranger = new TestAuthority('other');
+  const { cert, key } = stranger.issue({ commonName: 'admin' });
+  const many = Array.from({ length: 300 }, () => stranger.cert).join('');
+  const client = connectTls({
+    port: (between.address() as AddressInfo).port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+    key,
+    cert: cert + many,
+  });
+  const began = Date.now();
+  await ended;
+  client.on('error', () => {}).destroy();
+  between.close();
+  // A handshake may take ten seconds.
+  assert.ok(Date.now() - began < 8000 && left === 0);
 });
 
 test('a good token counts beside a bad certificate', async () => {
