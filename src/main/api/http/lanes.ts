@@ -26,6 +26,11 @@ const callSlots = 32;
 const eventSlots = 8;
 /** Of token reviews, and of access reviews: with answers in 20 ms, 16 let 800 a second through, far above the rate. */
 const reviewSlots = 16;
+/**
+ * A flood of invented tokens uses the whole rate, on each node that is flooded. Known users bring a few tokens a minute, whose reviews wait
+ * behind eight others at most.
+ */
+const maxTokenReviewQPS = 20;
 /** A full node's pods with some values each, all at once; a bound, not a limit that is met. */
 const maxWaiting = 10_000;
 
@@ -37,7 +42,9 @@ export interface Lanes {
 export function createLanes({ limit, eventLimit, clock }: LaneOptions): Lanes {
   const heartbeats = new RequestLane({ limit: null, slots: heartbeatSlots, maxWaiting, clock });
   const calls = new RequestLane({ limit: effectiveLimit(limit), slots: callSlots, maxWaiting, clock });
-  const tokenReviews = new RequestLane({ limit: effectiveLimit(limit), slots: reviewSlots, maxWaiting, clock });
+  const { qps, burst } = effectiveLimit(limit);
+  const tokenLimit = { qps: Math.min(qps, maxTokenReviewQPS), burst };
+  const tokenReviews = new RequestLane({ limit: tokenLimit, slots: reviewSlots, maxWaiting, clock });
   const accessReviews = new RequestLane({ limit: effectiveLimit(limit), slots: reviewSlots, maxWaiting, clock });
   const events = new RequestLane({ limit: effectiveLimit(eventLimit), slots: eventSlots, maxWaiting, clock });
   const laneOf = {

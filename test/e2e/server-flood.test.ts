@@ -1,0 +1,31 @@
+/**
+ * A kubelet in a cluster whose secure port is flooded by clients without credentials: probes of /healthz and whoever may read logs are
+ * served, and no thread dies.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Flood } from '../../bench/driver/flood.ts';
+import { aBusybox } from '../support/test-node.ts';
+import { ClusterNode } from '../support/cluster-node.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+
+let node: ClusterNode;
+before(async () => {
+  node = await ClusterNode.start('flooded-node');
+});
+after(() => node?.destroy());
+
+test('while clients without credentials hold and pipeline what they can, /healthz answers and logs are read', async (t) => {
+  await node.create('web', { containers: [aBusybox({ sh: 'echo served; trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done' })] });
+  await node.untilRunning('web');
+  const { status } = await node.api.get<{ status: { daemonEndpoints: { kubeletEndpoint: { Port: number } } } }>(node.nodePath);
+  const flood = new Flood({ port: status.daemonEndpoints.kubeletEndpoint.Port, held: 1024, pipelining: 10 });
+  t.after(() => flood.end());
+  await waitUntil('the flood is at its height', async () => (await flood.counts()).ended > 2000, 60_000);
+  for (let turn = 0; turn < 20; turn += 1) {
+    assert.equal((await node.node.healthz()).status, 200);
+    assert.match(await node.kubectl('logs', 'web'), /^served\n?$/);
+  }
+  await flood.end();
+  assert.doesNotMatch(node.node.log(), /thread died/);
+});
