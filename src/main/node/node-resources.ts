@@ -8,8 +8,7 @@ import type { MachineInfo } from '../../shared/contracts/stats.ts';
 import {
   formatQuantity,
   milliValue,
-  parseQuantity,
-  QuantityError,
+  readQuantity,
   quantityOf,
   toQuantity,
   value,
@@ -84,26 +83,16 @@ export function capacityList(existing: ResourceList, machine: MachineInfo, setti
 export function allocatableList(existing: ResourceList, capacity: ResourceList, settings: ResourceSettings): ResourceList {
   const kept = Object.entries(existing).filter(([name]) => Object.hasOwn(capacity, name) || !isExtendedResource(name));
   const allocatable = Object.entries(capacity).flatMap(([name, text]): [string, Quantity][] => {
-    const total = readable(text);
+    const total = readQuantity(text);
     return total ? [[name, subtract(total, reservation(name, total, settings))]] : [];
   });
   const list = new Map<string, Quantity>(allocatable);
   const memory = list.get('memory');
   if (memory) {
-    const inPages = [...list.keys()].filter(isHugePages).flatMap((name) => readable(capacity[name]!) ?? []);
+    const inPages = [...list.keys()].filter(isHugePages).flatMap((name) => readQuantity(capacity[name]!) ?? []);
     list.set('memory', inPages.reduce(subtract, memory));
   }
   return { ...Object.fromEntries(kept), ...Object.fromEntries([...list].map(([name, amount]) => [name, formatQuantity(amount)])) };
-}
-
-/** Null: what somebody else has written there is no quantity; a resource more or less is no reason to report nothing. */
-function readable(text: string): Quantity | null {
-  try {
-    return parseQuantity(text);
-  } catch (err) {
-    if (err instanceof QuantityError) return null;
-    throw err;
-  }
 }
 
 /** Of what a machine may have. Pods are kept back by nobody, nor is an extended resource. */

@@ -112,6 +112,16 @@ function divideUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor - 1n) / divisor;
 }
 
+/** Null: the text is no quantity. For text that somebody else wrote, where one value more or less is no reason to fail. */
+export function readQuantity(text: string): Quantity | null {
+  try {
+    return parseQuantity(text);
+  } catch (err) {
+    if (err instanceof QuantityError) return null;
+    throw err;
+  }
+}
+
 /** Parsed, or as it is; undefined is zero. Throws QuantityError. */
 export function toQuantity(quantity: QuantityLike): Quantity {
   if (quantity === undefined) return zeroQuantity;

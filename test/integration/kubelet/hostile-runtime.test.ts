@@ -1,6 +1,6 @@
 /**
  * The compiled kubelet in front of a runtime that answers absurdly. What is wrong about one pod costs that pod; what is wrong about all
- * costs no thread and not the process. `KUBELET_TEST_SEED=7` gives the mutations of seed 7 again.
+ * costs no thread and not the process. `FUZZ_SEED` chooses other mutations (test/support/fuzz).
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -8,7 +8,7 @@ import { sample } from 'fast-check';
 import { KubeletProcess } from '../../../bench/harness/kubelet-process.ts';
 import { mutate, mutateBytes, mutations, type Mutation } from '../../support/hostile-replies.ts';
 import { startHostileRuntime, type Reply } from '../../support/hostile-runtime.ts';
-import { testSeed } from '../../support/seeded-random.ts';
+import { fuzzSeeds } from '../../support/fuzz/hostile-pods.ts';
 import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtime.ts';
 
 const rounds = 30;
@@ -21,8 +21,8 @@ const patienceMs = 60_000;
 
 /** A kubelet, its runtime, and the mutations that are in force: none until `arm`. */
 async function aNode(t: TestContext) {
-  const seed = testSeed();
-  t.diagnostic(`KUBELET_TEST_SEED=${seed}`);
+  const [seed = 0] = fuzzSeeds();
+  t.diagnostic(`FUZZ_SEED=${seed}`);
   const runtime = await startSimulatedRuntime(t, {
     images: ['run:1', 'exit:0-after-300ms', 'exit:1-after-200ms'].map((name) => ({ name: `sim/${name}` })),
   });

@@ -84,6 +84,12 @@ const cases: { name: string; pod: Pod; options?: Partial<PodCgroupOptions>; want
     options: { podPidsLimit: 100 },
     want: { cpuShares: 1024, pidsLimit: 100, hugePageLimits: { '2MB': 67_108_864 } },
   },
+  {
+    name: 'a size of huge pages that is no quantity is left out',
+    pod: pod({ containers: [withResources('a', { cpu: '1', 'hugepages-2Mi': '64Mi', 'hugepages-': '1' }, { 'hugepages-2Mi': '64Mi' })] }),
+    options: { podPidsLimit: 100 },
+    want: { cpuShares: 1024, pidsLimit: 100, hugePageLimits: { '2MB': 67_108_864 } },
+  },
 ];
 table('what a pod’s cgroup is given', (row) => {
   for (const { name, pod: of, options: more, want } of cases) {
