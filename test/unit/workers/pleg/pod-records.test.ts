@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { getHeapStatistics } from 'node:v8';
+import { objectsMadeBy } from '../../../../bench/harness/count-objects.ts';
 import { Container, ListContainersResponse, ListPodSandboxResponse, PodSandbox } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../../src/shared/state/runtime-snapshot.ts';
 import { PodRecords } from '../../../../src/workers/pleg/pod-records.ts';
@@ -27,7 +27,7 @@ function lists() {
   };
 }
 
-test('a relist of 400 containers that brings nothing new makes next to no objects', () => {
+test('a relist of 400 containers that brings nothing new makes next to no objects', async () => {
   const records = new PodRecords(new RuntimeSnapshotWriter(createRuntimeSnapshot(100)), (id, reason) => assert.fail(`${id}: ${reason}`));
   const { sandboxes, containers } = lists();
   assert.equal(records.applyLists(sandboxes, containers, 0, 1), true);
@@ -35,14 +35,9 @@ test('a relist of 400 containers that brings nothing new makes next to no object
   assert.equal(records.runningPods(), 40);
   assert.deepEqual(records.containersByState(), [0, 400, 0, 0]);
   let now = 2;
-  const used: number[] = [];
-  // 100 small objects are 4 KB; each item as an object, with its identifier alone, would be 40, in every relist. The first ones cost what V8 learns and compiles, and
-  // a collection may fall into any: three in a row that cost little are what the code needs.
-  const isLittle = (bytes: number) => bytes >= 0 && bytes < 16_384;
-  while (used.length < 50 && !(used.length >= 3 && used.slice(-3).every(isLittle))) {
-    const before = getHeapStatistics().used_heap_size;
-    assert.equal(records.applyLists(sandboxes, containers, (now += 1), now), false);
-    used.push(getHeapStatistics().used_heap_size - before);
-  }
-  assert.ok(used.length < 50, `bytes of heap of each relist: ${used.join()}`);
+  const changes: boolean[] = [];
+  const made = await objectsMadeBy(() => void changes.push(records.applyLists(sandboxes, containers, (now += 1), now)));
+  assert.deepEqual(new Set(changes), new Set([false]));
+  // Each item as an object would be 440 in every relist.
+  assert.ok(made < 100, `${made} objects`);
 });
