@@ -99,7 +99,10 @@ export class Attempt {
   answerTo(dispatcher: Dispatcher, { origin, path, method, headers, body }: WireRequest): Promise<Dispatcher.ResponseData> {
     const url = new URL(origin + path);
     const answer = dispatcher.request({ origin, path: url.pathname + url.search, method, headers, body, signal: this.signal });
-    return unlessAborted(answer, this.signal);
+    return unlessAborted(
+      answer.catch((err: unknown) => Promise.reject(isRefusal(err) ? this.#unanswered({ kind: 'not sent' }, err) : err)),
+      this.signal,
+    );
   }
 
   unreadable(what: string): Unanswered {
@@ -111,7 +114,11 @@ export class Attempt {
     if (this.#caller.aborted) return this.#caller.reason;
     if (this.signal.aborted) return this.signal.reason;
     if (err instanceof Unanswered) return err;
-    return new Unanswered(failureOf(err), new ApiError(0, 'Unreachable', `${this.#about}: ${messageOf(err)}`, { cause: err }));
+    return this.#unanswered(failureOf(err), err);
+  }
+
+  #unanswered(failure: AttemptFailure, cause: unknown): Unanswered {
+    return new Unanswered(failure, new ApiError(0, 'Unreachable', `${this.#about}: ${messageOf(cause)}`, { cause }));
   }
 
   close(): void {
@@ -134,6 +141,15 @@ const notConnected: ReadonlySet<string> = new Set([
 ]);
 /** How Node and OpenSSL call a certificate that is not to be trusted, or a handshake that was refused: a second try meets the same. */
 const untrusted = /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA)/;
+
+/**
+ * Before an answer: a server that goes away has refused the request without a look at it, for the second time. undici repeats a refused
+ * request once.
+ */
+function isRefusal(err: unknown): boolean {
+  const { code, message = '' } = err as { readonly code?: string; readonly message?: string };
+  return code === 'UND_ERR_INFO' && message.startsWith('HTTP/2: "GOAWAY" frame received');
+}
 
 function failureOf(err: unknown): AttemptFailure {
   const { code = '' } = err as { readonly code?: string };

@@ -16,7 +16,7 @@ const maxDelayMs = 2_000;
 export type AttemptFailure =
   /** The server answered. */
   | { readonly kind: 'answered'; readonly code: number; readonly retryAfterMs: number | undefined }
-  /** No connection was made: nothing was sent. */
+  /** No connection was made, or the server has refused the request unread. */
   | { readonly kind: 'not sent' }
   /** The connection was lost: nobody knows whether it was done. */
   | { readonly kind: 'lost' }
