@@ -151,17 +151,19 @@ test('files that are added after each pass end the removal with an error that ca
 
 test('a tree in which a process adds files and folders all the time is gone once the process has ended', async (t) => {
   const { tree } = await aFolder(t);
-  const writer = spawn('sh', ['-c', 'i=0; while :; do i=$((i+1)); mkdir -p "d$((i%7))/e/$i" && : > "d$((i%7))/$i"; done'], {
+  // `echo`, since a redirection that fails ends the shell where the command is `:`.
+  const writer = spawn('sh', ['-c', 'i=0; while :; do i=$((i+1)); mkdir -p "d$((i%7))/e/$i" && echo > "d$((i%7))/$i"; done'], {
     cwd: tree,
     stdio: 'ignore',
   });
+  const ended = once(writer, 'exit');
   t.after(() => writer.kill('SIGKILL'));
   await waitUntil('the process writes', () => existsSync(join(tree, 'd1')));
   // It may lose the race; it must end, and not harm the next attempt.
   await removeTree(tree, { calls: pooledCalls, signal: AbortSignal.timeout(10_000) }).catch((err: unknown) => {
     assert.match(String(err), /files are still being added|TimeoutError/);
   });
-  const ended = once(writer, 'exit');
+  assert.equal(writer.exitCode, null, 'the process still writes');
   writer.kill('SIGKILL');
   await ended;
   await removeTree(tree, { calls: pooledCalls });
