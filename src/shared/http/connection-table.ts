@@ -14,7 +14,7 @@ export interface ConnectionTableOptions {
 export class ConnectionTable {
   readonly #limits: ConnectionLimits;
   readonly #owner: ConnectionOwner;
-  /** By the client's address and port: what a socket and the TLS socket over it have in common. */
+  /** By the addresses and ports of both ends: what a socket and the TLS socket over it have in common. */
   readonly #connections = new Map<string, ClientConnection>();
 
   constructor({ server, limits }: ConnectionTableOptions) {
@@ -28,7 +28,7 @@ export class ConnectionTable {
 
   /** A connection was accepted. @param hasTls its handshake is still to come */
   opened(socket: Socket, hasTls: boolean): void {
-    const key = peerOf(socket);
+    const key = endsOf(socket);
     const connection = new ClientConnection(socket, hasTls ? 'handshaking' : 'idle', this.#owner);
     this.#connections.set(key, connection);
     socket.once('close', () => {
@@ -39,7 +39,7 @@ export class ConnectionTable {
 
   /** Of a socket as it was accepted, or of the TLS socket over it. Undefined: it has ended. */
   of(socket: Socket): ClientConnection | undefined {
-    return this.#connections.get(peerOf(socket));
+    return this.#connections.get(endsOf(socket));
   }
 
   #admit(connection: ClientConnection): boolean {
@@ -54,6 +54,7 @@ export class ConnectionTable {
   }
 }
 
-function peerOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
+/** A client can connect from one port to each address of the node (all of 127.0.0.0/8, each Service's): these are different connections. */
+function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

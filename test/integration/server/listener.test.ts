@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as tcpConnect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { connect, createSecureContext } from 'node:tls';
@@ -78,4 +79,45 @@ test('a client stays who its handshake showed, whatever certificate the connecti
   assert.deepEqual(await ask({ cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) }), [null, 'unsupported elliptic curve', 7]);
   const stranger = new TestAuthority('other').issue({ commonName: 'jane' });
   assert.deepEqual(await ask(stranger), [null, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 7]);
+});
+
+test('connections from one port to several addresses of the node count each, and each is served', async (t) => {
+  const authority = new TestAuthority('ca');
+  const context = createSecureContext(authority.issue({ commonName: 'node' }));
+  const listener = new Listener({
+    name: 'test',
+    listen: { address: '0.0.0.0', port: 0 },
+    logger: aLogger().logger,
+    connections: { strangers: 2, strangersPerAddress: 2, admitted: 2 },
+    tls: {
+      contexts: { current: { context, clientCAGeneration: 0 }, onChange: () => {}, clientCAGenerationOf: () => 0 },
+      requestCert: false,
+    },
+    handle: async ({ response }) => void response.end('served'),
+  });
+  const sockets: Socket[] = [];
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    return listener.close();
+  });
+  const { port } = (await listener.address())!;
+  const open = async (host: string, localPort?: number): Promise<Socket> => {
+    const socket = tcpConnect({ host, port, localAddress: '127.0.0.1', ...(localPort && { localPort }) });
+    sockets.push(socket.on('error', () => {}));
+    await once(socket, 'connect');
+    return socket;
+  };
+  const assertServed = async (socket: Socket) => {
+    const secured = connect({ socket, rejectUnauthorized: false });
+    secured.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.match(String((await once(secured, 'data'))[0]), /^HTTP\/1\.1 200 /);
+  };
+  const first = await open('127.0.0.1');
+  const { localPort } = first;
+  const second = await open('127.0.0.2', localPort);
+  await assertServed(first);
+  await assertServed(second);
+  const ended = Promise.race([once(first, 'close'), once(second, 'close')]);
+  await open('127.0.0.3', localPort);
+  await ended;
 });
