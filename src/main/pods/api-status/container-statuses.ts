@@ -136,7 +136,8 @@ function withWaiting(
       return { ...status, state: { terminated: { exitCode: 0, reason: 'Completed', message } } };
     }
   }
-  const why = waiting[container.name];
+  // `constructor` is a valid name of a container.
+  const why = Object.hasOwn(waiting, container.name) ? waiting[container.name] : undefined;
   if (!why || !isToBeStarted(pod, container, newest)) return status;
   return {
     ...status,

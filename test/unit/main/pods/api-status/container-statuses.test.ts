@@ -31,6 +31,11 @@ const completedInit = aContainer({ name: 'prepare' });
 const cases: Case[] = [
   { name: 'is being created when the runtime has none', want: 'waiting ContainerCreating, restarts 0' },
   {
+    name: 'is being created also when it has the name of an inherited property',
+    container: aContainer({ name: 'constructor' }),
+    want: 'waiting ContainerCreating, restarts 0',
+  },
+  {
     name: 'waits for the init containers when there are any',
     spec: { initContainers: [completedInit] },
     want: 'waiting PodInitializing, restarts 0',
