@@ -48,7 +48,8 @@ const decimalSuffixes: readonly (readonly [suffix: string, exponent: number])[] 
 ];
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
-const grammar = /^([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+/** Each text matches in one way only: with several, a long text that matches in none would take minutes. */
+const grammar = /^([+-]?)0*([1-9][0-9]*)?(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?)$/;
 
 /** Parses a quantity. Throws QuantityError with upstream's wording. Its cost is linear in the length of the text. */
 export function parseQuantity(text: string): Quantity {

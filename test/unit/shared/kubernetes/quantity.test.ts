@@ -102,6 +102,17 @@ const extreme: readonly [written: string, canonical: string, value: number][] = 
   ['12e4', '120e3', 120_000],
   ['0.000000000000000000000000000000001', '1n', 1],
 ];
+/** A match that tries each way to split such a text would take hours. */
+table('a long text that is no quantity is refused as soon as it was read', (row) => {
+  for (const [name, bad] of [
+    ['zeros', `${'0'.repeat(100_000)}x`],
+    ['digits', `${'1'.repeat(100_000)}x`],
+    ['a fraction', `0.${'0'.repeat(100_000)}x`],
+    ['letters', `1${'E'.repeat(100_000)}x`],
+  ] as const)
+    row(name, () => assert.throws(() => parseQuantity(bad), QuantityError));
+});
+
 table('an unusual quantity is what it is upstream', (row) => {
   for (const [written, want, units] of extreme) {
     row(`the quantity ${written} is written ${want}`, () => assert.equal(canonicalQuantity(written), want));
