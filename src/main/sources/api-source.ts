@@ -16,7 +16,7 @@ import { pod as podSchema } from '../../shared/kubernetes/schema/pod.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { containedFaults } from '../../shared/metrics/definitions/faults.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { PodChanges } from './merge-pods.ts';
+import type { GonePod, PodChange, PodChanges } from './merge-pods.ts';
 
 export interface ApiSourceOptions {
   readonly client: ApiClient;
@@ -93,8 +93,8 @@ export class ApiSource {
   }
 
   #change(changes: readonly ObjectChange<Pod>[]): void {
-    const last = new Map<PodUID, Pod | null>();
-    for (const { type, object } of changes) last.set(podUID(object), type === 'DELETED' ? null : object);
+    const last = new Map<PodUID, PodChange>();
+    for (const { type, object } of changes) last.set(podUID(object), type === 'DELETED' ? toGonePod(object) : object);
     if (last.size > 0) this.#options.onChanges(last);
   }
 
@@ -115,6 +115,11 @@ export class ApiSource {
     const message = `Error validating pod ${name}_${namespace}(${uid}) from api: ${problem}, ignoring`;
     onEvent({ object: { kind: 'Pod', name, namespace, uid }, type: 'Warning', reason: 'FailedValidation', message });
   }
+}
+
+function toGonePod({ metadata: { deletionGracePeriodSeconds } }: Pod): GonePod | null {
+  // The last version of a pod is not checked against the API's types.
+  return typeof deletionGracePeriodSeconds === 'number' ? { gone: true, deletionGracePeriodSeconds } : null;
 }
 
 function problemOf({ metadata, spec }: Pod): string | null {

@@ -38,12 +38,26 @@ export interface MergeFault {
   readonly err: unknown;
 }
 
-/** What a source has changed, by UID: a pod as it is now, or null for one that it has no more. All others are as they were. */
-export type PodChanges = ReadonlyMap<PodUID, Pod | null>;
+/** A pod that its source has no more, whose last version allowed it this grace period. */
+export interface GonePod {
+  readonly gone: true;
+  readonly deletionGracePeriodSeconds: number;
+}
+
+/** A pod as it is now; a GonePod or null for one that the source has no more. */
+export type PodChange = Pod | GonePod | null;
+
+/** What a source has changed, by UID. All other pods are as they were. */
+export type PodChanges = ReadonlyMap<PodUID, PodChange>;
+
+/** False: the source has it no more. */
+export function isPod(change: PodChange): change is Pod {
+  return change !== null && !('gone' in change);
+}
 
 export interface MergeChangesResult {
   /** What is to be kept of each that was given; null: nothing. */
-  readonly pods: PodChanges;
+  readonly pods: ReadonlyMap<PodUID, Pod | null>;
   readonly updates: readonly PodUpdate[];
   readonly faults: readonly MergeFault[];
 }
@@ -80,15 +94,23 @@ export function mergeChanges(known: PodsByUID, source: PodSource, changes: PodCh
   const changed = new Changed(source);
   for (const [uid, incoming] of changes) {
     const existing = known.get(uid);
-    const merged = incoming && changed.merge(existing, incoming, seenAt);
-    if (merged) pods.set(uid, merged);
-    else if (incoming) continue;
-    else if (existing) {
+    if (isPod(incoming)) {
+      const merged = changed.merge(existing, incoming, seenAt);
+      if (merged) pods.set(uid, merged);
+    } else if (existing) {
       pods.set(uid, null);
-      changed.add('REMOVE', existing);
+      changed.add('REMOVE', incoming ? withGracePeriod(existing, incoming) : existing);
     }
   }
   return { pods, updates: changed.updates(), faults: changed.faults };
+}
+
+/**
+ * The deletion and the word on its grace period may come in one read of the watch (`kubectl delete --force`): the pod as it was known allows
+ * itself its whole grace period still.
+ */
+function withGracePeriod(pod: Pod, { deletionGracePeriodSeconds }: GonePod): Pod {
+  return { ...pod, metadata: { ...pod.metadata, deletionGracePeriodSeconds } };
 }
 
 /** The pods by what happened to them. */

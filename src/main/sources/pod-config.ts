@@ -12,7 +12,16 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { reportFault } from '../../shared/faults/contain.ts';
-import { mergeChanges, mergePods, type MergeFault, type PodChanges, type PodSource, type PodUpdate } from './merge-pods.ts';
+import {
+  isPod,
+  mergeChanges,
+  mergePods,
+  type MergeFault,
+  type PodChange,
+  type PodChanges,
+  type PodSource,
+  type PodUpdate,
+} from './merge-pods.ts';
 
 export interface PodConfigOptions {
   /** Every source there is: until each has reported once, no pod is known to be gone. */
@@ -29,7 +38,7 @@ interface Report {
   /** All its pods; null: it only told what changed. */
   readonly snapshot: readonly Pod[] | null;
   /** What changed after that, each pod's last word. */
-  readonly changes: Map<PodUID, Pod | null>;
+  readonly changes: Map<PodUID, PodChange>;
   /** Pods of the snapshot that were gone for a moment: they end and start anew. */
   readonly recreated: ReadonlySet<PodUID>;
 }
@@ -54,13 +63,13 @@ export class PodConfig {
   /** What the source has changed since it last said something; its pods must have been `set` once. */
   change(source: PodSource, changes: PodChanges): void {
     const known = this.#pods.get(source);
-    const report = this.#reported.get(source) ?? { snapshot: null, changes: new Map<PodUID, Pod | null>(), recreated: new Set<PodUID>() };
+    const report = this.#reported.get(source) ?? { snapshot: null, changes: new Map<PodUID, PodChange>(), recreated: new Set<PodUID>() };
     if (!known && !report.snapshot) throw new Error(`the source ${source} told of changes before it told of its pods`);
-    for (const [uid, pod] of changes) {
+    for (const [uid, change] of changes) {
       report.changes.delete(uid);
       // A pod that came and went while nobody took was never there.
       const wasThere = report.snapshot ? report.snapshot.some((one) => podUID(one) === uid) : known?.has(uid);
-      if (pod || wasThere) report.changes.set(uid, pod);
+      if (isPod(change) || wasThere) report.changes.set(uid, change);
     }
     this.#reported.set(source, report);
     this.#options.onReport();
@@ -129,7 +138,7 @@ export class PodConfig {
 function withChanges(snapshot: readonly Pod[], changes: PodChanges): readonly Pod[] {
   if (changes.size === 0) return snapshot;
   const kept = snapshot.filter((pod) => !changes.has(podUID(pod)));
-  return [...kept, ...[...changes.values()].filter((pod) => pod !== null)];
+  return [...kept, ...[...changes.values()].filter(isPod)];
 }
 
 /**

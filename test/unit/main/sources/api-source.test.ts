@@ -42,6 +42,20 @@ async function aSyncedSource(...pods: Pod[]) {
   return { ...parts, watch };
 }
 
+test('a pod that is deleted by force in one read of the watch goes with the grace period of its last version', async () => {
+  const { config, watch } = await aSyncedSource(podOf('a', '1'));
+  config.take();
+  const forced = { deletionTimestamp: '2026-11-23T00:00:00Z', deletionGracePeriodSeconds: 0 };
+  watch.push('MODIFIED', podOf('a', '11', forced));
+  watch.push('DELETED', podOf('a', '12', forced));
+  await settle();
+  const updates = config.take();
+  assert.deepEqual(
+    updates.map(({ op, pods }) => [op, pods.map(({ metadata }) => [metadata.uid, metadata.deletionGracePeriodSeconds])]),
+    [['REMOVE', [['uid-a', 0]]]],
+  );
+});
+
 test('the API server is not asked for pods before the node is known, and is not heard before all are', async () => {
   const node = Promise.withResolvers<void>();
   const { api, config, source, taken } = anApiSource(node.promise);
