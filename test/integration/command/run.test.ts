@@ -1,12 +1,14 @@
 /** A kubelet from its start to its end, on the simulated runtime: log, lock, folders, signals. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { openSync, statSync, closeSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { before, test } from 'node:test';
 import { ensureBuilt, kubelet, RunningKubelet } from '../../support/kubelet-command.ts';
-import { prepare, untilHealthy } from '../../support/prepared-kubelet.ts';
+import { freePort, prepare, untilHealthy } from '../../support/prepared-kubelet.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 
 before(ensureBuilt);
@@ -209,4 +211,31 @@ test('--exit-on-lock-contention without a lock file is refused', async (t) => {
   const { code, stderr } = kubelet(...args, '--exit-on-lock-contention');
   assert.equal(code, 1);
   assert.match(stderr, /cannot exit on lock file contention: no lock file specified/);
+});
+
+test('connections to the healthz port count each, though they come from one port of their client', async (t) => {
+  const readOnlyPort = await freePort();
+  const prepared = await prepare(t, { healthzBindAddress: '0.0.0.0', readOnlyPort });
+  const running = new RunningKubelet(prepared.args);
+  await untilHealthy(prepared);
+  const sockets: Socket[] = [];
+  // More than the 256 that the port holds, each to an address of its own.
+  for (let host = 0; host < 300; host += 1) {
+    const localPort = sockets[0]?.localPort;
+    const socket = connect({
+      host: `127.1.${host >> 8}.${host & 255}`,
+      port: prepared.healthzPort,
+      localAddress: '127.0.0.1',
+      ...(localPort !== undefined && { localPort }),
+    });
+    sockets.push(socket.on('error', () => {}).resume());
+    await once(socket, 'connect');
+  }
+  await waitUntil('the port ends some of them', async () => {
+    const metrics = await (await fetch(`http://127.0.0.1:${readOnlyPort}/metrics`)).text();
+    return /^kubelet_server_connections_ended_total\{reason="evicted",server="healthz"\} [1-9]/m.test(metrics);
+  });
+  for (const socket of sockets) socket.destroy();
+  running.kill('SIGTERM');
+  assert.equal((await running.ended).code, 0);
 });
