@@ -206,7 +206,9 @@ export class PodWorker {
     const { statuses, clock } = this.#deps;
     const isKnown = () => pod.status?.startTime !== undefined || statuses.get(this.uid) !== undefined;
     if (isKnown()) return () => {};
-    return clock.after(Math.max(0, firstSeenMs(pod) + firstStatusMs - clock.now()), () => {
+    // The wall clock may have been set back since.
+    const waitMs = Math.min(firstStatusMs, firstSeenMs(pod) + firstStatusMs - clock.now());
+    return clock.after(Math.max(0, waitMs), () => {
       if (!isKnown()) this.refreshStatus();
     });
   }

@@ -500,6 +500,15 @@ test('a pod whose sync stands in a queue has its first status half a second afte
   assert.equal(node.phase('web'), 'Pending');
 });
 
+test('a pod that was seen before the clock was set back has its first status within half a second', async () => {
+  const node = new FakeNode();
+  node.line = new Promise(() => {});
+  const seen = new Date(node.clock.now() + 3_600_000).toISOString();
+  await node.add(aPod({ metadata: { name: 'web', uid: 'web', annotations: { 'kubernetes.io/config.seen': seen } } }));
+  await node.clock.advance(500);
+  assert.equal(node.phase('web'), 'Pending');
+});
+
 test('a pod that the API server has a status of gets no other one before its sync', async () => {
   const node = new FakeNode();
   node.line = new Promise(() => {});

@@ -38,8 +38,10 @@ export function validateFieldRef(ref: FieldRef, supported: readonly string[], pa
   if (apiVersion !== 'v1') {
     return void errors.push(invalid(at, fieldPath, `error converting fieldPath: unsupported pod version: ${apiVersion}`));
   }
-  const [, subscripted, key] = /^(.+?)\['(.*)'\]$/s.exec(fieldPath) ?? [];
-  if (subscripted !== undefined && key !== undefined) {
+  // Not by a regular expression, whose cost would grow with the square of a hostile path.
+  const bracket = fieldPath.indexOf("['", 1);
+  if (bracket > 0 && fieldPath.endsWith("']") && fieldPath.length >= bracket + 4) {
+    const [subscripted, key] = [fieldPath.slice(0, bracket), fieldPath.slice(bracket + 2, -2)];
     if (subscripted === 'metadata.annotations') checkLabelKey(key.toLowerCase(), path, errors);
     else if (subscripted === 'metadata.labels') checkLabelKey(key, path, errors);
     else errors.push(invalid(at, fieldPath, `error converting fieldPath: field label does not support subscript: ${fieldPath}`));
