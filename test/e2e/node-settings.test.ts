@@ -1,10 +1,14 @@
 /** Settings of the node that change what a pod or a client gets, in the shipped kubelet. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Agent, request } from 'undici';
+import type { Node } from '../../src/main/node/index.ts';
 import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
+import { ClusterNode } from '../support/cluster-node.ts';
+import { startHostileRuntime } from '../support/hostile-runtime.ts';
 import { PrivateRegistry } from '../support/private-registry.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
@@ -78,4 +82,41 @@ describe('a setting of the node', () => {
     for (const name of names) await node.untilRunning(name);
     assert.equal(registry.mostAtOnce, 2);
   });
+});
+
+describe('a setting of a node in a cluster', () => {
+  let node: ClusterNode;
+  before(async () => {
+    node = await ClusterNode.start('settings', { config: { podsPerCore: 3, oomScoreAdj: 300 } });
+  });
+  after(() => node?.destroy());
+
+  test('podsPerCore bounds the pods that the node offers to run', async () => {
+    const { status } = await node.api.get<Node>(node.nodePath);
+    const pods = String(3 * availableParallelism());
+    assert.deepEqual([status?.capacity?.['pods'], status?.allocatable?.['pods']], [pods, pods]);
+  });
+
+  test('oomScoreAdj says how soon the kernel ends the kubelet itself', () => {
+    assert.equal(readFileSync(`/proc/${node.node.kubeletPid}/oom_score_adj`, 'utf8').trim(), '300');
+  });
+});
+
+test('imageServiceEndpoint is asked about images, and containerRuntimeEndpoint about all else', async (t) => {
+  const config: Record<string, unknown> = {};
+  const node = await TestNode.start(t, { config });
+  const calls = new Set<string>();
+  const images = await startHostileRuntime(t, node.containerd.endpoint, ({ call, bytes }) => {
+    calls.add(call);
+    return bytes;
+  });
+  config['imageServiceEndpoint'] = images.endpoint;
+  await node.startKubelet();
+  node.apply(aManifest('web'));
+  await node.untilRunning('web');
+  assert.ok(calls.has('ImageStatus'), [...calls].join());
+  assert.deepEqual(
+    [...calls].filter((call) => !/Image/.test(call)),
+    [],
+  );
 });
