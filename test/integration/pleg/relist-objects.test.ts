@@ -1,9 +1,10 @@
+/** In a process of its own: what other tests leave running makes objects too. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { objectsMadeBy } from '../../../../bench/harness/count-objects.ts';
-import { Container, ListContainersResponse, ListPodSandboxResponse, PodSandbox } from '../../../../src/shared/cri/generated/cri-v1.ts';
-import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../../src/shared/state/runtime-snapshot.ts';
-import { PodRecords } from '../../../../src/workers/pleg/pod-records.ts';
+import { objectsMadeBy } from '../../../bench/harness/count-objects.ts';
+import { Container, ListContainersResponse, ListPodSandboxResponse, PodSandbox } from '../../../src/shared/cri/generated/cri-v1.ts';
+import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../src/shared/state/runtime-snapshot.ts';
+import { PodRecords } from '../../../src/workers/pleg/pod-records.ts';
 
 /** 40 pods with ten containers each, as lists. */
 function lists() {
