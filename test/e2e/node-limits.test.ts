@@ -1,0 +1,44 @@
+/** Limits of the node that show only with time, in the shipped kubelet. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ContainerState } from '../../src/shared/cri/generated/cri-v1.ts';
+import { ClusterNode } from '../support/cluster-node.ts';
+import { containersOf } from '../support/node-remains.ts';
+import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+
+test('maximum-dead-containers bounds the dead containers of the node, the newest stays', async (t) => {
+  const node = await TestNode.start(t, { flags: ['--maximum-dead-containers=1'] });
+  await node.startKubelet();
+  const ended: string[] = [];
+  for (const name of ['first', 'second', 'third']) {
+    node.apply(aManifest(name, { restartPolicy: 'Never', containers: [aBusybox({ sh: 'true' })] }));
+    const { status } = await node.until(name, 'has ended', ({ status }) => status?.phase === 'Succeeded');
+    ended.push(status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '');
+  }
+  const dead = async () => (await containersOf(node)).filter(({ state }) => state === ContainerState.CONTAINER_EXITED).map(({ id }) => id);
+  assert.equal((await dead()).length, 3);
+  // The garbage collection comes each minute.
+  await waitUntil('one dead container is left', async () => (await dead()).length <= 1, 150_000);
+  assert.deepEqual(await dead(), ended.slice(-1));
+});
+
+test('eventRecordQPS and eventBurst bound the events that the node writes', async (t) => {
+  const node = await ClusterNode.start('event-rate', { config: { eventRecordQPS: 1, eventBurst: 1 } });
+  t.after(() => node.destroy());
+  await node.create('web');
+  await node.untilRunning('web');
+  const path = `/api/v1/namespaces/${node.namespace}/events?fieldSelector=involvedObject.name%3Dweb`;
+  type Events = { items: { reason: string; metadata: { creationTimestamp: string } }[] };
+  const events = await waitUntil(
+    'the events of a start are written',
+    async () => {
+      const { items } = await node.api.get<Events>(path);
+      return ['Pulled', 'Created', 'Started'].every((reason) => items.some((event) => event.reason === reason)) ? items : undefined;
+    },
+    60_000,
+  );
+  const writtenMs = events.map(({ metadata }) => Date.parse(metadata.creationTimestamp)).toSorted((a, b) => a - b);
+  // Three at one a second take two seconds; the server's timestamps are whole seconds.
+  assert.ok(writtenMs.at(-1)! - writtenMs[0]! >= 1000, writtenMs.join());
+});
