@@ -137,12 +137,11 @@ export class PodRecords {
    */
   applyPodLists(uid: PodUID, sandboxes: readonly PodSandbox[], containers: readonly Container[], nowMs: number): void {
     for (const sandbox of sandboxes) {
-      this.#releaseFromOther(this.#sandboxes.get(sandbox.id), sandbox.metadata?.uid, nowMs);
-      if (!this.#sandboxes.get(sandbox.id)) this.#show(this.#addSandbox(sandbox, nowMs));
+      if (!this.#isKnown(this.#sandboxes.get(sandbox.id), sandbox.metadata?.uid, nowMs)) this.#show(this.#addSandbox(sandbox, nowMs));
     }
     for (const container of containers) {
-      this.#releaseFromOther(this.#containers.get(container.id), container.labels[podUIDLabel], nowMs);
-      if (!this.#containers.get(container.id)) this.#show(this.#addContainer(container, nowMs));
+      const isKnown = this.#isKnown(this.#containers.get(container.id), container.labels[podUIDLabel], nowMs);
+      if (!isKnown) this.#show(this.#addContainer(container, nowMs));
     }
     const listed = new Set<string>([...sandboxes, ...containers].map(({ id }) => id));
     for (const item of this.#pods.get(uid)?.items.values() ?? []) if (!listed.has(item.id)) item.final = false;
@@ -153,14 +152,12 @@ export class PodRecords {
    * (garbage collection would take what has no age yet for the oldest).
    */
   applyMade(uid: PodUID, { sandbox, containers }: MadeInRuntime, nowMs: number): void {
-    if (sandbox) this.#releaseFromOther(this.#sandboxes.get(sandbox.id), uid, nowMs);
-    if (sandbox && !this.#sandboxes.get(sandbox.id)) {
+    if (sandbox && !this.#isKnown(this.#sandboxes.get(sandbox.id), uid, nowMs)) {
       const { id, podName: name, podNamespace: namespace } = sandbox;
       this.#addSandbox(PodSandbox.fromPartial({ id, metadata: { uid, name, namespace } }), nowMs);
     }
     for (const { id, sandboxID: podSandboxId, name } of containers) {
-      this.#releaseFromOther(this.#containers.get(id), uid, nowMs);
-      if (this.#containers.get(id)) continue;
+      if (this.#isKnown(this.#containers.get(id), uid, nowMs)) continue;
       this.#addContainer(Container.fromPartial({ id, podSandboxId, metadata: { name }, labels: { [podUIDLabel]: uid } }), nowMs);
     }
   }
@@ -195,14 +192,17 @@ export class PodRecords {
   }
 
   /**
-   * The runtime said once that the item belongs to another pod. Its newest answer holds: the other pod loses the item, which can be taken
-   * in again. Otherwise one wrong reply would hide a pod's sandbox for as long as this thread lives.
+   * Whether the item is known as that pod's, or as any pod's where `uid` is undefined. When the runtime said once that it belongs to another
+   * pod, its newest answer holds: the other pod loses the item, which can be taken in again. Otherwise one wrong reply would hide a pod's
+   * sandbox for as long as this thread lives.
    */
-  #releaseFromOther(item: Item | undefined, uid: string | undefined, nowMs: number): void {
-    if (!item || uid === undefined || item.pod.uid === uid) return;
+  #isKnown(item: Item | undefined, uid: string | undefined, nowMs: number): boolean {
+    if (!item) return false;
+    if (uid === undefined || item.pod.uid === uid) return true;
     this.#onLeftOut(item.id, `the runtime said that it belongs to pod ${item.pod.uid}, and now to pod ${uid}`);
     this.setGone(item, nowMs);
     this.#setNews(item.pod, item, nowMs);
+    return false;
   }
 
   forget(record: PodRecord): void {

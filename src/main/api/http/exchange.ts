@@ -143,8 +143,8 @@ const notConnected: ReadonlySet<string> = new Set([
 const untrusted = /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA)/;
 
 /**
- * Before an answer: a server that goes away has refused the request without a look at it, for the second time. undici repeats a refused
- * request once.
+ * For an error that came before any answer: whether a server that goes away has refused the request unread. undici repeats a refused
+ * request once by itself, so this is the second refusal.
  */
 function isRefusal(err: unknown): boolean {
   const { code, message = '' } = err as { readonly code?: string; readonly message?: string };
