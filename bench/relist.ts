@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os';
 import { pino } from 'pino';
 import { PlegThread } from '../src/main/threads/pleg-thread.ts';
-import { ThreadState } from '../src/main/threads/thread-state.ts';
+import { ThreadState } from '../src/main/threads/shared-thread-state.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../src/shared/state/runtime-snapshot.ts';
 import { PodRecords } from '../src/workers/pleg/pod-records.ts';
 import { monotonicMs } from '../src/shared/time/clock.ts';

@@ -1,7 +1,7 @@
 // Command static-pod-uid asks the Go kubelet's own packages how the UID of a static pod comes about. It makes the data that the
 // TypeScript side needs: the table of Go types that a pod is printed by, and test vectors with their printed form and UID.
 //
-//	go run . types > ../../src/workers/pod-sync/manifest/static-pod-uid/generated/go-types.ts
+//	go run . types > ../../src/shared/manifest/static-pod-uid/generated/go-types.ts
 //	go run . vectors ../../test/integration/pod-sync/static-pod-uid/vectors
 package main
 

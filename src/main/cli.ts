@@ -6,14 +6,14 @@
  */
 import { writeSync } from 'node:fs';
 import { nameProcess } from './process/name-process.ts';
-import { versionText } from './version.ts';
+import { versionText } from './cli/version.ts';
 
 const args = process.argv.slice(2);
 if (args.length === 1 && args[0] === '--version') {
   writeSync(1, versionText);
 } else {
   nameProcess('kubelet');
-  const { command } = await import('./command.ts');
+  const { command } = await import('./cli/command.ts');
   // Not process.exit: what was written to a pipe may still be on its way.
   process.exitCode = await command(args);
 }

@@ -1,6 +1,6 @@
 /**
  * The composition root: every part is made by hand, in the order in which it starts, and ended in the order of the data's flow:
- * sources → sync loop → what makes pods run (wiring/pod-runner.ts) → what is known of the node (wiring/this-node.ts) → the threads that
+ * sources → sync loop → what makes pods run (wiring/pod-runner.ts) → what is known of the node (wiring/node-services.ts) → the threads that
  * look (wiring/observers.ts) → the server.
  *
  * A runtime that is not there when the kubelet starts is waited for, with `/healthz` up and the log saying so; upstream gives up.
@@ -10,25 +10,25 @@ import type { PodUID } from '../shared/kubernetes/ids.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
 import { Cluster } from './wiring/cluster.ts';
-import { countConstants } from './constant-metrics.ts';
+import { countConstants } from './process/constant-metrics.ts';
 import type { KubeletContext } from './wiring/kubelet-context.ts';
-import { nextRound } from './next-round.ts';
+import { nextRound } from '../shared/concurrency/yield-to-event-loop.ts';
 import { toNodeName } from './node/node-name.ts';
-import { reportHost } from './node/report-host.ts';
+import { reportHost } from './node/host/report-host.ts';
 import { Observers } from './wiring/observers.ts';
-import type { KubeletStart } from './options.ts';
+import type { KubeletStart } from './cli/options.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
-import { EventLog } from './pods/events.ts';
+import { EventLog } from './events/event-sink.ts';
 import { PodManager } from './pods/pod-manager.ts';
-import { PodStatusCache } from './pods/pod-status-cache.ts';
-import { StartAdmission } from './pods/start-admission.ts';
-import { PodStatuses } from './pods/pod-statuses.ts';
-import type { PodWorkers } from './pods/pod-workers.ts';
+import { PodStatusCache } from './pods/runtime-status-cache.ts';
+import { StartAdmission } from './pods/scheduling/start-admission.ts';
+import { PodStatuses } from './pods/api-status/pod-statuses.ts';
+import type { PodWorkers } from './pods/workers/pod-workers.ts';
 import { startHealth, startServer } from './server/index.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
-import { StopOrder, within } from './wiring/stop-order.ts';
+import { StopOrder, within } from './shutdown.ts';
 import { SyncLoop } from './sync-loop.ts';
-import { startThisNode, type ThisNode } from './wiring/this-node.ts';
+import { startThisNode, type ThisNode } from './wiring/node-services.ts';
 
 /** SIGTERM to exit takes 5 s at most: a second of it is for the process itself. */
 const stopDeadlineMs = 4000;

@@ -8,7 +8,7 @@
  * by container and probe. A step that throws is over; the loop goes on with the next.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { contain, reportFault } from '../shared/faults/contain.ts';
+import { contain, reportFault } from '../shared/errors/contain.ts';
 import type { PodLifecycleEvent } from '../shared/contracts/pleg.ts';
 import type { ProbeResult } from '../shared/contracts/probes.ts';
 import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';

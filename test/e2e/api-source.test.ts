@@ -1,9 +1,9 @@
 /** Pods and events between this kubelet's API room and a real API server: what a node hears, and what it goes through to hear it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { EventRecorder } from '../../src/main/api/events/index.ts';
+import { EventRecorder } from '../../src/main/events/index.ts';
 import { nodeReference } from '../../src/shared/kubernetes/node-reference.ts';
-import { podReference } from '../../src/main/pods/events.ts';
+import { podReference } from '../../src/main/events/event-sink.ts';
 import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';

@@ -2,14 +2,14 @@
  * A node around the pod workers, without threads: a pool whose tasks end when the test says so, and a runtime in memory that the tasks
  * change. `node.task(kind)` is the task under way; `node.end(task)` does to the runtime what such a task does, and ends it.
  */
-import { PodStatusCache } from '../../src/main/pods/pod-status-cache.ts';
+import { PodStatusCache } from '../../src/main/pods/runtime-status-cache.ts';
 import { PodManager } from '../../src/main/pods/pod-manager.ts';
-import { PodStatuses, type PodStatusSink } from '../../src/main/pods/pod-statuses.ts';
-import { PodWorkers } from '../../src/main/pods/pod-workers.ts';
-import { standaloneRuntimeHandler } from '../../src/main/pods/runtime-classes.ts';
-import { VolumeCount } from '../../src/main/volumes/volume-count.ts';
-import { WorkQueue } from '../../src/main/pods/work-queue.ts';
-import type { PodTask } from '../../src/main/threads/pod-sync-line.ts';
+import { PodStatuses, type PodStatusSink } from '../../src/main/pods/api-status/pod-statuses.ts';
+import { PodWorkers } from '../../src/main/pods/workers/pod-workers.ts';
+import { standaloneRuntimeHandler } from '../../src/main/objects/runtime-classes.ts';
+import { VolumeCount } from '../../src/main/pods/mounted-volumes.ts';
+import { WorkQueue } from '../../src/main/pods/workers/work-queue.ts';
+import type { PodTask } from '../../src/main/threads/task-channel.ts';
 import type { PodSyncResult, RecordedEvent } from '../../src/shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../src/shared/contracts/runtime-status.ts';
 import type { NodeFacts } from '../../src/shared/contracts/node-facts.ts';

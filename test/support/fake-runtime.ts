@@ -6,7 +6,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } f
 import { CriError, grpcCode } from '../../src/shared/cri/cri-error.ts';
 import { PodSandboxStatus, type ContainerConfig, type PodSandboxConfig } from '../../src/shared/cri/generated/cri-v1.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../src/shared/kubernetes/ids.ts';
-import type { ExecResult, PodRuntime } from '../../src/workers/pod-sync/runtime/pod-runtime.ts';
+import type { ExecResult, PodRuntime } from '../../src/workers/pod-sync/pod-runtime.ts';
 import type { FakeClock } from './fake-clock.ts';
 
 interface FakeSandbox extends RuntimeSandboxStatus {

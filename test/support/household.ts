@@ -1,7 +1,7 @@
 /** What pod updates and housekeeping do on a fake node: nobody speaks against a pod unless the test says so, and what is collected is kept. */
-import { Housekeeping } from '../../src/main/pods/housekeeping.ts';
-import { PodFaults } from '../../src/main/pods/pod-faults.ts';
-import { PodUpdates, type PodUpdatesDependencies } from '../../src/main/pods/pod-updates.ts';
+import { Housekeeping } from '../../src/main/pods/housekeeping/housekeeping.ts';
+import { PodFaults } from '../../src/main/pods/workers/pod-faults.ts';
+import { PodUpdates, type PodUpdatesDependencies } from '../../src/main/pods/pod-handlers.ts';
 import type { ContainerGcRequest } from '../../src/shared/contracts/images.ts';
 import type { RecordedEvent } from '../../src/shared/contracts/pod-sync.ts';
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';

@@ -1,8 +1,8 @@
 /** A node for unit tests: a machine, a runtime and a network that are what the test says. */
 import type { NetworkInterfaceInfo } from 'node:os';
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
-import type { HostNetwork } from '../../src/main/node/addresses.ts';
-import { LocalNode, type LocalNodeOptions } from '../../src/main/node/local-node.ts';
+import type { HostNetwork } from '../../src/main/node/addresses/addresses.ts';
+import { LocalNode, type LocalNodeOptions } from '../../src/main/node/status/local-node-status.ts';
 import type { RuntimeFacts } from '../../src/shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../src/shared/contracts/stats.ts';
 import { FakeClock, settle } from './fake-clock.ts';

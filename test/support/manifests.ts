@@ -1,5 +1,5 @@
 /** Manifests for tests of the decoder: a small pod that is valid, and what it is decoded to. */
-import { decodeManifest } from '../../src/workers/pod-sync/manifest/decode-manifest.ts';
+import { decodeManifest } from '../../src/shared/manifest/decode-manifest.ts';
 import type { DecodeManifestResult } from '../../src/shared/contracts/pod-sync.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { Json } from './manifest-samples.ts';

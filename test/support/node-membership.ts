@@ -1,7 +1,7 @@
 /** A node that joins an API server in memory. */
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
-import type { LocalNodeOptions } from '../../src/main/node/local-node.ts';
-import { NodeMembership } from '../../src/main/node/membership.ts';
+import type { LocalNodeOptions } from '../../src/main/node/status/local-node-status.ts';
+import { NodeMembership } from '../../src/main/node/registration/cluster-node.ts';
 import type { Node } from '../../src/main/node/node-object.ts';
 import { FakeClock, settle } from './fake-clock.ts';
 import { apiError, FakeApi } from './fake-api.ts';

@@ -1,6 +1,6 @@
 /** What a pod's values come from, in front of an API server in memory. */
-import { PodValues, type PodValuesOptions } from '../../src/main/volumes/index.ts';
-import type { ValueRef } from '../../src/shared/contracts/values.ts';
+import { PodValues, type PodValuesOptions } from '../../src/main/objects/index.ts';
+import type { ValueRef } from '../../src/shared/contracts/pod-objects.ts';
 import type { Volume } from '../../src/shared/kubernetes/api.ts';
 import { FakeApi } from './fake-api.ts';
 import { FakeClock } from './fake-clock.ts';

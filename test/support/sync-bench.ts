@@ -16,11 +16,11 @@ import type {
   PodSyncTask,
   RuntimeHandlerChoice,
 } from '../../src/shared/contracts/pod-sync.ts';
-import type { ValueResult } from '../../src/shared/contracts/values.ts';
+import type { ValueResult } from '../../src/shared/contracts/pod-objects.ts';
 import type { Pod, PodStatus } from '../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../src/shared/kubernetes/ids.ts';
 import type { PodSyncDependencies } from '../../src/workers/pod-sync/dependencies.ts';
-import type { LinePort } from '../../src/workers/pod-sync/line.ts';
+import type { LinePort } from '../../src/workers/pod-sync/task-channel-client.ts';
 import { runTask } from '../../src/workers/pod-sync/run-task.ts';
 import { FakeClock } from './fake-clock.ts';
 import { FakeRuntime } from './fake-runtime.ts';

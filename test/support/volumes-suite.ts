@@ -3,12 +3,12 @@ import { mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import type { Value, ValueResult } from '../../src/shared/contracts/values.ts';
+import type { Value, ValueResult } from '../../src/shared/contracts/pod-objects.ts';
 import type { Container, Pod, PodSpec, Volume } from '../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../src/shared/linux/mountinfo.ts';
 import { unmount } from '../../src/shared/linux/native.ts';
-import { HelperClient } from '../../src/workers/pod-sync/helper-client.ts';
+import { HelperClient } from '../../src/workers/pod-sync/helper/helper-client.ts';
 import { type AskValues, PodVolumes } from '../../src/workers/pod-sync/volumes/index.ts';
 import { aLogger } from './logger.ts';
 import { aContainer, aPod } from './pods.ts';

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { VModuleItem } from '../config/kubelet-configuration.ts';
 import type { RawConfiguration } from '../config/schema.ts';
-import type { KubeletFlags } from '../options.ts';
+import type { KubeletFlags } from '../cli/options.ts';
 import { flagTable } from './flag-table.ts';
 
 const defaults: KubeletFlags = {

@@ -2,7 +2,7 @@
  * Every flag of a v1.36 kubelet: how it is written and what it sets (upstream: cmd/kubelet/app/options, component-base/logs and
  * component-base/version/verflag). Flags that set a field of the configuration have that field's default.
  */
-import type { KubeletFlags } from '../options.ts';
+import type { KubeletFlags } from '../cli/options.ts';
 import type { FlagTypeName } from './flag-types.ts';
 
 export interface FlagSpec {

@@ -7,7 +7,7 @@ import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
 import { parseDuration } from '../config/duration.ts';
 import type { VModuleItem } from '../config/kubelet-configuration.ts';
-import { parseReservedMemory, parseTaints } from './node-resources.ts';
+import { parseReservedMemory, parseTaints } from './reserved-resources.ts';
 import { parseBool, parseInteger, parseUnsigned } from './numbers.ts';
 
 /** Throws with what is wrong. `before` is what the flag was given before on the same command line. */

@@ -5,7 +5,7 @@
 import { formatDuration } from '../config/duration.ts';
 import { isMap } from '../config/codecs.ts';
 import { withoutCredentials } from '../config/without-credentials.ts';
-import type { KubeletOptions } from '../options.ts';
+import type { KubeletOptions } from '../cli/options.ts';
 import { flagTable, type FlagSpec } from './flag-table.ts';
 
 /** Flags whose value may hold credentials; the word is upstream's. */

@@ -2,9 +2,9 @@
  * The node: what it has, how it is, and its membership in a cluster. Owns the Node object at the API server and the node's lease; the
  * composition root starts it, admission and the syncs read it.
  */
-export { declaredFeatures } from './declared-features.ts';
-export { LocalNode, type LocalNodeOptions } from './local-node.ts';
-export { NodeMembership, type NodeMembershipOptions } from './membership.ts';
+export { declaredFeatures } from './status/declared-features.ts';
+export { LocalNode, type LocalNodeOptions } from './status/local-node-status.ts';
+export { NodeMembership, type NodeMembershipOptions } from './registration/cluster-node.ts';
 export { isReady, type Node, type NodeCondition, type NodeEvent, type NodeStatus } from './node-object.ts';
-export type { NodeStore, StoredNode } from './node-store.ts';
-export { threadErrors } from './thread-health.ts';
+export type { NodeStore, StoredNode } from './registration/node-store.ts';
+export { threadErrors } from './status/thread-health.ts';

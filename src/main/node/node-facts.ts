@@ -1,9 +1,9 @@
 /** The node as a sync must know it, kept up to date: each task is sent what holds when it is sent. */
 import type { NodeFacts, NodeResources } from '../../shared/contracts/node-facts.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { hostIPs } from './host-ips.ts';
-import { HostNetworkReader } from './host-network.ts';
-import type { RuntimeState } from './runtime-state.ts';
+import { hostIPs } from './addresses/host-ips.ts';
+import { HostNetworkReader } from './addresses/host-network.ts';
+import type { RuntimeState } from './status/runtime-state.ts';
 
 export interface NodeFactsOptions {
   readonly nodeName: string;

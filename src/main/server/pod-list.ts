@@ -1,9 +1,9 @@
 /** The body of `/pods`: every pod that the sources want, with its status as it is now. Upstream: encodePods in pkg/kubelet/server. */
-import { contain } from '../../shared/faults/contain.ts';
+import { contain } from '../../shared/errors/contain.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
-import type { PodStatuses } from '../pods/pod-statuses.ts';
+import type { PodStatuses } from '../pods/api-status/pod-statuses.ts';
 
 /** A pod that can't be written is left out. */
 export function podListJson(podManager: Pick<PodManager, 'all'>, statuses: Pick<PodStatuses, 'get'>, logger: Logger): string {

@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import type { ListenAddress, SecureServerSettings, TlsSettings } from '../../shared/contracts/server.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
-import type { KubeletOptions } from '../options.ts';
+import type { KubeletOptions } from '../cli/options.ts';
 import type { ServerSettings } from '../threads/server-thread.ts';
-import { kubernetesVersion } from '../version.ts';
+import { kubernetesVersion } from '../cli/version.ts';
 
 export interface ServerSurroundings {
   readonly nodeName: string;

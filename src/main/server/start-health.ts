@@ -2,7 +2,7 @@
 import type { Logger } from '../../shared/log/logger.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import { HealthThread } from '../threads/health-thread.ts';
-import type { ThreadState } from '../threads/thread-state.ts';
+import type { ThreadState } from '../threads/shared-thread-state.ts';
 import { listenAddress } from './server-settings.ts';
 
 export interface HealthStart {

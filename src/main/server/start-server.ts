@@ -4,17 +4,17 @@ import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts'
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Reviews } from '../api/reviews.ts';
 import { flagValues } from '../flags/flag-values.ts';
-import type { KubeletOptions } from '../options.ts';
+import type { KubeletOptions } from '../cli/options.ts';
 import { podListJson } from './pod-list.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
-import type { PodStatusCache } from '../pods/pod-status-cache.ts';
-import type { PodStatuses } from '../pods/pod-statuses.ts';
+import type { PodStatusCache } from '../pods/runtime-status-cache.ts';
+import type { PodStatuses } from '../pods/api-status/pod-statuses.ts';
 import { containerResolver } from './resolve-container.ts';
 import { runningPodListJson } from './running-pod-list.ts';
 import { secureServerFault, serverSettings } from './server-settings.ts';
 import type { HealthThread } from '../threads/health-thread.ts';
 import { ServerThread } from '../threads/server-thread.ts';
-import type { ThreadState } from '../threads/thread-state.ts';
+import type { ThreadState } from '../threads/shared-thread-state.ts';
 
 export interface ServerStart {
   readonly options: KubeletOptions;

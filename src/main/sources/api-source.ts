@@ -6,8 +6,8 @@
  */
 import type { ApiClient } from '../api/api-client.ts';
 import { fieldEquals } from '../api/field-selector.ts';
-import type { ObjectChange } from '../api/object-store.ts';
-import { Reflector, vitalQuietLimitMs } from '../api/reflector.ts';
+import type { ObjectChange } from '../api/reflector/object-store.ts';
+import { Reflector, vitalQuietLimitMs } from '../api/reflector/reflector.ts';
 import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';

@@ -9,7 +9,7 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { Wakeup } from '../wakeup.ts';
+import { Wakeup } from '../../shared/concurrency/wakeup.ts';
 import { choosePods } from './choose-pods.ts';
 import { FileAccess, type FileInfo } from './file-access.ts';
 import { FolderWatch } from './folder-watch.ts';

@@ -11,7 +11,7 @@
 import { isFailureReason } from '../../shared/contracts/runtime-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { isTerminalPhase } from '../pods/api-status/phase.ts';
-import { isDeleted } from '../pods/is-deleted.ts';
+import { isDeleted } from '../pods/termination/is-deleted.ts';
 import { statusPatch } from './status-patch.ts';
 
 /** How long such a change waits at most; what a user misses meanwhile is an address, and a condition that says that a start is under way. */

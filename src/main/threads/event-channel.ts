@@ -1,6 +1,6 @@
 /** Events from a thread to main: a port that is made anew at each birth, and one handler for all of them. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { contain } from '../../shared/faults/contain.ts';
+import { contain } from '../../shared/errors/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
 export class EventChannel<Message> {

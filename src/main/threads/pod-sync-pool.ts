@@ -17,8 +17,8 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
 import { entryUrl } from './entry-url.ts';
-import { PodSyncLine, type PodSyncHandlers, type PodTask } from './pod-sync-line.ts';
-import { PoolLives } from './pool-lives.ts';
+import { PodSyncLine, type PodSyncHandlers, type PodTask } from './task-channel.ts';
+import { PoolLives } from './pool-supervisor.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
 import type { ThreadDependencies } from './thread-dependencies.ts';
 

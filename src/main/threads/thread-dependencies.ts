@@ -1,7 +1,7 @@
 /** What the facade of every thread is given. */
 import type { Logger } from '../../shared/log/logger.ts';
 import type { ThreadBirth } from '../../shared/contracts/thread.ts';
-import type { ThreadState } from './thread-state.ts';
+import type { ThreadState } from './shared-thread-state.ts';
 
 export interface ThreadDependencies {
   readonly state: ThreadState;

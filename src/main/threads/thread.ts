@@ -12,7 +12,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { LivesWriter } from '../../shared/state/heartbeats.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
-import type { HangWatch } from './hang-watch.ts';
+import type { HangWatch } from './hang-watchdog.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
 
 export interface Birth {

@@ -5,20 +5,20 @@
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { createApiClient } from '../api/create-api-client.ts';
-import { EventRecorder } from '../api/events/index.ts';
+import { EventRecorder } from '../events/index.ts';
 import { createReviews, type Reviews } from '../api/reviews.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { NodeMembership, type LocalNode } from '../node/index.ts';
-import type { EventSink } from '../pods/events.ts';
-import { EventsAfterStatus, type EventsAfterStatusOptions } from '../pods/events-after-status.ts';
+import type { EventSink } from '../events/event-sink.ts';
+import { EventsAfterStatus, type EventsAfterStatusOptions } from '../events/events-after-status.ts';
 import { firstStatusMs } from '../pods/first-seen.ts';
-import { RuntimeClasses, type RuntimeClassesOptions } from '../pods/runtime-classes.ts';
-import { ownerUID } from '../pods/mirror-pod.ts';
-import { MirrorPods, type MirrorPodsDependencies } from '../pods/mirror-pods.ts';
+import { RuntimeClasses, type RuntimeClassesOptions } from '../objects/runtime-classes.ts';
+import { ownerUID } from '../pods/static/mirror-pod.ts';
+import { MirrorPods, type MirrorPodsDependencies } from '../pods/static/mirror-pods.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
-import type { StartAdmission } from '../pods/start-admission.ts';
+import type { StartAdmission } from '../pods/scheduling/start-admission.ts';
 import { StatusManager, type StatusManagerDependencies } from '../status/index.ts';
-import { PodValues, type PodValuesOptions } from '../volumes/index.ts';
+import { PodValues, type PodValuesOptions } from '../objects/index.ts';
 
 /**
  * A pod's start is some hundred milliseconds of work for the runtime and the API server: its three events, and the config map that every pod

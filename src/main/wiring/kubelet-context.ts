@@ -1,8 +1,8 @@
 /** What every part of the composition (kubelet.ts and the files it is made of) is put together with. */
 import type { Logger } from '../../shared/log/logger.ts';
-import type { FirstThreads } from './first-threads.ts';
-import type { KubeletOptions } from '../options.ts';
-import type { StopOrder } from './stop-order.ts';
+import type { FirstThreads } from './early-threads.ts';
+import type { KubeletOptions } from '../cli/options.ts';
+import type { StopOrder } from '../shutdown.ts';
 
 export interface KubeletContext {
   readonly options: KubeletOptions;

@@ -3,7 +3,7 @@
  * into the pod cache and on to those who act, who come later: until they are connected nobody is told.
  */
 import type { PlegMessage, PodLifecycleEvent } from '../../shared/contracts/pleg.ts';
-import { contain } from '../../shared/faults/contain.ts';
+import { contain } from '../../shared/errors/contain.ts';
 import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
 import type { ProbeResult } from '../../shared/contracts/probes.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -11,10 +11,10 @@ import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { setRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import { RuntimeState } from '../node/runtime-state.ts';
-import type { EventSink } from '../pods/events.ts';
-import type { PodStatusCache } from '../pods/pod-status-cache.ts';
-import { untilAborted } from './stop-order.ts';
+import { RuntimeState } from '../node/status/runtime-state.ts';
+import type { EventSink } from '../events/event-sink.ts';
+import type { PodStatusCache } from '../pods/runtime-status-cache.ts';
+import { untilAborted } from '../shutdown.ts';
 import { imagesSettings } from './thread-settings.ts';
 import { ImagesThread } from '../threads/images-thread.ts';
 import type { PlegThread } from '../threads/pleg-thread.ts';

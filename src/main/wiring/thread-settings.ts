@@ -5,8 +5,8 @@ import type { PlegBirth } from '../../shared/contracts/pleg.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync.ts';
 import type { StatsBirth } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
-import { cgroupFsRoot, type HostFacts } from '../node/host-facts.ts';
-import type { KubeletOptions } from '../options.ts';
+import { cgroupFsRoot, type HostFacts } from '../node/host/cgroup-facts.ts';
+import type { KubeletOptions } from '../cli/options.ts';
 import type { Settings } from '../threads/thread-dependencies.ts';
 
 /** Upstream: genericPlegRelistPeriod. */

@@ -4,7 +4,7 @@ import type { Failure } from '../errors/kubelet-error.ts';
 import type { ObjectReference } from '../kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { ThreadBirth } from './thread.ts';
-import type { PullSecret } from './values.ts';
+import type { PullSecret } from './pod-objects.ts';
 
 export interface ImagesBirth extends ThreadBirth {
   readonly runtimeEndpoint: string;

@@ -11,7 +11,7 @@ import type { EnsureImageRequest, EnsureImageResult } from './images.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { RuntimePodStatus } from './runtime-status.ts';
 import type { ThreadBirth } from './thread.ts';
-import type { ValueRef, ValueResult } from './values.ts';
+import type { ValueRef, ValueResult } from './pod-objects.ts';
 
 /** Births of the pool's threads: those that live at once, and a few for those that replace one that is still ending. */
 export interface PodSyncBirth extends Omit<ThreadBirth, 'metrics' | 'heartbeatRow'> {

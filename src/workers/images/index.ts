@@ -8,12 +8,12 @@ import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
-import { ContainerCollector } from './container-collector.ts';
-import { ContainerRemover } from './container-remover.ts';
-import { NodeCredentials } from './credentials/node-credentials.ts';
-import { ImageManager } from './image-manager.ts';
-import { listImages } from './list-images.ts';
-import { PullRecords } from './pull-records/index.ts';
+import { ContainerCollector } from './container-gc/container-collector.ts';
+import { ContainerRemover } from './container-gc/container-remover.ts';
+import { NodeCredentials } from './pulls/credentials/node-credentials.ts';
+import { ImageManager } from './pulls/image-manager.ts';
+import { listImages } from './pulls/list-images.ts';
+import { PullRecords } from './pulls/records/index.ts';
 
 const { birth, logger, heart } = enterThread<ImagesBirth>();
 

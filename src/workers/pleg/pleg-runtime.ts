@@ -17,7 +17,7 @@ import type {
 import { podUIDLabel } from '../../shared/kubernetes/annotations.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { RawList } from './raw-list.ts';
+import { RawList } from './relist/raw-list.ts';
 
 export interface PlegRuntime {
   /** The whole lists, undecoded, in one or several messages. */

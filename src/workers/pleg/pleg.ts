@@ -8,12 +8,12 @@ import { plegDiscardEvents, plegPodRelistDuration } from '../../shared/metrics/d
 import type { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { EventStream } from './event-stream.ts';
-import { LookQueue } from './look-queue.ts';
+import { LookQueue } from './inspection/inspection-queue.ts';
 import type { PlegRuntime } from './pleg-runtime.ts';
-import { PodLooker } from './pod-looker.ts';
+import { PodLooker } from './inspection/pod-inspector.ts';
 import { PodRecords } from './pod-records.ts';
-import { Relister } from './relister.ts';
-import type { TerminationMessageSource } from './termination-message.ts';
+import { Relister } from './relist/relister.ts';
+import type { TerminationMessageSource } from './inspection/termination-message.ts';
 
 export interface PlegDependencies {
   readonly runtime: PlegRuntime;

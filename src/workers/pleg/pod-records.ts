@@ -10,10 +10,10 @@ import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { podNameLabel, podNamespaceLabel, podUIDLabel } from '../../shared/kubernetes/annotations.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../shared/kubernetes/ids.ts';
 import type { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
-import { KnownItems, type OnLeftOut } from './known-items.ts';
-import type { ListDifference } from './list-difference.ts';
+import { KnownItems, type OnLeftOut } from './relist/known-items.ts';
+import type { ListDifference } from './relist/list-difference.ts';
 import { plegStateOf, unplaced, type ContainerItem, type Item, type PodRecord, type SandboxItem } from './pod-record.ts';
-import { toListedContainerStatus, toListedSandboxStatus } from './to-runtime-status.ts';
+import { toListedContainerStatus, toListedSandboxStatus } from './inspection/to-runtime-status.ts';
 
 interface PodName {
   readonly name: string;

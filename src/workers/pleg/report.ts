@@ -8,7 +8,7 @@ import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts'
 import type { Failure } from '../../shared/errors/kubelet-error.ts';
 import { computePodEvents, unknownExitCode, type ItemChange } from './lifecycle-events.ts';
 import type { ContainerItem, Item, PodRecord, SandboxItem } from './pod-record.ts';
-import { toRuntimePodStatus } from './to-runtime-status.ts';
+import { toRuntimePodStatus } from './inspection/to-runtime-status.ts';
 
 export interface PodReport {
   /** Null: the runtime has nothing of the pod any more, and its record can be forgotten. */

@@ -6,9 +6,9 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { CgroupTree, PodCgroups } from './cgroups/index.ts';
 import type { PodSyncDependencies } from './dependencies.ts';
-import { HelperClient } from './helper-client.ts';
+import { HelperClient } from './helper/helper-client.ts';
 import { httpGet } from './hooks/http-get.ts';
-import { podRuntime } from './runtime/pod-runtime.ts';
+import { podRuntime } from './pod-runtime.ts';
 import { HostFactsReader } from './runtime-config/index.ts';
 import { PodVolumes } from './volumes/index.ts';
 

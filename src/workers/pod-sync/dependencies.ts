@@ -6,9 +6,9 @@ import type { Clock } from '../../shared/time/clock.ts';
 import type { PodCgroups } from './cgroups/index.ts';
 import type { PodEvents, PodIdentity } from './events.ts';
 import type { HttpGet } from './hooks/http-get.ts';
-import type { Line } from './line.ts';
+import type { Line } from './task-channel-client.ts';
 import type { HostFactsReader } from './runtime-config/index.ts';
-import type { PodRuntime } from './runtime/pod-runtime.ts';
+import type { PodRuntime } from './pod-runtime.ts';
 import type { PodVolumes } from './volumes/index.ts';
 
 /** One a thread. */

@@ -2,7 +2,7 @@
 import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import type { ObjectReference, Pod } from '../../shared/kubernetes/api.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
-import type { Line } from './line.ts';
+import type { Line } from './task-channel-client.ts';
 
 /** A pod by name: also one of which only the runtime knows. */
 export interface PodIdentity {

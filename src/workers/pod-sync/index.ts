@@ -4,7 +4,7 @@
  * outlives its task, and never lists the runtime.
  */
 import type { DecodeManifestResult, DecodeManifestTask, PodSyncAnswer, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
-import { outliveFaults } from '../../shared/faults/outlive-faults.ts';
+import { outliveFaults } from '../../shared/errors/survive-faults.ts';
 import { prepareNative } from '../../shared/linux/native.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterPoolThread } from '../../shared/thread/enter-thread.ts';
@@ -39,7 +39,7 @@ export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncAns
 
 /** A part of its own, loaded with the first manifest: the first pods of a node that has none shall not wait for it. */
 export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {
-  const decoder = await import('./manifest/decode-manifest.ts');
+  const decoder = await import('../../shared/manifest/decode-manifest.ts');
   return decoder.decodeManifest(task, birth.settings.featureGates);
 }
 

@@ -4,7 +4,7 @@
  * (exponentialbackoff: 500 ms, doubling).
  */
 import type { ContainerBackoff, SyncPodTask } from '../../shared/contracts/pod-sync.ts';
-import type { ValueRef } from '../../shared/contracts/values.ts';
+import type { ValueRef } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { usedVolumes } from '../../shared/kubernetes/volume-kind.ts';
 import { stepBackoff, withJitter } from '../../shared/time/backoff.ts';

@@ -2,7 +2,7 @@
 import type { PodSyncAnswer, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
 import type { PodSyncDependencies, TaskContext } from './dependencies.ts';
 import { identityOf, PodEvents, type PodIdentity } from './events.ts';
-import { Line, type LinePort } from './line.ts';
+import { Line, type LinePort } from './task-channel-client.ts';
 import { syncPod } from './sync-pod.ts';
 import { SyncReport } from './sync-report.ts';
 import { cleanUpPod, syncTerminatedPod } from './sync-terminated-pod.ts';

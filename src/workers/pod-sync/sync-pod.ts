@@ -11,7 +11,7 @@ import { podDir, podPluginsDir, podVolumesDir } from '../../shared/kubernetes/pa
 import { computePodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/kill-pod.ts';
-import { carryOut } from './carry-out.ts';
+import { carryOut } from './execute-pod-actions.ts';
 import { mountVolumes } from './mount-volumes.ts';
 import { ensureCgroup } from './start/ensure-cgroup.ts';
 import { SyncReport } from './sync-report.ts';

@@ -9,7 +9,7 @@ import type {
 } from '../../shared/contracts/pod-sync.ts';
 import { toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { PodStatus } from '../../shared/kubernetes/api.ts';
-import { Stopped } from './line.ts';
+import { Stopped } from './task-channel-client.ts';
 
 /** The failure of one action, in upstream's terms (pkg/kubelet/container SyncResult). */
 export interface ActionFailure {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { NodeCredentials } from '../../../src/workers/images/credentials/node-credentials.ts';
+import { NodeCredentials } from '../../../src/workers/images/pulls/credentials/node-credentials.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';
 

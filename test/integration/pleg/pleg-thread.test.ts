@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { test, type TestContext } from 'node:test';
 import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
 import { PlegThread } from '../../../src/main/threads/pleg-thread.ts';
-import { ThreadState } from '../../../src/main/threads/thread-state.ts';
+import { ThreadState } from '../../../src/main/threads/shared-thread-state.ts';
 import type { PlegMessage, PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';

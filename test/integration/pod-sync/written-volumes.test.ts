@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { ValueResult } from '../../../src/shared/contracts/values.ts';
+import type { ValueResult } from '../../../src/shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../src/shared/kubernetes/api.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { type AskValues, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EventChannel } from '../../../src/main/threads/event-channel.ts';
-import { ThreadState } from '../../../src/main/threads/thread-state.ts';
+import { ThreadState } from '../../../src/main/threads/shared-thread-state.ts';
 import { Thread } from '../../../src/main/threads/thread.ts';
 import type * as images from '../../../src/shared/contracts/images.ts';
 import type { NodeFacts } from '../../../src/shared/contracts/node-facts.ts';
@@ -12,7 +12,7 @@ import type { ProbeResult } from '../../../src/shared/contracts/probes.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import type { ContainerQuery, ResolvedContainer, ServerApi } from '../../../src/shared/contracts/server.ts';
 import type { MachineInfo } from '../../../src/shared/contracts/stats.ts';
-import type { ValueRef, ValueResult } from '../../../src/shared/contracts/values.ts';
+import type { ValueRef, ValueResult } from '../../../src/shared/contracts/pod-objects.ts';
 import { KubeletError, toFailure } from '../../../src/shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';

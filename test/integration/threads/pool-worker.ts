@@ -9,7 +9,7 @@ import type {
   PodSyncTask,
   PodSyncTold,
 } from '../../../src/shared/contracts/pod-sync.ts';
-import { outliveFaults } from '../../../src/shared/faults/outlive-faults.ts';
+import { outliveFaults } from '../../../src/shared/errors/survive-faults.ts';
 import { enterPoolThread } from '../../../src/shared/thread/enter-thread.ts';
 
 const { birth, slot, logger } = enterPoolThread();

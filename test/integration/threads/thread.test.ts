@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { HangWatchOptions } from '../../../src/main/threads/hang-watch.ts';
-import { ThreadState } from '../../../src/main/threads/thread-state.ts';
+import type { HangWatchOptions } from '../../../src/main/threads/hang-watchdog.ts';
+import { ThreadState } from '../../../src/main/threads/shared-thread-state.ts';
 import { Thread } from '../../../src/main/threads/thread.ts';
 import { EventChannel } from '../../../src/main/threads/event-channel.ts';
 import { counter, renderMetrics } from '../../../src/shared/metrics/index.ts';

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError } from '../api-client.ts';
-import { unlessAborted } from '../unless-aborted.ts';
+import { unlessAborted } from '../../../shared/concurrency/until-aborted.ts';
 import type { AttemptFailure } from './retry-decision.ts';
 import type { CallName } from './response-error.ts';
 

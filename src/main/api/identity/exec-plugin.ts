@@ -10,7 +10,7 @@ import type { ExecPluginConfig } from '../kubeconfig/kubeconfig.ts';
 import { parseExecCredential, type ExecCredential } from './exec-credential.ts';
 import type { ClientCertificate } from './identity.ts';
 import type { PluginCommand, PluginExit } from './run-plugin.ts';
-import { unlessAborted } from '../unless-aborted.ts';
+import { unlessAborted } from '../../../shared/concurrency/until-aborted.ts';
 
 /** After a run that failed, or whose credentials were refused, callers get the same for so long: a process for each call helps nobody. */
 const quietMs = 5_000;

@@ -1,6 +1,6 @@
 /** The handlers of this node, in upstream's order. */
 import { release } from 'node:os';
-import type { KubeletOptions } from '../../options.ts';
+import type { KubeletOptions } from '../../cli/options.ts';
 import { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
 import { featureAdmission } from './features.ts';
 import { predicateAdmission, type PredicateOptions } from './predicates.ts';

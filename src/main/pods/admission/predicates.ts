@@ -3,7 +3,7 @@
  * without a scheduler, or with an old view of the node. Upstream: pkg/kubelet/lifecycle/predicate.go.
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import { isStaticPod } from '../static-pod.ts';
+import { isStaticPod } from '../static/static-pod.ts';
 import { hasFreeHostPorts } from './host-ports.ts';
 import { allowsNode } from './node-affinity.ts';
 import { isCriticalPod, podsToPreempt } from './preemption.ts';

@@ -4,8 +4,8 @@
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { qosClass, type QosClass } from '../../../shared/kubernetes/qos-class.ts';
-import { isMirrorPod } from '../mirror-pod.ts';
-import { isStaticPod } from '../static-pod.ts';
+import { isMirrorPod } from '../static/mirror-pod.ts';
+import { isStaticPod } from '../static/static-pod.ts';
 import { requestOf, type Shortage } from './resource-fit.ts';
 
 /** Upstream's scheduling.SystemCriticalPriority. */

@@ -5,7 +5,7 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { lifecycleHttpFallbacks, sleepHooksTerminated } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../events.ts';
-import { rpcErrorOf } from '../runtime/pod-runtime.ts';
+import { rpcErrorOf } from '../pod-runtime.ts';
 import { hookRequest, isPlainHttpAnswer, withScheme } from './http-get.ts';
 
 /** Upstream gives a hook no deadline of its own; a day, so that nothing here waits for ever. A stop or the grace period ends it sooner. */

@@ -6,7 +6,7 @@ import type { KillReason } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { runHook } from '../hooks/run-hook.ts';
 import { GraceBudget } from './grace-budget.ts';
-import { maximumGraceSeconds, minimumGraceSeconds, terminationGraceSeconds } from './grace-period.ts';
+import { maximumGraceSeconds, minimumGraceSeconds, terminationGraceSeconds } from './container-grace-period.ts';
 import type { TerminationOrder } from './termination-order.ts';
 
 export interface KillRequest {

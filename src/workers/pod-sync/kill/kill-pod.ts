@@ -2,7 +2,7 @@
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { rpcErrorOf } from '../runtime/pod-runtime.ts';
+import { rpcErrorOf } from '../pod-runtime.ts';
 import type { ActionFailure } from '../sync-report.ts';
 import { killContainer } from './kill-container.ts';
 import { podIPForHooks } from '../hooks/run-hook.ts';

@@ -1,5 +1,5 @@
 /** What a container's environment takes from the API server, asked for in one question: its config maps, its secrets, the services. */
-import type { ValueRef, ValueResult } from '../../../shared/contracts/values.ts';
+import type { ValueRef, ValueResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { EnvironmentValues } from './types.ts';
 

@@ -14,7 +14,7 @@ export type {
   PodConfigInput,
   SandboxConfigInput,
 } from './types.ts';
-export { HostFactsReader } from './host-facts.ts';
+export { HostFactsReader } from './host-info.ts';
 export { makeSandboxConfig, type SandboxConfig } from './sandbox-config.ts';
 export { envFileKey, makeEnvironment } from './environment.ts';
 export { namesPodIPs } from './fields.ts';

@@ -1,5 +1,5 @@
 /** Config maps and secrets as an environment takes them: text by key, or why they cannot be had. Pure. */
-import type { ValueResult } from '../../../shared/contracts/values.ts';
+import type { ValueResult } from '../../../shared/contracts/pod-objects.ts';
 
 /** A variable's value: text, and the bytes of a secret that are none. */
 export interface Text {

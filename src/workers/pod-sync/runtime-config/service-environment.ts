@@ -3,7 +3,7 @@
  * named port, and those of Docker's links. Pure.
  */
 import { isIPv6 } from 'node:net';
-import type { ServiceFacts } from '../../../shared/contracts/values.ts';
+import type { ServiceFacts } from '../../../shared/contracts/pod-objects.ts';
 
 /** A later service of the same variable name takes its place. */
 export function serviceEnvironment(services: readonly ServiceFacts[]): ReadonlyMap<string, string> {

@@ -1,7 +1,7 @@
 /** What the making of sandbox and container configs takes and gives. All plain data: the makers are pure. */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
-import type { ValueResult } from '../../../shared/contracts/values.ts';
+import type { ValueResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Mount, UserNamespace } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 

@@ -1,12 +1,12 @@
 /** Has the images thread get what a container needs: its own image, and those that it mounts as volumes. */
-import type { PullSecret } from '../../../shared/contracts/values.ts';
+import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID } from '../../../shared/kubernetes/ids.ts';
 import { imageVolumesFailed, imageVolumesMounted, imageVolumesRequested } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { descriptionOf } from '../runtime/pod-runtime.ts';
+import { descriptionOf } from '../pod-runtime.ts';
 import { imageRuntimeHandlerOf } from './runtime-handler.ts';
 
 interface For {

@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
-import type { PullSecret } from '../../../shared/contracts/values.ts';
+import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';

@@ -13,7 +13,7 @@ import {
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../events.ts';
-import { rpcErrorOf } from '../runtime/pod-runtime.ts';
+import { rpcErrorOf } from '../pod-runtime.ts';
 import { checkSysctls, makeSandboxConfig, type HostFacts } from '../runtime-config/index.ts';
 import type { SyncReport } from '../sync-report.ts';
 import { createSandbox } from './create-sandbox.ts';

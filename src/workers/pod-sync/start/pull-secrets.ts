@@ -1,5 +1,5 @@
 /** The secrets that a pod's images may be pulled with (upstream Kubelet.getPullSecretsForPod). The API server adds its service account's to the spec. */
-import type { PullSecret } from '../../../shared/contracts/values.ts';
+import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { TaskContext } from '../dependencies.ts';
 

@@ -3,7 +3,7 @@
  * startContainer).
  */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import type { PullSecret } from '../../../shared/contracts/values.ts';
+import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
@@ -13,7 +13,7 @@ import type { TaskContext } from '../dependencies.ts';
 import { podIPForHooks, runHook } from '../hooks/run-hook.ts';
 import { killContainer } from '../kill/kill-container.ts';
 import { readEnvironmentValues, type HostFacts } from '../runtime-config/index.ts';
-import { descriptionOf } from '../runtime/pod-runtime.ts';
+import { descriptionOf } from '../pod-runtime.ts';
 import { createContainer } from './create-container.ts';
 import { makeLogFolder } from './container-logs.ts';
 import { countImageVolumes, ensureImages, type ContainerImages } from './ensure-image.ts';

@@ -5,7 +5,7 @@
  */
 import { chmod, chown, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from '../local-fs.ts';
 import { basename, dirname, join, normalize } from 'node:path';
-import { inTurns } from './in-turns.ts';
+import { inTurns } from './yield-between.ts';
 import { blockingCalls } from '../../../shared/linux/directory-calls.ts';
 import { removeTree } from '../../../shared/linux/remove-tree.ts';
 

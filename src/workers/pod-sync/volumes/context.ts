@@ -2,8 +2,8 @@
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import type { ValueRef, ValueResult } from '../../../shared/contracts/values.ts';
-import type { HelperClient } from '../helper-client.ts';
+import type { ValueRef, ValueResult } from '../../../shared/contracts/pod-objects.ts';
+import type { HelperClient } from '../helper/helper-client.ts';
 
 /** Asks main for what lies in the API server: a result for each ref, in order. */
 export type AskValues = (refs: readonly ValueRef[]) => Promise<readonly ValueResult[]>;

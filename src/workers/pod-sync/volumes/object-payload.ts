@@ -1,5 +1,5 @@
 /** The files of a Secret or a ConfigMap: all its keys, or those that `items` name (upstream MakePayload in pkg/volume/{secret,configmap}). Pure. */
-import type { ConfigMapValue, SecretValue } from '../../../shared/contracts/values.ts';
+import type { ConfigMapValue, SecretValue } from '../../../shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../shared/kubernetes/api.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
 

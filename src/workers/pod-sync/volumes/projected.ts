@@ -1,9 +1,9 @@
 /** projected: files of several sources in one volume (upstream pkg/volume/projected). Of several sources for one path the last counts. */
-import type { ValueRef, ValueResult } from '../../../shared/contracts/values.ts';
+import type { ValueRef, ValueResult } from '../../../shared/contracts/pod-objects.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
-import { objectOf, valueOf } from './asked-values.ts';
+import { objectOf, valueOf } from './requested-objects.ts';
 import type { VolumeContext } from './context.ts';
 import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
 import { fsUserOf } from './fs-user.ts';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
-import { answerText } from '../answer-text.ts';
+import { answerText } from '../text-response.ts';
 import { Followers, type Follower } from './followers.ts';
 import type { ContainerLogs, ContainerLogsDependencies, ContainerLogsTarget } from './types.ts';
 import { LogFilter } from './log-filter.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ContainerQuery, ResolvedContainer } from '../../../shared/contracts/server.ts';
 import { webSocketStreamingRequests } from '../../../shared/metrics/definitions/http.ts';
-import { answerText } from '../answer-text.ts';
+import { answerText } from '../text-response.ts';
 import { checkpointContainer, checkpointLocation, checkpointTimeout } from './checkpoint.ts';
 import { hasBody } from './forwarded-headers.ts';
 import { goErrorText, streamErrorStatus } from './go-error.ts';

@@ -7,7 +7,7 @@ import { admitHandlers, changeProblem } from '../../../../src/main/pods/admissio
 import { mergeChanges } from '../../../../src/main/sources/merge-pods.ts';
 import { podListJson } from '../../../../src/main/server/pod-list.ts';
 import { statusPatch, toApiStatus } from '../../../../src/main/status/status-patch.ts';
-import { referencedObjects, tokenRefs } from '../../../../src/main/volumes/referenced-objects.ts';
+import { referencedObjects, tokenRefs } from '../../../../src/main/objects/referenced-objects.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';

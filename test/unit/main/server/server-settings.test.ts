@@ -9,7 +9,7 @@ import { toLoggingOptions } from '../../../../src/main/config/logging-options.ts
 import { tlsCipherSuites } from '../../../../src/main/config/validation/tls-names.ts';
 import { toKubeletFlags } from '../../../../src/main/flags/apply-flags.ts';
 import { flagValues } from '../../../../src/main/flags/flag-values.ts';
-import type { KubeletOptions } from '../../../../src/main/options.ts';
+import type { KubeletOptions } from '../../../../src/main/cli/options.ts';
 import { secureServerFault, serverSettings } from '../../../../src/main/server/server-settings.ts';
 import { table } from '../../../support/table.ts';
 

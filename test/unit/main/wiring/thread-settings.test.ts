@@ -6,7 +6,7 @@ import { toConfigz } from '../../../../src/main/config/configz.ts';
 import { loadConfiguration } from '../../../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../../../src/main/config/logging-options.ts';
 import { toKubeletFlags } from '../../../../src/main/flags/apply-flags.ts';
-import type { KubeletOptions } from '../../../../src/main/options.ts';
+import type { KubeletOptions } from '../../../../src/main/cli/options.ts';
 import { listenAddress, serverSettings } from '../../../../src/main/server/server-settings.ts';
 import { imagesSettings, podSyncSettings } from '../../../../src/main/wiring/thread-settings.ts';
 import { table } from '../../../support/table.ts';

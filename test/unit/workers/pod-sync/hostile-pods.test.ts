@@ -7,7 +7,7 @@ import { isRestartableInitContainer } from '../../../../src/shared/kubernetes/re
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { computePodActions } from '../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
-import { decodeManifest } from '../../../../src/workers/pod-sync/manifest/decode-manifest.ts';
+import { decodeManifest } from '../../../../src/shared/manifest/decode-manifest.ts';
 import { makeContainerConfig } from '../../../../src/workers/pod-sync/runtime-config/container-config.ts';
 import { podDNS } from '../../../../src/workers/pod-sync/runtime-config/dns.ts';
 import { makeEnvironment } from '../../../../src/workers/pod-sync/runtime-config/environment.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KubeletError } from '../../../../src/shared/errors/kubelet-error.ts';
-import { Stopped } from '../../../../src/workers/pod-sync/line.ts';
+import { Stopped } from '../../../../src/workers/pod-sync/task-channel-client.ts';
 import { SyncReport } from '../../../../src/workers/pod-sync/sync-report.ts';
 
 const start = (target: string, reason: string) => ({ action: 'StartContainer', target, reason, message: `why ${target}` }) as const;

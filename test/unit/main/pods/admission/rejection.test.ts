@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sysctlAdmission, type AdmitHandler } from '../../../../../src/main/pods/admission/index.ts';
-import { PodFaults } from '../../../../../src/main/pods/pod-faults.ts';
-import { PodUpdates } from '../../../../../src/main/pods/pod-updates.ts';
+import { PodFaults } from '../../../../../src/main/pods/workers/pod-faults.ts';
+import { PodUpdates } from '../../../../../src/main/pods/pod-handlers.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { preemptions } from '../../../../../src/shared/metrics/definitions/pods.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Value, ValueResult } from '../../../../../src/shared/contracts/values.ts';
+import type { Value, ValueResult } from '../../../../../src/shared/contracts/pod-objects.ts';
 import type { Container, EnvVar } from '../../../../../src/shared/kubernetes/api.ts';
 import { readEnvironmentValues } from '../../../../../src/workers/pod-sync/runtime-config/environment-values.ts';
 import { makeEnvironment } from '../../../../../src/workers/pod-sync/runtime-config/environment.ts';

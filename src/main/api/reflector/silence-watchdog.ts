@@ -1,0 +1,41 @@
+/** Ends what waits for lines that do not come. */
+import type { Clock } from '../../../shared/time/clock.ts';
+
+export class SilenceWatch {
+  readonly #limitMs: number;
+  readonly #clock: Clock;
+  readonly #tooLong = new AbortController();
+  /** Aborts with the one that was given, and when nothing was heard for too long. */
+  readonly signal: AbortSignal;
+  #lastAtMs: number;
+  #cancel: () => void = () => {};
+
+  /** `limitMs`: Infinity for silence that is no trouble. */
+  constructor(limitMs: number, clock: Clock, signal: AbortSignal) {
+    this.#limitMs = limitMs;
+    this.#clock = clock;
+    this.signal = AbortSignal.any([signal, this.#tooLong.signal]);
+    this.#lastAtMs = clock.monotonic();
+    if (limitMs < Infinity) this.#look();
+  }
+
+  get isTooLong(): boolean {
+    return this.#tooLong.signal.aborted;
+  }
+
+  heard(): void {
+    this.#lastAtMs = this.#clock.monotonic();
+  }
+
+  /** From now on silence is no trouble. */
+  end(): void {
+    this.#cancel();
+  }
+
+  /** One timer a limit, not one a line. */
+  #look(): void {
+    const leftMs = this.#lastAtMs + this.#limitMs - this.#clock.monotonic();
+    if (leftMs <= 0) this.#tooLong.abort();
+    else this.#cancel = this.#clock.after(leftMs, () => this.#look());
+  }
+}

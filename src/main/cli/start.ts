@@ -1,0 +1,148 @@
+/** From a command line that was understood to a kubelet that runs: configuration, log, lock, folders, signals. */
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { createLogger } from '../../shared/log/create-logger.ts';
+import { createVerbosityCell } from '../../shared/log/live-verbosity.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { ConfigurationError } from '../config/config-error.ts';
+import { toConfigz, toWire } from '../config/configz.ts';
+import { loadConfiguration, type LoadedConfiguration } from '../config/load-configuration.ts';
+import { toLoggingOptions } from '../config/logging-options.ts';
+import { settingsNotInEffect } from '../config/not-in-effect.ts';
+import { validateConfiguration } from '../config/validation/index.ts';
+import { applyFlags, toKubeletFlags } from '../flags/apply-flags.ts';
+import { flagTable } from '../flags/flag-table.ts';
+import { checkNodeLabels } from '../flags/node-labels.ts';
+import type { ParsedFlags } from '../flags/parse-flags.ts';
+import { cgroupVersion, checkSwap, setOOMScore } from '../process/host-settings.ts';
+import { acquireLockFile } from '../process/lock-file.ts';
+import type { KubeletFlags, KubeletOptions } from './options.ts';
+import { ensureRootDir } from '../process/root-dir.ts';
+import { handleSignals } from '../process/signals.ts';
+import { handleUncaughtFaults, type FaultPolicy } from '../process/uncaught-faults.ts';
+
+/** A field of the configuration, by the flag that sets it. */
+const fieldOf: ReadonlyMap<string, string | undefined> = new Map(flagTable.map(({ name, field }) => [name, field]));
+
+/** Runs the kubelet to its end and answers with the exit code. `fail` says why there is not even a log. */
+export async function start(parsed: ParsedFlags, fail: (message: string) => number): Promise<number> {
+  const { values } = parsed;
+  const flags = toKubeletFlags(values);
+  let loaded: LoadedConfiguration;
+  try {
+    refuse('failed to validate kubelet flags: ', checkNodeLabels(flags.nodeLabels));
+    loaded = loadConfiguration({
+      file: (values.get('config') as string | undefined) ?? '',
+      dropInDir: (values.get('config-dir') as string | undefined) ?? '',
+      applyFlags: (config) => applyFlags(config, values),
+    });
+    const host = { cgroupVersion: cgroupVersion() };
+    refuse(
+      'failed to validate kubelet configuration, error: ',
+      validateConfiguration({ config: loaded.config, gates: loaded.featureGates, host }),
+    );
+  } catch (err) {
+    if (!(err instanceof ConfigurationError)) throw err;
+    return fail(err.message);
+  }
+  const options = toOptions(flags, loaded);
+  const logger = createLogger(options.logging, { component: 'kubelet' });
+  const faults = handleUncaughtFaults(logger);
+  report(logger, loaded, values);
+  try {
+    await run(options, logger, faults);
+    return 0;
+  } catch (err) {
+    logger.error({ err: messageOf(err) }, 'command failed');
+    return 1;
+  }
+}
+
+function refuse(prefix: string, complaints: readonly string[]): void {
+  if (complaints.length === 0) return;
+  throw new ConfigurationError(`${prefix}${complaints.length === 1 ? complaints.join('') : `[${complaints.join(', ')}]`}`);
+}
+
+function toOptions(flags: KubeletFlags, { config, featureGates }: LoadedConfiguration): KubeletOptions {
+  return {
+    flags,
+    config,
+    featureGates,
+    seccompDefault: flags.seccompDefault || config.seccompDefault,
+    logging: { ...toLoggingOptions(config.logging), ...(config.enableDebugFlagsHandler && { live: createVerbosityCell() }) },
+    configz: toConfigz(config),
+  };
+}
+
+/** What an operator should know of the configuration before anything happens. */
+function report(
+  logger: Logger,
+  { config, warnings, skippedFiles, explicit }: LoadedConfiguration,
+  values: ReadonlyMap<string, unknown>,
+): void {
+  for (const { message, featureGate, value } of warnings) logger.warn({ featureGate, value }, message);
+  const given = new Map([...values.keys()].map((name) => [name, fieldOf.get(name)]));
+  const settings = settingsNotInEffect(explicit, given);
+  if (settings.length > 0)
+    logger.warn({ settings }, 'These settings are accepted, but their parts are not built yet: they have no effect, or not all of it');
+  if (config.kubeletCgroups !== '' && config.kubeReservedCgroup !== '' && !config.kubeletCgroups.startsWith(config.kubeReservedCgroup)) {
+    logger.warn('unsupported configuration:KubeletCgroups is not within KubeReservedCgroup');
+  }
+  for (const file of skippedFiles) logger.debug({ file }, 'Skipped file in drop-in directory (does not have .conf extension)');
+  logger.debug({ configuration: toWire(config) }, 'KubeletConfiguration');
+}
+
+/** Resolves when the kubelet was told to stop and has; rejects when it can't start or run. */
+async function run(options: KubeletOptions, logger: Logger, faults: FaultPolicy): Promise<void> {
+  const { signal, stop, release } = handleSignals(logger);
+  const { lockFile, exitOnLockContention } = options.flags;
+  try {
+    checkHost(options, logger);
+    const lock = await acquireLockFile({
+      path: lockFile,
+      exitOnContention: exitOnLockContention,
+      signal,
+      logger: logger.child({ component: 'lock-file' }),
+      onContention: stop,
+    });
+    try {
+      await runLocked(options, logger, signal, faults);
+    } finally {
+      lock.release();
+    }
+  } catch (err) {
+    // Told to stop while it was still starting.
+    if (!signal.aborted) throw err;
+  } finally {
+    release();
+  }
+}
+
+function checkHost({ config }: KubeletOptions, logger: Logger): void {
+  const uid = process.getuid?.();
+  if (uid !== 0) logger.warn({ uid }, 'Kubelet running with insufficient permissions: it should run as root');
+  if (config.failSwapOn) checkSwap();
+  setOOMScore(config.oomScoreAdj, logger);
+}
+
+async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortSignal, faults: FaultPolicy): Promise<void> {
+  const rootDir = await ensureRootDir({
+    rootDir: options.flags.rootDirectory,
+    podLogsDir: options.config.podLogsDir,
+    checkpoints: options.featureGates.enabled('ContainerCheckpoint'),
+    logger: logger.child({ component: 'root-dir' }),
+  });
+  try {
+    // Not loaded before they are known to be wanted: they bring every part with them.
+    const { startFirstThreads } = await import('../wiring/early-threads.ts');
+    const { isRealTimeWanted, realTimeVariable, ThreadPriorities } = await import('../threads/thread-priorities.ts');
+    const priorities = new ThreadPriorities();
+    const realTime = isRealTimeWanted(process.env);
+    if (realTime === undefined) logger.warn({ [realTimeVariable]: process.env[realTimeVariable] }, 'Not true or false: taken for false');
+    logger.info({ main: priorities.raiseMain({ realTime: realTime ?? false }) }, 'Priority of the main thread');
+    const first = startFirstThreads(options, logger, priorities);
+    const { runKubelet } = await import('../kubelet.ts');
+    await runKubelet({ options, logger, signal, first, onRunning: () => faults.keepRunning() });
+  } finally {
+    await rootDir.release();
+  }
+}

@@ -1,0 +1,24 @@
+/** Looks at the host once, when the kubelet starts, and tells as events what an operator should know of it (node/host/host-warnings.ts). */
+import { supportsNoswap } from '../../../shared/linux/noswap.ts';
+import type { KubeletConfiguration } from '../../config/kubelet-configuration.ts';
+import { swapAreas } from '../../process/host-settings.ts';
+import { hostWarnings } from './host-warnings.ts';
+import { resolvConfProblem } from './resolv-conf-limits.ts';
+import type { EventSink } from '../../events/event-sink.ts';
+
+export interface ReportedHost {
+  readonly nodeName: string;
+  readonly config: Pick<KubeletConfiguration, 'resolvConf' | 'clusterDomain'>;
+  readonly cgroupVersion: 1 | 2;
+}
+
+/** Never rejects. */
+export async function reportHost(events: EventSink, { nodeName, config, cgroupVersion }: ReportedHost): Promise<void> {
+  const traits = {
+    cgroupVersion,
+    isSwapOn: swapAreas().length > 0,
+    supportsNoswap: await supportsNoswap(),
+    resolvConfProblem: resolvConfProblem(config.resolvConf, config.clusterDomain),
+  };
+  for (const warning of hostWarnings(nodeName, traits)) events.record(warning);
+}

@@ -1,0 +1,131 @@
+/**
+ * The Node as the API server has it: kept by a reflector on this one object, and by the answers to our own writes, whichever is newer.
+ * For admission, fieldRef, owner references and the status.
+ */
+import { node as nodeSchema } from '../../../shared/kubernetes/schema/objects.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import type { ApiClient } from '../../api/api-client.ts';
+import { fieldEquals } from '../../api/field-selector.ts';
+import type { ApiObject, ObjectChange } from '../../api/reflector/object-store.ts';
+import { Reflector, vitalQuietLimitMs } from '../../api/reflector/reflector.ts';
+import { wellTyped } from '../../api/well-typed.ts';
+import { isOlder } from '../../api/reflector/resource-version.ts';
+import type { Node } from '../node-object.ts';
+
+export type StoredNode = Node & ApiObject;
+/** `deleted`: the server said so. `missing`: it was not there any more when everything had to be read afresh. */
+export type NodeChange = 'changed' | 'deleted' | 'missing';
+
+export interface NodeStoreOptions {
+  readonly client: ApiClient;
+  readonly nodeName: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** In [0, 1). */
+  readonly random?: () => number;
+}
+
+export class NodeStore {
+  readonly #nodeName: string;
+  #reflector: Reflector<StoredNode> | null = null;
+  #node: StoredNode | null = null;
+  /** The last version that was seen of any Node of this name. */
+  #lastVersion = '';
+  readonly #listeners = new Set<(change: NodeChange) => void>();
+  readonly #synced = Promise.withResolvers<void>();
+
+  private constructor(nodeName: string) {
+    this.#nodeName = nodeName;
+  }
+
+  static start({ client, nodeName, clock, logger, random }: NodeStoreOptions): NodeStore {
+    const store = new NodeStore(nodeName);
+    store.#reflector = Reflector.start<StoredNode>({
+      client,
+      path: '/api/v1/nodes',
+      fieldSelector: fieldEquals('metadata.name', nodeName),
+      trafficClass: 'node',
+      apiVersion: 'v1',
+      kind: 'Node',
+      accept: wellTyped(nodeSchema, logger),
+      quietLimitMs: vitalQuietLimitMs,
+      handler: { onReplace: (nodes) => store.#replace(nodes), onChange: (changes) => changes.forEach((change) => store.#take(change)) },
+      clock,
+      logger,
+      ...(random ? { random } : {}),
+    });
+    return store;
+  }
+
+  /** Null: not seen yet, or gone. */
+  get(): StoredNode | null {
+    return this.#node;
+  }
+
+  /** The server was asked once, whether it has the Node or not. */
+  hasSynced(): boolean {
+    return this.#reflector?.hasSynced() ?? false;
+  }
+
+  /** Resolves when `hasSynced` is true for the first time. */
+  untilSynced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  /** The answer to a write of our own: it is the newest, unless the reflector was faster. */
+  observe(node: StoredNode): void {
+    const { uid, resourceVersion = '' } = node.metadata;
+    const isLate = this.#node?.metadata.uid === uid || this.#node === null ? isOlder(resourceVersion, this.#lastVersion) : true;
+    if (!isLate) this.#set(node);
+  }
+
+  /** The cluster began anew: its versions may be lower than those that were seen. */
+  forget(): void {
+    this.#node = null;
+    this.#lastVersion = '';
+  }
+
+  /** @returns ends the subscription. */
+  onChange(listener: (change: NodeChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    await this.#reflector?.close();
+  }
+
+  #replace(nodes: readonly StoredNode[]): void {
+    const node = nodes.find(({ metadata }) => metadata.name === this.#nodeName);
+    // Also an older version: the cluster may have been restored from a copy. Was only our last write faster, its event comes next.
+    if (node) this.#set(node);
+    else if (this.#node) {
+      this.#node = null;
+      this.#tell('missing');
+    }
+    this.#synced.resolve();
+  }
+
+  #take({ type, object }: ObjectChange<StoredNode>): void {
+    const { uid, name, resourceVersion = '' } = object.metadata;
+    if (name !== this.#nodeName) return;
+    if (type === 'DELETED') {
+      if (this.#node && this.#node.metadata.uid !== uid) return;
+      this.#node = null;
+      this.#lastVersion = resourceVersion;
+      this.#tell('deleted');
+    } else if (this.#node?.metadata.uid !== uid || !isOlder(resourceVersion, this.#lastVersion)) this.#set(object);
+  }
+
+  #set(node: StoredNode): void {
+    this.#node = node;
+    this.#lastVersion = node.metadata.resourceVersion ?? '';
+    this.#tell('changed');
+  }
+
+  #tell(change: NodeChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}

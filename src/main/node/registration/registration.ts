@@ -1,0 +1,106 @@
+/**
+ * Makes the Node at the API server, or brings the one that is there in line with this kubelet. Tries until it succeeds. Upstream:
+ * registerWithAPIServer in pkg/kubelet/kubelet_node_status.go.
+ */
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { apiPath, ApiError, isAlreadyExists, type ApiClient } from '../../api/api-client.ts';
+import { nodeStatusPatch } from './node-difference.ts';
+import type { Node } from '../node-object.ts';
+import type { ComputedNode } from '../status/node-status.ts';
+import type { StoredNode } from './node-store.ts';
+import { reconcileNode } from './reconcile-node.ts';
+
+export interface RegistrationDependencies {
+  readonly client: ApiClient;
+  /** The Node as it is to be now. */
+  readonly initial: () => ComputedNode;
+  /** Before each try: what the Node is made of is read afresh. */
+  readonly refresh: () => Promise<void>;
+  /** No checkpoint of the device manager is there: what devices the Node had is not known to be there. */
+  readonly resetExtendedResources: () => Promise<boolean>;
+  /** The gate KubeletRegistrationGetOnExistsOnly is off: a kubelet that may not make its Node looks whether it is there. */
+  readonly getWhenForbidden: boolean;
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+export interface Registered {
+  readonly node: StoredNode;
+  readonly isNew: boolean;
+  /** The Node that was to be made, with its events. */
+  readonly initial: ComputedNode;
+}
+
+const retries = { initialMs: 100, maxMs: 7000 };
+const jitter = 0.1;
+
+/** Rejects with the signal's reason only. */
+export async function registerNode(deps: RegistrationDependencies, signal: AbortSignal): Promise<Registered> {
+  const { clock, random, logger } = deps;
+  for (let delayMs: number | undefined; ;) {
+    try {
+      await deps.refresh();
+      const initial = deps.initial();
+      const { name } = initial.node.metadata;
+      logger.info({ node: name }, 'Attempting to register node');
+      const registered = await tryRegister(deps, initial, signal);
+      logger.info({ node: name, isNew: registered.isNew }, 'Successfully registered node');
+      return registered;
+    } catch (err) {
+      signal.throwIfAborted();
+      const retryAfterMs = err instanceof ApiError ? (err.retryAfterMs ?? 0) : 0;
+      delayMs = nextBackoffMs(delayMs, retries);
+      const waitMs = withJitter(Math.max(delayMs, retryAfterMs), jitter, random);
+      logger.error({ err: messageOf(err), retryAfterMs: Math.round(waitMs) }, 'Unable to register node with API server, will retry');
+      await clock.sleep(waitMs, signal);
+    }
+  }
+}
+
+async function tryRegister(deps: RegistrationDependencies, initial: ComputedNode, signal: AbortSignal): Promise<Registered> {
+  const { client, deadlineMs, logger } = deps;
+  const { name } = initial.node.metadata;
+  const common = { trafficClass: 'node', deadlineMs, maxAttempts: 1, signal } as const;
+  try {
+    const node = await client.call<StoredNode>({ ...common, method: 'POST', path: '/api/v1/nodes', body: initial.node });
+    return { node, isNew: true, initial };
+  } catch (err) {
+    const isForbidden = err instanceof ApiError && err.code === 403;
+    if (!isAlreadyExists(err) && !(isForbidden && deps.getWhenForbidden)) throw err;
+  }
+  const existing = await client.call<StoredNode>({ ...common, method: 'GET', path: apiPath('api', 'v1', 'nodes', name) });
+  logger.info({ node: name }, 'Node was previously registered');
+  const found = await giveProviderID(deps, initial.node, existing, signal);
+  const wanted = reconcileNode(initial.node, found, { resetExtendedResources: await deps.resetExtendedResources() });
+  const body = nodeStatusPatch(found, wanted);
+  if (!body) return { node: found, isNew: false, initial };
+  const path = apiPath('api', 'v1', 'nodes', name, 'status');
+  const node = await client.call<StoredNode>({ ...common, method: 'PATCH', path, patch: 'strategic', body });
+  return { node, isNew: false, initial };
+}
+
+/** A Node that has none can be given one, once. Where that is refused, the node joins as it is. */
+async function giveProviderID(
+  { client, deadlineMs, logger }: RegistrationDependencies,
+  initial: Node,
+  existing: StoredNode,
+  signal: AbortSignal,
+): Promise<StoredNode> {
+  const { providerID = '' } = initial.spec ?? {};
+  if (providerID === '' || existing.spec?.providerID) return existing;
+  const path = apiPath('api', 'v1', 'nodes', existing.metadata.name);
+  try {
+    const body = { spec: { providerID } };
+    const call = { method: 'PATCH', path, patch: 'merge', body, trafficClass: 'node', deadlineMs, maxAttempts: 1, signal } as const;
+    return await client.call<StoredNode>(call);
+  } catch (err) {
+    signal.throwIfAborted();
+    logger.warn({ node: existing.metadata.name, providerID, err: messageOf(err) }, 'Unable to give the node its provider ID');
+    return existing;
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * The node's conditions, by type: those of others stay where and as they are. Pure. Upstream: the setters of conditions in
+ * pkg/kubelet/nodestatus/setters.go.
+ */
+import type { NodeCondition, NodeEvent, ResourceList } from '../node-object.ts';
+
+export interface Pressures {
+  readonly memory: boolean;
+  readonly disk: boolean;
+  readonly pid: boolean;
+}
+
+export interface ConditionInputs {
+  /** As the API writes times. */
+  readonly now: string;
+  readonly nodeName: string;
+  readonly pressures: Pressures;
+  /** Why the node is not ready, in upstream's order: runtime, network, storage, shutdown. */
+  readonly problems: readonly string[];
+  readonly capacity: ResourceList;
+  readonly localStorageCapacityIsolation: boolean;
+}
+
+export interface Conditions {
+  readonly conditions: readonly NodeCondition[];
+  readonly events: readonly NodeEvent[];
+}
+
+interface Pressure {
+  readonly type: string;
+  readonly of: keyof Pressures;
+  readonly under: readonly [reason: string, message: string, event: string];
+  readonly relieved: readonly [reason: string, message: string, event: string];
+}
+
+/** In this order they are added; Ready comes last, which controllers of other versions rely on. */
+const pressures: readonly Pressure[] = [
+  {
+    type: 'MemoryPressure',
+    of: 'memory',
+    under: ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available', 'NodeHasInsufficientMemory'],
+    relieved: ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available', 'NodeHasSufficientMemory'],
+  },
+  {
+    type: 'DiskPressure',
+    of: 'disk',
+    under: ['KubeletHasDiskPressure', 'kubelet has disk pressure', 'NodeHasDiskPressure'],
+    relieved: ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure', 'NodeHasNoDiskPressure'],
+  },
+  {
+    type: 'PIDPressure',
+    of: 'pid',
+    under: ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available', 'NodeHasInsufficientPID'],
+    relieved: ['KubeletHasSufficientPID', 'kubelet has sufficient PID available', 'NodeHasSufficientPID'],
+  },
+];
+
+export function computeConditions(existing: readonly NodeCondition[], inputs: ConditionInputs): Conditions {
+  const conditions = [...existing];
+  const events: NodeEvent[] = [];
+  const put = (condition: NodeCondition) => {
+    const at = conditions.findIndex(({ type }) => type === condition.type);
+    if (at < 0) conditions.push(condition);
+    else conditions[at] = condition;
+  };
+  for (const pressure of pressures) {
+    const before = existing.find(({ type }) => type === pressure.type);
+    const status = inputs.pressures[pressure.of] ? 'True' : 'False';
+    if (before?.status === status) {
+      put({ ...before, lastHeartbeatTime: inputs.now });
+      continue;
+    }
+    const [reason, message, event] = inputs.pressures[pressure.of] ? pressure.under : pressure.relieved;
+    put({ ...before, type: pressure.type, status, reason, message, lastHeartbeatTime: inputs.now, lastTransitionTime: inputs.now });
+    events.push(statusEvent(inputs.nodeName, event));
+  }
+  const before = existing.find(({ type }) => type === 'Ready');
+  const ready = readyCondition(before, inputs);
+  put(ready);
+  if (before && before.status !== ready.status) {
+    events.push(statusEvent(inputs.nodeName, ready.status === 'True' ? 'NodeReady' : 'NodeNotReady'));
+  }
+  return { conditions, events };
+}
+
+function readyCondition(before: NodeCondition | undefined, inputs: ConditionInputs): NodeCondition {
+  const { now, capacity } = inputs;
+  const required = ['cpu', 'memory', 'pods', ...(inputs.localStorageCapacityIsolation ? ['ephemeral-storage'] : [])];
+  const missing = required.filter((name) => !Object.hasOwn(capacity, name));
+  const problems = [...inputs.problems, ...(missing.length === 0 ? [] : [`missing node capacity for resources: ${missing.join(', ')}`])];
+  const status = problems.length === 0 ? 'True' : 'False';
+  const hasTransitioned = before?.status !== status;
+  return {
+    type: 'Ready',
+    status,
+    lastHeartbeatTime: now,
+    lastTransitionTime: hasTransitioned ? now : (before?.lastTransitionTime ?? now),
+    reason: problems.length === 0 ? 'KubeletReady' : 'KubeletNotReady',
+    message: problems.length === 0 ? 'kubelet is posting ready status' : aggregate(problems),
+  };
+}
+
+/** Several problems as one message; each once. Upstream: apimachinery's Aggregate. */
+function aggregate(problems: readonly string[]): string {
+  const distinct = [...new Set(problems)];
+  return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
+}
+
+/** The event of a node that changed its state, with upstream's message. */
+export function statusEvent(nodeName: string, reason: string): NodeEvent {
+  return { type: 'Normal', reason, message: `Node ${nodeName} status is now: ${reason}` };
+}

@@ -1,0 +1,125 @@
+/**
+ * What the node has, and what of it pods may use: pure. Upstream: GetNodeAllocatableReservation in
+ * pkg/kubelet/cm/node_container_manager_linux.go and MachineInfo in pkg/kubelet/nodestatus/setters.go: what is reserved for the system
+ * and for Kubernetes, and the memory and disk that hard eviction keeps free, is not the pods'; nor are huge pages memory.
+ */
+import type { NodeResources } from '../../../shared/contracts/node-facts.ts';
+import type { MachineInfo } from '../../../shared/contracts/stats.ts';
+import {
+  formatQuantity,
+  milliValue,
+  readQuantity,
+  quantityOf,
+  toQuantity,
+  value,
+  type Quantity,
+} from '../../../shared/kubernetes/quantity.ts';
+import type { KubeletConfiguration, StringMap } from '../../config/kubelet-configuration.ts';
+import type { KubeletFlags } from '../../cli/options.ts';
+import { isExtendedResource, isHugePages } from '../resource-names.ts';
+import type { ResourceList } from '../node-object.ts';
+
+type Settings = Pick<KubeletConfiguration, 'systemReserved' | 'kubeReserved' | 'evictionHard' | 'maxPods' | 'podsPerCore'>;
+export type ResourceSettings = Settings & Pick<KubeletConfiguration, 'localStorageCapacityIsolation'>;
+
+/** With the flag, what hard eviction keeps free is the pods' all the same. */
+export function resourceSettings<S extends Settings>(
+  config: S,
+  { experimentalAllocatableIgnoreEviction }: Pick<KubeletFlags, 'experimentalAllocatableIgnoreEviction'>,
+): S {
+  return experimentalAllocatableIgnoreEviction ? { ...config, evictionHard: {} } : config;
+}
+
+/** In numbers, for syncs. */
+export function nodeCapacity(machine: MachineInfo, settings: Settings): NodeResources {
+  return {
+    milliCPU: machine.numCores * 1000,
+    memoryBytes: machine.memoryBytes,
+    ephemeralStorageBytes: machine.rootFsCapacityBytes,
+    pods: maxPods(machine, settings),
+  };
+}
+
+export function nodeAllocatable(capacity: NodeResources, settings: Settings, hugePages: MachineInfo['hugePages'] = []): NodeResources {
+  const { evictionHard } = settings;
+  const reserved = (resource: string, amount: (quantity: string | undefined) => number) =>
+    amount(settings.systemReserved[resource]) + amount(settings.kubeReserved[resource]);
+  const left = (total: number, ...taken: number[]) => Math.max(0, total - taken.reduce((sum, one) => sum + one, 0));
+  return {
+    milliCPU: left(capacity.milliCPU, reserved('cpu', milliValue)),
+    memoryBytes: left(
+      capacity.memoryBytes,
+      reserved('memory', value),
+      threshold(evictionHard, 'memory.available', capacity.memoryBytes),
+      hugePages.reduce((sum, { pageSizeKiB, pages }) => sum + pageSizeKiB * 1024 * pages, 0),
+    ),
+    ephemeralStorageBytes: left(
+      capacity.ephemeralStorageBytes,
+      reserved('ephemeral-storage', value),
+      threshold(evictionHard, 'nodefs.available', capacity.ephemeralStorageBytes),
+    ),
+    pods: capacity.pods,
+  };
+}
+
+/** The capacity for the Node's status: what the machine has, over what the status says already of resources that are others'. */
+export function capacityList(existing: ResourceList, machine: MachineInfo, settings: ResourceSettings): ResourceList {
+  const bytes = (count: number) => formatQuantity(quantityOf(count, 'BinarySI'));
+  const hugePages = machine.hugePages.map(({ pageSizeKiB, pages }): [string, string] => [
+    `hugepages-${bytes(pageSizeKiB * 1024)}`,
+    bytes(pageSizeKiB * 1024 * pages),
+  ]);
+  return {
+    ...existing,
+    cpu: formatQuantity(quantityOf(machine.numCores)),
+    memory: bytes(machine.memoryBytes),
+    ...Object.fromEntries(hugePages),
+    pods: String(maxPods(machine, settings)),
+    ...(settings.localStorageCapacityIsolation ? { 'ephemeral-storage': bytes(machine.rootFsCapacityBytes) } : {}),
+  };
+}
+
+/** What of the capacity pods may use. Allocatable without capacity stays only where it is none of an extended resource. */
+export function allocatableList(existing: ResourceList, capacity: ResourceList, settings: ResourceSettings): ResourceList {
+  const kept = Object.entries(existing).filter(([name]) => Object.hasOwn(capacity, name) || !isExtendedResource(name));
+  const allocatable = Object.entries(capacity).flatMap(([name, text]): [string, Quantity][] => {
+    const total = readQuantity(text);
+    return total ? [[name, subtract(total, reservation(name, total, settings))]] : [];
+  });
+  const list = new Map<string, Quantity>(allocatable);
+  const memory = list.get('memory');
+  if (memory) {
+    const inPages = [...list.keys()].filter(isHugePages).flatMap((name) => readQuantity(capacity[name]!) ?? []);
+    list.set('memory', inPages.reduce(subtract, memory));
+  }
+  return { ...Object.fromEntries(kept), ...Object.fromEntries([...list].map(([name, amount]) => [name, formatQuantity(amount)])) };
+}
+
+/** Of what a machine may have. Pods are kept back by nobody, nor is an extended resource. */
+function reservation(name: string, total: Quantity, { systemReserved, kubeReserved, evictionHard }: Settings): bigint {
+  const evictionSignals: Readonly<Record<string, string>> = { memory: 'memory.available', 'ephemeral-storage': 'nodefs.available' };
+  const signal = evictionSignals[name];
+  const kept = signal === undefined ? 0 : threshold(evictionHard, signal, value(total));
+  return toQuantity(systemReserved[name]).nanos + toQuantity(kubeReserved[name]).nanos + quantityOf(kept).nanos;
+}
+
+/** Never below zero: what is reserved beyond what there is takes all of it. */
+function subtract(total: Quantity, taken: bigint | Quantity): Quantity {
+  const nanos = total.nanos - (typeof taken === 'bigint' ? taken : taken.nanos);
+  return { nanos: nanos < 0n ? 0n : nanos, format: total.format };
+}
+
+function maxPods(machine: MachineInfo, { maxPods, podsPerCore }: Settings): number {
+  return podsPerCore > 0 ? Math.min(maxPods, podsPerCore * machine.numCores) : maxPods;
+}
+
+/**
+ * A hard eviction threshold in bytes: a quantity, or a share of the total. A share is of single precision upstream, and the difference
+ * of some bytes is seen in the status.
+ */
+function threshold(evictionHard: StringMap, signal: string, totalBytes: number): number {
+  const text = evictionHard[signal];
+  if (text === undefined) return 0;
+  if (!text.endsWith('%')) return value(text);
+  return Math.trunc(totalBytes * Math.fround(Math.fround(Number.parseFloat(text)) / 100));
+}

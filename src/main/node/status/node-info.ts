@@ -1,0 +1,47 @@
+/** `status.nodeInfo`, images, runtime handlers and features, from what the machine and the runtime say. Pure. Upstream: nodestatus/setters.go. */
+import type { ImageFacts } from '../../../shared/contracts/images.ts';
+import type { RuntimeFacts } from '../../../shared/contracts/pleg.ts';
+import type { MachineInfo } from '../../../shared/contracts/stats.ts';
+import { kubernetesVersion } from '../../cli/version.ts';
+import { architecture, operatingSystem, type NodeStatus, type NodeSystemInfo } from '../node-object.ts';
+
+/** Over what was there, so that a field that this kubelet does not know stays. */
+export function nodeInfo(existing: NodeSystemInfo | undefined, machine: MachineInfo, runtime: RuntimeFacts | null): NodeSystemInfo {
+  const { swap: _, ...rest } = { ...existing };
+  return {
+    ...rest,
+    machineID: machine.machineID,
+    systemUUID: machine.systemUUID,
+    bootID: machine.bootID,
+    kernelVersion: machine.kernelVersion,
+    osImage: machine.osImage,
+    containerRuntimeVersion: runtime
+      ? `${runtime.runtimeName}://${runtime.runtimeVersion}`
+      : (existing?.containerRuntimeVersion ?? '://Unknown'),
+    kubeletVersion: kubernetesVersion,
+    // Deprecated, and cleared since v1.36 (gate DisableNodeKubeProxyVersion, locked).
+    kubeProxyVersion: '',
+    operatingSystem,
+    architecture,
+    ...(machine.swapBytes > 0 ? { swap: { capacity: machine.swapBytes } } : {}),
+  };
+}
+
+/** Upstream's MaxNamesPerImageInNodeStatus. */
+const maxNamesPerImage = 5;
+
+/** The largest images first, digests before tags. @param maxImages nodeStatusMaxImages; −1: all. */
+export function nodeImages(images: readonly ImageFacts[], maxImages: number): NonNullable<NodeStatus['images']> {
+  const bySize = [...images].sort((a, b) => b.sizeBytes - a.sizeBytes || (a.id < b.id ? 1 : -1));
+  return (maxImages < 0 ? bySize : bySize.slice(0, maxImages)).map(({ repoDigests, repoTags, sizeBytes }) => ({
+    names: [...repoDigests, ...repoTags].slice(0, maxNamesPerImage),
+    sizeBytes,
+  }));
+}
+
+/** In order of name: the runtime tells them in any order, and a change of order is no change. */
+export function runtimeHandlers(runtime: RuntimeFacts): NonNullable<NodeStatus['runtimeHandlers']> {
+  return runtime.handlers
+    .map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({ name, features: { recursiveReadOnlyMounts, userNamespaces } }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,89 @@
+/**
+ * The status of the Node, made anew from all that is known, over what the API server has of it. Pure: every input is an argument, every
+ * effect is in the result. Upstream: setNodeStatus and its setters.
+ */
+import type { ImageFacts } from '../../../shared/contracts/images.ts';
+import type { RuntimeFacts } from '../../../shared/contracts/pleg.ts';
+import type { MachineInfo } from '../../../shared/contracts/stats.ts';
+import { toApiTime } from '../../pods/api-status/time.ts';
+import { computeAddresses, type AddressInputs } from '../addresses/addresses.ts';
+import { computeConditions, type Pressures } from './conditions.ts';
+import { nodeImages, nodeInfo, runtimeHandlers } from './node-info.ts';
+import { providedNodeIPAnnotation, type Node, type NodeEvent, type NodeStatus } from '../node-object.ts';
+import { allocatableList, capacityList, type ResourceSettings } from './node-capacity.ts';
+
+/** All that the status is made of. */
+export interface NodeStatusFacts extends AddressInputs {
+  readonly nowMs: number;
+  readonly machine: MachineInfo;
+  readonly resources: ResourceSettings;
+  /** Null: it has not answered yet. */
+  readonly runtime: RuntimeFacts | null;
+  /** Null: not known, and what the Node says stays. */
+  readonly images: readonly ImageFacts[] | null;
+  readonly maxImages: number;
+  readonly kubeletPort: number;
+  readonly pressures: Pressures;
+  readonly problems: readonly string[];
+  /** Null: not known yet (volumes are still being found again after a start), and what the Node says stays. */
+  readonly volumesInUse: readonly string[] | null;
+  readonly declaredFeatures: readonly string[] | null;
+}
+
+export interface ComputedNode {
+  readonly node: Node;
+  /** To be recorded when the server has taken the status. */
+  readonly events: readonly NodeEvent[];
+  /** The machine was started anew since the status was last written. */
+  readonly hasRebooted: boolean;
+  /** What could not be found out. */
+  readonly failures: readonly string[];
+}
+
+export function computeNode(node: Node, facts: NodeStatusFacts): ComputedNode {
+  const { machine, runtime, resources } = facts;
+  const before: NodeStatus = node.status ?? {};
+  const { addresses = before.addresses, providedNodeIP, problem } = computeAddresses(before, facts);
+  const capacity = capacityList(before.capacity ?? {}, machine, resources);
+  const { conditions, events } = computeConditions(before.conditions ?? [], {
+    now: toApiTime(facts.nowMs),
+    nodeName: facts.nodeName,
+    pressures: facts.pressures,
+    problems: facts.problems,
+    capacity,
+    localStorageCapacityIsolation: resources.localStorageCapacityIsolation,
+  });
+  const bootID = before.nodeInfo?.bootID ?? '';
+  const hasRebooted = bootID !== '' && bootID !== machine.bootID;
+  const status: NodeStatus = {
+    ...before,
+    ...(addresses ? { addresses } : {}),
+    capacity,
+    allocatable: allocatableList(before.allocatable ?? {}, capacity, resources),
+    nodeInfo: nodeInfo(before.nodeInfo, machine, runtime),
+    daemonEndpoints: { kubeletEndpoint: { Port: facts.kubeletPort } },
+    ...(facts.images ? { images: nodeImages(facts.images, facts.maxImages) } : {}),
+    ...(runtime ? { runtimeHandlers: runtimeHandlers(runtime) } : {}),
+    ...(runtime?.features ? { features: { supplementalGroupsPolicy: runtime.features.supplementalGroupsPolicy } } : {}),
+    conditions,
+    ...(facts.volumesInUse ? { volumesInUse: [...facts.volumesInUse].sort() } : {}),
+    ...(facts.declaredFeatures ? { declaredFeatures: facts.declaredFeatures } : {}),
+  };
+  return {
+    node: { ...node, metadata: withProvidedNodeIP(node.metadata, providedNodeIP), status },
+    events: [...(hasRebooted ? [rebooted(facts)] : []), ...events],
+    hasRebooted,
+    failures: problem === undefined ? [] : [problem],
+  };
+}
+
+function rebooted({ nodeName, machine }: NodeStatusFacts): NodeEvent {
+  return { type: 'Warning', reason: 'Rebooted', message: `Node ${nodeName} has been rebooted, boot id: ${machine.bootID}` };
+}
+
+function withProvidedNodeIP(metadata: Node['metadata'], value: string | null | undefined): Node['metadata'] {
+  if (value === undefined) return metadata;
+  const { [providedNodeIPAnnotation]: existing, ...others } = metadata.annotations ?? {};
+  if (value === null) return existing === undefined ? metadata : { ...metadata, annotations: others };
+  return { ...metadata, annotations: { ...others, [providedNodeIPAnnotation]: value } };
+}

@@ -1,0 +1,43 @@
+/** Label selectors as the API has them (upstream metav1.LabelSelectorAsSelector). Pure. */
+import type { LabelSelector } from '../../shared/contracts/pod-objects.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** No selector matches nothing, an empty one everything. Throws an Error on an operator that is none, or has not the values that it needs. */
+export function labelMatcher(selector: LabelSelector | undefined): (labels: Labels | undefined) => boolean {
+  if (!selector) return () => false;
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  const checks = [
+    ...Object.entries(matchLabels).map(
+      ([key, value]) =>
+        (labels: Labels) =>
+          valueOf(labels, key) === value,
+    ),
+    ...matchExpressions.map(expressionCheck),
+  ];
+  return (labels = {}) => checks.every((check) => check(labels));
+}
+
+type Expression = NonNullable<LabelSelector['matchExpressions']>[number];
+
+function expressionCheck({ key, operator, values = [] }: Expression): (labels: Labels) => boolean {
+  const needsValues = operator === 'In' || operator === 'NotIn';
+  if (needsValues && values.length === 0)
+    throw new Error(`values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty`);
+  switch (operator) {
+    case 'In':
+      return (labels) => values.includes(valueOf(labels, key) ?? '\0');
+    case 'NotIn':
+      return (labels) => !values.includes(valueOf(labels, key) ?? '\0');
+    case 'Exists':
+      return (labels) => valueOf(labels, key) !== undefined;
+    case 'DoesNotExist':
+      return (labels) => valueOf(labels, key) === undefined;
+    default:
+      throw new Error(`${JSON.stringify(operator)} is not a valid label selector operator`);
+  }
+}
+
+function valueOf(labels: Labels, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+}

@@ -1,0 +1,252 @@
+/**
+ * The certificates of this node's pods: a key and a request for each, the signer's answer by a watch, a timer for the next renewal. Where
+ * upstream goes through all of them each minute, here the watch and the timers wake. What is decided is in certificate-state.ts.
+ */
+import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { apiPath } from '../../api/api-client.ts';
+import { fieldEquals } from '../../api/field-selector.ts';
+import { Reflector } from '../../api/reflector/reflector.ts';
+import { KeyedWork } from '../../../shared/concurrency/keyed-work-queue.ts';
+import { podReference, type EventSink } from '../../events/event-sink.ts';
+import { askSigner, type Asker } from './ask-signer.ts';
+import { cleanCertificateChain } from './certificate-chain.ts';
+import { requestsApi, type PodCertificateRequest } from './certificate-request.ts';
+import {
+  abandonAtMs,
+  afterLook,
+  afterRequest,
+  ageWarnings,
+  needsRequest,
+  nextMomentMs,
+  type CertificateState,
+} from './certificate-state.ts';
+import { KeyMaker } from './key-maker.ts';
+import { StateCount } from './state-count.ts';
+import { TrackedCertificates, type TrackedCertificate } from './tracked-certificates.ts';
+
+export interface PodCertificatesOptions extends Omit<Asker, 'makeKey'>, Partial<Pick<Asker, 'makeKey'>> {
+  readonly events: EventSink;
+  /** The pods' certificates have come, or will never come: they are to be synced. */
+  readonly onChanged: (podUIDs: ReadonlySet<string>) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+/** PEM. The key is in PKCS#8. */
+export interface Credentials {
+  readonly keyPEM: string;
+  readonly chainPEM: string;
+}
+
+/** How long a sync waits for a signer: many answer in moments. */
+const patienceMs = 1000;
+/** The API server may not yet know that the pod is this node's: a matter of milliseconds. */
+const backoff = { initialMs: 100, maxMs: 60_000 };
+const parallel = 4;
+const { group, version, plural } = requestsApi;
+const warningMessages = {
+  CertificateOverdueForRefresh: 'PodCertificate refresh overdue',
+  CertificateExpired: 'PodCertificate expired',
+} as const;
+
+export class PodCertificates {
+  readonly #options: PodCertificatesOptions;
+  readonly #asker: Asker;
+  readonly #tracked = new TrackedCertificates();
+  readonly #work: KeyedWork<TrackedCertificate>;
+  readonly #count = new StateCount();
+  /** From the first pod on that has such a volume: few nodes have any, and the API may not be served. */
+  #reflector: Reflector<PodCertificateRequest> | null = null;
+  #isClosed = false;
+
+  constructor(options: PodCertificatesOptions) {
+    const { clock, random } = options;
+    const keys = new KeyMaker();
+    this.#options = options;
+    this.#asker = { makeKey: (keyType) => keys.make(keyType), ...options };
+    this.#work = new KeyedWork<TrackedCertificate>({
+      work: (certificate, signal) => this.#request(certificate, signal),
+      onError: (certificate, err, retryAfterMs) => {
+        certificate.problem = messageOf(err);
+        this.#log(certificate, 'warn', 'A certificate could not be requested', { err: certificate.problem, retryAfterMs });
+      },
+      retryAfterMs: (err) => (err instanceof KubeletError ? err.retryAfterMs : undefined),
+      parallel,
+      backoff,
+      clock,
+      random,
+    });
+  }
+
+  /** The pod is to run: its certificates are asked for at once, before those of pods that run already. */
+  track(pod: Pod, { isRunning }: { readonly isRunning: boolean }): void {
+    const certificates = this.#isClosed ? [] : this.#tracked.track(pod, !isRunning);
+    if (certificates.length === 0) return;
+    this.#reflector ??= this.#startReflector();
+    this.#look(certificates);
+  }
+
+  /** The pod is gone, and its keys with it. */
+  forget(podUID: string): void {
+    const forgotten = this.#tracked.forget(podUID);
+    for (const certificate of forgotten) {
+      certificate.cancelTimer();
+      this.#work.forget(certificate);
+    }
+    if (forgotten.length > 0) this.#countAll();
+  }
+
+  /** All that the pod's volumes hold is issued. */
+  isAtHand(podUID: string): boolean {
+    return this.#tracked.ofPod(podUID).every(({ state }) => 'issued' in state);
+  }
+
+  /** Waits a second at most for the first answer. Rejects with KubeletError; the messages are upstream's. */
+  async get(podUID: string, volume: string, sourceIndex: number): Promise<Credentials> {
+    const certificate = this.#tracked.get(podUID, volume, sourceIndex);
+    if (!certificate) throw new KubeletError('NotFound', `volume ${goQuote(volume)} has no podCertificate as its source ${sourceIndex}`);
+    // Timers go by another clock than certificates: the host may have slept, or been set right.
+    this.#look([certificate]);
+    if (isUnanswered(certificate.state)) {
+      const late = new AbortController();
+      const { clock } = this.#options;
+      await Promise.race([certificate.answered.promise, clock.sleep(patienceMs, late.signal).catch(() => {})]);
+      late.abort();
+    }
+    const { state, problem } = certificate;
+    if ('issued' in state) return { keyPEM: state.issued.keyPEM, chainPEM: state.issued.chainPEM };
+    if (state.state === 'initial' || state.state === 'wait') {
+      throw new KubeletError('NotIssued', `credential bundle is not issued yet${problem === null ? '' : `: ${problem}`}`);
+    }
+    const why = `reason=${goQuote(state.reason)} message=${goQuote(state.message)}`;
+    throw new KubeletError(titleOf(state.state), `PodCertificateRequest was permanently ${state.state}: ${why}`);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const podUID of this.#tracked.podUIDs()) this.forget(podUID);
+    await Promise.all([this.#work.close(), this.#reflector?.close()]);
+  }
+
+  /** What the signer and the clock have made of them. */
+  #look(certificates: Iterable<TrackedCertificate>): void {
+    const { clock, onChanged } = this.#options;
+    const nowMs = clock.now();
+    const changed = new Set<string>();
+    for (const certificate of certificates) {
+      const before = certificate.state;
+      certificate.state = this.#afterLook(certificate);
+      if (certificate.state !== before) this.#changed(certificate, before, changed);
+      this.#warn(certificate);
+      if (needsRequest(certificate.state, nowMs) && !this.#work.isBusy(certificate)) {
+        this.#work.enqueue(certificate, certificate.urgent && certificate.state.state === 'initial');
+      }
+      this.#wakeLater(certificate);
+    }
+    this.#countAll();
+    if (changed.size > 0) onChanged(changed);
+  }
+
+  #afterLook({ state }: TrackedCertificate): CertificateState {
+    // Before all requests are known, one that is missing may be there.
+    if (!('pending' in state) || !this.#reflector?.hasSynced()) return state;
+    const { clock, random } = this.#options;
+    const request = this.#reflector.objects.get(state.pending.uid) ?? null;
+    return afterLook(state, request, { nowMs: clock.now(), random: random(), cleanChain: cleanCertificateChain });
+  }
+
+  #changed(certificate: TrackedCertificate, before: CertificateState, changed: Set<string>): void {
+    const { pod, state } = certificate;
+    const request = 'pending' in before ? `${pod.metadata.namespace}/${before.pending.name}` : '';
+    this.#log(certificate, 'info', 'A certificate has changed its state', { from: before.state, to: state.state, request });
+    if (state.state === 'initial' || ('issued' in before && 'issued' in state && before.issued === state.issued)) return;
+    certificate.told.clear();
+    certificate.answered.resolve();
+    changed.add(pod.metadata.uid);
+    if (state.state !== 'denied' && state.state !== 'failed') return;
+    const what = state.state === 'denied' ? 'was denied' : 'failed';
+    this.#event(
+      certificate,
+      titleOf(state.state),
+      `PodCertificateRequest ${request} ${what}, reason=${goQuote(state.reason)}, message=${goQuote(state.message)}`,
+    );
+  }
+
+  #warn(certificate: TrackedCertificate): void {
+    for (const reason of ageWarnings(certificate.state, this.#options.clock.now())) {
+      if (certificate.told.has(reason)) continue;
+      certificate.told.add(reason);
+      this.#event(certificate, reason, warningMessages[reason]);
+    }
+  }
+
+  #wakeLater(certificate: TrackedCertificate): void {
+    const { clock } = this.#options;
+    certificate.cancelTimer();
+    const nowMs = clock.now();
+    const atMs = nextMomentMs(certificate.state, nowMs);
+    certificate.cancelTimer = atMs === undefined ? () => {} : clock.after(atMs - nowMs, () => this.#look([certificate]));
+  }
+
+  async #request(certificate: TrackedCertificate, signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    if (!this.#tracked.has(certificate) || !needsRequest(certificate.state, clock.now())) return;
+    const asked = await askSigner(this.#asker, certificate.pod, certificate.source, signal);
+    if (!this.#tracked.has(certificate)) return;
+    certificate.problem = null;
+    certificate.state = afterRequest(certificate.state, { ...asked, abandonAtMs: abandonAtMs(clock.now(), random()) });
+    const request = `${certificate.pod.metadata.namespace}/${asked.name}`;
+    this.#log(certificate, 'info', 'A certificate was requested', { request });
+    this.#look([certificate]);
+  }
+
+  #startReflector(): Reflector<PodCertificateRequest> {
+    const { client, nodeName, clock, logger } = this.#options;
+    return Reflector.start<PodCertificateRequest>({
+      client,
+      path: apiPath('apis', group, version, plural),
+      fieldSelector: fieldEquals('spec.nodeName', nodeName),
+      trafficClass: 'values',
+      apiVersion: `${group}/${version}`,
+      kind: 'PodCertificateRequest',
+      handler: {
+        onReplace: () => this.#look(this.#tracked.all()),
+        onChange: (changes) => {
+          const uids = new Set(changes.map(({ object }) => object.spec?.podUID ?? ''));
+          this.#look([...uids].flatMap((uid) => this.#tracked.ofPod(uid)));
+        },
+      },
+      clock,
+      logger,
+    });
+  }
+
+  #countAll(): void {
+    const all = this.#tracked.all().map(({ source, state }) => ({ signerName: source.signerName, state }));
+    this.#count.set(all, this.#options.clock.now());
+  }
+
+  #event({ pod }: TrackedCertificate, reason: string, message: string): void {
+    this.#options.events.record({ object: podReference(pod), type: 'Warning', reason, message });
+  }
+
+  #log({ pod, volume, sourceIndex }: TrackedCertificate, level: 'info' | 'warn', message: string, fields: object): void {
+    const { namespace, name, uid } = pod.metadata;
+    this.#options.logger[level]({ pod: `${namespace}/${name}`, podUID: uid, volume, sourceIndex, ...fields }, message);
+  }
+}
+
+function isUnanswered({ state }: CertificateState): boolean {
+  return state === 'initial' || state === 'wait';
+}
+
+/** As the API has it in the request's conditions. */
+function titleOf(state: 'denied' | 'failed'): 'Denied' | 'Failed' {
+  return state === 'denied' ? 'Denied' : 'Failed';
+}

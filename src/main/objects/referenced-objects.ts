@@ -1,0 +1,53 @@
+/** What a pod's spec refers to in the API server (upstream podutil.VisitPodSecretNames, VisitPodConfigmapNames; of volumes those that this kubelet has). Pure. */
+import type { TokenRef } from '../../shared/contracts/pod-objects.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+
+export interface ReferencedObjects {
+  readonly secrets: ReadonlySet<string>;
+  readonly configMaps: ReadonlySet<string>;
+}
+
+/** Names in the pod's namespace. */
+export function referencedObjects({ spec }: Pod): ReferencedObjects {
+  const secrets = (spec.imagePullSecrets ?? []).map(({ name }) => name);
+  const configMaps: (string | undefined)[] = [];
+  for (const { env = [], envFrom = [] } of [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])]) {
+    secrets.push(...envFrom.map(({ secretRef }) => secretRef?.name), ...env.map(({ valueFrom }) => valueFrom?.secretKeyRef?.name));
+    configMaps.push(
+      ...envFrom.map(({ configMapRef }) => configMapRef?.name),
+      ...env.map(({ valueFrom }) => valueFrom?.configMapKeyRef?.name),
+    );
+  }
+  for (const { secret, configMap, projected } of spec.volumes ?? []) {
+    secrets.push(secret?.secretName, ...(projected?.sources ?? []).map((source) => source.secret?.name));
+    configMaps.push(configMap?.name, ...(projected?.sources ?? []).map((source) => source.configMap?.name));
+  }
+  return { secrets: named(secrets), configMaps: named(configMaps) };
+}
+
+function named(names: readonly (string | undefined)[]): ReadonlySet<string> {
+  return new Set(names.filter((name): name is string => name !== undefined && name !== ''));
+}
+
+/** The API server's default of a token's life. */
+const defaultExpirationSeconds = 3600;
+
+/** The tokens that the pod's volumes hold. */
+export function tokenRefs({ metadata, spec }: Pod): TokenRef[] {
+  const sources = (spec.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
+  return sources.flatMap(({ serviceAccountToken }): TokenRef[] =>
+    serviceAccountToken
+      ? [
+          {
+            kind: 'Token',
+            namespace: metadata.namespace,
+            serviceAccountName: spec.serviceAccountName ?? '',
+            podName: metadata.name,
+            podUID: metadata.uid,
+            audience: serviceAccountToken.audience ?? '',
+            expirationSeconds: serviceAccountToken.expirationSeconds ?? defaultExpirationSeconds,
+          },
+        ]
+      : [],
+  );
+}

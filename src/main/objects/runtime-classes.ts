@@ -1,0 +1,85 @@
+/** Which handler of the runtime a pod's RuntimeClass stands for. Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go. */
+import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { runtimeClass as runtimeClassSchema } from '../../shared/kubernetes/schema/objects.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { ApiClient } from '../api/api-client.ts';
+import type { ApiObject } from '../api/reflector/object-store.ts';
+import { Reflector } from '../api/reflector/reflector.ts';
+import { wellTyped } from '../api/well-typed.ts';
+
+export interface RuntimeClassesOptions {
+  readonly client: ApiClient;
+  /** Classes with these names are there now, or anew: pods that were refused for want of one may be tried again. */
+  readonly onAdded: (names: ReadonlySet<string>) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface RuntimeClass extends ApiObject {
+  readonly handler?: string;
+}
+
+/** How long a sync waits for the first list. Upstream does not, and has the pod wait for its back-off. */
+const patienceMs = 1000;
+
+/** What holds without an API server, where nobody has said what a class stands for. */
+export function standaloneRuntimeHandler({ spec: { runtimeClassName } }: Pod): RuntimeHandlerChoice {
+  if (!runtimeClassName) return { handler: '' };
+  return { problem: `RuntimeClass "${runtimeClassName}" not found: there is no API server to ask for it` };
+}
+
+export class RuntimeClasses {
+  readonly #clock: Clock;
+  readonly #reflector: Reflector<RuntimeClass>;
+  readonly #synced = Promise.withResolvers<void>();
+
+  private constructor({ client, onAdded, clock, logger }: RuntimeClassesOptions) {
+    this.#clock = clock;
+    const tell = (classes: readonly RuntimeClass[]) => {
+      if (classes.length > 0) onAdded(new Set(classes.map(({ metadata }) => metadata.name)));
+    };
+    this.#reflector = Reflector.start<RuntimeClass>({
+      client,
+      path: '/apis/node.k8s.io/v1/runtimeclasses',
+      trafficClass: 'values',
+      apiVersion: 'node.k8s.io/v1',
+      kind: 'RuntimeClass',
+      accept: wellTyped(runtimeClassSchema, logger),
+      handler: {
+        onReplace: (classes) => {
+          this.#synced.resolve();
+          tell(classes);
+        },
+        onChange: (changes) => tell(changes.filter(({ type }) => type === 'ADDED').map(({ object }) => object)),
+      },
+      clock,
+      logger,
+    });
+  }
+
+  static start(options: RuntimeClassesOptions): RuntimeClasses {
+    return new RuntimeClasses(options);
+  }
+
+  /** Waits for the first list a second at most. Never rejects. */
+  async handlerOf({ spec: { runtimeClassName } }: Pod): Promise<RuntimeHandlerChoice> {
+    if (!runtimeClassName) return { handler: '' };
+    if (!this.#reflector.hasSynced()) await this.#untilSynced();
+    const found = this.#reflector.objects.getByName('', runtimeClassName);
+    if (found) return { handler: found.handler ?? '' };
+    if (this.#reflector.hasSynced()) return { problem: `runtimeclass.node.k8s.io "${runtimeClassName}" not found` };
+    return { problem: `failed to lookup RuntimeClass ${runtimeClassName}: runtime classes have not been read yet` };
+  }
+
+  close(): Promise<void> {
+    return this.#reflector.close();
+  }
+
+  async #untilSynced(): Promise<void> {
+    const late = new AbortController();
+    await Promise.race([this.#synced.promise, this.#clock.sleep(patienceMs, late.signal).catch(() => {})]);
+    late.abort();
+  }
+}

@@ -1,0 +1,108 @@
+/** The services that pods' environments tell of: all that have an address, by namespace, as the API server has them now. */
+import type { ServiceFacts, ServicesRef } from '../../shared/contracts/pod-objects.ts';
+import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import { service as serviceSchema } from '../../shared/kubernetes/schema/objects.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { ApiClient } from '../api/api-client.ts';
+import { fieldNotEquals } from '../api/field-selector.ts';
+import type { ApiObject } from '../api/reflector/object-store.ts';
+import { Reflector } from '../api/reflector/reflector.ts';
+import { wellTyped } from '../api/well-typed.ts';
+
+export interface Service extends ApiObject {
+  readonly spec?: {
+    readonly clusterIP?: string;
+    readonly ports?: readonly { readonly name?: string; readonly port: number; readonly protocol?: string }[];
+  };
+}
+
+/** The API server's own service: every pod is told of it, unless its namespace has one of that name (upstream masterServices). */
+const apiServer = { namespace: 'default', name: 'kubernetes' };
+/** How long a sync waits for the first list. */
+const patienceMs = 1000;
+
+export class Services {
+  readonly #clock: Clock;
+  readonly #reflector: Reflector<Service>;
+  readonly #synced = Promise.withResolvers<void>();
+  readonly #byNamespace = new Map<string, Map<string, ServiceFacts>>();
+
+  private constructor({ client, clock, logger }: { readonly client: ApiClient; readonly clock: Clock; readonly logger: Logger }) {
+    this.#clock = clock;
+    this.#reflector = Reflector.start<Service>({
+      client,
+      path: '/api/v1/services',
+      // Headless ones, which have no address to tell of, may be most of a cluster's.
+      fieldSelector: fieldNotEquals('spec.clusterIP', 'None'),
+      trafficClass: 'values',
+      apiVersion: 'v1',
+      kind: 'Service',
+      accept: wellTyped(serviceSchema, logger),
+      handler: {
+        onReplace: (services) => {
+          this.#byNamespace.clear();
+          for (const service of services) this.#set(service);
+          this.#synced.resolve();
+        },
+        onChange: (changes) => {
+          for (const { type, object } of changes) {
+            if (type === 'DELETED') this.#delete(object);
+            else this.#set(object);
+          }
+        },
+      },
+      clock,
+      logger,
+    });
+  }
+
+  static start(options: { readonly client: ApiClient; readonly clock: Clock; readonly logger: Logger }): Services {
+    return new Services(options);
+  }
+
+  /** `mayWait`: for the first list, a second at most. Rejects with KubeletError `NotSynced` when nothing is known yet. */
+  async list({ namespace, links }: ServicesRef, mayWait: boolean): Promise<ServiceFacts[]> {
+    if (!this.#reflector.hasSynced() && mayWait) {
+      const late = new AbortController();
+      await Promise.race([this.#synced.promise, this.#clock.sleep(patienceMs, late.signal).catch(() => {})]);
+      late.abort();
+    }
+    if (!this.#reflector.hasSynced()) {
+      throw new KubeletError('NotSynced', 'services have not yet been read at least once, cannot construct envvars');
+    }
+    const own = (links && this.#byNamespace.get(namespace)) || new Map<string, ServiceFacts>();
+    const server = this.#byNamespace.get(apiServer.namespace)?.get(apiServer.name);
+    return server && !own.has(apiServer.name) ? [server, ...own.values()] : [...own.values()];
+  }
+
+  close(): Promise<void> {
+    return this.#reflector.close();
+  }
+
+  #set(service: Service): void {
+    const facts = toFacts(service);
+    if (!facts) return this.#delete(service);
+    const services = this.#byNamespace.get(facts.namespace) ?? new Map<string, ServiceFacts>();
+    services.set(facts.name, facts);
+    this.#byNamespace.set(facts.namespace, services);
+  }
+
+  #delete({ metadata: { namespace = '', name } }: Service): void {
+    const services = this.#byNamespace.get(namespace);
+    services?.delete(name);
+    if (services?.size === 0) this.#byNamespace.delete(namespace);
+  }
+}
+
+/** Null: a service without an address (headless, or of an external name). */
+function toFacts({ metadata: { namespace = '', name }, spec }: Service): ServiceFacts | null {
+  const { clusterIP = '', ports = [] } = spec ?? {};
+  if (clusterIP === '' || clusterIP === 'None') return null;
+  return {
+    name,
+    namespace,
+    clusterIP,
+    ports: ports.map((port) => ({ name: port.name ?? '', port: port.port, protocol: port.protocol ?? 'TCP' })),
+  };
+}

@@ -1,0 +1,173 @@
+/**
+ * The tokens of pods' service accounts: asked for once, kept until they are to be renewed, forgotten with their pod (upstream
+ * pkg/kubelet/token). Where upstream looks with each sync, a timer here wakes the pod whose token is due.
+ */
+import type { TokenRef } from '../../shared/contracts/pod-objects.ts';
+import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { withJitter } from '../../shared/time/backoff.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { ApiError, apiPath, type ApiClient } from '../api/api-client.ts';
+import { tokenExpiryMs } from './token-claims.ts';
+import { renewAtMs } from './token-lifetime.ts';
+
+export interface TokenManagerOptions {
+  readonly client: ApiClient;
+  /** The pod's token is to be renewed: its next sync does so. */
+  readonly onDue: (podUID: string) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+interface TokenRequest {
+  readonly spec?: { readonly expirationSeconds?: number };
+  readonly status?: { readonly token?: string; readonly expirationTimestamp?: string };
+}
+
+interface Token {
+  readonly token: string;
+  readonly expiresAtMs: number;
+  readonly renewAtMs: number;
+}
+
+interface Entry {
+  readonly ref: TokenRef;
+  token?: Token;
+  asking?: Promise<Token>;
+  cancelTimer: () => void;
+}
+
+const deadlineMs = 10_000;
+/** The API server may not yet know the pod, or that it is this node's: a matter of milliseconds. */
+const patientDelaysMs = [50, 150, 400];
+/** With an old token still good, the next try to renew it. */
+const renewRetryMs = 60_000;
+/** On a node whose clock is ahead every new token is due at once: its pod is not woken for that again and again. */
+const minLifeMs = 10_000;
+
+export class TokenManager {
+  readonly #options: TokenManagerOptions;
+  /** By pod, then by what is asked for. */
+  readonly #pods = new Map<string, Map<string, Entry>>();
+
+  constructor(options: TokenManagerOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to ask for it, for one who will need it in a moment. */
+  prefetch(ref: TokenRef): void {
+    this.get(ref).catch((err: unknown) =>
+      this.#options.logger.debug({ podUID: ref.podUID, err: messageOf(err) }, 'Could not get a token ahead'),
+    );
+  }
+
+  /** A token that is good, the old one if it cannot be renewed yet. Rejects with KubeletError that has the API server's reason. */
+  async get(ref: TokenRef): Promise<string> {
+    const { clock, logger } = this.#options;
+    const entry = this.#entry(ref);
+    const token = entry.token ?? this.#adopt(entry, ref);
+    if (token && clock.now() <= token.renewAtMs) return token.token;
+    try {
+      entry.asking ??= this.#ask(entry, token ? [] : patientDelaysMs).finally(() => delete entry.asking);
+      return (await entry.asking).token;
+    } catch (err) {
+      const reason = err instanceof KubeletError ? err.reason : 'InternalError';
+      if (!token) throw new KubeletError(reason, `failed to fetch token: ${messageOf(err)}`, { cause: err });
+      if (clock.now() > token.expiresAtMs) {
+        const name = `${JSON.stringify(ref.serviceAccountName)}/${JSON.stringify(ref.namespace)}`;
+        throw new KubeletError(reason, `token ${name} expired and refresh failed: ${messageOf(err)}`, { cause: err });
+      }
+      logger.warn({ podUID: ref.podUID, serviceAccount: ref.serviceAccountName, err: messageOf(err) }, 'A token could not be renewed yet');
+      this.#wakeAt(entry, clock.now() + withJitter(renewRetryMs, 0.5, this.#options.random));
+      return token.token;
+    }
+  }
+
+  /** The pod is gone, and its tokens with it. */
+  forget(podUID: string): void {
+    for (const { cancelTimer } of this.#pods.get(podUID)?.values() ?? []) cancelTimer();
+    this.#pods.delete(podUID);
+  }
+
+  close(): void {
+    for (const podUID of this.#pods.keys()) this.forget(podUID);
+  }
+
+  /** What the volume holds from before this kubelet started, if it is still good for a while. */
+  #adopt(entry: Entry, ref: TokenRef): Token | undefined {
+    const { clock, random } = this.#options;
+    const expiresAtMs = ref.onDisk === undefined || entry.asking ? undefined : tokenExpiryMs(ref.onDisk, ref);
+    if (ref.onDisk === undefined || expiresAtMs === undefined) return undefined;
+    const token = {
+      token: ref.onDisk,
+      expiresAtMs,
+      renewAtMs: renewAtMs({ expiresAtMs, expirationSeconds: ref.expirationSeconds }, random()),
+    };
+    if (clock.now() > token.renewAtMs) return undefined;
+    entry.token = token;
+    this.#wakeAt(entry, token.renewAtMs + 1);
+    return token;
+  }
+
+  #entry(ref: TokenRef): Entry {
+    const entries = this.#pods.get(ref.podUID) ?? new Map<string, Entry>();
+    this.#pods.set(ref.podUID, entries);
+    const key = JSON.stringify([ref.namespace, ref.serviceAccountName, ref.podName, ref.audience, ref.expirationSeconds]);
+    const entry = entries.get(key) ?? { ref, cancelTimer: () => {} };
+    entries.set(key, entry);
+    return entry;
+  }
+
+  async #ask(entry: Entry, delaysMs: readonly number[]): Promise<Token> {
+    const { clock } = this.#options;
+    for (const delayMs of delaysMs) {
+      try {
+        return await this.#request(entry);
+      } catch (err) {
+        if (!(err instanceof ApiError) || (err.code !== 403 && err.code !== 404)) throw err;
+        await clock.sleep(delayMs);
+      }
+    }
+    return this.#request(entry);
+  }
+
+  async #request(entry: Entry): Promise<Token> {
+    const { client, random } = this.#options;
+    const { namespace, serviceAccountName, podName, podUID, audience, expirationSeconds } = entry.ref;
+    const answer = await client.call<TokenRequest>({
+      method: 'POST',
+      path: apiPath('api', 'v1', 'namespaces', namespace, 'serviceaccounts', serviceAccountName, 'token'),
+      body: {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenRequest',
+        spec: {
+          audiences: audience === '' ? [] : [audience],
+          expirationSeconds,
+          boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: podName, uid: podUID },
+        },
+      },
+      trafficClass: 'values',
+      deadlineMs,
+      maxAttempts: 1,
+    });
+    const { token = '', expirationTimestamp = '' } = answer.status ?? {};
+    const expiresAtMs = Date.parse(expirationTimestamp);
+    if (token === '' || Number.isNaN(expiresAtMs)) throw new Error('the API server answered a token request without a token');
+    const granted = { expiresAtMs, expirationSeconds: answer.spec?.expirationSeconds ?? expirationSeconds };
+    entry.token = { token, expiresAtMs, renewAtMs: renewAtMs(granted, random()) };
+    this.#wakeAt(entry, entry.token.renewAtMs + 1);
+    return entry.token;
+  }
+
+  /** Unless its pod was forgotten while the question was under way. */
+  #wakeAt(entry: Entry, atMs: number): void {
+    const { clock, onDue, random } = this.#options;
+    entry.cancelTimer();
+    const { podUID } = entry.ref;
+    if (![...(this.#pods.get(podUID)?.values() ?? [])].includes(entry)) return;
+    const waitMs = atMs - clock.now();
+    entry.cancelTimer = clock.after(waitMs < minLifeMs ? withJitter(renewRetryMs, 0.5, random) : waitMs, () => onDue(podUID));
+  }
+}

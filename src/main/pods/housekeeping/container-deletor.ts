@@ -1,0 +1,33 @@
+/**
+ * Which dead containers of a pod are removed when another one starts or dies: pure. The rest is left to container GC. Upstream:
+ * pkg/kubelet/pod_container_deletor.go and cleanUpContainersInPod.
+ */
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
+
+/**
+ * The dead containers to remove now that `changed` has started or died, newest first.
+ *
+ * A container's death leaves one more than `keep`: the pod's status still names the instance before it as the last state, and
+ * `kubectl logs --previous` reads the log of that instance. The instance goes when the next one has started, whose status names `changed`.
+ * @param keep dead containers left of each name (maximum-dead-containers-per-container)
+ * @param removeAll the pod is deleted or evicted for good: nobody will ask for its logs
+ */
+export function containersToDelete(
+  status: RuntimePodStatus,
+  changed: ContainerID,
+  { keep, removeAll }: { readonly keep: number; readonly removeAll: boolean },
+): ContainerID[] {
+  const dead = status.containers.filter((container) => container.state === 'exited').toSorted(byNewest);
+  if (removeAll) return dead.map(({ id }) => id);
+  const container = status.containers.find(({ id }) => id === changed);
+  if (container === undefined) return [];
+  return dead
+    .filter(({ name }) => name === container.name)
+    .slice(container.state === 'exited' ? keep + 1 : keep)
+    .map(({ id }) => id);
+}
+
+function byNewest(a: RuntimeContainerStatus, b: RuntimeContainerStatus): number {
+  return b.createdAtMs - a.createdAtMs;
+}

@@ -1,0 +1,42 @@
+/**
+ * Static pods of the same full name run one after the other, in the order in which they came: a changed manifest is a new UID
+ * under an old name, and waits until its predecessor has fully ended. Upstream: startedStaticPodsByFullname and
+ * waitingToStartStaticPodsByFullname in pkg/kubelet/pod_workers.go.
+ */
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+
+export class StaticPodOrder {
+  readonly #started = new Map<string, PodUID>();
+  readonly #waiting = new Map<string, Set<PodUID>>();
+
+  enqueue(fullName: string, uid: PodUID): void {
+    const waiting = this.#waiting.get(fullName) ?? new Set();
+    this.#waiting.set(fullName, waiting.add(uid));
+  }
+
+  /** Whether this UID may start; from then on its name is its own until `leave`. */
+  tryStart(fullName: string, uid: PodUID): boolean {
+    const started = this.#started.get(fullName);
+    if (started !== undefined) return started === uid;
+    const [next = uid] = this.#waiting.get(fullName) ?? [];
+    if (next !== uid) return false;
+    this.#dequeue(fullName, uid);
+    this.#started.set(fullName, uid);
+    return true;
+  }
+
+  /** The UID has ended, or will never start. Answers with the one whose turn it is now. */
+  leave(fullName: string, uid: PodUID): PodUID | null {
+    this.#dequeue(fullName, uid);
+    if (this.#started.get(fullName) === uid) this.#started.delete(fullName);
+    if (this.#started.has(fullName)) return null;
+    const [next = null] = this.#waiting.get(fullName) ?? [];
+    return next;
+  }
+
+  #dequeue(fullName: string, uid: PodUID): void {
+    const waiting = this.#waiting.get(fullName);
+    waiting?.delete(uid);
+    if (waiting?.size === 0) this.#waiting.delete(fullName);
+  }
+}

@@ -1,0 +1,45 @@
+/** Who waits for the end of a pod, and for how long. Upstream: the completion channel and the time-out of killPodNow in pkg/kubelet/pod_workers.go. */
+import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+
+/** Upstream waits for the grace period and half of it again, and never less than this. */
+const minimumTimeoutMs = 10_000;
+
+/** What is said of a pod that was waited for in vain, in upstream's words. */
+export const exceededGracePeriod = {
+  reason: 'ExceededGracePeriod',
+  message: 'Container runtime did not kill the pod within specified grace period.',
+} as const;
+
+export class TerminationWaiters {
+  readonly #clock: Clock;
+  readonly #waiters = new Map<PodUID, Set<() => void>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Resolves when the pod has ended. Rejects with ExceededGracePeriod when that takes too long. */
+  wait(uid: PodUID, graceSeconds: number): Promise<void> {
+    const timeoutMs = Math.max(minimumTimeoutMs, graceSeconds * 1500);
+    return new Promise((resolve, reject) => {
+      const waiters = this.#waiters.get(uid) ?? new Set();
+      this.#waiters.set(uid, waiters);
+      const cancel = this.#clock.after(timeoutMs, () => {
+        waiters.delete(done);
+        reject(new KubeletError(exceededGracePeriod.reason, `pod ${uid} did not end within ${timeoutMs / 1000} s`));
+      });
+      const done = () => {
+        cancel();
+        resolve();
+      };
+      waiters.add(done);
+    });
+  }
+
+  ended(uid: PodUID): void {
+    for (const done of this.#waiters.get(uid) ?? []) done();
+    this.#waiters.delete(uid);
+  }
+}

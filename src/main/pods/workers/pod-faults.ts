@@ -1,0 +1,98 @@
+/**
+ * What an exception in main's handling of one pod costs: that pod's handling, for a while. It becomes a Warning event, a log line with the
+ * stack, a count and a next try after a back-off, in this one place. Upstream has nothing like it: there a panic ends the kubelet.
+ */
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
+import { contain, faultText, reportFault } from '../../../shared/errors/contain.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { podReference, type EventSink } from '../../events/event-sink.ts';
+
+export interface PodFaultsDependencies {
+  readonly events: EventSink;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly logger: Logger;
+  /** 0 to 1, for jitter. */
+  readonly random: () => number;
+}
+
+/** From upstream's backOffPeriod to the end of a crash loop's back-off. */
+const backoff = { initialMs: 10_000, maxMs: 300_000 };
+const jitterFactor = 0.5;
+
+interface Entry {
+  readonly handler: string;
+  readonly delayMs: number;
+  readonly cancel: () => void;
+  isWaiting: boolean;
+}
+
+export class PodFaults {
+  readonly #deps: PodFaultsDependencies;
+  /** Pods whose handling threw last time. */
+  readonly #entries = new Map<PodUID, Entry>();
+
+  constructor(dependencies: PodFaultsDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Does the work for the pod. When it throws, `retry` is called after the pod's back-off, unless the same work has been done before. */
+  contain(handler: string, pod: Pod, work: () => void, retry: () => void): void {
+    const uid = podUID(pod);
+    try {
+      work();
+      if (this.#entries.get(uid)?.handler === handler) this.forget(uid);
+    } catch (err) {
+      this.report(handler, pod, err);
+      this.#retryLater(uid, handler, retry);
+    }
+  }
+
+  /** The pod's next try is not due yet. */
+  isBackedOff(uid: PodUID): boolean {
+    return this.#entries.get(uid)?.isWaiting ?? false;
+  }
+
+  /** Log line, count and event, for whoever has a retry of its own. Never throws. */
+  report(handler: string, pod: Pod, err: unknown): void {
+    const context = {
+      handler,
+      logger: this.#deps.logger,
+      fields: { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, podUID: podUID(pod) },
+    };
+    reportFault(context, err);
+    contain({ ...context, handler: 'events' }, () =>
+      this.#deps.events.record({ object: podReference(pod), type: 'Warning', reason: 'FailedSync', message: faultMessage(handler, err) }),
+    );
+  }
+
+  forget(uid: PodUID): void {
+    this.#entries.get(uid)?.cancel();
+    this.#entries.delete(uid);
+  }
+
+  close(): void {
+    for (const { cancel } of this.#entries.values()) cancel();
+    this.#entries.clear();
+  }
+
+  #retryLater(uid: PodUID, handler: string, retry: () => void): void {
+    const { clock, logger, random } = this.#deps;
+    const before = this.#entries.get(uid);
+    before?.cancel();
+    const delayMs = nextBackoffMs(before?.delayMs, backoff);
+    const cancel = clock.after(withJitter(delayMs, jitterFactor, random), () => {
+      entry.isWaiting = false;
+      contain({ handler, logger, fields: { podUID: uid } }, retry);
+    });
+    const entry = { handler, delayMs, cancel, isWaiting: true };
+    this.#entries.set(uid, entry);
+  }
+}
+
+/** What the pod's event and its status say of an exception. */
+export function faultMessage(handler: string, err: unknown): string {
+  return `internal error in ${handler}: ${faultText(err)}`;
+}

@@ -1,0 +1,63 @@
+/**
+ * What a pod's worker knows of its pod in the runtime: main's cache as long as that is newer than the last change that a task made, else
+ * a look of its own. Upstream: the GetNewerThan of pkg/kubelet/container/cache.go, where a worker waits for the next relist.
+ */
+import { nothingMade, type MadeInRuntime } from '../../../shared/contracts/pod-sync.ts';
+import { isListedOnly, type RuntimeContainerStatus, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import { ContainerRestarts } from './container-restarts.ts';
+import type { PodWorkerDependencies } from './pod-worker-dependencies.ts';
+
+export class PodView {
+  readonly #uid: PodUID;
+  readonly #deps: Pick<PodWorkerDependencies, 'cache' | 'look' | 'clock'>;
+  /** Monotonic ms: only what was seen of the pod after this counts. */
+  #freshAfterMs = -Infinity;
+  readonly #restarts = new ContainerRestarts();
+
+  constructor(uid: PodUID, dependencies: Pick<PodWorkerDependencies, 'cache' | 'look' | 'clock'>) {
+    this.#uid = uid;
+    this.#deps = dependencies;
+  }
+
+  /** The runtime was changed: what was seen before is of no use. */
+  expire(): void {
+    this.#freshAfterMs = this.#deps.clock.monotonic();
+  }
+
+  beginRestart(containers: readonly RuntimeContainerStatus[]): boolean {
+    return this.#restarts.begin(containers, this.#deps.cache.get(this.#uid));
+  }
+
+  taskEnded(): void {
+    this.#restarts.taskEnded(this.#deps.clock.monotonic());
+  }
+
+  /** What was last seen of the pod, as its status is to show it. */
+  shown(): RuntimePodStatus | null {
+    const { cache } = this.#deps;
+    return this.#restarts.shown(cache.get(this.#uid), (monotonicMs) => cache.isNewerThan(this.#uid, monotonicMs));
+  }
+
+  /** What the runtime has of the pod; null: nothing. Rejects with FailedSync when it can't be asked. */
+  async fresh(): Promise<RuntimePodStatus | null> {
+    const { cache } = this.#deps;
+    if (!cache.isNewerThan(this.#uid, this.#freshAfterMs)) return this.look();
+    const seen = cache.get(this.#uid);
+    return seen && isListedOnly(seen) && !seen.failure ? this.look(nothingMade) : seen;
+  }
+
+  /** The same, asked of the runtime now. `made`: all that is new of the pod, where that is known. */
+  async look(made?: MadeInRuntime): Promise<RuntimePodStatus | null> {
+    const { cache, clock, look } = this.#deps;
+    const beganAtMs = clock.monotonic();
+    try {
+      const status = await look(this.#uid, made);
+      cache.applyLook(this.#uid, status, beganAtMs);
+      return status;
+    } catch (err) {
+      throw new KubeletError('FailedSync', 'error determining status', { cause: err });
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/** Stopping follows the data's flow: nothing closes while something before it still feeds it. */
+import type { Logger } from '../shared/log/logger.ts';
+import { systemClock } from '../shared/time/clock.ts';
+
+/** Closes what was started, the last first: that is the order of the data's flow. What fails to close does not keep the rest open. */
+export class StopOrder {
+  readonly #stops: { readonly name: string; readonly stop: () => Promise<void> }[] = [];
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  add(name: string, stop: () => Promise<void>): void {
+    this.#stops.push({ name, stop });
+  }
+
+  async run(): Promise<void> {
+    this.#logger.info('Stopping; pods keep running');
+    for (const { name, stop } of this.#stops.toReversed()) {
+      await stop().catch((err: unknown) => this.#logger.warn({ err, part: name }, 'Could not stop a part cleanly'));
+    }
+    this.#logger.info('Stopped');
+  }
+}
+
+/** Waits for the end, but no longer than this. */
+export async function within(ms: number, end: Promise<void>): Promise<void> {
+  const timeout = new AbortController();
+  await Promise.race([end, systemClock.sleep(ms, timeout.signal).catch(() => {})]);
+  timeout.abort();
+}
+
+/** Waits for the promise, or for the signal: then it rejects with its reason. */
+export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason as Error);
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * The threads that a start waits for: what the runtime has (pleg), what machine this is (stats), and the pool that starts the first pod. Each
+ * loads for some hundred milliseconds, and so does main: they begin before main has loaded its own parts, on the other cores.
+ */
+import { availableParallelism } from 'node:os';
+import type { PlegMessage } from '../../shared/contracts/pleg.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { createRuntimeSnapshot } from '../../shared/state/runtime-snapshot.ts';
+import { usageTable, usageTableCapacity } from '../../shared/state/usage-table.ts';
+import { hostFacts, type HostFacts } from '../node/host/cgroup-facts.ts';
+import type { KubeletOptions } from '../cli/options.ts';
+import { plegSettings, podSyncSettings, statsSettings } from './thread-settings.ts';
+import { PlegThread } from '../threads/pleg-thread.ts';
+import { defaultPodSyncThreads, PodSyncPool } from '../threads/pod-sync-pool.ts';
+import { StatsThread } from '../threads/stats-thread.ts';
+import type { ThreadPriorities } from '../threads/thread-priorities.ts';
+import { ThreadState } from '../threads/shared-thread-state.ts';
+
+export interface FirstThreads {
+  readonly state: ThreadState;
+  readonly snapshot: SharedArrayBuffer;
+  readonly host: HostFacts;
+  readonly pleg: PlegThread;
+  readonly stats: StatsThread;
+  /** To be told who answers its tasks, before the first is run. */
+  readonly pool: PodSyncPool;
+  /** What the pleg thread says goes to this one from now on, what it has said until now first. */
+  listen(onMessage: (message: PlegMessage) => void): void;
+  close(): Promise<void>;
+}
+
+/** Whoever calls this ends the threads, also when nothing comes of the start. */
+export function startFirstThreads(options: KubeletOptions, logger: Logger, priorities?: ThreadPriorities): FirstThreads {
+  const log = (component: string): Logger => logger.child({ component });
+  const { config } = options;
+  const state = new ThreadState({
+    logging: options.logging,
+    podSyncThreads: defaultPodSyncThreads(availableParallelism()),
+    syncFrequencyMs: config.syncFrequency,
+    ...(priorities && { priorities }),
+  });
+  const snapshot = createRuntimeSnapshot(config.maxPods);
+  const usage = usageTable.create(usageTableCapacity(config.maxPods));
+  const host = hostFacts(config.cgroupDriver);
+  // A message for each list of the runtime, one a second: no more than a few until somebody listens.
+  const unheard: PlegMessage[] = [];
+  let onMessage = (message: PlegMessage): void => void unheard.push(message);
+  const pleg = PlegThread.start({
+    state,
+    logger: log('pleg'),
+    settings: plegSettings(options, snapshot),
+    onMessage: (message) => onMessage(message),
+  });
+  const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage }) });
+  const pool = PodSyncPool.start({ state, logger: log('pod-sync'), settings: podSyncSettings(options, host) });
+  return {
+    state,
+    snapshot,
+    host,
+    pleg,
+    stats,
+    pool,
+    listen(listener) {
+      onMessage = listener;
+      for (const message of unheard.splice(0)) listener(message);
+    },
+    async close() {
+      await Promise.all([pool.close(), pleg.close(), stats.close()]);
+    },
+  };
+}

@@ -1,0 +1,65 @@
+/** What clears away behind pods, wired: what is left of those that are gone, and the dead containers of those that run. */
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import type { Observers } from './observers.ts';
+import { DeadContainers } from '../pods/housekeeping/dead-containers.ts';
+import type { EventSink } from '../events/event-sink.ts';
+import { Housekeeping } from '../pods/housekeeping/housekeeping.ts';
+import type { MirrorPods } from '../pods/static/mirror-pods.ts';
+import { listPodDirectories } from '../pods/housekeeping/pod-directories.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import type { PodStatusCache } from '../pods/runtime-status-cache.ts';
+import type { PodStatuses } from '../pods/api-status/pod-statuses.ts';
+import type { PodUpdates } from '../pods/pod-handlers.ts';
+import type { PodWorkers } from '../pods/workers/pod-workers.ts';
+
+export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log'> {
+  readonly observers: Observers;
+  readonly events: EventSink;
+  readonly podManager: PodManager;
+  readonly cache: PodStatusCache;
+  readonly statuses: PodStatuses;
+  readonly workers: PodWorkers;
+  readonly updates: PodUpdates;
+  /** Undefined: standalone. */
+  readonly mirrors: MirrorPods | undefined;
+}
+
+export interface Cleaners {
+  readonly housekeeping: Housekeeping;
+  readonly deadContainers: DeadContainers;
+}
+
+export function makeCleaners(cleaners: CleanersOptions): Cleaners {
+  const { options, nodeName, log, observers, events, podManager, cache, statuses, workers, updates, mirrors } = cleaners;
+  const { rootDirectory, minimumContainerTTL, maximumDeadContainersPerContainer, maximumDeadContainers } = options.flags;
+  const { images } = observers;
+  const housekeeping = new Housekeeping({
+    podManager,
+    podWorkers: workers,
+    cache,
+    statuses,
+    start: (pod) => updates.start(pod),
+    activePods: () => updates.active(),
+    listPodDirectories: () => listPodDirectories(rootDirectory),
+    collectContainers: (request) => images.collectContainers(request),
+    reconcileMirrorPods: () => mirrors?.reconcile(),
+    gcPolicy: {
+      minAgeMs: minimumContainerTTL,
+      maxPerPodContainer: maximumDeadContainersPerContainer,
+      maxContainers: maximumDeadContainers,
+    },
+    nodeName,
+    events,
+    clock,
+    logger: log('housekeeping'),
+  });
+  const deadContainers = new DeadContainers({
+    cache,
+    shouldContentBeRemoved: (uid) => workers.shouldContentBeRemoved(uid),
+    removeContainers: (ids) => images.removeContainers(ids),
+    keep: maximumDeadContainersPerContainer,
+    logger: log('container-deletor'),
+  });
+  return { housekeeping, deadContainers };
+}

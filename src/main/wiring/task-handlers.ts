@@ -1,0 +1,67 @@
+/** What the sync pool's tasks ask main for: images, permits to start, values of the API server, events. */
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import type { Observers } from './observers.ts';
+import type { EventSink } from '../events/event-sink.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import { PodStartLatency } from '../pods/pod-start-latency.ts';
+import type { PodStatusCache } from '../pods/runtime-status-cache.ts';
+import type { PodWorkers } from '../pods/workers/pod-workers.ts';
+import type { StartAdmission } from '../pods/scheduling/start-admission.ts';
+import { startRequest } from '../pods/scheduling/start-request.ts';
+import type { TurnPace } from '../pods/scheduling/sync-scheduler.ts';
+import type { PodSyncHandlers } from '../threads/task-channel.ts';
+import type { PodValues, VolumeCount } from '../objects/index.ts';
+
+export interface TaskAnswersOptions {
+  readonly observers: Observers;
+  readonly podManager: PodManager;
+  readonly cache: PodStatusCache;
+  readonly events: EventSink;
+  /** Undefined: standalone. */
+  readonly values: PodValues | undefined;
+  readonly volumes: VolumeCount;
+  readonly admission: StartAdmission;
+  readonly pace: Pick<TurnPace, 'isQueued' | 'hasBegun'>;
+  readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaiting'>;
+}
+
+export function taskAnswers({
+  observers,
+  podManager,
+  cache,
+  events,
+  values,
+  volumes,
+  admission,
+  pace,
+  workers,
+}: TaskAnswersOptions): PodSyncHandlers {
+  const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
+  return {
+    ensureImage: (request) => startLatency.whilePulling(request.podUID, () => observers.images.ensureImage(request)),
+    startPermit: async (kind, task, over) => {
+      if (kind === 'sandbox') pace.isQueued(task.podUID);
+      const permit = await admission.acquire(startRequest(kind, task), over);
+      if (kind === 'sandbox') pace.hasBegun(task.podUID);
+      return permit;
+    },
+    tryStartPermit: (kind, task) => {
+      const permit = admission.tryAcquire(startRequest(kind, task));
+      if (permit) pace.hasBegun(task.podUID);
+      return permit;
+    },
+    event: (event) => events.record(event),
+    containersEnded: ({ podUID }) => workers.containersEnded(podUID),
+    waiting: (container, why, { podUID }) => workers.addWaiting(podUID, container, why),
+    beginRestart: (containers, task) => {
+      const known = task.kind === 'sync' ? (task.status?.containers ?? []) : [];
+      return workers.beginRestart(
+        task.podUID,
+        known.filter(({ id }) => containers.includes(id)),
+      );
+    },
+    volumesInPlace: (names, { podUID }) => volumes.set(podUID, names),
+    // Only a sync asks for values.
+    ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.values(refs, task.pod) : []) }),
+  };
+}

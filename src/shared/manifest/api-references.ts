@@ -1,0 +1,77 @@
+/**
+ * What of a pod only the API server could give: a static pod may refer to none of it (upstream HasAPIObjectReference), unless
+ * the gate PreventStaticPodAPIReferences is off: it is then looked for like another pod's.
+ */
+import type { Container, Pod, Volume } from '../kubernetes/api.ts';
+import { isOn, type ManifestGates } from './gates.ts';
+import { eachContainer } from './validation/each-container.ts';
+
+/** What is wrong with a static pod that refers to such an object, in upstream's words; null: it refers to none that it may not. */
+export function apiObjectReference(pod: Pod, gates: ManifestGates): string | null {
+  if (!isOn(gates, 'PreventStaticPodAPIReferences')) return neverAllowed(pod);
+  const reference = firstReference(pod);
+  return reference === null ? null : `static pods may not reference ${reference}`;
+}
+
+/** What was refused before the gate. */
+function neverAllowed({ spec }: Pod): string | null {
+  const projectsBundle = spec.volumes?.some(({ projected }) => projected?.sources?.some((source) => source.clusterTrustBundle));
+  if (projectsBundle) return 'static pods may not use ClusterTrustBundle projected volume sources';
+  return spec.resourceClaims?.length ? 'static pods may not use ResourceClaims' : null;
+}
+
+/** The first kind of object that the pod refers to, in the API's words; null when it refers to none. */
+function firstReference({ spec }: Pod): string | null {
+  const containers = eachContainer(spec, '').map(({ container }) => container);
+  const volumes = spec.volumes ?? [];
+  if (spec.serviceAccountName) return 'serviceaccounts';
+  const pullsWithSecret = (spec.imagePullSecrets ?? []).some(({ name }) => name);
+  if (pullsWithSecret || containers.some((each) => environmentNames(each, 'secret')) || volumes.some(volumeNamesSecret)) return 'secrets';
+  if (containers.some((each) => environmentNames(each, 'configMap')) || volumes.some(volumeNamesConfigMap)) return 'configmaps';
+  if (spec.resourceClaims?.length) return 'resourceclaims';
+  for (const volume of volumes) {
+    const reference = volumeReference(volume);
+    if (reference !== null) return reference;
+  }
+  return null;
+}
+
+function environmentNames({ env = [], envFrom = [] }: Container, kind: 'secret' | 'configMap'): boolean {
+  return envFrom.some((each) => each[`${kind}Ref`]?.name) || env.some(({ valueFrom }) => valueFrom?.[`${kind}KeyRef`]?.name);
+}
+
+function volumeNamesSecret(volume: Volume): boolean {
+  const { azureFile, cephfs, cinder, flexVolume, projected, rbd, secret, scaleIO, iscsi, storageos, csi } = volume;
+  const withSecretRef = [cephfs, cinder, flexVolume, rbd, scaleIO, iscsi, storageos];
+  return Boolean(
+    azureFile?.secretName ||
+    secret?.secretName ||
+    csi?.nodePublishSecretRef?.name ||
+    withSecretRef.some((source) => source?.secretRef?.name) ||
+    projected?.sources?.some((source) => source.secret?.name),
+  );
+}
+
+function volumeNamesConfigMap({ projected, configMap }: Volume): boolean {
+  return Boolean(configMap?.name || projected?.sources?.some((source) => source.configMap?.name));
+}
+
+/** Kinds of volume that stand for an object, whether or not they name it yet. */
+function volumeReference(volume: Volume): string | null {
+  if (volume.configMap) return 'configmaps (via configmap volumes)';
+  if (volume.secret) return 'secrets (via secret volumes)';
+  if (volume.csi) return 'csidrivers (via CSI volumes)';
+  if (volume.glusterfs) return 'endpoints (via glusterFS volumes)';
+  if (volume.persistentVolumeClaim) return 'persistentvolumeclaims';
+  if (volume.ephemeral) return 'persistentvolumeclaims (via ephemeral volumes)';
+  if (volume.azureFile) return 'secrets (via azureFile volumes)';
+  for (const source of volume.projected?.sources ?? []) {
+    if (source.configMap) return 'configmaps (via projected volumes)';
+    if (source.secret) return 'secrets (via projected volumes)';
+    if (source.serviceAccountToken) return 'serviceaccounts (via projected volumes)';
+    if (source.clusterTrustBundle) return 'clustertrustbundles';
+    if (source.podCertificate) return 'podcertificates';
+    if (!source.downwardAPI) return `objects by a source that is not known, in projected volume ${JSON.stringify(volume.name)}`;
+  }
+  return null;
+}

@@ -1,0 +1,106 @@
+/**
+ * A manifest's bytes into pods: parsed, decoded by the API's types, defaulted, made static and validated (upstream
+ * pkg/kubelet/config/common.go). Runs in the sync pool; whatever the bytes are, the answer is pods or errors, never an exception.
+ */
+import type { DecodeManifestResult, DecodeManifestTask } from '../contracts/pod-sync.ts';
+import { messageOf } from '../errors/kubelet-error.ts';
+import type { Draft, Pod } from '../kubernetes/api.ts';
+import { apiObjectReference } from './api-references.ts';
+import { defaultPod } from './defaults/default-pod.ts';
+import type { ManifestGates } from './gates.ts';
+import { parseDocument } from './parse-document.ts';
+import { decodeValue } from './decode-value.ts';
+import { objectMeta } from '../kubernetes/schema/metadata.ts';
+import { podSpec } from '../kubernetes/schema/pod-spec.ts';
+import { always, struct } from '../kubernetes/schema/types.ts';
+import { tooLarge } from './static-pod-uid/document-size.ts';
+import { dumpBudget, type DumpBudget } from './static-pod-uid/static-pod-uid.ts';
+import { makeStatic } from './static-pod.ts';
+import { validatePod } from './validation/validate-pod.ts';
+
+/** What of a manifest counts. A status is what the kubelet finds out, not what a file says. */
+const podSchema = struct({ metadata: always(objectMeta), spec: always(podSpec) });
+
+/** A hostile manifest may have a million errors. */
+const maxErrors = 100;
+/** The largest list that a node could run, many times over. */
+const maxListedPods = 10_000;
+
+/** A file holds one Pod; a URL gives a Pod or a PodList. */
+export function decodeManifest(task: DecodeManifestTask, gates: ManifestGates): DecodeManifestResult {
+  const unreadable = (why: string) => ({ pods: [], errors: [`${shownOrigin(task)}: couldn't parse as pod: ${why}`], readable: false });
+  try {
+    const document = parseDocument(task.content);
+    if (!isObject(document)) return unreadable('not an object');
+    const { apiVersion, kind, items } = document;
+    if (typeof kind !== 'string' || kind === '') return unreadable("Object 'Kind' is missing");
+    if (typeof apiVersion !== 'string' || apiVersion === '') return unreadable("Object 'apiVersion' is missing");
+    if (apiVersion === 'v1' && kind === 'Pod') return decodePods(task, gates, [document], () => '');
+    if (apiVersion !== 'v1' || kind !== 'PodList')
+      return unreadable(`a Pod of v1 is needed, not a ${shorten(kind)} of ${shorten(apiVersion)}`);
+    if (task.source === 'file') return unreadable('a file must hold a Pod, not a PodList');
+    if (items !== undefined && items !== null && !Array.isArray(items)) return unreadable('items: must be a list');
+    if (items && items.length > maxListedPods)
+      return unreadable(`items: Too many: ${items.length}: must have at most ${maxListedPods} items`);
+    return decodePods(task, gates, items ?? [], (index) => `items[${index}].`);
+  } catch (err) {
+    return unreadable(messageOf(err));
+  }
+}
+
+function decodePods(
+  task: DecodeManifestTask,
+  gates: ManifestGates,
+  documents: readonly unknown[],
+  prefix: (index: number) => string,
+): DecodeManifestResult {
+  const pods: Pod[] = [];
+  const errors: string[] = [];
+  const budget = dumpBudget();
+  let unshown = 0;
+  for (const [index, document] of documents.entries()) {
+    const result = decodePod(task, gates, document, budget);
+    if (result.pod) pods.push(result.pod);
+    const shown = result.errors.slice(0, maxErrors - errors.length);
+    for (const each of shown) errors.push(`${shownOrigin(task)}: invalid pod: ${prefix(index)}${each}`);
+    unshown += result.errors.length - shown.length;
+  }
+  if (unshown > 0) errors.push(`${shownOrigin(task)}: and ${unshown} more errors`);
+  return { pods, errors, readable: true };
+}
+
+interface DecodedPod {
+  readonly pod: Pod | null;
+  readonly errors: readonly string[];
+}
+
+function decodePod(task: DecodeManifestTask, gates: ManifestGates, document: unknown, budget: DumpBudget): DecodedPod {
+  if (!isObject(document)) return { pod: null, errors: ['not an object'] };
+  const excess = tooLarge(document);
+  if (excess !== null) return { pod: null, errors: [excess] };
+  const decoding = { errors: [], values: 0 };
+  const decoded = decodeValue(podSchema, document, '', decoding) as Pick<Draft<Pod>, 'metadata' | 'spec'>;
+  if (decoding.errors.length > 0) return { pod: null, errors: decoding.errors };
+  const pod: Draft<Pod> = { apiVersion: 'v1', kind: 'Pod', ...decoded };
+  if (!pod.metadata.name) return { pod: null, errors: ['name is needed for the pod'] };
+  defaultPod(pod, gates);
+  makeStatic(pod, document, task, budget);
+  const found = validatePod(pod, gates);
+  if (found.length > 0) return { pod: null, errors: found };
+  const reference = apiObjectReference(pod, gates);
+  if (reference !== null) return { pod: null, errors: [reference] };
+  return { pod, errors: [] };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A URL may carry a password. */
+function shownOrigin({ source, origin }: DecodeManifestTask): string {
+  return source === 'http' ? origin.replace(/\/\/[^/@]*@/, '//') : origin;
+}
+
+function shorten(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+}

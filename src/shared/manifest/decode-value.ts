@@ -1,0 +1,136 @@
+/** Reads a parsed document by a schema: the place where untyped input becomes typed. It never throws and never follows what it does not know. */
+import { formatQuantity, parseQuantity, QuantityError } from '../kubernetes/quantity.ts';
+import { invalid, keyPath } from './validation/field-error.ts';
+import { isRFC3339 } from '../kubernetes/schema/rfc3339.ts';
+import type { Schema, Struct } from '../kubernetes/schema/types.ts';
+import { zeroOf } from '../kubernetes/schema/zero.ts';
+
+/** More values would fill the memory of the thread that decodes them; the largest pods seen have some thousands. */
+const maxValues = 100_000;
+
+/** One manifest's decoding. */
+export interface Decoding {
+  /** Filled as they are found: one line each, with the field's path. */
+  readonly errors: string[];
+  values: number;
+}
+
+/**
+ * The value in its canonical form, undefined when it is absent (null is absent, as for Go). Type errors are added to the decoding's, with
+ * their paths; the value returned is then not to be used.
+ */
+export function decodeValue(schema: Schema, value: unknown, path: string, decoding: Decoding): unknown {
+  const isAbsent = value === undefined || value === null;
+  if (schema.kind === 'always') return decodePresent(schema.of, isAbsent ? zeroOf(schema.of) : value, path, decoding);
+  if (isAbsent) return undefined;
+  if (schema.kind === 'pointer') return decodePresent(schema.of, value, path, decoding);
+  const decoded = decodePresent(schema, value, path, decoding);
+  return isZero(decoded) ? undefined : decoded;
+}
+
+function decodePresent(schema: Schema, value: unknown, path: string, decoding: Decoding): unknown {
+  decoding.values += sizeOf(value);
+  if (decoding.values > maxValues) {
+    // Said once: what comes after it is not looked at.
+    if (decoding.values !== Infinity) decoding.errors.push(`more than ${maxValues} values, which no pod needs`);
+    decoding.values = Infinity;
+    return zeroOf(schema);
+  }
+  const expect = (ok: boolean, what: string) => {
+    if (!ok) decoding.errors.push(invalid(path, value, `must be ${what}`));
+    return ok;
+  };
+  switch (schema.kind) {
+    case 'text':
+      return expect(typeof value === 'string', 'a string') && decodeText(value as string, path, decoding);
+    case 'bool':
+      return expect(typeof value === 'boolean', 'a boolean') && value;
+    case 'int32':
+      return expect(Number.isInteger(value) && (value as number) === ((value as number) | 0), 'a 32-bit integer') ? value : 0;
+    case 'int64':
+      return expect(Number.isSafeInteger(value), 'a 64-bit integer') ? value : 0;
+    case 'intOrString':
+      if (typeof value === 'string') return decodeText(value, path, decoding);
+      return expect(Number.isInteger(value) && value === ((value as number) | 0), 'a 32-bit integer or a string') ? value : 0;
+    case 'quantity':
+      return (
+        expect(typeof value === 'string' || typeof value === 'number', 'a quantity') && decodeQuantity(value as string, path, decoding)
+      );
+    case 'time':
+      return expect(typeof value === 'string' && isRFC3339(value), 'a time as of RFC 3339') && value;
+    case 'list':
+      return expect(Array.isArray(value), 'a list') && decodeList(schema.of, value as unknown[], path, decoding);
+    case 'map':
+      return expect(isObject(value), 'an object') && decodeMap(schema.of, value as object, path, decoding);
+    case 'struct':
+      return expect(isObject(value), 'an object') && decodeStruct(schema, value as Record<string, unknown>, path, decoding);
+    case 'pointer':
+    case 'always':
+      return decodeValue(schema, value, path, decoding);
+    default:
+      return schema satisfies never;
+  }
+}
+
+/** Go would pass a NUL on to the runtime and fail there; system calls and gRPC take none. */
+function decodeText(value: string, path: string, decoding: Decoding): string {
+  if (value.includes('\0')) decoding.errors.push(invalid(path, value, 'must not contain NUL'));
+  return value.toWellFormed();
+}
+
+function decodeQuantity(value: string | number, path: string, decoding: Decoding): string {
+  try {
+    return formatQuantity(parseQuantity(String(value).trim()));
+  } catch (err) {
+    if (!(err instanceof QuantityError)) throw err;
+    decoding.errors.push(invalid(path, value, err.message));
+    return '0';
+  }
+}
+
+/** A null element is a zero: an empty string, or an object of which all is absent. */
+function decodeList(of: Schema, values: readonly unknown[], path: string, decoding: Decoding): unknown[] {
+  return values.map((value, index) => decodePresent(of, value ?? zeroOf(of), `${path}[${index}]`, decoding));
+}
+
+function decodeMap(of: Schema, value: object, path: string, decoding: Decoding): Record<string, unknown> {
+  const entries = Object.entries(value).filter(([key]) => {
+    if (key !== '__proto__') return true;
+    decoding.errors.push(invalid(path, key, 'not accepted as a key'));
+    return false;
+  });
+  return Object.fromEntries(
+    entries.map(([key, element]) => [
+      decodeText(key, path, decoding),
+      decodePresent(of, element ?? zeroOf(of), keyPath(path, key), decoding),
+    ]),
+  );
+}
+
+function decodeStruct(schema: Struct, value: Readonly<Record<string, unknown>>, path: string, decoding: Decoding): Record<string, unknown> {
+  const decoded: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(schema.fields)) {
+    // Own fields only: `constructor` and the like are no part of any manifest.
+    const given = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (given === undefined && field.kind !== 'always') continue;
+    const element = decodeValue(field, given, path === '' ? name : `${path}.${name}`, decoding);
+    if (element !== undefined) decoded[name] = element;
+  }
+  return decoded;
+}
+
+/** Of a list, its elements: one that is too long is not even begun. */
+function sizeOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 1;
+}
+
+/** What `omitempty` omits; an object of which nothing is left says nothing either. */
+function isZero(value: unknown): boolean {
+  if (value === '' || value === 0 || value === false) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return isObject(value) && Object.keys(value as object).length === 0;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,109 @@
+/**
+ * The defaults of requests and limits, on the quantities' Go forms. The pod that this kubelet runs gets them in defaults/; here they are
+ * made once more since a sum of quantities shows in Go how it came about (upstream pkg/apis/core/v1/defaults.go SetDefaults_Pod).
+ */
+import { isPodLevelResource } from '../../kubernetes/pod-resources.ts';
+import { addResources, completeResources, raiseResources, readResourceList, type ResourceList } from './resource-list.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+type Kind = 'requests' | 'limits';
+
+interface Resources {
+  readonly limits: ResourceList | null;
+  readonly requests: ResourceList | null;
+}
+interface Container {
+  readonly isSidecar: boolean;
+  readonly resources: Resources;
+}
+
+/** A document's spec with its resource lists read and completed: as Map, each. */
+export function defaultResources(spec: Fields): Fields {
+  const containers = listOf(spec['containers']).map(readContainer);
+  const initContainers = listOf(spec['initContainers']).map(readContainer);
+  return {
+    ...spec,
+    ...withContainers('containers', spec, containers),
+    ...withContainers('initContainers', spec, initContainers),
+    ...(isObject(spec['resources']) && {
+      resources: { ...spec['resources'], ...defaultPodLevel(readResources(spec['resources']), containers, initContainers) },
+    }),
+  };
+}
+
+function readContainer(given: Fields): Container {
+  const { limits, requests } = readResources(given['resources']);
+  if (!limits) return { isSidecar: given['restartPolicy'] === 'Always', resources: { limits, requests } };
+  const completed: ResourceList = new Map(requests);
+  completeResources(completed, limits);
+  return { isSidecar: given['restartPolicy'] === 'Always', resources: { limits, requests: completed } };
+}
+
+function withContainers(name: string, spec: Fields, containers: readonly Container[]): Fields {
+  if (!Array.isArray(spec[name])) return {};
+  const given = listOf(spec[name]);
+  return {
+    [name]: containers.map(({ resources }, index) => ({
+      ...given[index],
+      resources: { ...fieldsOf(given[index]?.['resources']), ...resources },
+    })),
+  };
+}
+
+/** Where a pod has resources of its own: huge pages' limits come from its containers, requests from them or from the limits. */
+function defaultPodLevel(given: Resources, containers: readonly Container[], initContainers: readonly Container[]): Resources {
+  let { limits, requests } = given;
+  if (limits?.size || requests?.size) {
+    const completed: ResourceList = new Map(limits);
+    const isWanted = (name: string) => name.startsWith('hugepages-') && !requests?.has(name);
+    completeResources(completed, aggregate('limits', containers, initContainers), isWanted);
+    if (completed.size > 0) limits = completed;
+  }
+  if (limits?.size) {
+    const completed: ResourceList = new Map(requests);
+    const isWanted = (name: string) => isPodLevelResource(name) && !name.startsWith('hugepages-');
+    completeResources(completed, aggregate('requests', containers, initContainers), isWanted);
+    completeResources(completed, limits, isPodLevelResource);
+    if (completed.size > 0) requests = completed;
+  }
+  return { limits, requests };
+}
+
+/** All containers and sidecars together, or what init containers need at a time, whichever is more. */
+function aggregate(kind: Kind, containers: readonly Container[], initContainers: readonly Container[]): ResourceList {
+  const sum: ResourceList = new Map();
+  for (const { resources } of containers) addResources(sum, resources[kind] ?? new Map());
+  const sidecars: ResourceList = new Map();
+  const mostOfInit: ResourceList = new Map();
+  for (const { isSidecar, resources } of initContainers) {
+    const own: ResourceList = resources[kind] ?? new Map();
+    if (isSidecar) {
+      addResources(sum, own);
+      addResources(sidecars, own);
+      raiseResources(mostOfInit, sidecars);
+      continue;
+    }
+    const atOnce: ResourceList = new Map(own);
+    addResources(atOnce, sidecars);
+    raiseResources(mostOfInit, atOnce);
+  }
+  raiseResources(sum, mostOfInit);
+  return sum;
+}
+
+function readResources(given: unknown): Resources {
+  const { limits, requests } = fieldsOf(given);
+  return { limits: readResourceList(limits), requests: readResourceList(requests) };
+}
+
+function listOf(given: unknown): readonly Fields[] {
+  return Array.isArray(given) ? given.map(fieldsOf) : [];
+}
+
+function fieldsOf(given: unknown): Fields {
+  return isObject(given) ? given : {};
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

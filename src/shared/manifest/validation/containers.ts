@@ -1,0 +1,159 @@
+/** A pod's containers: what all have in common, and what only init containers or only main containers may have. */
+import type { Container, Pod, PodSpec, Volume } from '../../kubernetes/api.ts';
+import { isRestartableInitContainer } from '../../kubernetes/restart-policy.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
+import { checkDNSLabel, checkRequired, checkRequiredWord, checkSupported } from './checks.ts';
+import { validateEnv, validateEnvFrom } from './environment.ts';
+import { duplicate, forbidden, invalid, notFound, notSupported, required, tooMany } from './field-error.ts';
+import { validateLifecycle, validateProbes } from './handlers.ts';
+import { validateHostPortConflicts, validatePorts } from './ports.ts';
+import { validateContainerResources } from './resources.ts';
+import { validateSecurityContext } from './security-context.ts';
+import { validateVolumeDevices, validateVolumeMounts } from './volume-mounts.ts';
+
+/** What of its pod a container is checked against. */
+export interface PodContext {
+  readonly pod: Pod;
+  readonly gates: ManifestGates;
+  /** The good ones, by name. */
+  readonly volumes: ReadonlyMap<string, Volume>;
+  readonly claimNames: ReadonlySet<string>;
+}
+
+export function validateContainers(context: PodContext, path: string, errors: string[]): void {
+  const { spec } = context.pod;
+  if (spec.containers.length === 0) return void errors.push(required(path));
+  const names = new Set<string>();
+  for (const [index, container] of spec.containers.entries()) {
+    const at = `${path}[${index}]`;
+    validateCommon(container, context, at, errors);
+    if (names.has(container.name)) errors.push(duplicate(`${at}.name`, container.name));
+    names.add(container.name);
+    if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${at}.lifecycle`, errors);
+    validateProbes(container, at, errors);
+    if (isOn(context.gates, 'ContainerRestartRules')) validateRestartPolicy(container, context.gates, at, errors);
+    else if (container.restartPolicy !== undefined) {
+      errors.push(forbidden(`${at}.restartPolicy`, 'may not be set for non-init containers'));
+    }
+  }
+  validateHostPortConflicts(spec.containers, path, errors);
+}
+
+export function validateInitContainers(context: PodContext, path: string, errors: string[]): void {
+  const { spec } = context.pod;
+  const names = new Set(spec.containers.map(({ name }) => name));
+  for (const [index, container] of (spec.initContainers ?? []).entries()) {
+    const at = `${path}[${index}]`;
+    validateCommon(container, context, at, errors);
+    validateInitRestartPolicy(container, context.gates, at, errors);
+    if (names.has(container.name)) errors.push(duplicate(`${at}.name`, container.name));
+    names.add(container.name);
+    // They run one after another: only within one may ports conflict.
+    validateHostPortConflicts([container], path, errors);
+    if (isRestartableInitContainer(container)) {
+      if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${at}.lifecycle`, errors);
+      validateProbes(container, at, errors);
+    } else forbidOfSidecars(container, at, errors);
+  }
+}
+
+function forbidOfSidecars(container: Container, path: string, errors: string[]): void {
+  for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
+    if (!container[field]) continue;
+    errors.push(forbidden(`${path}.${field}`, 'may not be set for init containers without restartPolicy=Always'));
+  }
+  for (const [index, { restartPolicy }] of (container.resizePolicy ?? []).entries()) {
+    if (restartPolicy !== 'RestartContainer') continue;
+    const detail = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+    errors.push(invalid(`${path}.resizePolicy[${index}].restartPolicy`, restartPolicy, detail));
+  }
+}
+
+function validateCommon(container: Container, { pod, gates, volumes, claimNames }: PodContext, path: string, errors: string[]): void {
+  if (!container.name) errors.push(required(`${path}.name`));
+  else checkDNSLabel(container.name, `${path}.name`, errors);
+  checkRequired(container.image, `${path}.image`, errors);
+  if (container.image && container.image.trim() !== container.image) {
+    errors.push(invalid(`${path}.image`, container.image, 'must not have leading or trailing whitespace'));
+  }
+  checkRequiredWord(container.terminationMessagePolicy, `${path}.terminationMessagePolicy`, ['File', 'FallbackToLogsOnError'], errors);
+  validatePorts(container.ports ?? [], `${path}.ports`, errors);
+  validateEnv(container.env ?? [], gates, `${path}.env`, errors);
+  validateFileKeyVolumes(container, volumes, `${path}.env`, errors);
+  validateEnvFrom(container.envFrom ?? [], `${path}.envFrom`, errors);
+  validateVolumeMounts(container, volumes, `${path}.volumeMounts`, errors);
+  validateVolumeDevices(container, volumes, `${path}.volumeDevices`, errors);
+  checkRequiredWord(container.imagePullPolicy, `${path}.imagePullPolicy`, ['Always', 'IfNotPresent', 'Never'], errors);
+  validateContainerResources(container.resources, claimNames, `${path}.resources`, errors);
+  validateResizePolicy(container.resizePolicy ?? [], pod.spec, `${path}.resizePolicy`, errors);
+  validateSecurityContext(container.securityContext, pod.spec.hostUsers ?? true, `${path}.securityContext`, errors);
+}
+
+/** A variable from a file: the file lies in a volume that the pod's own containers write. */
+function validateFileKeyVolumes({ env = [] }: Container, volumes: PodContext['volumes'], path: string, errors: string[]): void {
+  for (const [index, { valueFrom }] of env.entries()) {
+    const name = valueFrom?.fileKeyRef?.volumeName;
+    if (name === undefined) continue;
+    const at = `${path}[${index}].valueFrom.fileKeyRef.volumeName`;
+    const volume = volumes.get(name);
+    if (!volume) errors.push(notFound(at, name));
+    else if (!volume.emptyDir) errors.push(invalid(at, name, 'referenced volume must be of type emptyDir'));
+  }
+}
+
+function validateResizePolicy(
+  policies: NonNullable<Container['resizePolicy']>,
+  { restartPolicy: ofPod }: PodSpec,
+  path: string,
+  errors: string[],
+): void {
+  const seen = new Set<string>();
+  for (const [index, { resourceName, restartPolicy }] of policies.entries()) {
+    if (seen.has(resourceName)) errors.push(duplicate(`${path}[${index}]`, resourceName));
+    seen.add(resourceName);
+    checkRequiredWord(resourceName, path, ['cpu', 'memory'], errors);
+    checkRequiredWord(restartPolicy, path, ['NotRequired', 'RestartContainer'], errors);
+    if (ofPod === 'Never' && restartPolicy !== 'NotRequired') {
+      errors.push(invalid(path, restartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"));
+    }
+  }
+}
+
+const maxRestartRules = 20;
+const maxExitCodes = 255;
+
+function validateInitRestartPolicy(container: Container, gates: ManifestGates, path: string, errors: string[]): void {
+  const { restartPolicy, restartPolicyRules: rules = [] } = container;
+  const isSidecar = restartPolicy === 'Always';
+  if (restartPolicy !== undefined && !isOn(gates, 'ContainerRestartRules')) {
+    if (!isSidecar) errors.push(notSupported(`${path}.restartPolicy`, restartPolicy, ['Always']));
+  } else if (isSidecar && !isOn(gates, 'RestartAllContainersOnContainerExits')) {
+    const detail = 'restartPolicyRules are not allowed for init containers with restart policy Always';
+    if (rules.length > 0) errors.push(forbidden(`${path}.restartPolicyRules`, detail));
+  } else if (restartPolicy !== undefined) {
+    validateRestartPolicy(container, gates, path, errors);
+  } else if (rules.length > 0) {
+    errors.push(required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'));
+  }
+}
+
+function validateRestartPolicy(container: Container, gates: ManifestGates, path: string, errors: string[]): void {
+  const { restartPolicy, restartPolicyRules: rules = [] } = container;
+  checkSupported(restartPolicy, `${path}.restartPolicy`, ['Always', 'Never', 'OnFailure'], errors);
+  if (restartPolicy === undefined && rules.length > 0) {
+    errors.push(required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'));
+  }
+  if (rules.length > maxRestartRules) errors.push(tooMany(`${path}.restartPolicyRules`, rules.length, maxRestartRules));
+  const actions = isOn(gates, 'RestartAllContainersOnContainerExits') ? ['Restart', 'RestartAllContainers'] : ['Restart'];
+  for (const [index, { action, exitCodes }] of rules.entries()) {
+    const at = `${path}.restartPolicyRules[${index}]`;
+    checkSupported(action, `${at}.action`, actions, errors);
+    if (!exitCodes) {
+      errors.push(required(`${at}.exitCodes`, 'must be specified'));
+      continue;
+    }
+    const { operator, values = [] } = exitCodes;
+    if (operator !== 'In' && operator !== 'NotIn') errors.push(notSupported(`${at}.exitCodes.operator`, operator, ['In', 'NotIn']));
+    if (values.length > maxExitCodes) errors.push(tooMany(`${at}.exitCodes.values`, values.length, maxExitCodes));
+  }
+}

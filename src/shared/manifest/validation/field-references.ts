@@ -1,0 +1,80 @@
+/** References to the pod's own fields, and to a container's resources: of environment variables and downward API files. */
+import type { EnvVar } from '../../kubernetes/api.ts';
+import { canonicalQuantity, isZeroQuantity } from '../../kubernetes/quantity.ts';
+import { checkLabelKey } from './checks.ts';
+import { invalid, notSupported, required } from './field-error.ts';
+
+type FieldRef = NonNullable<NonNullable<EnvVar['valueFrom']>['fieldRef']>;
+type ResourceFieldRef = NonNullable<NonNullable<EnvVar['valueFrom']>['resourceFieldRef']>;
+
+export const volumeFieldPaths = ['metadata.name', 'metadata.namespace', 'metadata.labels', 'metadata.annotations', 'metadata.uid'];
+export const envFieldPaths = [
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.uid',
+  'spec.nodeName',
+  'spec.serviceAccountName',
+  'status.hostIP',
+  'status.hostIPs',
+  'status.podIP',
+  'status.podIPs',
+];
+/** Known to the API, whether or not they may be used here; `spec.host` is an old name. */
+const knownFieldPaths = new Set([
+  ...volumeFieldPaths,
+  ...envFieldPaths,
+  'spec.restartPolicy',
+  'spec.schedulerName',
+  'status.phase',
+  'spec.host',
+]);
+
+/** `supported`: the fields without subscript that may be referred to here; with one, labels and annotations always may. */
+export function validateFieldRef(ref: FieldRef, supported: readonly string[], path: string, errors: string[]): void {
+  const { apiVersion, fieldPath } = ref;
+  const at = `${path}.fieldPath`;
+  if (!apiVersion) return void errors.push(required(`${path}.apiVersion`));
+  if (!fieldPath) return void errors.push(required(at));
+  if (apiVersion !== 'v1') {
+    return void errors.push(invalid(at, fieldPath, `error converting fieldPath: unsupported pod version: ${apiVersion}`));
+  }
+  // Not by a regular expression, whose cost would grow with the square of a hostile path.
+  const bracket = fieldPath.indexOf("['", 1);
+  if (bracket > 0 && fieldPath.endsWith("']") && fieldPath.length >= bracket + 4) {
+    const [subscripted, key] = [fieldPath.slice(0, bracket), fieldPath.slice(bracket + 2, -2)];
+    if (subscripted === 'metadata.annotations') checkLabelKey(key.toLowerCase(), path, errors);
+    else if (subscripted === 'metadata.labels') checkLabelKey(key, path, errors);
+    else errors.push(invalid(at, fieldPath, `error converting fieldPath: field label does not support subscript: ${fieldPath}`));
+    return;
+  }
+  if (!knownFieldPaths.has(fieldPath)) {
+    return void errors.push(invalid(at, fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`));
+  }
+  const current = fieldPath === 'spec.host' ? 'spec.nodeName' : fieldPath;
+  if (!supported.includes(current)) errors.push(notSupported(at, current, supported));
+}
+
+const resources = ['cpu', 'memory', 'ephemeral-storage'].flatMap((name) => [`limits.${name}`, `requests.${name}`]);
+const hugePages = /^(?:limits|requests)\.hugepages-/;
+const cpuDivisors = ['1m', '1'];
+const byteDivisors = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
+
+/** A volume's file must name the container; an environment variable means its own. */
+export function validateResourceFieldRef(ref: ResourceFieldRef, inVolume: boolean, path: string, errors: string[]): void {
+  const { containerName, resource, divisor } = ref;
+  if (inVolume && !containerName) errors.push(required(`${path}.containerName`));
+  else if (!resource) errors.push(required(`${path}.resource`));
+  else if (!resources.includes(resource) && !hugePages.test(resource)) errors.push(notSupported(`${path}.resource`, resource, resources));
+  if (divisor === undefined || isZeroQuantity(divisor)) return;
+  const [supported, what] = divisorsOf(resource);
+  if (!supported.includes(canonicalQuantity(divisor))) {
+    const words = supported === cpuDivisors ? '1m and 1' : byteDivisors.join(', ');
+    errors.push(invalid(`${path}.divisor`, resource, `only divisor's values ${words} are supported with the ${what} resource`));
+  }
+}
+
+function divisorsOf(resource: string): [supported: readonly string[], what: string] {
+  if (resource.endsWith('.cpu')) return [cpuDivisors, 'cpu'];
+  if (resource.endsWith('.memory')) return [byteDivisors, 'memory'];
+  return [byteDivisors, hugePages.test(resource) ? 'hugepages' : 'local ephemeral storage'];
+}

@@ -1,0 +1,97 @@
+/** Probes and lifecycle hooks: exactly one way to do it, and its numbers. */
+import type { Container, Lifecycle, LifecycleHandler, PodSpec } from '../../kubernetes/api.ts';
+import { httpHeaderNameErrors, portNameErrors } from '../../kubernetes/names.ts';
+import { checkName, checkNonNegative, checkRequired, checkSupported } from './checks.ts';
+import { forbidden, invalid, required } from './field-error.ts';
+import { checkPortNumber } from './ports.ts';
+import { stopSignals } from './stop-signals.ts';
+
+type Probe = NonNullable<Container['livenessProbe']>;
+interface Handler {
+  readonly exec?: LifecycleHandler['exec'];
+  readonly httpGet?: LifecycleHandler['httpGet'];
+  readonly tcpSocket?: LifecycleHandler['tcpSocket'];
+  readonly grpc?: Probe['grpc'];
+  readonly sleep?: LifecycleHandler['sleep'];
+}
+
+export function validateProbes(container: Container, path: string, errors: string[]): void {
+  for (const kind of ['livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
+    const probe = container[kind];
+    if (!probe) continue;
+    const at = `${path}.${kind}`;
+    validateProbe(probe, at, errors);
+    if (kind === 'readinessProbe') {
+      const { terminationGracePeriodSeconds: period } = probe;
+      if (period === undefined) continue;
+      errors.push(invalid(`${at}.terminationGracePeriodSeconds`, period, 'must not be set for readinessProbes'));
+    } else if (probe.successThreshold !== 1) {
+      errors.push(invalid(`${at}.successThreshold`, probe.successThreshold, 'must be 1'));
+    }
+  }
+}
+
+function validateProbe(probe: Probe, path: string, errors: string[]): void {
+  validateHandler(probe, 0, path, errors);
+  for (const field of ['initialDelaySeconds', 'timeoutSeconds', 'periodSeconds', 'successThreshold', 'failureThreshold'] as const) {
+    checkNonNegative(probe[field], `${path}.${field}`, errors);
+  }
+  const { terminationGracePeriodSeconds: period } = probe;
+  if (period !== undefined && period <= 0) {
+    errors.push(invalid(`${path}.terminationGracePeriodSeconds`, period, 'must be greater than 0'));
+  }
+}
+
+export function validateLifecycle(lifecycle: Lifecycle, spec: PodSpec, path: string, errors: string[]): void {
+  const gracePeriodSeconds = spec.terminationGracePeriodSeconds ?? 0;
+  if (lifecycle.postStart) validateHandler(lifecycle.postStart, gracePeriodSeconds, `${path}.postStart`, errors);
+  if (lifecycle.preStop) validateHandler(lifecycle.preStop, gracePeriodSeconds, `${path}.preStop`, errors);
+  if (lifecycle.stopSignal === undefined) return;
+  const at = `${path}.stopSignal`;
+  if (!spec.os) errors.push(forbidden(at, 'may not be set for containers with empty `spec.os.name`'));
+  else if (spec.os.name === 'windows') checkSupported(lifecycle.stopSignal, at, ['SIGKILL', 'SIGTERM'], errors);
+  else if (spec.os.name === 'linux') checkSupported(lifecycle.stopSignal, at, stopSignals, errors);
+}
+
+/** In the API's order: of two kinds, the second in it is the one too many. */
+const kinds = ['exec', 'httpGet', 'tcpSocket', 'grpc', 'sleep'] as const;
+
+function validateHandler(handler: Handler, gracePeriodSeconds: number, path: string, errors: string[]): void {
+  const [kind, ...more] = kinds.filter((each) => handler[each] !== undefined);
+  for (const each of more) errors.push(forbidden(`${path}.${each}`, 'may not specify more than 1 handler type'));
+  switch (kind) {
+    case undefined:
+      return void errors.push(required(path, 'must specify a handler type'));
+    case 'exec':
+      if (!handler.exec?.command?.length) errors.push(required(`${path}.exec.command`));
+      return;
+    case 'httpGet':
+      return validateHTTPGet(handler.httpGet!, `${path}.httpGet`, errors);
+    case 'tcpSocket':
+      return validatePort(handler.tcpSocket!.port, `${path}.tcpSocket.port`, errors);
+    case 'grpc':
+      return checkPortNumber(handler.grpc!.port, `${path}.grpc.port`, errors);
+    case 'sleep':
+      return validateSleep(handler.sleep!.seconds, gracePeriodSeconds, `${path}.sleep`, errors);
+    default:
+      return kind satisfies never;
+  }
+}
+
+function validateHTTPGet(action: NonNullable<Handler['httpGet']>, path: string, errors: string[]): void {
+  checkRequired(action.path, `${path}.path`, errors);
+  validatePort(action.port, `${path}.port`, errors);
+  checkSupported(action.scheme ?? '', `${path}.scheme`, ['HTTP', 'HTTPS'], errors);
+  for (const { name } of action.httpHeaders ?? []) checkName(name, `${path}.httpHeaders`, httpHeaderNameErrors, errors);
+}
+
+/** A number, or the name of one of the container's ports. */
+function validatePort(port: unknown, path: string, errors: string[]): void {
+  if (typeof port === 'number') checkPortNumber(port, path, errors);
+  else checkName(port as string, path, portNameErrors, errors);
+}
+
+function validateSleep(seconds: number, gracePeriodSeconds: number, path: string, errors: string[]): void {
+  if (seconds >= 0 && seconds <= gracePeriodSeconds) return;
+  errors.push(invalid(path, seconds, `must be non-negative and less than terminationGracePeriodSeconds (${gracePeriodSeconds})`));
+}

@@ -1,0 +1,48 @@
+/** Labels, and the selectors over them (upstream apimachinery meta/v1/validation). */
+import type { PodSpec } from '../../kubernetes/api.ts';
+import { labelValueErrors } from '../../kubernetes/names.ts';
+import { checkLabelKey, checkName } from './checks.ts';
+import { forbidden, invalid, required } from './field-error.ts';
+
+export type LabelSelector = NonNullable<NonNullable<PodSpec['topologySpreadConstraints']>[number]['labelSelector']>;
+
+export function validateLabels(labels: Readonly<Record<string, string>> | undefined, path: string, errors: string[]): void {
+  for (const [key, value] of Object.entries(labels ?? {})) {
+    checkLabelKey(key, path, errors);
+    checkName(value, path, labelValueErrors, errors);
+  }
+}
+
+export function validateLabelSelector(selector: LabelSelector | undefined, path: string, errors: string[]): void {
+  validateLabels(selector?.matchLabels, `${path}.matchLabels`, errors);
+  for (const [index, requirement] of (selector?.matchExpressions ?? []).entries()) {
+    const at = `${path}.matchExpressions[${index}]`;
+    validateOperator(requirement, at, errors);
+    checkLabelKey(requirement.key, `${at}.key`, errors);
+    for (const [at2, value] of (requirement.values ?? []).entries()) checkName(value, `${at}.values[${at2}]`, labelValueErrors, errors);
+  }
+}
+
+export interface Requirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[] | undefined;
+}
+
+/** The operators that selectors of labels and of nodes share. */
+export function validateOperator({ operator, values = [] }: Requirement, path: string, errors: string[]): void {
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      if (values.length === 0) errors.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
+      break;
+    case 'Exists':
+    case 'DoesNotExist':
+      if (values.length > 0) {
+        errors.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+      }
+      break;
+    default:
+      errors.push(invalid(`${path}.operator`, operator, 'not a valid selector operator'));
+  }
+}

@@ -1,0 +1,101 @@
+/** The volumes that most pods use: what the kubelet makes itself, and what the API server's objects hold. */
+import type { Volume } from '../../kubernetes/api.ts';
+import { compareQuantities } from '../../kubernetes/quantity.ts';
+import { dns1123SubdomainErrors } from '../../kubernetes/names.ts';
+import {
+  checkFileMode,
+  checkLocalDescendingPath,
+  checkLocalNonReservedPath,
+  checkName,
+  checkNoBacksteps,
+  checkRequired,
+  checkRequiredWord,
+  checkSupported,
+} from './checks.ts';
+import { forbidden, invalid, required, tooLong } from './field-error.ts';
+import { validateFieldRef, validateResourceFieldRef, volumeFieldPaths } from './field-references.ts';
+
+export type VolumeSource<K extends keyof Volume> = NonNullable<Volume[K]>;
+type Item = NonNullable<VolumeSource<'secret'>['items']>[number];
+type DownwardAPIFile = NonNullable<VolumeSource<'downwardAPI'>['items']>[number];
+
+export function validateEmptyDir({ sizeLimit }: VolumeSource<'emptyDir'>, path: string, errors: string[]): void {
+  if (sizeLimit !== undefined && compareQuantities(sizeLimit, '0') < 0) {
+    errors.push(forbidden(`${path}.sizeLimit`, 'SizeLimit field must be a valid resource quantity'));
+  }
+}
+
+const hostPathTypes = ['', 'DirectoryOrCreate', 'Directory', 'FileOrCreate', 'File', 'Socket', 'CharDevice', 'BlockDevice'];
+
+export function validateHostPath(hostPath: VolumeSource<'hostPath'>, path: string, errors: string[]): void {
+  if (!hostPath.path) return void errors.push(required(`${path}.path`));
+  checkNoBacksteps(hostPath.path, `${path}.path`, errors);
+  checkSupported(hostPath.type, `${path}.type`, hostPathTypes, errors);
+}
+
+export function validateGitRepo(gitRepo: VolumeSource<'gitRepo'>, path: string, errors: string[]): void {
+  checkRequired(gitRepo.repository, `${path}.repository`, errors);
+  checkLocalDescendingPath(gitRepo.directory ?? '', `${path}.directory`, errors);
+}
+
+export function validateSecret({ secretName, defaultMode, items = [] }: VolumeSource<'secret'>, path: string, errors: string[]): void {
+  checkRequired(secretName, `${path}.secretName`, errors);
+  checkFileMode(defaultMode, `${path}.defaultMode`, errors);
+  validateItems(items, `${path}.items`, errors);
+}
+
+export function validateConfigMap({ name, defaultMode, items = [] }: VolumeSource<'configMap'>, path: string, errors: string[]): void {
+  checkRequired(name, `${path}.name`, errors);
+  checkFileMode(defaultMode, `${path}.defaultMode`, errors);
+  validateItems(items, `${path}.items`, errors);
+}
+
+export function validateItems(items: readonly Item[], path: string, errors: string[]): void {
+  for (const [index, item] of items.entries()) {
+    const at = `${path}[${index}]`;
+    checkRequired(item.key, `${at}.key`, errors);
+    checkRequired(item.path, `${at}.path`, errors);
+    checkLocalNonReservedPath(item.path, `${at}.path`, errors);
+    checkFileMode(item.mode, `${at}.mode`, errors);
+  }
+}
+
+export function validateDownwardAPI({ defaultMode, items = [] }: VolumeSource<'downwardAPI'>, path: string, errors: string[]): void {
+  checkFileMode(defaultMode, `${path}.defaultMode`, errors);
+  for (const file of items) validateDownwardAPIFile(file, path, errors);
+}
+
+export function validateDownwardAPIFile(file: DownwardAPIFile, path: string, errors: string[]): void {
+  checkRequired(file.path, `${path}.path`, errors);
+  checkLocalNonReservedPath(file.path, `${path}.path`, errors);
+  if (file.fieldRef) {
+    validateFieldRef(file.fieldRef, volumeFieldPaths, `${path}.fieldRef`, errors);
+    if (file.resourceFieldRef) {
+      errors.push(invalid(path, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously'));
+    }
+  } else if (file.resourceFieldRef) {
+    validateResourceFieldRef(file.resourceFieldRef, true, `${path}.resourceFieldRef`, errors);
+  } else {
+    errors.push(required(path, 'one of fieldRef and resourceFieldRef is required'));
+  }
+  checkFileMode(file.mode, `${path}.mode`, errors);
+}
+
+export function validateClaim({ claimName }: VolumeSource<'persistentVolumeClaim'>, path: string, errors: string[]): void {
+  checkRequired(claimName, `${path}.claimName`, errors);
+}
+
+export function validateCSI({ driver, nodePublishSecretRef }: VolumeSource<'csi'>, path: string, errors: string[]): void {
+  if (!driver) errors.push(required(`${path}.driver`));
+  else if (driver.length > 63) errors.push(tooLong(`${path}.driver`, 63));
+  else for (const each of dns1123SubdomainErrors(driver.toLowerCase())) errors.push(invalid(`${path}.driver`, driver, each));
+  if (!nodePublishSecretRef) return;
+  const { name } = nodePublishSecretRef;
+  if (!name) errors.push(required(`${path}.nodePublishSecretRef.name`));
+  else checkName(name, `${path}.name`, dns1123SubdomainErrors, errors);
+}
+
+/** Upstream requires the reference of pods that come through the API server only. A pull without one fails by itself. */
+export function validateImageVolume({ pullPolicy }: VolumeSource<'image'>, path: string, errors: string[]): void {
+  checkRequiredWord(pullPolicy, `${path}.pullPolicy`, ['Always', 'IfNotPresent', 'Never'], errors);
+}

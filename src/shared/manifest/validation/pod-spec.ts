@@ -1,0 +1,121 @@
+/** The spec of a pod (upstream ValidatePodSpec): each part in its own file, and here what is the pod's alone. */
+import type { Pod, PodSpec } from '../../kubernetes/api.ts';
+import { dns1123SubdomainErrors, labelKeyErrors, rangeErrors } from '../../kubernetes/names.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
+import { checkDNSLabel, checkLabelKey, checkName, checkRequiredWord } from './checks.ts';
+import { validateContainers, validateInitContainers } from './containers.ts';
+import { validateDNSConfig, validateHostAliases, validateHostnameOverride } from './dns.ts';
+import { duplicate, invalid, notSupported, required } from './field-error.ts';
+import { validateLabels } from './labels.ts';
+import { validateContainerResources, validatePodResources } from './resources.ts';
+import { validateAffinity, validateTolerations } from './scheduling.ts';
+import { validateHostUsers, validatePodSecurityContext } from './security-context.ts';
+import { validateTopologySpread } from './topology-spread.ts';
+import { validateVolumes } from './volumes.ts';
+import { validateHostProcess, validateOSFields } from './windows-options.ts';
+
+export function validatePodSpec(pod: Pod, gates: ManifestGates, path: string, errors: string[]): void {
+  const { spec } = pod;
+  const volumes = validateVolumes(pod, `${path}.volumes`, errors);
+  const claimNames = new Set((spec.resourceClaims ?? []).map(({ name }) => name).filter(Boolean));
+  validateResourceClaims(spec, `${path}.resourceClaims`, errors);
+  validateContainers({ pod, gates, volumes, claimNames }, `${path}.containers`, errors);
+  validateInitContainers({ pod, gates, volumes, claimNames }, `${path}.initContainers`, errors);
+  if (isOn(gates, 'PodLevelResources')) validatePodResources(spec, `${path}.resources`, errors);
+  validateHostPorts(spec, `${path}.containers`, errors);
+  validateWords(spec, path, errors);
+  validateLabels(spec.nodeSelector, `${path}.nodeSelector`, errors);
+  validatePodSecurityContext(spec, `${path}.securityContext`, errors);
+  validateAffinity(spec.affinity, `${path}.affinity`, errors);
+  validateDNSConfig(spec, `${path}.dnsConfig`, errors);
+  validateGates(spec, path, errors);
+  validateTopologySpread(spec.topologySpreadConstraints ?? [], gates, `${path}.topologySpreadConstraints`, errors);
+  validateHostProcess(spec, path, errors);
+  validateHostUsers(spec, gates, path, errors);
+  validateHostnameOverride(spec, `${path}.hostnameOverride`, errors);
+  validateNames(spec, path, errors);
+  validateTolerations(spec.tolerations ?? [], gates, `${path}.tolerations`, errors);
+  validateHostAliases(spec.hostAliases ?? [], `${path}.hostAliases`, errors);
+  if (spec.overhead) validateContainerResources({ limits: spec.overhead }, new Set(), `${path}.overhead`, errors);
+  validateOS(spec, path, errors);
+}
+
+function validateWords(spec: PodSpec, path: string, errors: string[]): void {
+  checkRequiredWord(spec.restartPolicy, `${path}.restartPolicy`, ['Always', 'OnFailure', 'Never'], errors);
+  checkRequiredWord(spec.dnsPolicy, `${path}.dnsPolicy`, ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'], errors);
+  if (spec.preemptionPolicy !== undefined) {
+    checkRequiredWord(spec.preemptionPolicy, `${path}.preemptionPolicy`, ['PreemptLowerPriority', 'Never'], errors);
+  }
+  const { activeDeadlineSeconds: deadline } = spec;
+  if (deadline === undefined) return;
+  for (const each of rangeErrors(deadline, 1, 2 ** 31 - 1)) errors.push(invalid(`${path}.activeDeadlineSeconds`, deadline, each));
+}
+
+function validateNames(spec: PodSpec, path: string, errors: string[]): void {
+  for (const field of ['serviceAccountName', 'nodeName', 'priorityClassName'] as const) {
+    if (spec[field]) checkName(spec[field], `${path}.${field}`, dns1123SubdomainErrors, errors);
+  }
+  if (spec.runtimeClassName !== undefined) {
+    checkName(spec.runtimeClassName, `${path}.runtimeClassName`, dns1123SubdomainErrors, errors);
+  }
+  if (spec.hostname) checkDNSLabel(spec.hostname, `${path}.hostname`, errors);
+  if (spec.subdomain) checkDNSLabel(spec.subdomain, `${path}.subdomain`, errors);
+  if (!spec.schedulingGroup) return;
+  const at = `${path}.schedulingGroup.podGroupName`;
+  const { podGroupName } = spec.schedulingGroup;
+  if (podGroupName === undefined) errors.push(invalid(at, null, 'must specify one of: `podGroupName`'));
+  else checkName(podGroupName, at, dns1123SubdomainErrors, errors);
+}
+
+function validateGates({ readinessGates = [], schedulingGates = [] }: PodSpec, path: string, errors: string[]): void {
+  for (const [index, { conditionType }] of readinessGates.entries()) {
+    checkLabelKey(conditionType, `${path}.readinessGates[${index}].conditionType`, errors);
+  }
+  const seen = new Set<string>();
+  for (const [index, { name }] of schedulingGates.entries()) {
+    const at = `${path}.schedulingGates[${index}]`;
+    checkName(name, at, labelKeyErrors, errors);
+    if (seen.has(name)) errors.push(duplicate(at, name));
+    seen.add(name);
+  }
+}
+
+function validateHostPorts({ hostNetwork, containers }: PodSpec, path: string, errors: string[]): void {
+  if (!hostNetwork) return;
+  for (const [index, { ports = [] }] of containers.entries()) {
+    for (const [at, { hostPort, containerPort }] of ports.entries()) {
+      if (!hostPort || hostPort === containerPort) continue;
+      const detail = 'must match `containerPort` when `hostNetwork` is true';
+      errors.push(invalid(`${path}[${index}].ports[${at}].hostPort`, hostPort, detail));
+    }
+  }
+}
+
+function validateResourceClaims({ resourceClaims = [] }: PodSpec, path: string, errors: string[]): void {
+  const names = new Set<string>();
+  for (const [index, claim] of resourceClaims.entries()) {
+    const { name, resourceClaimName, resourceClaimTemplateName } = claim;
+    const at = `${path}[${index}]`;
+    if (!name) errors.push(required(`${at}.name`));
+    else if (names.has(name)) errors.push(duplicate(`${at}.name`, name));
+    else checkDNSLabel(name, `${at}.name`, errors);
+    names.add(name);
+    if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) {
+      errors.push(invalid(at, claim, 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified'));
+    }
+    if (resourceClaimName === undefined && resourceClaimTemplateName === undefined) {
+      errors.push(invalid(at, claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'));
+    }
+    for (const [field, value] of Object.entries({ resourceClaimName, resourceClaimTemplateName })) {
+      if (value !== undefined) checkName(value, `${at}.${field}`, dns1123SubdomainErrors, errors);
+    }
+  }
+}
+
+function validateOS(spec: PodSpec, path: string, errors: string[]): void {
+  if (!spec.os) return;
+  if (!spec.os.name) errors.push(required(`${path}.os.name`));
+  else if (spec.os.name !== 'linux' && spec.os.name !== 'windows')
+    errors.push(notSupported(`${path}.os`, spec.os.name, ['linux', 'windows']));
+  else validateOSFields(spec, path, errors);
+}

@@ -1,0 +1,40 @@
+/** A container's ports, and those of the host that a pod's containers want. */
+import type { Container } from '../../kubernetes/api.ts';
+import { portNameErrors, portNumberErrors } from '../../kubernetes/names.ts';
+import { checkName, checkRequiredWord } from './checks.ts';
+import { duplicate, invalid, required } from './field-error.ts';
+
+type Port = NonNullable<Container['ports']>[number];
+
+export function validatePorts(ports: readonly Port[], path: string, errors: string[]): void {
+  const names = new Set<string>();
+  for (const [index, { name, containerPort, hostPort, protocol }] of ports.entries()) {
+    const at = `${path}[${index}]`;
+    if (name) {
+      if (names.has(name)) errors.push(duplicate(`${at}.name`, name));
+      else if (portNameErrors(name).length === 0) names.add(name);
+      else checkName(name, `${at}.name`, portNameErrors, errors);
+    }
+    if (containerPort === 0) errors.push(required(`${at}.containerPort`));
+    else checkPortNumber(containerPort, `${at}.containerPort`, errors);
+    if (hostPort) checkPortNumber(hostPort, `${at}.hostPort`, errors);
+    checkRequiredWord(protocol, `${at}.protocol`, ['TCP', 'UDP', 'SCTP'], errors);
+  }
+}
+
+export function checkPortNumber(port: number, path: string, errors: string[]): void {
+  for (const each of portNumberErrors(port)) errors.push(invalid(path, port, each));
+}
+
+/** No two of these containers may want the same port of the host. */
+export function validateHostPortConflicts(containers: readonly Container[], path: string, errors: string[]): void {
+  const taken = new Set<string>();
+  for (const [index, { ports = [] }] of containers.entries()) {
+    for (const [at, { hostPort, hostIP = '', protocol = '' }] of ports.entries()) {
+      if (!hostPort) continue;
+      const wanted = `${protocol}/${hostIP}/${hostPort}`;
+      if (taken.has(wanted)) errors.push(duplicate(`${path}[${index}].ports[${at}].hostPort`, wanted));
+      taken.add(wanted);
+    }
+  }
+}

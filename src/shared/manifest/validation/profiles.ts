@@ -1,0 +1,100 @@
+/** Seccomp and AppArmor profiles: as fields, as the annotations that were there before the fields, and that the two agree. */
+import type { Container, Pod, PodSecurityContext } from '../../kubernetes/api.ts';
+import { goQuote } from '../../kubernetes/go-text.ts';
+import { checkLocalDescendingPath, checkRequiredWord } from './checks.ts';
+import { eachContainer } from './each-container.ts';
+import { forbidden, invalid, keyPath, required, tooLong } from './field-error.ts';
+
+type Seccomp = NonNullable<PodSecurityContext['seccompProfile']>;
+type AppArmor = NonNullable<PodSecurityContext['appArmorProfile']>;
+
+const types = ['Localhost', 'RuntimeDefault', 'Unconfined'];
+/** PATH_MAX − 1. */
+const maxProfileLength = 4095;
+
+export function validateSeccomp(profile: Seccomp | undefined, path: string, errors: string[]): void {
+  if (!profile) return;
+  const { type, localhostProfile } = profile;
+  if (type === '') errors.push(required(`${path}.type`, 'type is required when seccompProfile is set'));
+  else checkRequiredWord(type, `${path}.type`, types, errors);
+  const at = `${path}.localhostProfile`;
+  if (type !== 'Localhost') {
+    if (localhostProfile !== undefined) errors.push(invalid(at, profile, 'can only be set when seccomp type is Localhost'));
+  } else if (localhostProfile === undefined) errors.push(required(at, 'must be set when seccomp type is Localhost'));
+  else checkLocalDescendingPath(localhostProfile, at, errors);
+}
+
+export function validateAppArmor(profile: AppArmor | undefined, path: string, errors: string[]): void {
+  if (!profile) return;
+  const { type, localhostProfile } = profile;
+  const at = `${path}.localhostProfile`;
+  if (type === '') return void errors.push(required(`${path}.type`, 'type is required when appArmorProfile is set'));
+  checkRequiredWord(type, `${path}.type`, types, errors);
+  if (type !== 'Localhost') {
+    if (localhostProfile !== undefined && types.includes(type)) {
+      errors.push(invalid(at, localhostProfile, 'can only be set when AppArmor type is Localhost'));
+    }
+  } else if (!localhostProfile) errors.push(required(at, 'must be set when AppArmor type is Localhost'));
+  else if (localhostProfile.trim() !== localhostProfile) errors.push(invalid(at, localhostProfile, 'must not be padded with whitespace'));
+  if (localhostProfile && localhostProfile.length > maxProfileLength) errors.push(tooLong(at, maxProfileLength));
+}
+
+const seccompPodAnnotation = 'seccomp.security.alpha.kubernetes.io/pod';
+const seccompContainerPrefix = 'container.seccomp.security.alpha.kubernetes.io/';
+const appArmorPrefix = 'container.apparmor.security.beta.kubernetes.io/';
+/** How a profile on the node is named in an annotation, for both. */
+const localhostPrefix = 'localhost/';
+const seccompDefaults = ['runtime/default', 'docker/default'];
+
+export function validateProfileAnnotations({ metadata, spec }: Pod, path: string, errors: string[]): void {
+  const names = new Set(eachContainer(spec, '').map(({ container }) => container.name));
+  for (const [key, value] of Object.entries(metadata.annotations ?? {})) {
+    if (key === seccompPodAnnotation || key.startsWith(seccompContainerPrefix)) {
+      const at = `${path}.${key}`;
+      if (value.startsWith(localhostPrefix)) checkLocalDescendingPath(value.slice(localhostPrefix.length), at, errors);
+      else if (value !== 'unconfined' && !seccompDefaults.includes(value)) {
+        errors.push(invalid(at, value, 'must be a valid seccomp profile'));
+      }
+    }
+    if (!key.startsWith(appArmorPrefix)) continue;
+    const at = keyPath(path, key);
+    const name = key.slice(appArmorPrefix.length);
+    if (!names.has(name)) errors.push(invalid(at, name, 'container not found'));
+    if (value !== '' && value !== 'runtime/default' && value !== 'unconfined' && !value.startsWith(localhostPrefix)) {
+      errors.push(invalid(at, value, `invalid AppArmor profile name: ${goQuote(value)}`));
+    }
+  }
+}
+
+/** Where both the field and the annotation are given, they must say the same. */
+export function validateProfilesMatch({ metadata, spec }: Pod, path: string, errors: string[]): void {
+  const annotations = metadata.annotations ?? {};
+  const { seccompProfile, appArmorProfile } = spec.securityContext ?? {};
+  const ofPod = annotations[seccompPodAnnotation];
+  if (seccompProfile && ofPod !== undefined) {
+    validateMatch('seccomp', seccompProfile, ofPod, `${path}.securityContext.seccompProfile`, errors);
+  }
+  for (const { container, at } of eachContainer(spec, path)) {
+    const context: Container['securityContext'] = container.securityContext;
+    const seccomp = annotations[`${seccompContainerPrefix}${container.name}`];
+    if (context?.seccompProfile && seccomp !== undefined) {
+      validateMatch('seccomp', context.seccompProfile, seccomp, `${at}.securityContext.seccompProfile`, errors);
+    }
+    const appArmor = annotations[`${appArmorPrefix}${container.name}`];
+    const profile = context?.appArmorProfile ?? appArmorProfile;
+    if (spec.os?.name === 'windows' || !profile || appArmor === undefined) continue;
+    validateMatch('apparmor', profile, appArmor, `${at}.securityContext.appArmorProfile`, errors);
+  }
+}
+
+function validateMatch(what: 'seccomp' | 'apparmor', profile: Seccomp, annotation: string, path: string, errors: string[]): void {
+  const isSameType = {
+    Unconfined: annotation === 'unconfined',
+    RuntimeDefault: annotation === 'runtime/default' || (what === 'seccomp' && annotation === 'docker/default'),
+    Localhost: annotation.startsWith(localhostPrefix),
+  }[profile.type];
+  if (isSameType === false) errors.push(forbidden(`${path}.type`, `${what} type in annotation and field must match`));
+  else if (profile.type === 'Localhost' && annotation.slice(localhostPrefix.length) !== profile.localhostProfile) {
+    errors.push(forbidden(`${path}.localhostProfile`, `${what} profile in annotation and field must match`));
+  }
+}

@@ -1,0 +1,117 @@
+/** Projected volumes: several sources in one folder, whose files must not collide. */
+import type { Volume } from '../../kubernetes/api.ts';
+import { labelKeyErrors } from '../../kubernetes/names.ts';
+import { checkFileMode, checkLocalNonReservedPath, checkRequired, checkSupported } from './checks.ts';
+import { forbidden, invalid, required } from './field-error.ts';
+import { validateLabelSelector } from './labels.ts';
+import { validateDownwardAPIFile, validateItems } from './local-volumes.ts';
+import { isKubernetesSigner, trustBundleNameErrors, validateSignerName } from './signer-names.ts';
+import { validateAnnotationsSize } from './metadata.ts';
+
+type Projected = NonNullable<Volume['projected']>;
+type Source = NonNullable<Projected['sources']>[number];
+/** Says when a path was taken before. `value` is what the error shows. */
+type TakePath = (taken: string | undefined, value?: string) => void;
+
+export function validateProjected(projected: Projected, path: string, errors: string[]): void {
+  checkFileMode(projected.defaultMode, `${path}.defaultMode`, errors);
+  const paths = new Set<string>();
+  const take: TakePath = (taken, value = taken) => {
+    if (!taken) return;
+    if (paths.has(taken)) errors.push(invalid(path, value, 'conflicting duplicate paths'));
+    paths.add(taken);
+  };
+  for (const [index, source] of (projected.sources ?? []).entries()) {
+    const at = `${path}.sources[${index}]`;
+    validateSource(source, at, take, errors);
+    if (Object.keys(source).length > 1) errors.push(forbidden(at, 'may not specify more than 1 volume type per source'));
+  }
+}
+
+function validateSource(source: Source, path: string, take: TakePath, errors: string[]): void {
+  for (const kind of ['secret', 'configMap'] as const) {
+    const { [kind]: projection } = source;
+    if (!projection) continue;
+    checkRequired(projection.name, `${path}.${kind}.name`, errors);
+    validateItems(projection.items ?? [], `${path}.${kind}.items`, errors);
+    for (const item of projection.items ?? []) take(item.path, projection.name ?? '');
+  }
+  for (const file of source.downwardAPI?.items ?? []) {
+    validateDownwardAPIFile(file, `${path}.downwardAPI`, errors);
+    take(file.path);
+  }
+  if (source.serviceAccountToken) validateToken(source.serviceAccountToken, `${path}.serviceAccountToken`, errors);
+  if (source.clusterTrustBundle) validateTrustBundle(source.clusterTrustBundle, `${path}.clusterTrustBundle`, take, errors);
+  if (source.podCertificate) validateCertificate(source.podCertificate, `${path}.podCertificate`, take, errors);
+}
+
+function validateToken(token: NonNullable<Source['serviceAccountToken']>, path: string, errors: string[]): void {
+  const { expirationSeconds = 0, path: file } = token;
+  if (expirationSeconds < 600) {
+    errors.push(invalid(`${path}.expirationSeconds`, expirationSeconds, 'may not specify a duration less than 10 minutes'));
+  }
+  if (expirationSeconds > 2 ** 32) {
+    errors.push(invalid(`${path}.expirationSeconds`, expirationSeconds, 'may not specify a duration larger than 2^32 seconds'));
+  }
+  checkRequired(file, `${path}.path`, errors);
+  checkLocalNonReservedPath(file, `${path}.path`, errors);
+}
+
+function validateTrustBundle(bundle: NonNullable<Source['clusterTrustBundle']>, path: string, take: TakePath, errors: string[]): void {
+  const { name, signerName, labelSelector, path: file } = bundle;
+  if (name !== undefined && signerName !== undefined) {
+    errors.push(invalid(path, bundle, 'only one of name and signerName may be used'));
+  } else if (name !== undefined) {
+    if (name === '') errors.push(required(`${path}.name`, 'must be a valid object name'));
+    for (const each of trustBundleNameErrors(name)) {
+      errors.push(invalid(`${path}.name`, name, `not a valid clustertrustbundlename: ${each}`));
+    }
+    if (labelSelector) errors.push(invalid(`${path}.labelSelector`, labelSelector, 'labelSelector must be unset if name is specified'));
+  } else if (signerName !== undefined) {
+    if (signerName === '') errors.push(required(`${path}.signerName`, 'must be a valid signer name'));
+    validateSignerName(signerName, `${path}.signerName`, errors);
+    validateLabelSelector(labelSelector, `${path}.labelSelector`, errors);
+  } else {
+    errors.push(required(path, 'either name or signerName must be specified'));
+  }
+  checkRequired(file, `${path}.path`, errors);
+  checkLocalNonReservedPath(file, `${path}.path`, errors);
+  take(file);
+}
+
+const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
+const minExpirationSeconds = 3600;
+const maxExpirationSeconds = { kubernetes: 24 * 3600, other: 91 * 24 * 3600 };
+
+function validateCertificate(certificate: NonNullable<Source['podCertificate']>, path: string, take: TakePath, errors: string[]): void {
+  const { signerName, keyType, maxExpirationSeconds: expiration, userAnnotations } = certificate;
+  validateSignerName(signerName, `${path}.signerName`, errors);
+  for (const key of Object.keys(userAnnotations ?? {})) validateUserAnnotation(key, `${path}.userAnnotations`, errors);
+  validateAnnotationsSize(userAnnotations, `${path}.userAnnotations`, errors);
+  checkSupported(keyType, `${path}.keyType`, keyTypes, errors);
+  if (expiration !== undefined) {
+    const most = isKubernetesSigner(signerName) ? maxExpirationSeconds.kubernetes : maxExpirationSeconds.other;
+    const at = `${path}.maxExpirationSeconds`;
+    if (expiration < minExpirationSeconds) errors.push(invalid(at, expiration, `if provided, maxExpirationSeconds must be >= 3600`));
+    if (expiration > most) errors.push(invalid(at, expiration, `if provided, maxExpirationSeconds must be <= ${most}`));
+  }
+  let files = 0;
+  for (const field of ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const) {
+    const file = certificate[field];
+    if (!file) continue;
+    files += 1;
+    checkLocalNonReservedPath(file, `${path}.${field}`, errors);
+    take(file);
+  }
+  if (files === 0) errors.push(required(path, 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath'));
+}
+
+function validateUserAnnotation(key: string, path: string, errors: string[]): void {
+  const lower = key.toLowerCase();
+  if (lower === '') return void errors.push(required(path));
+  const found = labelKeyErrors(lower).map((each) => invalid(path, lower, each));
+  if (found.length === 0 && !lower.includes('/')) {
+    found.push(invalid(path, lower, 'must be a domain-prefixed key (such as "acme.io/foo")'));
+  }
+  errors.push(...found);
+}

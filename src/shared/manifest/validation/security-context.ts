@@ -1,0 +1,94 @@
+/** Who a pod and its containers run as, and what they may do. */
+import type { PodSpec, SecurityContext } from '../../kubernetes/api.ts';
+import { normalizeSysctl } from '../../kubernetes/sysctls.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
+import { checkID, checkSupported } from './checks.ts';
+import { duplicate, forbidden, invalid, required } from './field-error.ts';
+import { validateAppArmor, validateSeccomp } from './profiles.ts';
+import { eachContainer } from './each-container.ts';
+import { validateWindowsOptions } from './windows-options.ts';
+
+/** `hostUsers`: the pod has no user namespace of its own. */
+export function validateSecurityContext(context: SecurityContext | undefined, hostUsers: boolean, path: string, errors: string[]): void {
+  if (!context) return;
+  const { procMount, privileged, allowPrivilegeEscalation, capabilities } = context;
+  checkID(context.runAsUser, `${path}.runAsUser`, errors);
+  checkID(context.runAsGroup, `${path}.runAsGroup`, errors);
+  checkSupported(procMount, `${path}.procMount`, ['Default', 'Unmasked'], errors);
+  if (hostUsers && procMount === 'Unmasked') {
+    errors.push(invalid(`${path}.procMount`, procMount, '`hostUsers` must be false to use `Unmasked`'));
+  }
+  validateSeccomp(context.seccompProfile, `${path}.seccompProfile`, errors);
+  if (allowPrivilegeEscalation === false) {
+    const withWhat = [
+      privileged && '`privileged` to true',
+      capabilities?.add?.includes('CAP_SYS_ADMIN') && '`capabilities.Add` CAP_SYS_ADMIN',
+    ];
+    for (const each of withWhat.filter(Boolean)) {
+      errors.push(invalid(path, context, `cannot set \`allowPrivilegeEscalation\` to false and ${each}`));
+    }
+  }
+  validateWindowsOptions(context.windowsOptions, `${path}.windowsOptions`, errors);
+  validateAppArmor(context.appArmorProfile, `${path}.appArmorProfile`, errors);
+}
+
+export function validatePodSecurityContext(spec: PodSpec, path: string, errors: string[]): void {
+  const { securityContext: context } = spec;
+  if (!context) return;
+  checkID(context.fsGroup, `${path}.fsGroup`, errors);
+  checkID(context.runAsUser, `${path}.runAsUser`, errors);
+  checkID(context.runAsGroup, `${path}.runAsGroup`, errors);
+  for (const [index, group] of (context.supplementalGroups ?? []).entries()) checkID(group, `${path}.supplementalGroups[${index}]`, errors);
+  if (spec.hostPID && spec.shareProcessNamespace) {
+    errors.push(invalid(`${path}.shareProcessNamespace`, true, 'ShareProcessNamespace and HostPID cannot both be enabled'));
+  }
+  validateSysctls(spec, `${path}.sysctls`, errors);
+  checkSupported(context.fsGroupChangePolicy, `${path}.fsGroupChangePolicy`, ['OnRootMismatch', 'Always'], errors);
+  validateSeccomp(context.seccompProfile, `${path}.seccompProfile`, errors);
+  validateWindowsOptions(context.windowsOptions, `${path}.windowsOptions`, errors);
+  validateAppArmor(context.appArmorProfile, `${path}.appArmorProfile`, errors);
+  checkSupported(context.supplementalGroupsPolicy, `${path}.supplementalGroupsPolicy`, ['Merge', 'Strict'], errors);
+  // MountOption needs the SELinuxMount feature, which is off.
+  checkSupported(context.seLinuxChangePolicy, `${path}.seLinuxChangePolicy`, ['Recursive'], errors);
+}
+
+const segment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+const sysctlName = `^(${segment}[\\./])*${segment}$`;
+const maxSysctlLength = 253;
+
+function validateSysctls({ securityContext, hostNetwork, hostIPC }: PodSpec, path: string, errors: string[]): void {
+  const names = new Set<string>();
+  for (const [index, { name }] of (securityContext?.sysctls ?? []).entries()) {
+    const at = `${path}[${index}].name`;
+    if (!name) errors.push(required(at));
+    else if (name.length > maxSysctlLength || !new RegExp(sysctlName).test(name)) {
+      errors.push(invalid(at, name, `must have at most ${maxSysctlLength} characters and match regex ${sysctlName}`));
+    } else if (names.has(name)) errors.push(duplicate(at, name));
+    names.add(name);
+    const namespace = namespaceOf(name);
+    if (hostNetwork && namespace === 'net') errors.push(invalid(at, name, "may not be specified when 'hostNetwork' is true"));
+    else if (hostIPC && namespace === 'ipc') errors.push(invalid(at, name, "may not be specified when 'hostIPC' is true"));
+  }
+}
+
+const ipcSysctls = /^(?:kernel\.(?:sem|shmall|shmmax|shmmni|shm_rmid_forced|shm|msgmax|msgmnb|msgmni|msg)$|fs\.mqueue\.)/;
+
+/** Which of the pod's namespaces a sysctl belongs to. */
+function namespaceOf(sysctl: string): 'net' | 'ipc' | null {
+  const name = normalizeSysctl(sysctl);
+  if (name.startsWith('net.')) return 'net';
+  return ipcSysctls.test(name) ? 'ipc' : null;
+}
+
+/** A pod in a user namespace of its own cannot have the host's others. */
+export function validateHostUsers(spec: PodSpec, gates: ManifestGates, path: string, errors: string[]): void {
+  if (spec.hostUsers !== false) return;
+  const detail = 'when `hostUsers` is false';
+  const mayHaveNetwork = isOn(gates, 'UserNamespacesHostNetworkSupport');
+  for (const field of ['hostNetwork', 'hostPID', 'hostIPC'] as const) {
+    if (spec[field] && !(field === 'hostNetwork' && mayHaveNetwork)) errors.push(forbidden(`${path}.${field}`, detail));
+  }
+  for (const { container, at } of eachContainer(spec, path)) {
+    if (container.volumeDevices) errors.push(forbidden(`${at}.volumeDevices`, detail));
+  }
+}

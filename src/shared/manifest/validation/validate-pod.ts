@@ -1,0 +1,55 @@
+/**
+ * Validates a pod as the API server does when one is created (upstream ValidatePodCreate). The pod has its defaults and, if it is static, its name, namespace and node.
+ */
+import type { Pod } from '../../kubernetes/api.ts';
+import { configMirrorAnnotation } from '../../kubernetes/annotations.ts';
+import { isOn, type ManifestGates } from '../gates.ts';
+import { forbidden, invalid, keyPath } from './field-error.ts';
+import { validateMetadata } from './metadata.ts';
+import { validatePodSpec } from './pod-spec.ts';
+import { validateProfileAnnotations, validateProfilesMatch } from './profiles.ts';
+
+const deletionCostAnnotation = 'controller.kubernetes.io/pod-deletion-cost';
+
+/** All that is wrong, each with its field's path; nothing when the pod is valid. Never throws. */
+export function validatePod(pod: Pod, gates: ManifestGates): string[] {
+  const errors: string[] = [];
+  const { metadata, spec } = pod;
+  validateMetadata(metadata, 'metadata', errors);
+  validatePodAnnotations(pod, gates, 'metadata.annotations', errors);
+  validatePodSpec(pod, gates, 'spec', errors);
+  if (!spec.serviceAccountName) {
+    for (const [index, { projected }] of (spec.volumes ?? []).entries()) {
+      for (const [at, { serviceAccountToken }] of (projected?.sources ?? []).entries()) {
+        const path = `spec.volumes[${index}].projected.sources[${at}].serviceAccountToken`;
+        if (serviceAccountToken) errors.push(forbidden(path, 'must not be specified when serviceAccountName is not set'));
+      }
+    }
+  }
+  // They come by a way of their own, once a pod runs.
+  if (spec.ephemeralContainers) errors.push(forbidden('spec.ephemeralContainers', 'cannot be set on create'));
+  if (spec.nodeName && spec.schedulingGates) {
+    errors.push(forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'));
+  }
+  validateProfilesMatch(pod, 'spec', errors);
+  return errors;
+}
+
+function validatePodAnnotations(pod: Pod, gates: ManifestGates, path: string, errors: string[]): void {
+  const annotations = pod.metadata.annotations ?? {};
+  const mirror = annotations[configMirrorAnnotation];
+  if (mirror !== undefined && !pod.spec.nodeName) {
+    errors.push(invalid(keyPath(path, configMirrorAnnotation), mirror, 'must set spec.nodeName if mirror pod annotation is set'));
+  }
+  if (mirror !== undefined && pod.spec.resourceClaims) errors.push(forbidden('', 'static pods do not support resource claims'));
+  const cost = annotations[deletionCostAnnotation];
+  const checksCost = isOn(gates, 'PodDeletionCost');
+  if (checksCost && cost !== undefined && !isInt32(cost))
+    errors.push(invalid(keyPath(path, deletionCostAnnotation), cost, 'must be a 32bit integer'));
+  validateProfileAnnotations(pod, path, errors);
+}
+
+/** As it stands: no plus sign, no leading zeros. */
+function isInt32(text: string): boolean {
+  return /^(?:0|-?[1-9][0-9]{0,9})$/.test(text) && Number(text) === (Number(text) | 0);
+}

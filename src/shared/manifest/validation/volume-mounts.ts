@@ -1,0 +1,90 @@
+/** What a container mounts of the pod's volumes, and which block devices it gets. */
+import type { Container, Volume, VolumeMount } from '../../kubernetes/api.ts';
+import { checkLocalDescendingPath, checkNoBacksteps, checkSupported } from './checks.ts';
+import { forbidden, invalid, notFound, notSupported, required } from './field-error.ts';
+
+type Volumes = ReadonlyMap<string, Volume>;
+
+export function validateVolumeMounts(container: Container, volumes: Volumes, path: string, errors: string[]): void {
+  const { volumeMounts = [], volumeDevices = [] } = container;
+  const seen = new Set<string>();
+  const deviceNames = new Set(volumeDevices.map(({ name }) => name));
+  const devicePaths = new Set(volumeDevices.map(({ devicePath }) => devicePath));
+  for (const [index, mount] of volumeMounts.entries()) {
+    const { name, mountPath, subPath, subPathExpr } = mount;
+    const at = `${path}[${index}]`;
+    if (!name) errors.push(required(`${at}.name`));
+    if (!volumes.has(name)) errors.push(notFound(`${at}.name`, name));
+    if (!mountPath) errors.push(required(`${at}.mountPath`));
+    if (seen.has(mountPath)) errors.push(invalid(`${at}.mountPath`, mountPath, 'must be unique'));
+    seen.add(mountPath);
+    if (deviceNames.has(name)) {
+      errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeDevices'));
+    }
+    if (devicePaths.has(mountPath)) {
+      errors.push(invalid(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices'));
+    }
+    if (subPath) checkLocalDescendingPath(subPath, `${at}.subPath`, errors);
+    if (subPathExpr) {
+      if (subPath) errors.push(invalid(`${at}.subPathExpr`, subPathExpr, 'subPathExpr and subPath are mutually exclusive'));
+      checkLocalDescendingPath(subPathExpr, `${at}.subPathExpr`, errors);
+    }
+    validatePropagation(mount, container, at, errors);
+    validateRecursiveReadOnly(mount, `${at}.recursiveReadOnly`, errors);
+  }
+}
+
+function validatePropagation({ mountPropagation }: VolumeMount, { securityContext }: Container, path: string, errors: string[]): void {
+  const at = `${path}.mountPropagation`;
+  checkSupported(mountPropagation, at, ['Bidirectional', 'HostToContainer', 'None'], errors);
+  if (mountPropagation === 'Bidirectional' && !securityContext?.privileged) {
+    errors.push(forbidden(at, 'Bidirectional mount propagation is available only to privileged containers'));
+  }
+}
+
+function validateRecursiveReadOnly(mount: VolumeMount, path: string, errors: string[]): void {
+  const { recursiveReadOnly, readOnly, mountPropagation = 'None' } = mount;
+  switch (recursiveReadOnly) {
+    case undefined:
+    case 'Disabled':
+      return;
+    case 'Enabled':
+    case 'IfPossible':
+      if (!readOnly) errors.push(forbidden(path, 'may only be specified when readOnly is true'));
+      if (mountPropagation !== 'None') {
+        errors.push(forbidden(path, 'may only be specified when mountPropagation is None or not specified'));
+      }
+      return;
+    default:
+      errors.push(notSupported(path, recursiveReadOnly, ['Disabled', 'Enabled', 'IfPossible']));
+  }
+}
+
+export function validateVolumeDevices(container: Container, volumes: Volumes, path: string, errors: string[]): void {
+  const { volumeMounts = [], volumeDevices = [] } = container;
+  const [names, paths] = [new Set<string>(), new Set<string>()];
+  const mountNames = new Set(volumeMounts.map(({ name }) => name));
+  const mountPaths = new Set(volumeMounts.map(({ mountPath }) => mountPath));
+  for (const [index, { name, devicePath }] of volumeDevices.entries()) {
+    const at = `${path}[${index}]`;
+    const volume = volumes.get(name);
+    if (!name) errors.push(required(`${at}.name`));
+    if (names.has(name)) errors.push(invalid(`${at}.name`, name, 'must be unique'));
+    if (!volume) errors.push(notFound(`${at}.name`, name));
+    else if (!volume.persistentVolumeClaim && !volume.ephemeral) {
+      const detail = 'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode';
+      errors.push(invalid(`${at}.name`, name, detail));
+    }
+    if (!devicePath) errors.push(required(`${at}.devicePath`));
+    if (paths.has(devicePath)) errors.push(invalid(`${at}.devicePath`, devicePath, 'must be unique'));
+    checkNoBacksteps(devicePath, `${at}.devicePath`, errors);
+    if (mountNames.has(name)) {
+      errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeMounts'));
+    }
+    if (mountPaths.has(devicePath)) {
+      errors.push(invalid(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'));
+    }
+    names.add(name);
+    paths.add(devicePath);
+  }
+}

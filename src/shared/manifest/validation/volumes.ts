@@ -1,0 +1,99 @@
+/** A pod's volumes: each of one kind, with a name of its own. */
+import type { Pod, Volume } from '../../kubernetes/api.ts';
+import { dns1123SubdomainErrors } from '../../kubernetes/names.ts';
+import { goQuote } from '../../kubernetes/go-text.ts';
+import { checkDNSLabel, checkRequired } from './checks.ts';
+import { validateEphemeralVolume } from './claim-template.ts';
+import { duplicate, forbidden, invalid, required } from './field-error.ts';
+import * as local from './local-volumes.ts';
+import * as network from './network-volumes.ts';
+import { validateProjected } from './projected-volume.ts';
+
+type Kind = Exclude<keyof Volume, 'name'>;
+type Validators = { readonly [K in Kind]: (source: NonNullable<Volume[K]>, path: string, errors: string[]) => void };
+
+/** In the API's order: of a volume with two kinds, the second in it is the one too many. */
+const validators: Validators = {
+  emptyDir: local.validateEmptyDir,
+  hostPath: local.validateHostPath,
+  gitRepo: local.validateGitRepo,
+  gcePersistentDisk: network.validateGCEPersistentDisk,
+  awsElasticBlockStore: network.validateAWSElasticBlockStore,
+  secret: local.validateSecret,
+  nfs: network.validateNFS,
+  iscsi: network.validateISCSI,
+  glusterfs: needs(network.requiredFields.glusterfs),
+  flocker: network.validateFlocker,
+  persistentVolumeClaim: local.validateClaim,
+  rbd: network.validateRBD,
+  cinder: network.validateCinder,
+  cephfs: network.validateCephFS,
+  quobyte: network.validateQuobyte,
+  downwardAPI: local.validateDownwardAPI,
+  fc: network.validateFC,
+  flexVolume: network.validateFlexVolume,
+  configMap: local.validateConfigMap,
+  azureFile: needs(network.requiredFields.azureFile),
+  vsphereVolume: needs(network.requiredFields.vsphereVolume),
+  photonPersistentDisk: needs(network.requiredFields.photonPersistentDisk),
+  portworxVolume: needs(network.requiredFields.portworxVolume),
+  azureDisk: network.validateAzureDisk,
+  storageos: network.validateStorageOS,
+  projected: validateProjected,
+  scaleIO: needs(network.requiredFields.scaleIO),
+  csi: local.validateCSI,
+  ephemeral: validateEphemeralVolume,
+  image: local.validateImageVolume,
+};
+
+function needs<F extends string>(
+  fields: readonly F[],
+): (source: { readonly [K in F]?: string | undefined }, path: string, errors: string[]) => void {
+  return (source, path, errors) => {
+    for (const field of fields) checkRequired(source[field], `${path}.${field}`, errors);
+  };
+}
+
+/** Answers with the good ones by name: what containers may mount. */
+export function validateVolumes(pod: Pod, path: string, errors: string[]): ReadonlyMap<string, Volume> {
+  const volumes = pod.spec.volumes ?? [];
+  const podName = pod.metadata.name;
+  const madeClaims = new Set(volumes.filter(({ ephemeral }) => ephemeral).map(({ name }) => `${podName}-${name}`));
+  const good = new Map<string, Volume>();
+  for (const [index, volume] of volumes.entries()) {
+    const at = `${path}[${index}]`;
+    const found: string[] = [];
+    validateVolume(volume, podName, at, found);
+    if (good.has(volume.name)) found.push(duplicate(`${at}.name`, volume.name));
+    if (found.length === 0) good.set(volume.name, volume);
+    const claimName = volume.persistentVolumeClaim?.claimName;
+    if (claimName !== undefined && madeClaims.has(claimName)) {
+      const detail = 'must not reference a PVC that gets created for an ephemeral volume';
+      found.push(invalid(`${at}.persistentVolumeClaim.claimName`, claimName, detail));
+    }
+    for (const each of found) errors.push(each);
+  }
+  return good;
+}
+
+function validateVolume(volume: Volume, podName: string, path: string, errors: string[]): void {
+  let kinds = 0;
+  for (const kind of Object.keys(validators) as Kind[]) {
+    if (volume[kind] === undefined) continue;
+    kinds += 1;
+    if (kinds > 1) errors.push(forbidden(`${path}.${kind}`, 'may not specify more than 1 volume type'));
+    else (validators[kind] as (source: unknown, path: string, errors: string[]) => void)(volume[kind], `${path}.${kind}`, errors);
+  }
+  if (kinds === 0) errors.push(required(path, 'must specify a volume type'));
+  if (volume.iscsi?.initiatorName !== undefined && `${volume.name}:${volume.iscsi.targetPortal}`.length > 64) {
+    const detail = 'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
+    errors.push(invalid(`${path}.name`, volume.name, detail));
+  }
+  if (!volume.name) return void errors.push(required(`${path}.name`));
+  checkDNSLabel(volume.name, `${path}.name`, errors);
+  if (!volume.ephemeral) return;
+  const claimName = `${podName}-${volume.name}`;
+  for (const each of dns1123SubdomainErrors(claimName)) {
+    errors.push(invalid(`${path}.name`, volume.name, `PVC name ${goQuote(claimName)}: ${each}`));
+  }
+}

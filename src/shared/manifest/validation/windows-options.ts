@@ -1,0 +1,103 @@
+/** Windows options are checked as the API does, though no pod with them will run here. */
+import type { PodSpec, SecurityContext } from '../../kubernetes/api.ts';
+import { dns1123SubdomainErrors } from '../../kubernetes/names.ts';
+import { checkName } from './checks.ts';
+import { eachContainer } from './each-container.ts';
+import { forbidden, invalid } from './field-error.ts';
+
+type WindowsOptions = NonNullable<SecurityContext['windowsOptions']>;
+
+const maxCredentialSpecLength = 64 * 1024;
+
+export function validateWindowsOptions(options: WindowsOptions | undefined, path: string, errors: string[]): void {
+  if (!options) return;
+  const { gmsaCredentialSpecName: specName, gmsaCredentialSpec: spec, runAsUserName: user } = options;
+  if (specName !== undefined) checkName(specName, `${path}.gmsaCredentialSpecName`, dns1123SubdomainErrors, errors);
+  const at = `${path}.gmsaCredentialSpec`;
+  if (spec === '') errors.push(invalid(at, spec, 'gmsaCredentialSpec cannot be an empty string'));
+  else if (spec && spec.length > maxCredentialSpecLength) errors.push(invalid(at, spec, 'gmsaCredentialSpec size must be under 64 KiB'));
+  if (user !== undefined) for (const each of userNameErrors(user)) errors.push(invalid(`${path}.runAsUserName`, user, each));
+}
+
+const maxDomainLength = 256;
+const maxUserLength = 104;
+const netBIOSName = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
+const dnsLabel = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
+const dnsName = new RegExp(`^${dnsLabel}(?:\\.${dnsLabel})*$`);
+
+/** Of `user` or `domain\user`. */
+function userNameErrors(name: string): string[] {
+  if (name === '') return ['runAsUserName cannot be an empty string'];
+  // oxlint-disable-next-line no-control-regex
+  if (/[\0-\x1f\x7f]/.test(name)) return ['runAsUserName cannot contain control characters'];
+  const parts = name.split('\\');
+  if (parts.length > 2) return ['runAsUserName cannot contain more than one backslash'];
+  const user = parts.at(-1) ?? '';
+  const domain = parts.length === 2 ? parts[0] : undefined;
+  const errors: string[] = [];
+  if (domain !== undefined) {
+    if (domain.length >= maxDomainLength) errors.push(`runAsUserName's Domain length must be under ${maxDomainLength} characters`);
+    else if (!netBIOSName.test(domain) && !dnsName.test(domain)) {
+      errors.push("runAsUserName's Domain doesn't match the NetBios nor the DNS format");
+    }
+  }
+  if (user === '') errors.push("runAsUserName's User cannot be empty");
+  if (user.length > maxUserLength) errors.push(`runAsUserName's User length must not be longer than ${maxUserLength} characters`);
+  if (/^[. ]+$/.test(user)) errors.push("runAsUserName's User cannot contain only periods or spaces");
+  if (/["/\\:;|=,+*?<>@[\]]/.test(user)) {
+    errors.push(`runAsUserName's User cannot contain the following characters: "/\\:;|=,+*?<>@[]`);
+  }
+  return errors;
+}
+
+/** Host-process containers: all of a pod or none, and in the host's network. */
+export function validateHostProcess(spec: PodSpec, path: string, errors: string[]): void {
+  const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
+  const all = eachContainer(spec, path);
+  for (const { container, at } of all) {
+    const own = container.securityContext?.windowsOptions?.hostProcess;
+    if (ofPod === undefined || own === undefined || ofPod === own) continue;
+    const detail = `pod hostProcess value must be identical if both are specified, was ${ofPod}`;
+    errors.push(invalid(`${at}.securityContext.windowsOptions.hostProcess`, own, detail));
+  }
+  const hostProcesses = all.filter(({ container }) => container.securityContext?.windowsOptions?.hostProcess ?? ofPod);
+  if (hostProcesses.length === 0) return;
+  if (hostProcesses.length !== all.length) {
+    errors.push(invalid(path, '', 'If pod contains any hostProcess containers then all containers must be HostProcess containers'));
+  }
+  if (!spec.hostNetwork) {
+    errors.push(invalid(`${path}.hostNetwork`, false, 'hostNetwork must be true if pod contains any hostProcess containers'));
+  }
+}
+
+/** What a pod that says `os: linux` or `os: windows` may not have of the other. */
+export function validateOSFields(spec: PodSpec, path: string, errors: string[]): void {
+  if (spec.os?.name === 'linux') {
+    const detail = 'windows options cannot be set for a linux pod';
+    if (spec.securityContext?.windowsOptions) errors.push(forbidden(`${path}.securityContext.windowsOptions`, detail));
+    for (const { container, at } of eachContainer(spec, path)) {
+      if (container.securityContext?.windowsOptions) errors.push(forbidden(`${at}.securityContext.windowsOptions`, detail));
+    }
+    return;
+  }
+  if (spec.os?.name !== 'windows') return;
+  forbidFields(spec, linuxSpecFields, path, errors);
+  if (spec.securityContext) forbidFields(spec.securityContext, linuxPodContextFields, `${path}.securityContext`, errors);
+  for (const { container, at } of eachContainer(spec, path)) {
+    if (container.securityContext) forbidFields(container.securityContext, linuxContextFields, `${at}.securityContext`, errors);
+  }
+}
+
+const linuxSpecFields = ['hostUsers', 'hostPID', 'hostIPC', 'shareProcessNamespace'];
+const linuxPodContextFields = (
+  'appArmorProfile seLinuxOptions seccompProfile fsGroup fsGroupChangePolicy sysctls runAsUser runAsGroup supplementalGroups ' +
+  'supplementalGroupsPolicy seLinuxChangePolicy'
+).split(' ');
+const linuxContextFields = (
+  'appArmorProfile seLinuxOptions seccompProfile capabilities readOnlyRootFilesystem privileged allowPrivilegeEscalation procMount ' +
+  'runAsUser runAsGroup'
+).split(' ');
+
+function forbidFields(from: object, fields: readonly string[], path: string, errors: string[]): void {
+  for (const field of fields) if (field in from) errors.push(forbidden(`${path}.${field}`, 'cannot be set for a windows pod'));
+}

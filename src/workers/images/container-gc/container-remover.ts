@@ -1,0 +1,72 @@
+/** Removes one dead container with its logs, or one dead sandbox. What is gone already counts as removed. */
+import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
+import type { CriClient } from '../../../shared/cri/client.ts';
+import { isNotFound } from '../../../shared/cri/cri-error.ts';
+import { ContainerState } from '../../../shared/cri/generated/cri-v1.ts';
+import { containerNameLabel, podNameLabel, podNamespaceLabel } from '../../../shared/kubernetes/annotations.ts';
+import { containerLogSymlink } from '../../../shared/kubernetes/container-log-symlink.ts';
+import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
+import { removeContainerLogs } from '../../../shared/kubernetes/remove-container-logs.ts';
+
+/** StopContainer waits for what it ended; two minutes is upstream's runtimeRequestTimeout. */
+const stopDeadlineMs = 120_000;
+
+export interface ContainerRemoverOptions {
+  readonly runtime: CriClient['runtime'];
+  readonly deadlineMs: number;
+  readonly podLogsDir: string;
+  readonly containerLogsDir: string;
+}
+
+export class ContainerRemover {
+  readonly #runtime: CriClient['runtime'];
+  readonly #deadlineMs: number;
+  readonly #podLogsDir: string;
+  readonly #containerLogsDir: string;
+  /** Removals under way: a runtime refuses a second one, and its failure would keep the sandbox until the next collection. */
+  readonly #removing = new SingleFlight<ContainerID, boolean>();
+
+  constructor({ runtime, deadlineMs, podLogsDir, containerLogsDir }: ContainerRemoverOptions) {
+    this.#runtime = runtime;
+    this.#deadlineMs = deadlineMs;
+    this.#podLogsDir = podLogsDir;
+    this.#containerLogsDir = containerLogsDir;
+  }
+
+  /** False when it runs, and was left. One in an unknown state may run: it is stopped first. Rejects with the runtime's error. */
+  removeContainer(id: ContainerID): Promise<boolean> {
+    return this.#removing.run(id, () => this.#remove(id));
+  }
+
+  async #remove(containerId: ContainerID): Promise<boolean> {
+    const limits = { deadlineMs: this.#deadlineMs };
+    try {
+      const { status } = await this.#runtime.call('containerStatus', { containerId }, limits);
+      if (status?.state === ContainerState.CONTAINER_RUNNING) return false;
+      if (status?.state === ContainerState.CONTAINER_UNKNOWN) {
+        await this.#runtime.call('stopContainer', { containerId, timeout: 0n }, { deadlineMs: stopDeadlineMs });
+      }
+      if (status) await this.#removeLogs(containerId, status.labels, status.logPath);
+      await this.#runtime.call('removeContainer', { containerId }, limits);
+    } catch (err) {
+      if (!isNotFound(err)) throw err;
+    }
+    return true;
+  }
+
+  /** Stopped once more first: a sandbox that is not ready may still hold its network. */
+  async removeSandbox(podSandboxId: SandboxID): Promise<void> {
+    try {
+      await this.#runtime.call('stopPodSandbox', { podSandboxId }, { deadlineMs: stopDeadlineMs });
+      await this.#runtime.call('removePodSandbox', { podSandboxId }, { deadlineMs: this.#deadlineMs });
+    } catch (err) {
+      if (!isNotFound(err)) throw err;
+    }
+  }
+
+  async #removeLogs(containerID: ContainerID, labels: Readonly<Record<string, string>>, logPath: string): Promise<void> {
+    const { [podNameLabel]: podName = '', [podNamespaceLabel]: podNamespace = '', [containerNameLabel]: containerName = '' } = labels;
+    const link = containerLogSymlink(this.#containerLogsDir, { podName, podNamespace, containerName, containerID });
+    await removeContainerLogs(this.#podLogsDir, logPath, link);
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Which dead containers and sandboxes go (upstream kuberuntime_gc.go): a pure decision on what the pleg thread last saw. What belongs to
+ * a pod that is gone goes whole; of a pod that is still wanted the newest few stay, since they hold its logs and its last states.
+ */
+import type { ContainerGcRequest } from '../../../shared/contracts/images.ts';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
+
+/** Whether nothing of the pod is needed any more. Nothing is known to be gone before every source has reported. */
+function podRemovable({ allSourcesReady, knownPodUIDs, removablePodUIDs }: ContainerGcRequest): (podUID: PodUID) => boolean {
+  const known = new Set(knownPodUIDs);
+  const removable = new Set(removablePodUIDs);
+  return (podUID) => allSourcesReady && (removable.has(podUID) || !known.has(podUID));
+}
+
+/**
+ * Of which pods the logs may go: of those that are removable and that have not begun anew since, by what the runtime has now. A removal takes
+ * its time, and a static pod comes back by the same UID.
+ */
+export function logsRemovable(items: Iterable<SnapshotItem>, request: ContainerGcRequest): (podUID: PodUID) => boolean {
+  const isRemovable = podRemovable(request);
+  const live = new Set<PodUID>();
+  for (const { podUID, state, createdAtMs } of items) if (state === 'running' || createdAtMs >= request.requestedAtMs) live.add(podUID);
+  return (podUID) => isRemovable(podUID) && !live.has(podUID);
+}
+
+/** Dead containers to remove, oldest first. */
+export function selectContainers(items: readonly SnapshotItem[], request: ContainerGcRequest, nowMs: number): SnapshotItem[] {
+  const isRemovable = podRemovable(request);
+  const dead = items.filter(
+    ({ kind, state, createdAtMs }) =>
+      kind === 'container' && state !== 'running' && nowMs - createdAtMs >= request.minAgeMs && createdAtMs < request.requestedAtMs,
+  );
+  const kept = Map.groupBy(
+    dead.filter(({ podUID }) => !isRemovable(podUID)),
+    ({ podUID, containerName }) => `${podUID}/${containerName}`,
+  );
+  const removed = dead.filter(({ podUID }) => isRemovable(podUID));
+  const keepNewest = (count: number) => {
+    for (const [key, unit] of kept) {
+      const newestFirst = unit.sort(byAge);
+      removed.push(...newestFirst.slice(count));
+      kept.set(key, newestFirst.slice(0, count));
+    }
+  };
+  if (request.maxPerPodContainer >= 0) keepNewest(request.maxPerPodContainer);
+  if (request.maxContainers >= 0 && total(kept) > request.maxContainers) {
+    keepNewest(Math.max(1, Math.floor(request.maxContainers / kept.size)));
+    const newestFirst = [...kept.values()].flat().sort(byAge);
+    removed.push(...newestFirst.slice(request.maxContainers));
+  }
+  return removed.sort((a, b) => a.createdAtMs - b.createdAtMs);
+}
+
+function byAge(a: SnapshotItem, b: SnapshotItem): number {
+  return b.createdAtMs - a.createdAtMs;
+}
+
+function total(units: ReadonlyMap<string, readonly SnapshotItem[]>): number {
+  let count = 0;
+  for (const unit of units.values()) count += unit.length;
+  return count;
+}
+
+/** Dead sandboxes without containers to remove, oldest first: all of a pod that is gone, all but the newest of one that is not. */
+export function selectSandboxes(
+  items: readonly SnapshotItem[],
+  removedContainers: ReadonlySet<string>,
+  request: ContainerGcRequest,
+): SnapshotItem[] {
+  const isRemovable = podRemovable(request);
+  const occupied = new Set(
+    items.filter(({ kind, id }) => kind === 'container' && !removedContainers.has(id)).map(({ sandboxID }) => sandboxID),
+  );
+  const byPod = Map.groupBy(
+    items.filter(({ kind }) => kind === 'sandbox'),
+    ({ podUID }) => podUID,
+  );
+  const candidates = [...byPod].flatMap(([podUID, sandboxes]) => sandboxes.sort(byAge).slice(isRemovable(podUID) ? 0 : 1));
+  return candidates
+    .filter(({ state, sandboxID, createdAtMs }) => state !== 'running' && !occupied.has(sandboxID) && createdAtMs < request.requestedAtMs)
+    .sort((a, b) => a.createdAtMs - b.createdAtMs);
+}

@@ -1,9 +1,0 @@
-/** The images that the runtime has, for the node's status. */
-import type { ImageFacts } from '../../shared/contracts/images.ts';
-import type { CriClient } from '../../shared/cri/client.ts';
-
-/** Rejects with the runtime's error. */
-export async function listImages(images: CriClient['images'], deadlineMs: number): Promise<ImageFacts[]> {
-  const { images: found } = await images.call('listImages', {}, { deadlineMs });
-  return found.map(({ id, repoTags, repoDigests, size }) => ({ id, repoTags, repoDigests, sizeBytes: Number(size) }));
-}

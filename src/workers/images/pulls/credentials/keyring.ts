@@ -1,0 +1,82 @@
+/**
+ * Finds the credentials that an image may be pulled with: of the pod's pull secrets first, then of the node; the most specific registry first
+ * (upstream pkg/credentialprovider/keyring.go). Pure.
+ */
+import { createHash } from 'node:crypto';
+import type { PullSecret } from '../../../../shared/contracts/pod-objects.ts';
+import { toGoJSON } from '../../../../shared/kubernetes/go-text.ts';
+import { parseDockerConfigJSON, parseDockercfg, type DockerConfig, type Login } from './docker-config.ts';
+import { defaultRegistryKey, registryKey, registryMatches } from './registry-match.ts';
+
+/** Where a credential comes from; absent: the node itself, for all its pods. */
+export interface SecretSource {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface Credential {
+  readonly login: Login;
+  /** SHA-256, hex: tells whether two are the same, without telling what they are. */
+  readonly hash: string;
+  readonly secret?: SecretSource;
+}
+
+/** Throws an Error that names the secret that cannot be read. */
+export function credentialsFor(repository: string, secrets: readonly PullSecret[], node: DockerConfig): Credential[] {
+  return [...lookUp(repository, fromSecrets(secrets)), ...lookUp(repository, [{ config: node }])];
+}
+
+interface Source {
+  readonly config: DockerConfig;
+  readonly secret?: SecretSource;
+}
+
+const types = {
+  'kubernetes.io/dockerconfigjson': { key: '.dockerconfigjson', parse: parseDockerConfigJSON },
+  'kubernetes.io/dockercfg': { key: '.dockercfg', parse: parseDockercfg },
+} as const;
+
+/** Secrets of other kinds hold no registry credentials. */
+function fromSecrets(secrets: readonly PullSecret[]): Source[] {
+  return secrets.flatMap(({ type, data, uid, namespace, name }): Source[] => {
+    const format = Object.hasOwn(types, type) ? types[type as keyof typeof types] : undefined;
+    const content = format && data[format.key];
+    if (!content) return [];
+    try {
+      return [{ config: format.parse(Buffer.from(content, 'base64').toString('utf8')), secret: { uid, namespace, name } }];
+    } catch (err) {
+      throw new Error(`image pull secret ${namespace}/${name} cannot be used`, { cause: err });
+    }
+  });
+}
+
+function lookUp(repository: string, sources: readonly Source[]): Credential[] {
+  const defaultKey = defaultRegistryKey(repository);
+  const byKey = new Map<string, Credential[]>();
+  const ofDefault: Credential[] = [];
+  for (const { config, secret } of sources) {
+    for (const [registry, login] of config) {
+      const key = registryKey(registry);
+      const isFound = key !== undefined && registryMatches(key, repository);
+      // A secret may have thousands of others.
+      if (key === undefined || (!isFound && key !== defaultKey)) continue;
+      const credential = { login, hash: hashOf(login), ...(secret && { secret }) };
+      const list = isFound ? (byKey.get(key) ?? []) : ofDefault;
+      list.push(credential);
+      if (isFound) byKey.set(key, list);
+    }
+  }
+  if (byKey.size === 0) return ofDefault;
+  // Backwards, so that `host/path` stands before `host`.
+  const keys = [...byKey.keys()].sort((a, b) => Buffer.compare(Buffer.from(b), Buffer.from(a)));
+  return keys.flatMap((key) => byKey.get(key) ?? []);
+}
+
+/** As upstream's hashAuthConfig: a record on disk outlives a change of kubelets. */
+function hashOf({ username, password, email }: Login): string {
+  const fields = Object.entries({ username, password, email }).filter(([, value]) => value !== '');
+  return createHash('sha256')
+    .update(toGoJSON(Object.fromEntries(fields)))
+    .digest('hex');
+}

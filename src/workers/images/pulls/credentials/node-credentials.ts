@@ -1,0 +1,67 @@
+/** The node's own registry credentials, for every pod: of a Docker config in one of the usual places (upstream defaultDockerConfigProvider). */
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../../../shared/log/logger.ts';
+import type { Clock } from '../../../../shared/time/clock.ts';
+import { parseDockerConfigJSON, parseDockercfg, type DockerConfig } from './docker-config.ts';
+
+export interface NodeCredentialsOptions {
+  readonly rootDir: string;
+  /** Absent: the daemon's. */
+  readonly homeDir?: string;
+  readonly workingDir?: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A changed file is seen this much later. */
+const lifetimeMs = 5 * 60_000;
+const maxFileBytes = 10 * 1024 * 1024;
+
+export class NodeCredentials {
+  readonly #places: readonly { readonly path: string; readonly parse: (text: string) => DockerConfig }[];
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #known: DockerConfig = new Map();
+  #expiresAtMs = -Infinity;
+  #reading: Promise<DockerConfig> | null = null;
+
+  constructor({ rootDir, homeDir = homedir(), workingDir = process.cwd(), clock, logger }: NodeCredentialsOptions) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#places = [
+      ...[rootDir, workingDir, join(homeDir, '.docker'), '/.docker'].map((dir) => ({
+        path: join(dir, 'config.json'),
+        parse: parseDockerConfigJSON,
+      })),
+      ...[rootDir, workingDir, homeDir, '/'].map((dir) => ({ path: join(dir, '.dockercfg'), parse: parseDockercfg })),
+    ];
+  }
+
+  /** Empty for most nodes. Never rejects. */
+  async current(): Promise<DockerConfig> {
+    if (this.#clock.monotonic() < this.#expiresAtMs) return this.#known;
+    this.#reading ??= this.#read().finally(() => (this.#reading = null));
+    return this.#reading;
+  }
+
+  /** The first file that can be read counts. */
+  async #read(): Promise<DockerConfig> {
+    this.#known = new Map();
+    for (const { path, parse } of this.#places) {
+      try {
+        const content = await readFile(path);
+        if (content.length > maxFileBytes) throw new Error(`it has more than ${maxFileBytes} bytes`);
+        this.#known = parse(content.toString('utf8'));
+        break;
+      } catch (err) {
+        if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
+          this.#logger.warn({ path, err: messageOf(err) }, 'Registry credentials of the node not read');
+      }
+    }
+    this.#expiresAtMs = this.#clock.monotonic() + lifetimeMs;
+    return this.#known;
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * Sees to it that an image is there before a container of it is made (upstream pkg/kubelet/images/image_manager.go). An image that is
+ * present costs one ImageStatus and never waits behind a pull. A failure is a result with the reason that the API shows.
+ */
+import type { EnsureImageRequest, EnsureImageResult, ImageEvent } from '../../../shared/contracts/images.ts';
+import type { CriClient } from '../../../shared/cri/client.ts';
+import { CriError } from '../../../shared/cri/cri-error.ts';
+import type { AuthConfig, ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
+import { KubeletError, messageOf, toFailure } from '../../../shared/errors/kubelet-error.ts';
+import { goDuration } from '../../../shared/kubernetes/go-text.ts';
+import { parseImageName, withDefaultTag } from '../../../shared/kubernetes/image-name.ts';
+import { ensureImageRequests, imagePullDuration } from '../../../shared/metrics/definitions/images.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { credentialsFor, type Credential } from './credentials/keyring.ts';
+import type { NodeCredentials } from './credentials/node-credentials.ts';
+import { imageSizeBucket } from './image-size-bucket.ts';
+import { PullBackoff } from './pull-backoff.ts';
+import { PullQueue } from './pull-queue.ts';
+import type { ImagePullCredentials, ImagePullSecret, PullRecords } from './records/index.ts';
+import { PullThrottle } from './pull-throttle.ts';
+
+/** Upstream gives a pull no deadline and trusts the runtime's own progress time-out; two hours is more than any image needs. */
+const pullDeadlineMs = 2 * 60 * 60 * 1000;
+
+export interface ImageManagerOptions {
+  readonly images: CriClient['images'];
+  readonly clock: Clock;
+  readonly runtimeRequestTimeoutMs: number;
+  /** Null: as many as ask. */
+  readonly parallelPulls: number | null;
+  readonly pullsPerSecond: number;
+  readonly pullBurst: number;
+  /** Null: whoever finds an image there may use it. */
+  readonly records: Pick<PullRecords, 'mustPull' | 'recordIntent' | 'recordPulled' | 'recordEnd'> | null;
+  readonly nodeCredentials: Pick<NodeCredentials, 'current'>;
+  readonly onEvent: (event: ImageEvent) => void;
+}
+
+interface Pulled {
+  /** What it was pulled with; absent: nothing. */
+  readonly credential?: Credential;
+  readonly imageRef: string;
+  readonly sizeBytes: number;
+  readonly durationMs: number;
+}
+
+/** What has come to light of a request, for its count. */
+interface Seen {
+  present?: boolean;
+  pullRequired?: boolean;
+}
+
+export class ImageManager {
+  readonly #images: CriClient['images'];
+  readonly #clock: Clock;
+  readonly #deadlineMs: number;
+  readonly #records: ImageManagerOptions['records'];
+  readonly #nodeCredentials: ImageManagerOptions['nodeCredentials'];
+  readonly #onEvent: (event: ImageEvent) => void;
+  readonly #queue: PullQueue<Pulled>;
+  readonly #throttle: PullThrottle;
+  readonly #backoff: PullBackoff;
+
+  constructor(options: ImageManagerOptions) {
+    const { images, clock, runtimeRequestTimeoutMs, parallelPulls, pullsPerSecond, pullBurst, records, nodeCredentials, onEvent } = options;
+    this.#images = images;
+    this.#clock = clock;
+    this.#deadlineMs = runtimeRequestTimeoutMs;
+    this.#records = records;
+    this.#nodeCredentials = nodeCredentials;
+    this.#onEvent = onEvent;
+    this.#queue = new PullQueue(parallelPulls);
+    this.#throttle = new PullThrottle({ perSecond: pullsPerSecond, burst: pullBurst, clock });
+    this.#backoff = new PullBackoff(clock);
+  }
+
+  async ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult> {
+    try {
+      return { outcome: 'present', imageRef: await this.#ensure(request) };
+    } catch (err) {
+      return { outcome: 'failed', failure: toFailure(err, 'ErrImagePull') };
+    }
+  }
+
+  async #ensure(request: EnsureImageRequest): Promise<string> {
+    const seen: Seen = {};
+    try {
+      return await this.#look(request, seen);
+    } finally {
+      ensureImageRequests.inc({
+        present_locally: String(seen.present ?? 'unknown'),
+        pull_policy: request.imagePullPolicy.toLowerCase(),
+        pull_required: String(seen.pullRequired ?? 'unknown'),
+      });
+    }
+  }
+
+  async #look(request: EnsureImageRequest, seen: Seen): Promise<string> {
+    const spec = this.#imageSpec(request);
+    const policy = request.imagePullPolicy;
+    if (policy !== 'Always') {
+      const imageRef = await this.#presentRef(spec, request);
+      seen.present = imageRef !== undefined;
+      if (imageRef !== undefined && !(await this.#mustPull(imageRef, request))) {
+        seen.pullRequired = false;
+        const andAccessible = this.#records ? ' and can be accessed by the pod' : '';
+        this.#tell(request, 'Normal', 'Pulled', `Container image "${request.image}" already present on machine${andAccessible}`);
+        return imageRef;
+      }
+    }
+    if (policy !== 'Never' || seen.present) seen.pullRequired = true;
+    if (policy !== 'Never') return this.#pull(spec, request);
+    // The same whether it is not there or not for this pod: whether it is there is nobody's to learn.
+    const message = `Container image "${request.image}" is not present with pull policy of Never`;
+    this.#tell(request, 'Warning', 'ErrImageNeverPull', message);
+    throw new KubeletError('ErrImageNeverPull', message);
+  }
+
+  #tell({ about }: EnsureImageRequest, type: ImageEvent['type'], reason: string, message: string): void {
+    if (about) this.#onEvent({ object: about, type, reason, message });
+  }
+
+  #imageSpec(request: EnsureImageRequest): ImageSpec {
+    const { image, podAnnotations, runtimeHandler } = request;
+    try {
+      return { image: withDefaultTag(image), annotations: { ...podAnnotations }, userSpecifiedImage: '', runtimeHandler, imageRef: '' };
+    } catch (err) {
+      const message = `Failed to apply default image tag "${image}": ${messageOf(err)}`;
+      this.#tell(request, 'Warning', 'InspectFailed', message);
+      throw new KubeletError('InvalidImageName', message);
+    }
+  }
+
+  /** The image's ID where the runtime has it. */
+  async #presentRef(spec: ImageSpec, request: EnsureImageRequest): Promise<string | undefined> {
+    try {
+      const { image: found } = await this.#images.call('imageStatus', { image: spec }, { deadlineMs: this.#deadlineMs });
+      return found?.id || undefined;
+    } catch (err) {
+      const message = `Failed to inspect image "${request.image}": ${rpcMessage(err)}`;
+      this.#tell(request, 'Warning', 'InspectFailed', message);
+      throw new KubeletError('ImageInspectError', message);
+    }
+  }
+
+  /** Whether the pod must show that it may use an image that is there. */
+  async #mustPull(imageRef: string, { image, pullSecrets }: EnsureImageRequest): Promise<boolean> {
+    if (!this.#records) return false;
+    return this.#records.mustPull(image, imageRef, () =>
+      credentialsFor(parseImageName(image).repository, pullSecrets, new Map()).flatMap(secretOf),
+    );
+  }
+
+  async #pull(spec: ImageSpec, request: EnsureImageRequest): Promise<string> {
+    const { podUID, image, pullSecrets } = request;
+    const key = `${podUID}_${image}`;
+    const backedOff = this.#backoff.get(key);
+    if (backedOff) {
+      const message = `Back-off pulling image "${image}"`;
+      this.#tell(request, 'Normal', 'BackOff', message);
+      throw new KubeletError('ImagePullBackOff', `${message}: ${backedOff.lastError}`, {
+        retryAfterMs: backedOff.untilMs - this.#clock.now(),
+      });
+    }
+    const credentials = credentialsFor(parseImageName(image).repository, pullSecrets, await this.#nodeCredentials.current());
+    await this.#records?.recordIntent(image);
+    this.#tell(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
+    const startedMs = this.#clock.monotonic();
+    try {
+      // Who has other credentials has another pull: what one may have is not another's by coming at the same time.
+      const sharedBy = [spec.runtimeHandler, spec.image, ...credentials.map(({ hash }) => hash)].join('_');
+      const pulled = await this.#queue.pull(sharedBy, () => this.#pullNow(spec, credentials));
+      await this.#records?.recordPulled(image, pulled.imageRef, usableBy(pulled.credential, credentials));
+      const waitedMs = this.#clock.monotonic() - startedMs;
+      imagePullDuration.observe(waitedMs / 1000, { image_size_in_bytes: imageSizeBucket(pulled.sizeBytes) });
+      const took = `${goDuration(Math.floor(pulled.durationMs))} (${goDuration(Math.floor(waitedMs))} including waiting)`;
+      const message = `Successfully pulled image "${image}" in ${took}. Image size: ${pulled.sizeBytes} bytes.`;
+      this.#tell(request, 'Normal', 'Pulled', message);
+      return pulled.imageRef;
+    } catch (err) {
+      await this.#records?.recordEnd(image);
+      this.#tell(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${rpcMessage(err)}`);
+      const { reason, message } = pullFailure(image, err);
+      const retryAtMs = this.#backoff.step(key, `${reason}: ${message}`);
+      throw new KubeletError(reason, message, { retryAfterMs: retryAtMs - this.#clock.now() });
+    }
+  }
+
+  async #pullNow(spec: ImageSpec, credentials: readonly Credential[]): Promise<Pulled> {
+    if (!this.#throttle.tryAccept()) throw new KubeletError('ErrImagePull', 'pull QPS exceeded');
+    const startedMs = this.#clock.monotonic();
+    const { imageRef, credential } = await this.#pullWithAny(spec, credentials);
+    const durationMs = this.#clock.monotonic() - startedMs;
+    // The size is for people and a metric: without it the pull has still succeeded.
+    const status = await this.#images.call('imageStatus', { image: spec }, { deadlineMs: this.#deadlineMs }).catch(() => undefined);
+    return { imageRef, sizeBytes: Number(status?.image?.size ?? 0n), durationMs, ...(credential && { credential }) };
+  }
+
+  /** With one credential after the other; without any when there is none. */
+  async #pullWithAny(spec: ImageSpec, credentials: readonly Credential[]): Promise<{ imageRef: string; credential?: Credential }> {
+    const pull = (auth?: AuthConfig) => this.#images.call('pullImage', { image: spec, auth }, { deadlineMs: pullDeadlineMs });
+    if (credentials.length === 0) return pull();
+    const failures: unknown[] = [];
+    for (const credential of credentials) {
+      try {
+        return { ...(await pull(authConfig(credential))), credential };
+      } catch (err) {
+        failures.push(err);
+      }
+    }
+    if (failures.length === 1) throw failures[0];
+    const messages = [...new Set(failures.map(rpcMessage))];
+    throw new Error(messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`);
+  }
+}
+
+function authConfig({ login: { username, password } }: Credential): AuthConfig {
+  return { username, password, auth: '', serverAddress: '', identityToken: '', registryToken: '' };
+}
+
+function secretOf({ secret, hash }: Credential): ImagePullSecret[] {
+  if (!secret) return [];
+  const { uid, namespace, name } = secret;
+  return [{ uid, namespace, name, credentialHash: hash }];
+}
+
+/**
+ * Who may use an image from now on, pulled with this. A pull is shared by pods with equal credentials in secrets of their own: the
+ * record names that of the pod itself.
+ */
+function usableBy(used: Credential | undefined, own: readonly Credential[]): ImagePullCredentials {
+  const secrets = own.filter(({ hash }) => hash === used?.hash);
+  const [first] = used && secrets.every(({ secret }) => secret) ? secrets.flatMap(secretOf) : [];
+  return first ? { kubernetesSecrets: [first] } : { nodePodsAccessible: true };
+}
+
+/** As Go prints a gRPC error. */
+function rpcMessage(err: unknown): string {
+  const message = messageOf(err);
+  return err instanceof CriError ? message.slice(message.indexOf('rpc error:')) : message;
+}
+
+/** Runtimes say some reasons at the beginning of what went wrong (upstream evalCRIPullErr, cri-api pkg/errors). */
+const namedCauses: readonly (readonly [reason: string, because: string])[] = [
+  ['RegistryUnavailable', 'the registry is unavailable'],
+  ['SignatureValidationFailed', 'the signature validation failed'],
+];
+
+function pullFailure(image: string, err: unknown): { reason: string; message: string } {
+  const message = rpcMessage(err);
+  const details = message.slice(message.startsWith('rpc error:') ? message.indexOf('desc = ') + 'desc = '.length : 0);
+  for (const [reason, because] of namedCauses) {
+    if (details.startsWith(reason))
+      return { reason, message: `image pull failed for ${image} because ${because}${details.slice(reason.length)}` };
+  }
+  return { reason: 'ErrImagePull', message };
+}

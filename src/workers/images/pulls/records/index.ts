@@ -1,0 +1,151 @@
+/**
+ * Who may use the images that are there: an image that was pulled with one pod's secret is not another's for the taking. Records of pulls
+ * survive on disk; they are all in memory too, since this thread is the only one that writes them. Called by the image manager.
+ * After upstream's pkg/kubelet/images/pullmanager.
+ */
+import { join } from 'node:path';
+import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
+import type { ImageFacts } from '../../../../shared/contracts/images.ts';
+import type { Logger } from '../../../../shared/log/logger.ts';
+import { mustPullChecks, pulledRecords, pullIntents } from '../../../../shared/metrics/definitions/images.ts';
+import type { Clock } from '../../../../shared/time/clock.ts';
+import { accessByRecord, requiresVerification, type VerificationPolicy } from './must-pull.ts';
+import { RecordFiles } from './record-files.ts';
+import {
+  mergeCredentials,
+  withoutTagAndDigest,
+  type ImagePullCredentials,
+  type ImagePulledRecord,
+  type ImagePullIntent,
+  type ImagePullSecret,
+} from './records.ts';
+
+export type { ImagePullCredentials, ImagePullSecret } from './records.ts';
+
+export interface PullRecordsOptions {
+  readonly rootDir: string;
+  readonly policy: VerificationPolicy;
+  readonly listImages: () => Promise<readonly ImageFacts[]>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class PullRecords {
+  readonly #options: PullRecordsOptions;
+  readonly #intentFiles: RecordFiles<ImagePullIntent>;
+  readonly #pulledFiles: RecordFiles<ImagePulledRecord>;
+  /** Pulls under way, by image; 0: of an earlier life, which did not come to its end. */
+  readonly #intents = new Map<string, number>();
+  readonly #pulled = new Map<string, ImagePulledRecord>();
+
+  private constructor(options: PullRecordsOptions) {
+    const { rootDir, logger } = options;
+    const dir = join(rootDir, 'image_manager');
+    this.#options = options;
+    this.#intentFiles = new RecordFiles({
+      dir: join(dir, 'pulling'),
+      kind: 'ImagePullIntent',
+      aboutOf: ({ image }) => image,
+      size: pullIntents,
+      logger,
+    });
+    this.#pulledFiles = new RecordFiles({
+      dir: join(dir, 'pulled'),
+      kind: 'ImagePulledRecord',
+      aboutOf: ({ imageRef }) => imageRef,
+      size: pulledRecords,
+      logger,
+    });
+  }
+
+  /** Reads what is on disk. Pulls that were cut off are looked up in the runtime in the background. */
+  static async open(options: PullRecordsOptions): Promise<PullRecords> {
+    const records = new PullRecords(options);
+    for (const { image } of await records.#intentFiles.readAll()) records.#intents.set(image, 0);
+    for (const record of await records.#pulledFiles.readAll()) records.#pulled.set(record.imageRef, record);
+    if (records.#intents.size > 0) {
+      void records.#resolveIntents([...records.#intents.keys()]).catch((err: unknown) => {
+        options.logger.warn({ err: messageOf(err) }, 'Image pulls that were cut off could not be looked up');
+      });
+    }
+    return records;
+  }
+
+  /** `imageRef` is what the runtime calls the image that is there. `podSecrets` is asked only where it matters; what it throws is thrown. */
+  async mustPull(image: string, imageRef: string, podSecrets: () => readonly ImagePullSecret[]): Promise<boolean> {
+    if (this.#pulledFiles.isBroken(imageRef)) return counted('error', true);
+    const record = this.#pulled.get(imageRef);
+    const pulledByKubelet = record !== undefined || this.#intents.has(image);
+    if (!requiresVerification(this.#options.policy, image, pulledByKubelet)) return counted('credentialPolicyAllowed', false);
+    const access = accessByRecord(record, image, podSecrets);
+    if (access.mustPull) return counted('mustAuthenticate', true);
+    if (access.learned) await this.#record(image, imageRef, { kubernetesSecrets: [access.learned] });
+    return counted('credentialRecordFound', false);
+  }
+
+  /** Before a pull. Rejects when it cannot be written: an image without a record would be everybody's. */
+  async recordIntent(image: string): Promise<void> {
+    const before = this.#intents.get(image);
+    this.#intents.set(image, (before ?? 0) + 1);
+    if (before !== undefined) return;
+    try {
+      await this.#intentFiles.write({ image });
+    } catch (err) {
+      this.#intents.delete(image);
+      throw new Error('failed to record image pull intent', { cause: err });
+    }
+  }
+
+  /** If the record cannot be written the intent stays: the image then counts as pulled by the kubelet, for nobody. */
+  async recordPulled(image: string, imageRef: string, credentials: ImagePullCredentials): Promise<void> {
+    if (await this.#record(image, imageRef, credentials)) await this.recordEnd(image);
+  }
+
+  /** The pull has ended. */
+  async recordEnd(image: string): Promise<void> {
+    const underWay = this.#intents.get(image) ?? 0;
+    if (underWay > 1) {
+      this.#intents.set(image, underWay - 1);
+      return;
+    }
+    // Before the file goes: a pull that begins meanwhile must write it again.
+    this.#intents.delete(image);
+    try {
+      await this.#intentFiles.remove(image);
+    } catch (err) {
+      if (!this.#intents.has(image)) this.#intents.set(image, 0);
+      this.#options.logger.error({ image, err: messageOf(err) }, 'The record of an image pull cannot be removed');
+    }
+  }
+
+  async #record(image: string, imageRef: string, credentials: ImagePullCredentials): Promise<boolean> {
+    const { clock, logger } = this.#options;
+    const before = this.#pulled.get(imageRef);
+    const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+    const record = mergeCredentials(before ?? { lastUpdatedTime: now, imageRef }, withoutTagAndDigest(image), credentials, now);
+    if (record === before) return true;
+    try {
+      await this.#pulledFiles.write(record);
+      this.#pulled.set(imageRef, record);
+      return true;
+    } catch (err) {
+      logger.error({ image, imageRef, err: messageOf(err) }, 'The record of a pulled image cannot be written');
+      return false;
+    }
+  }
+
+  /** An image of a pull that was cut off may be there: then it was pulled by the kubelet, nobody knows for whom. */
+  async #resolveIntents(images: readonly string[]): Promise<void> {
+    const cutOff = new Set(images);
+    for (const { id, repoTags, repoDigests } of await this.#options.listImages()) {
+      for (const image of [...repoTags, ...repoDigests]) {
+        if (cutOff.has(image) && (await this.#record(image, id, {})) && this.#intents.get(image) === 0) await this.recordEnd(image);
+      }
+    }
+  }
+}
+
+function counted(result: string, mustPull: boolean): boolean {
+  mustPullChecks.inc({ result });
+  return mustPull;
+}

@@ -1,0 +1,65 @@
+/**
+ * What the kubelet wrote onto a container when it made it, read back; pure. A container may be older than this kubelet, made by
+ * another, or tampered with: what is missing has upstream's default (pkg/kubelet/kuberuntime/labels.go), what is broken has it
+ * too and is named in `problems`.
+ */
+import * as names from '../../../shared/kubernetes/annotations.ts';
+import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
+
+export interface ContainerAnnotations {
+  /** Lower-case hex without leading zeros, as the spec's hash is written. */
+  readonly hash: string;
+  readonly restartCount: number;
+  readonly terminationMessagePath: string;
+  readonly terminationMessagePolicy: string;
+  readonly orphan: RuntimeContainerStatus['orphan'];
+  /** One line for each broken annotation; its value is shown short. */
+  readonly problems: readonly string[];
+}
+
+export function readContainerAnnotations(annotations: Readonly<Record<string, string>>): ContainerAnnotations {
+  const problems: string[] = [];
+  /** The annotation's value through `parse`; undefined when it is absent or broken. */
+  const read = <T>(name: string, wanted: string, parse: (value: string) => T | undefined): T | undefined => {
+    const value = Object.hasOwn(annotations, name) ? annotations[name]! : undefined;
+    const parsed = value === undefined ? undefined : parse(value);
+    if (value !== undefined && parsed === undefined)
+      problems.push(`annotation ${name} is not ${wanted}: ${JSON.stringify(value.slice(0, 80))}`);
+    return parsed;
+  };
+  const integer = (value: string) => (/^[+-]?\d{1,15}$/.test(value) ? Number(value) : undefined);
+  const json = (accept: (value: unknown) => boolean) => (value: string) => (accept(parseJSON(value)) ? value : undefined);
+
+  const podTerminationGracePeriodSeconds = read(names.podTerminationGracePeriodAnnotation, 'a number of seconds', integer);
+  const podDeletionGracePeriodSeconds = read(names.podDeletionGracePeriodAnnotation, 'a number of seconds', integer);
+  const preStopHandler = read(names.containerPreStopHandlerAnnotation, 'the JSON of a handler', json(isObject));
+  const ports = read(names.containerPortsAnnotation, 'the JSON of a list of ports', json(Array.isArray));
+  return {
+    hash:
+      read(names.containerHashAnnotation, 'a hash in hex', (value) =>
+        /^[0-9a-f]{1,16}$/i.test(value) ? BigInt(`0x${value}`).toString(16) : undefined,
+      ) ?? '0',
+    restartCount: read(names.containerRestartCountAnnotation, 'a number', integer) ?? 0,
+    terminationMessagePath: annotations[names.containerTerminationMessagePathAnnotation] ?? '',
+    terminationMessagePolicy: annotations[names.containerTerminationMessagePolicyAnnotation] ?? '',
+    orphan: {
+      ...(podTerminationGracePeriodSeconds !== undefined && { podTerminationGracePeriodSeconds }),
+      ...(podDeletionGracePeriodSeconds !== undefined && { podDeletionGracePeriodSeconds }),
+      ...(preStopHandler !== undefined && { preStopHandler }),
+      ...(ports !== undefined && { ports }),
+    },
+    problems,
+  };
+}
+
+function parseJSON(value: string): unknown {
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,151 @@
+/**
+ * From the protocol's statuses to the pod as main and the syncs know it; pure. Upstream: toKubeContainerStatus, GetPodStatus and
+ * determinePodSandboxIPs (pkg/kubelet/kuberuntime), and how the PLEG keeps the IPs of a pod that has ended.
+ */
+import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../../shared/contracts/runtime-status.ts';
+import { ContainerState, ContainerStatus, NamespaceMode, PodSandboxState, Signal } from '../../../shared/cri/generated/cri-v1.ts';
+import type { Container, PodSandbox, PodSandboxStatus } from '../../../shared/cri/generated/cri-v1.ts';
+import { sandboxIPs } from '../../../shared/cri/sandbox-ips.ts';
+import type { Failure } from '../../../shared/errors/kubelet-error.ts';
+import { containerNameLabel } from '../../../shared/kubernetes/annotations.ts';
+import type { ContainerID, PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
+import { readContainerAnnotations } from './container-annotations.ts';
+
+/** What is known of a sandbox from a list alone: all but its network. */
+export function toListedSandboxStatus(sandbox: PodSandbox): RuntimeSandboxStatus {
+  return {
+    id: sandbox.id as SandboxID,
+    state: sandbox.state === PodSandboxState.SANDBOX_READY ? 'ready' : 'notReady',
+    attempt: sandbox.metadata?.attempt ?? 0,
+    createdAtMs: toMs(sandbox.createdAt),
+    podIPs: [],
+    hostNetwork: false,
+    runtimeHandler: sandbox.runtimeHandler,
+    listedOnly: true,
+  };
+}
+
+export function toRuntimeSandboxStatus(status: PodSandboxStatus): RuntimeSandboxStatus {
+  return {
+    id: status.id as SandboxID,
+    state: status.state === PodSandboxState.SANDBOX_READY ? 'ready' : 'notReady',
+    attempt: status.metadata?.attempt ?? 0,
+    createdAtMs: toMs(status.createdAt),
+    podIPs: sandboxIPs(status),
+    hostNetwork: status.linux?.namespaces?.options?.network === NamespaceMode.NODE,
+    runtimeHandler: status.runtimeHandler,
+  };
+}
+
+const containerStates = {
+  [ContainerState.CONTAINER_CREATED]: 'created',
+  [ContainerState.CONTAINER_RUNNING]: 'running',
+  [ContainerState.CONTAINER_EXITED]: 'exited',
+  [ContainerState.CONTAINER_UNKNOWN]: 'unknown',
+  [ContainerState.UNRECOGNIZED]: 'unknown',
+} as const;
+
+/**
+ * What is known of a container from a list alone, until its status was seen. How it ended a list does not say: as upstream does
+ * for an exit that nobody saw, that is taken for a failure, since a success would never be run again.
+ */
+export function toListedContainerStatus(container: Container): RuntimeContainerStatus {
+  const { id, metadata, state, createdAt, image, imageRef, imageId, labels, annotations } = container;
+  const listed = ContainerStatus.fromPartial({ id, metadata, state, createdAt, image, imageRef, imageId, labels, annotations });
+  const status = { ...toRuntimeContainerStatus(listed, container.podSandboxId as SandboxID, ''), listedOnly: true } as const;
+  if (status.state !== 'exited') return status;
+  return { ...status, exitCode: 137, reason: 'ContainerStatusUnknown', message: 'The runtime has not said how the container ended' };
+}
+
+/** `terminationMessage`: what the container left, or the end of its log; empty unless it has exited. */
+export function toRuntimeContainerStatus(
+  status: ContainerStatus,
+  sandboxID: SandboxID,
+  terminationMessage: string,
+): RuntimeContainerStatus {
+  const annotations = readContainerAnnotations(status.annotations);
+  const state = containerStates[status.state] ?? 'unknown';
+  const exited = state === 'exited';
+  const message = exited ? [status.message, terminationMessage].filter((part) => part !== '').join(': ') : '';
+  const user = status.user?.linux;
+  const resources = status.resources?.linux;
+  const stopSignal = toStopSignal(status.stopSignal);
+  return {
+    id: status.id as ContainerID,
+    sandboxID,
+    name: status.labels[containerNameLabel] ?? status.metadata?.name ?? '',
+    state,
+    createdAtMs: toMs(status.createdAt),
+    startedAtMs: state === 'created' ? 0 : toMs(status.startedAt),
+    finishedAtMs: exited ? toMs(status.finishedAt) : 0,
+    exitCode: exited ? status.exitCode : 0,
+    image: status.image?.image ?? '',
+    // Runtimes before CRI 1.30 have no image_id.
+    imageID: status.imageId === '' ? status.imageRef : status.imageId,
+    imageRef: status.imageRef,
+    hash: annotations.hash,
+    restartCount: annotations.restartCount,
+    reason: exited ? status.reason : '',
+    message,
+    logPath: status.logPath,
+    ...(user && { user: { uid: Number(user.uid), gid: Number(user.gid), supplementalGroups: user.supplementalGroups.map(Number) } }),
+    ...(resources && {
+      resources: {
+        cpuShares: Number(resources.cpuShares),
+        cpuQuota: Number(resources.cpuQuota),
+        cpuPeriod: Number(resources.cpuPeriod),
+        memoryLimitBytes: Number(resources.memoryLimitInBytes),
+      },
+    }),
+    mounts: status.mounts.map(({ containerPath, hostPath, readonly, recursiveReadOnly, image }) => ({
+      containerPath,
+      hostPath,
+      readonly,
+      recursiveReadOnly,
+      ...(image?.image && { image: image.image }),
+    })),
+    orphan: annotations.orphan,
+    ...(stopSignal !== undefined && { stopSignal }),
+  };
+}
+
+/** The API's name of a signal (`SIGRTMIN+1`); undefined when the runtime does not say which. */
+function toStopSignal(signal: Signal): string | undefined {
+  if (signal === Signal.RUNTIME_DEFAULT) return undefined;
+  const name = Object.entries(Signal).find(([, value]) => value === signal)?.[0];
+  return name === undefined || name === 'UNRECOGNIZED' ? undefined : name.replace('PLUS', '+').replace('MINUS', '-');
+}
+
+/** Nanoseconds since the epoch to ms, exact to the microsecond; what is not after the epoch is "never". */
+function toMs(ns: bigint): number {
+  return ns <= 0n ? 0 : Number(ns / 1000n) / 1000;
+}
+
+export interface PodParts {
+  readonly podUID: PodUID;
+  readonly name: string;
+  readonly namespace: string;
+  readonly sandboxes: readonly RuntimeSandboxStatus[];
+  readonly containers: readonly RuntimeContainerStatus[];
+  /** The pod's IPs as last known. */
+  readonly previousPodIPs: readonly string[];
+  readonly observedAtMs: number;
+  readonly failure?: Failure | undefined;
+}
+
+export function toRuntimePodStatus(parts: PodParts): RuntimePodStatus {
+  const { podUID, name, namespace, observedAtMs, failure } = parts;
+  const sandboxes = [...parts.sandboxes].sort(
+    (a, b) => b.attempt - a.attempt || b.createdAtMs - a.createdAtMs || (a.id < b.id ? -1 : Number(a.id > b.id)),
+  );
+  const containers = [...parts.containers].sort((a, b) => b.createdAtMs - a.createdAtMs || (a.id < b.id ? -1 : Number(a.id > b.id)));
+  const podIPs = computePodIPs(sandboxes, parts.previousPodIPs);
+  return { podUID, name, namespace, podIPs, sandboxes, containers, observedAtMs, ...(failure && { failure }) };
+}
+
+/** Those of the newest sandbox while it is ready. A pod with none ready has lost its network, and keeps showing the IPs that it had. */
+function computePodIPs(newestFirst: readonly RuntimeSandboxStatus[], previous: readonly string[]): readonly string[] {
+  const [newest] = newestFirst;
+  if (newest?.state === 'ready' && newest.podIPs.length > 0) return newest.podIPs;
+  return newestFirst.some(({ state }) => state === 'ready') ? [] : previous;
+}

@@ -1,0 +1,18 @@
+/** What of an item the shared snapshot of the runtime shows; pure. */
+import { snapshotStates, type SnapshotItem, type SnapshotState } from '../../../shared/state/runtime-snapshot.ts';
+import type { Item } from '../pod-record.ts';
+
+export function toSnapshotItem(item: Item): SnapshotItem {
+  const { kind, id, pod, status } = item;
+  const state = toSnapshotState(item);
+  const common = { kind, state, id, podUID: pod.uid, podName: pod.name, podNamespace: pod.namespace, createdAtMs: status.createdAtMs };
+  return item.kind === 'sandbox'
+    ? { ...common, sandboxID: item.status.id, containerName: '', attempt: item.status.attempt }
+    : { ...common, sandboxID: item.status.sandboxID, containerName: item.status.name, attempt: item.status.restartCount };
+}
+
+export function toSnapshotState(item: Item): SnapshotState {
+  // The snapshot numbers its states as the protocol numbers a container's.
+  if (item.kind === 'container') return snapshotStates[item.rawState] ?? 'unknown';
+  return item.state === 'nonExistent' ? 'unknown' : item.state;
+}

@@ -1,0 +1,137 @@
+/**
+ * Carries out the actions that a pod needs, in upstream's order (kuberuntime_manager.go SyncPod): kill what must go, make the sandbox, start
+ * ephemeral, init and regular containers. What fails is reported; a container's failure stops only those that need it.
+ */
+import type { SyncPodTask } from '../../shared/contracts/pod-sync.ts';
+import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
+import type { ContainerID } from '../../shared/kubernetes/ids.ts';
+import type { PodActions } from './compute-pod-actions/index.ts';
+import type { TaskContext } from './dependencies.ts';
+import { podIPForHooks } from './hooks/run-hook.ts';
+import { killContainer } from './kill/kill-container.ts';
+import { killPod } from './kill/kill-pod.ts';
+import { rpcErrorOf } from './pod-runtime.ts';
+import { removeContainer } from './start/link-log.ts';
+import { prepareFirst } from './start/prepare-first.ts';
+import { prepareSandbox } from './start/prepare-sandbox.ts';
+import { endsEarly, StaleStatus } from './start/stale-status.ts';
+import { startContainers } from './start/start-containers.ts';
+import type { SyncReport } from './sync-report.ts';
+
+/**
+ * @param volumes settles when the pod's volumes are there: containers wait for them
+ * Rejects with Stopped, or as `volumes`; all other failures are in the report.
+ */
+export async function carryOut(
+  context: TaskContext,
+  task: SyncPodTask,
+  actions: PodActions,
+  volumes: Promise<void>,
+  report: SyncReport,
+): Promise<void> {
+  const { line, events } = context;
+  if (actions.createSandbox && actions.sandboxID !== undefined) {
+    events.onPod('Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
+  }
+  const restarted = containersToRestart(task.status, actions);
+  if (restarted.length > 0) {
+    report.changedRuntime = true;
+    if (!(await line.beginRestart(restarted))) {
+      endsEarly(context, new StaleStatus('a container to restart has ended by itself'), report);
+      return;
+    }
+  }
+  const cleared = actions.killPod ? await killWhole(context, task, actions, report) : await killSome(context, task, actions, report);
+  if (!cleared) return;
+  await pruneInitContainers(context, task);
+  line.signal.throwIfAborted();
+
+  const starts = [...actions.ephemeralContainersToStart, ...actions.initContainersToStart, ...actions.containersToStart];
+  report.startOver();
+  if (!actions.createSandbox && starts.length === 0) return;
+  const host = context.host.read();
+  host.catch(() => {});
+  const ahead = actions.createSandbox && task.status === null ? prepareFirst(context, task, actions, volumes, host) : undefined;
+  const sandbox = await prepareSandbox(context, task, actions, { hostRead: host, ahead }, report);
+  await volumes;
+  line.signal.throwIfAborted();
+  if (sandbox) await startContainers(context, task, actions, { sandbox, ahead }, report);
+}
+
+/** Running containers that the actions stop and start again, by name: an instance more follows the one that runs. */
+export function containersToRestart(
+  status: SyncPodTask['status'],
+  actions: Pick<PodActions, 'killPod' | 'containersToKill' | 'initContainersToStart' | 'containersToStart'>,
+): ContainerID[] {
+  const starts = new Set([...actions.initContainersToStart, ...actions.containersToStart]);
+  const kills = new Set(actions.containersToKill.map(({ id }) => id));
+  const isStopped = ({ id }: RuntimeContainerStatus) => actions.killPod || kills.has(id);
+  const containers = status?.containers.filter((one) => one.state === 'running' && starts.has(one.name) && isStopped(one)) ?? [];
+  return containers.map(({ id }) => id);
+}
+
+/** Answers whether to go on. */
+async function killWhole(context: TaskContext, { pod, status }: SyncPodTask, actions: PodActions, report: SyncReport): Promise<boolean> {
+  if (!status) return true;
+  if (status.sandboxes.length > 0 || status.containers.length > 0) report.changedRuntime = true;
+  const failures = await killPod(context, status, null);
+  for (const failure of failures) report.fail(failure);
+  if (failures.length > 0) return false;
+  if (!actions.createSandbox) return true;
+  // A new sandbox begins anew: the traces of the init containers would say that they have run.
+  const init = new Set(pod.spec.initContainers?.map(({ name }) => name));
+  await remove(
+    context,
+    status.containers.filter(({ name }) => init.has(name)),
+  );
+  return true;
+}
+
+async function killSome(context: TaskContext, { status }: SyncPodTask, actions: PodActions, report: SyncReport): Promise<boolean> {
+  const podIP = podIPForHooks(context, status?.podIPs ?? []);
+  for (const { id, name, message, reason } of actions.containersToKill) {
+    report.changedRuntime = true;
+    const orphan = status?.containers.find((container) => container.id === id)?.orphan;
+    try {
+      await killContainer(context, { id, name, message, reason, graceOverrideSeconds: null, podIP, ...(orphan && { orphan }) });
+    } catch (err) {
+      context.line.signal.throwIfAborted();
+      report.fail({ action: 'KillContainer', target: name, reason: 'KillContainerError', message: rpcErrorOf(err) });
+      return false;
+    }
+  }
+  for (const { id, name, kill } of actions.containersToReset) {
+    report.changedRuntime = true;
+    try {
+      if (kill)
+        await killContainer(context, { id, name, message: 'killing', reason: 'RestartAllContainers', graceOverrideSeconds: 0, podIP });
+      await removeContainer(context, { id, name, logPath: '' }, true);
+    } catch (err) {
+      context.line.signal.throwIfAborted();
+      report.fail({ action: 'RemoveContainer', target: name, reason: 'RemoveContainerError', message: rpcErrorOf(err) });
+      return false;
+    }
+  }
+  // All begins again as soon as it is seen that they are gone.
+  if (actions.containersToReset.length > 0) report.retryAt(context.clock.now());
+  return true;
+}
+
+/** Only the last instance of an init container is kept: collection would let too many pile up in a crash loop. */
+async function pruneInitContainers(context: TaskContext, { pod, status }: SyncPodTask): Promise<void> {
+  for (const { name } of pod.spec.initContainers ?? []) {
+    const dead = status?.containers.filter(
+      (container) => container.name === name && (container.state === 'exited' || container.state === 'unknown'),
+    );
+    await remove(context, dead?.slice(1) ?? []);
+  }
+}
+
+/** A container that cannot be removed is left to collection. */
+async function remove(context: TaskContext, containers: NonNullable<SyncPodTask['status']>['containers']): Promise<void> {
+  for (const container of containers) {
+    await removeContainer(context, container, false).catch((err: unknown) => {
+      context.logger.warn({ err, container: container.name, containerID: container.id }, 'cannot remove an init container');
+    });
+  }
+}

@@ -1,9 +1,0 @@
-/** All containers of a pod with their paths, in the API's order: init containers first. */
-import type { Container, PodSpec } from '../../../../shared/kubernetes/api.ts';
-
-export function eachContainer(spec: PodSpec, path: string): { readonly container: Container; readonly at: string }[] {
-  const { initContainers = [], containers, ephemeralContainers = [] } = spec;
-  return Object.entries({ initContainers, containers, ephemeralContainers }).flatMap(([list, members]) =>
-    members.map((container, index) => ({ container, at: `${path}.${list}[${index}]` })),
-  );
-}

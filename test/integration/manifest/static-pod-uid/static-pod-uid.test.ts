@@ -1,0 +1,75 @@
+/** Every vector was printed by the Go kubelet's own packages (scripts/static-pod-uid); those it would run were read by its sources too. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import type { Draft, Pod } from '../../../../src/shared/kubernetes/api.ts';
+import { decodeManifest } from '../../../../src/shared/manifest/decode-manifest.ts';
+import { defaultPod } from '../../../../src/shared/manifest/defaults/default-pod.ts';
+import { parseDocument } from '../../../../src/shared/manifest/parse-document.ts';
+import { decodeValue } from '../../../../src/shared/manifest/decode-value.ts';
+import { objectMeta } from '../../../../src/shared/kubernetes/schema/metadata.ts';
+import { podSpec } from '../../../../src/shared/kubernetes/schema/pod-spec.ts';
+import { always, struct } from '../../../../src/shared/kubernetes/schema/types.ts';
+import { dumpPointer } from '../../../../src/shared/manifest/static-pod-uid/dump.ts';
+import { toInternalPod } from '../../../../src/shared/manifest/static-pod-uid/internal-pod.ts';
+import { dumpBudget, staticPodUID, type ManifestOrigin } from '../../../../src/shared/manifest/static-pod-uid/static-pod-uid.ts';
+import { table } from '../../../support/table.ts';
+
+interface Vector extends ManifestOrigin {
+  readonly manifest: string;
+  readonly pods: readonly { readonly uid: string; readonly dump: string }[];
+}
+
+const folder = new URL('vectors/', import.meta.url);
+const vectors = readFileSync(new URL('expected.jsonl', folder), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map((line) => JSON.parse(line) as Vector);
+const contentOf = ({ manifest }: Vector) => readFileSync(new URL(`${manifest}.manifest`, folder));
+
+/** By this kubelet, which a static pod may not be; its UID is that of Go all the same. */
+const isRefused = ({ manifest }: Vector) => manifest.startsWith('refused');
+
+const podSchema = struct({ metadata: always(objectMeta), spec: always(podSpec) });
+
+/** The pods of a document beside what it says of each, whether or not a static pod may be like that. */
+function defaultedPods(content: Uint8Array): { document: unknown; pod: Draft<Pod> }[] {
+  const parsed = parseDocument(content) as { items?: unknown[] };
+  return (parsed.items ?? [parsed]).map((document) => {
+    const decoding = { errors: [], values: 0 };
+    const pod = decodeValue(podSchema, document, '', decoding) as Draft<Pod>;
+    assert.deepEqual(decoding.errors, []);
+    defaultPod(pod);
+    return { document, pod };
+  });
+}
+
+function dumpOf({ document, pod }: { document: unknown; pod: Draft<Pod> }): string {
+  let dump = '';
+  dumpPointer('core.Pod', toInternalPod(document, pod), (piece) => {
+    dump += piece;
+  });
+  return dump;
+}
+
+/** A UID is the hash of the whole dump: where it is right no dump is compared. */
+function uidsOf(vector: Vector): string[] {
+  const { source, origin, nodeName } = vector;
+  if (isRefused(vector)) {
+    return defaultedPods(contentOf(vector)).map(({ document, pod }) => staticPodUID(document, pod, vector, dumpBudget()));
+  }
+  const { pods, errors } = decodeManifest({ source, origin, nodeName, content: contentOf(vector) }, {});
+  assert.deepEqual(errors, []);
+  return pods.map(({ metadata }) => metadata.uid);
+}
+
+table('a static pod has the UID that a Go kubelet gives it', (row) => {
+  for (const vector of vectors) {
+    row(`a static pod from ${vector.manifest} has the UID that a Go kubelet gives it`, () => {
+      const [uids, wanted] = [uidsOf(vector), vector.pods.map(({ uid }) => uid)];
+      if (isDeepStrictEqual(uids, wanted)) return;
+      const dumps = defaultedPods(contentOf(vector)).map(dumpOf);
+      assert.deepEqual([dumps, uids], [vector.pods.map(({ dump }) => dump), wanted]);
+    });
+  }
+});

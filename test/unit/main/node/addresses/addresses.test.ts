@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import type { NetworkInterfaceInfo } from 'node:os';
+import { test } from 'node:test';
+import { computeAddresses, nodeHostIPs, type Addresses, type HostNetwork } from '../../../../../src/main/node/addresses/addresses.ts';
+import { parseNodeIPs } from '../../../../../src/main/node/addresses/node-ips.ts';
+import { table } from '../../../../support/table.ts';
+
+const info = (address: string, internal = false) =>
+  ({ address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' }) as NetworkInterfaceInfo;
+const network: HostNetwork = {
+  interfaces: { lo: [info('127.0.0.1', true)], eth0: [info('192.0.2.7'), info('2001:db8::7')], eth1: [info('198.51.100.1')] },
+  routes: { ipv4: 'Iface\neth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n', ipv6: '' },
+  resolved: [],
+};
+const cases: {
+  name: string;
+  nodeIP?: string;
+  hostname?: string;
+  external?: boolean;
+  existing?: { type: string; address: string }[];
+  resolved?: string[];
+  want: Omit<Addresses, 'addresses'> & { addresses?: string[] };
+}[] = [
+  {
+    name: 'a node that was told nothing has the address that its default route leaves by',
+    want: { providedNodeIP: null, addresses: ['InternalIP 192.0.2.7', 'Hostname n1'] },
+  },
+  {
+    name: 'a node has the address that its name resolves to',
+    resolved: ['203.0.113.9', '198.51.100.1'],
+    want: { providedNodeIP: null, addresses: ['InternalIP 198.51.100.1', 'Hostname n1'] },
+  },
+  {
+    name: 'a node whose name resolves to a loopback address has another',
+    resolved: ['127.0.1.1'],
+    want: { providedNodeIP: null, addresses: ['InternalIP 192.0.2.7', 'Hostname n1'] },
+  },
+  {
+    name: 'a node named by an address has it',
+    hostname: '198.51.100.77',
+    want: { providedNodeIP: null, addresses: ['InternalIP 198.51.100.77', 'Hostname 198.51.100.77'] },
+  },
+  {
+    name: 'a node of two families has both addresses, in the order of --node-ip',
+    nodeIP: '2001:db8::7,192.0.2.7',
+    want: { providedNodeIP: null, addresses: ['InternalIP 2001:db8::7', 'InternalIP 192.0.2.7', 'Hostname n1'] },
+  },
+  {
+    name: 'a node that prefers IPv6 has such an address',
+    nodeIP: '::',
+    want: { providedNodeIP: null, addresses: ['InternalIP 2001:db8::7', 'Hostname n1'] },
+  },
+  {
+    name: 'a node whose --node-ip is not its own keeps the addresses that it has',
+    nodeIP: '192.0.2.8',
+    want: { problem: 'failed to validate nodeIP: node IP: "192.0.2.8" not found in the host\'s network interfaces' },
+  },
+  {
+    name: 'a node of a cloud waits for its provider to say its addresses',
+    external: true,
+    want: { providedNodeIP: null, addresses: ['Hostname n1'] },
+  },
+  {
+    name: 'a node of a cloud keeps the addresses that its provider has set',
+    external: true,
+    nodeIP: '192.0.2.7',
+    existing: [{ type: 'ExternalIP', address: '203.0.113.1' }],
+    want: { providedNodeIP: '192.0.2.7' },
+  },
+  {
+    name: 'a node of a cloud begins with the address that it was told',
+    external: true,
+    nodeIP: '192.0.2.7,2001:db8::7',
+    want: { providedNodeIP: '192.0.2.7,2001:db8::7', addresses: ['InternalIP 192.0.2.7', 'InternalIP 2001:db8::7', 'Hostname n1'] },
+  },
+  {
+    name: 'a node of a cloud that only chooses a family begins with the address of its default route',
+    external: true,
+    nodeIP: '0.0.0.0',
+    want: { providedNodeIP: null, addresses: ['InternalIP 192.0.2.7', 'Hostname n1'] },
+  },
+];
+table('a node’s addresses are those it was told or that it finds', (row) => {
+  for (const { name, nodeIP = '', hostname = 'n1', external = false, existing, resolved = [], want } of cases) {
+    row(name, () => {
+      const { addresses, ...rest } = computeAddresses(existing ? { addresses: existing } : undefined, {
+        nodeName: 'n1',
+        hostname,
+        nodeIPs: parseNodeIPs(nodeIP).ips,
+        externalCloudProvider: external,
+        network: { ...network, resolved },
+      });
+      assert.deepEqual({ ...rest, ...(addresses ? { addresses: addresses.map(({ type, address }) => `${type} ${address}`) } : {}) }, want);
+    });
+  }
+});
+
+test('a host without any address says so', () => {
+  const bare = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
+  const computed = computeAddresses(undefined, {
+    nodeName: 'n1',
+    hostname: 'n1',
+    nodeIPs: [],
+    externalCloudProvider: false,
+    network: bare,
+  });
+  assert.deepEqual(computed, { providedNodeIP: null, problem: "can't get ip address of node n1" });
+});
+
+test('pods on the host network have its internal addresses before its external ones, one of each family', () => {
+  const of = (type: string, address: string) => ({ type, address });
+  const all = [
+    of('Hostname', 'n1'),
+    of('ExternalIP', '203.0.113.1'),
+    of('InternalIP', '10.0.0.1'),
+    of('InternalIP', '10.0.0.2'),
+    of('ExternalIP', 'fd00::1'),
+  ];
+  assert.deepEqual(nodeHostIPs(all), ['10.0.0.1', 'fd00::1']);
+  assert.deepEqual(nodeHostIPs([of('Hostname', 'n1')]), []);
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import type { NetworkInterfaceInfo } from 'node:os';
+import { parseIP } from '../../../../../src/main/node/addresses/ip-address.ts';
+import { nodeIPProblem, parseNodeIPs } from '../../../../../src/main/node/addresses/node-ips.ts';
+import { table } from '../../../../support/table.ts';
+
+const addresses: { text: string; want: string | undefined; family?: string }[] = [
+  { text: ' 10.0.0.1 ', want: '10.0.0.1', family: 'IPv4' },
+  { text: '010.000.0.01', want: '10.0.0.1', family: 'IPv4' },
+  { text: '2001:DB8:0:0::0007', want: '2001:db8::7', family: 'IPv6' },
+  { text: '::ffff:10.0.0.1', want: '10.0.0.1', family: 'IPv4' },
+  { text: 'fe80::1%eth0', want: undefined },
+  { text: '10.0.0', want: undefined },
+  { text: '', want: undefined },
+];
+table('an address is read strictly', (row) => {
+  for (const { text, want, family } of addresses) {
+    row(`an address written "${text}" is ${want ?? 'none'}`, () => {
+      assert.deepEqual(parseIP(text), want === undefined ? null : { text: want, family });
+    });
+  }
+});
+
+const flags: { name: string; nodeIP: string; want?: string[]; invalid?: string[]; error?: RegExp }[] = [
+  { name: 'without --node-ip nothing is asked for', nodeIP: '', want: [] },
+  { name: 'a node may ask for one address of each family', nodeIP: '10.0.0.1, fd00::1', want: ['10.0.0.1', 'fd00::1'] },
+  { name: 'what is no address is told and left out', nodeIP: 'eth0,10.0.0.1', want: ['10.0.0.1'], invalid: ['eth0'] },
+  { name: 'a node may only choose the family of its address', nodeIP: '::', want: ['::'] },
+  { name: 'two addresses of one family are refused', nodeIP: '10.0.0.1,10.0.0.2', error: /single IP or a dual-stack pair/ },
+  { name: 'three addresses are refused', nodeIP: '10.0.0.1,fd00::1,fd00::2', error: /single IP or a dual-stack pair/ },
+  { name: 'a pair must name both addresses', nodeIP: '0.0.0.0,fd00::1', error: /dual-stack node IP cannot include '0.0.0.0' or '::'/ },
+];
+table('--node-ip is one address, or one of each family', (row) => {
+  for (const { name, nodeIP, want = [], invalid = [], error } of flags) {
+    row(name, () => {
+      if (error) return assert.throws(() => parseNodeIPs(nodeIP), error);
+      const parsed = parseNodeIPs(nodeIP);
+      assert.deepEqual({ ips: parsed.ips.map(({ text }) => text), invalid: parsed.invalid }, { ips: want, invalid });
+    });
+  }
+});
+
+const interfaces = { eth0: [{ address: '10.0.0.1' }, { address: '2001:db8::7' }] as NetworkInterfaceInfo[] };
+const checked: { ip: string; want?: RegExp }[] = [
+  { ip: '10.0.0.1' },
+  { ip: '2001:db8:0::7' },
+  { ip: '10.0.0.2', want: /"10.0.0.2" not found in the host's network interfaces/ },
+  { ip: '127.0.0.1', want: /loopback/ },
+  { ip: '224.0.0.1', want: /multicast/ },
+  { ip: '169.254.0.1', want: /link-local/ },
+  { ip: 'fe80::1', want: /link-local/ },
+  { ip: '0.0.0.0', want: /all zeros/ },
+];
+table('whether a node can be reached by an address', (row) => {
+  for (const { ip, want } of checked) {
+    row(`a node ${want ? "can't" : 'can'} be reached by ${ip}`, () => {
+      const problem = nodeIPProblem(parseIP(ip)!, interfaces);
+      if (want) assert.match(problem ?? '', want);
+      else assert.equal(problem, undefined);
+    });
+  }
+});

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, test } from 'node:test';
+import { StartupLatency } from '../../../../../src/main/node/registration/startup-latency.ts';
+import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
+import * as definitions from '../../../../../src/shared/metrics/definitions/node.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+
+// A hook outside would run around the tests of every file: they share one process.
+describe('the start of a node', () => {
+  afterEach(() => bindMetrics(null));
+
+  function aStart() {
+    const segment = createMetricsSegment();
+    bindMetrics(segment);
+    const clock = new FakeClock();
+    const startedAtMs = clock.now();
+    const latency = new StartupLatency({ clock, bootedAtMs: () => startedAtMs - 20_000, kubeletStartedAtMs: startedAtMs });
+    const shown = () =>
+      renderMetrics([segment], Object.values(definitions))
+        .split('\n')
+        .filter((line) => line.startsWith('kubelet_node'))
+        .map((line) => line.replace('kubelet_node_startup_', '').replace('duration_seconds ', ''))
+        .sort();
+    return { clock, latency, shown };
+  }
+
+  test('the start of a new node is told by its stages', async () => {
+    const { clock, latency, shown } = aStart();
+    await clock.advance(2000);
+    latency.attempted();
+    await clock.advance(3000);
+    latency.attempted();
+    latency.registeredNew();
+    await clock.advance(4000);
+    latency.ready();
+    await clock.advance(5000);
+    latency.ready();
+    assert.deepEqual(shown(), ['29', 'post_registration_4', 'pre_kubelet_20', 'pre_registration_2', 'registration_3']);
+  });
+
+  test('a kubelet that found its node there says nothing of its start', async () => {
+    const { clock, latency, shown } = aStart();
+    latency.attempted();
+    await clock.advance(1000);
+    latency.ready();
+    assert.deepEqual(shown(), ['0', 'post_registration_0', 'pre_kubelet_0', 'pre_registration_0', 'registration_0']);
+  });
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { allocatableList, capacityList, nodeAllocatable, nodeCapacity } from '../../../../../src/main/node/status/node-capacity.ts';
+import type { MachineInfo } from '../../../../../src/shared/contracts/stats.ts';
+
+const machine = { numCores: 4, memoryBytes: 8 * 1024 ** 3, rootFsCapacityBytes: 100e9 } as MachineInfo;
+const none = { systemReserved: {}, kubeReserved: {}, evictionHard: {}, maxPods: 110, podsPerCore: 0 };
+
+test('the node has what the machine has', () => {
+  assert.deepEqual(nodeCapacity(machine, none), { milliCPU: 4000, memoryBytes: 8 * 1024 ** 3, ephemeralStorageBytes: 100e9, pods: 110 });
+});
+
+test('pods for each core bound the pods of the node', () => {
+  assert.equal(nodeCapacity(machine, { ...none, podsPerCore: 10 }).pods, 40);
+  assert.equal(nodeCapacity(machine, { ...none, podsPerCore: 100 }).pods, 110);
+});
+
+test('pods may use what is not reserved, and what hard eviction does not keep free', () => {
+  const settings = {
+    ...none,
+    systemReserved: { cpu: '500m', memory: '1Gi' },
+    kubeReserved: { cpu: '100m', memory: '512Mi', 'ephemeral-storage': '1G' },
+    evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '10%' },
+  };
+  assert.deepEqual(nodeAllocatable(nodeCapacity(machine, settings), settings), {
+    milliCPU: 3400,
+    memoryBytes: (8192 - 1024 - 512 - 100) * 1024 ** 2,
+    // A tenth in single precision, as the Go kubelet counts it.
+    ephemeralStorageBytes: 100e9 - 1e9 - 10_000_000_149,
+    pods: 110,
+  });
+});
+
+test('more than there is can be reserved, and leaves nothing', () => {
+  const settings = { ...none, systemReserved: { cpu: '64' } };
+  assert.equal(nodeAllocatable(nodeCapacity(machine, settings), settings).milliCPU, 0);
+});
+
+const full = {
+  ...machine,
+  rootFsCapacityBytes: 100 * 1024 ** 3,
+  hugePages: [
+    { pageSizeKiB: 2048, pages: 512 },
+    { pageSizeKiB: 1048576, pages: 0 },
+  ],
+};
+const settings = { ...none, localStorageCapacityIsolation: true };
+
+test('the status writes quantities as Go does', () => {
+  assert.deepEqual(capacityList({}, full, settings), {
+    cpu: '4',
+    memory: '8Gi',
+    'hugepages-2Mi': '1Gi',
+    'hugepages-1Gi': '0',
+    pods: '110',
+    'ephemeral-storage': '100Gi',
+  });
+});
+
+test('a resource that others advertise stays in the capacity', () => {
+  assert.equal(capacityList({ 'example.com/gpu': '2', cpu: '64' }, full, settings)['example.com/gpu'], '2');
+});
+
+test('a node that does not count local storage says nothing of it', () => {
+  assert.equal(capacityList({}, full, { ...settings, localStorageCapacityIsolation: false })['ephemeral-storage'], undefined);
+});
+
+const reservations = {
+  ...settings,
+  systemReserved: { cpu: '500m', memory: '1Gi' },
+  kubeReserved: { cpu: '100m', 'ephemeral-storage': '1Gi' },
+  evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '10%' },
+};
+test('what is allocatable is the capacity without what is kept back, and huge pages are no memory', () => {
+  assert.deepEqual(allocatableList({}, capacityList({}, full, reservations), reservations), {
+    cpu: '3400m',
+    memory: `${8192 - 1024 - 100 - 1024}Mi`,
+    'hugepages-2Mi': '1Gi',
+    'hugepages-1Gi': '0',
+    pods: '110',
+    'ephemeral-storage': String(100 * 1024 ** 3 - 1024 ** 3 - 10_737_418_400),
+  });
+});
+
+test('an extended resource that has no capacity any more is not allocatable; what is no resource of a node by name stays', () => {
+  const existing = { 'example.com/gone': '1', 'example.com/gpu': '1', 'attachable-volumes-x': '5' };
+  const allocatable = allocatableList(existing, { 'example.com/gpu': '2' }, settings);
+  assert.deepEqual(allocatable, { 'example.com/gpu': '2', 'attachable-volumes-x': '5' });
+});
+
+test('a node whose memory is all reserved offers none', () => {
+  assert.equal(allocatableList({}, { memory: '1Gi' }, { ...settings, kubeReserved: { memory: '2Gi' } })['memory'], '0');
+});
+
+test('a resource of others that can not be read leaves all else as it is', () => {
+  assert.deepEqual(allocatableList({}, { 'example.com/odd': 'many', cpu: '2' }, settings), { cpu: '2' });
+});

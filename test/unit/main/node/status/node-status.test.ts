@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { computeFeatureGates } from '../../../../../src/main/config/feature-gates.ts';
+import { declaredFeatures } from '../../../../../src/main/node/status/declared-features.ts';
+import { nodeImages } from '../../../../../src/main/node/status/node-info.ts';
+import { architecture } from '../../../../../src/main/node/node-object.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+import { aLocalNode, aMachine, hostNetwork, localConfig, runtimeFacts } from '../../../../support/local-node.ts';
+import { aLogger } from '../../../../support/logger.ts';
+
+const image = (id: string, sizeBytes: number, repoTags: string[] = [], repoDigests: string[] = []) => ({
+  id,
+  sizeBytes,
+  repoTags,
+  repoDigests,
+});
+
+test('a new node says all that there is to know of it', async () => {
+  const { local } = await aLocalNode({ listImages: async () => [image('a', 7, ['registry/a:1'], ['registry/a@sha256:1'])] });
+  const { status } = local.initial().node;
+  const { conditions, ...rest } = status!;
+  assert.deepEqual(
+    conditions?.map(({ type, status: is }) => `${type}=${is}`),
+    ['MemoryPressure=False', 'DiskPressure=False', 'PIDPressure=False', 'Ready=True'],
+  );
+  assert.deepEqual(rest, {
+    addresses: [
+      { type: 'InternalIP', address: '192.0.2.7' },
+      { type: 'Hostname', address: 'n1' },
+    ],
+    capacity: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' },
+    allocatable: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' },
+    nodeInfo: {
+      machineID: 'machine-1',
+      systemUUID: 'uuid-1',
+      bootID: 'boot-1',
+      kernelVersion: '6.18.0',
+      osImage: 'Debian',
+      containerRuntimeVersion: 'containerd://1.7.24',
+      kubeletVersion: 'v1.36.3',
+      kubeProxyVersion: '',
+      operatingSystem: 'linux',
+      architecture,
+    },
+    daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+    images: [{ names: ['registry/a@sha256:1', 'registry/a:1'], sizeBytes: 7 }],
+    runtimeHandlers: [],
+    declaredFeatures: ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'],
+  });
+});
+
+test('a node says what its runtime can do, and how much swap it has', async () => {
+  const handler = (name: string, can: boolean) => ({ name, recursiveReadOnlyMounts: can, userNamespaces: can });
+  const facts = runtimeFacts({
+    handlers: [handler('runc', true), handler('', false)],
+    features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
+  });
+  const runtimeState = { facts, problems: () => [], networkErrors: () => null };
+  const { local } = await aLocalNode({ runtimeState, machine: aMachine({ swapBytes: 1024 }) });
+  const { status } = local.initial().node;
+  assert.deepEqual(status?.runtimeHandlers, [
+    { name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } },
+    { name: 'runc', features: { recursiveReadOnlyMounts: true, userNamespaces: true } },
+  ]);
+  assert.deepEqual(status?.features, { supplementalGroupsPolicy: true });
+  assert.deepEqual(status?.nodeInfo?.swap, { capacity: 1024 });
+});
+
+test('fields of the status that are others stay: attached volumes, volumes in use that are not known yet, what this kubelet does not know', async () => {
+  const { local } = await aLocalNode();
+  const status = { volumesAttached: [{ name: 'v', devicePath: '/d' }], volumesInUse: ['v'], phase: 'Running', future: 1 };
+  const { node } = local.compute({ metadata: { name: 'n1' }, status });
+  assert.deepEqual(Object.fromEntries(Object.keys(status).map((name) => [name, (node.status as Record<string, unknown>)[name]])), status);
+});
+
+test('a node says which volumes it uses, in order', async () => {
+  const { local } = await aLocalNode({ volumesInUse: () => ['b', 'a'] });
+  assert.deepEqual(local.initial().node.status?.volumesInUse, ['a', 'b']);
+});
+
+test('a machine that was started anew is told with its boot ID', async () => {
+  const { local } = await aLocalNode({ machine: aMachine({ bootID: 'boot-2' }) });
+  const before = (await aLocalNode()).local.initial().node;
+  const { hasRebooted, events } = local.compute(before);
+  assert.equal(hasRebooted, true);
+  assert.deepEqual(events, [{ type: 'Warning', reason: 'Rebooted', message: 'Node n1 has been rebooted, boot id: boot-2' }]);
+  assert.equal((await aLocalNode()).local.compute(before).hasRebooted, false);
+});
+
+test('who asks for the node with every pod gets the same one, until the runtime has told something else', async () => {
+  const runtimeState = { facts: runtimeFacts(), problems: () => [], networkErrors: () => null };
+  const { local } = await aLocalNode({ runtimeState });
+  const node = local.node();
+  assert.deepEqual(node, local.initial().node);
+  assert.equal(local.node(), node);
+  runtimeState.facts = runtimeFacts({ features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false } });
+  assert.deepEqual(local.node().status?.features, { supplementalGroupsPolicy: true });
+});
+
+test('all that keeps a node from being ready is told in upstream order', async () => {
+  const { local, world } = await aLocalNode({
+    healthErrors: () => ['PLEG is not healthy: asleep'],
+    storageErrors: () => ['no CSINode'],
+    shutdownError: () => 'node is shutting down',
+  });
+  world.problems = ['container runtime is down'];
+  world.network = 'network state unknown';
+  const ready = local.initial().node.status?.conditions?.at(-1);
+  assert.equal(
+    ready?.message,
+    '[container runtime is down, PLEG is not healthy: asleep, network state unknown, no CSINode, node is shutting down]',
+  );
+});
+
+test('a node told by its cloud which address it was given says so to the provider, and no more when that ends', async () => {
+  const flags = { nodeIP: '192.0.2.7', cloudProvider: 'external', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false };
+  const inCloud = (await aLocalNode({ flags })).local.initial().node;
+  assert.equal(inCloud.metadata.annotations?.['alpha.kubernetes.io/provided-node-ip'], '192.0.2.7');
+  const outside = (await aLocalNode()).local.compute(inCloud).node;
+  assert.deepEqual(outside.metadata.annotations, { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' });
+});
+
+test('an address that the host does not have is told once, and the node is ready for all that', async () => {
+  const { logger, lines } = aLogger();
+  const flags = { nodeIP: '203.0.113.1', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false };
+  const { local } = await aLocalNode({ flags, logger });
+  local.initial();
+  local.initial();
+  assert.deepEqual(
+    lines.map(({ msg }) => msg),
+    ['Failed to set some node status fields'],
+  );
+});
+
+test('hard eviction keeps nothing back where it is to be ignored', async () => {
+  const { local } = await aLocalNode();
+  const evictionHard = { 'memory.available': '1Gi' };
+  const flags = { nodeIP: '', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: true };
+  const config = { ...localConfig, evictionHard };
+  assert.equal((await aLocalNode({ config })).local.initial().node.status?.allocatable?.['memory'], '3Gi');
+  assert.equal((await aLocalNode({ config, flags })).local.initial().node.status?.allocatable?.['memory'], '4Gi');
+  assert.equal(local.nodeName, 'n1');
+});
+
+test('images that can not be listed keep what the node says of them, and a runtime that hangs keeps no status back', async () => {
+  const clock = new FakeClock();
+  let answer: () => Promise<ReturnType<typeof image>[]> = () => Promise.reject(new Error('no runtime'));
+  const { local } = await aLocalNode({ listImages: () => answer(), clock, readNetwork: async () => hostNetwork });
+  const said = { images: [{ names: ['old'], sizeBytes: 1 }] };
+  assert.deepEqual(local.compute({ metadata: { name: 'n1' }, status: said }).node.status?.images, said.images);
+  answer = () => new Promise(() => {});
+  await clock.advance(30_000);
+  await local.refresh();
+  assert.deepEqual(local.compute({ metadata: { name: 'n1' }, status: said }).node.status?.images, said.images);
+  await settle();
+});
+
+const images = [image('a', 1, ['small']), image('b', 9, ['t1', 't2', 't3'], ['d1', 'd2', 'd3']), image('c', 5), image('d', 5)];
+test('the largest images are named first, each by five names at most', () => {
+  assert.deepEqual(nodeImages(images, 3), [
+    { names: ['d1', 'd2', 'd3', 't1', 't2'], sizeBytes: 9 },
+    { names: [], sizeBytes: 5 },
+    { names: [], sizeBytes: 5 },
+  ]);
+  assert.equal(nodeImages(images, -1).length, 4);
+  assert.deepEqual(nodeImages(images, 0), []);
+});
+
+test('a node declares what it does and never WebSockets, and nothing where the gate is off', () => {
+  assert.deepEqual(declaredFeatures(computeFeatureGates({}).gates), ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits']);
+  assert.deepEqual(declaredFeatures(computeFeatureGates({ RestartAllContainersOnContainerExits: false }).gates), [
+    'ExtendWebSocketsToKubelet',
+  ]);
+  const off = { enabled: (name: string) => name !== 'NodeDeclaredFeatures', all: () => [] };
+  assert.equal(declaredFeatures(off), null);
+});

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RuntimeState } from '../../../../../src/main/node/status/runtime-state.ts';
+import type { RuntimeFacts } from '../../../../../src/shared/contracts/pleg.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+import { aLogger } from '../../../../support/logger.ts';
+
+const condition = (type: string, status: boolean) => ({ type, status, reason: status ? '' : 'Broken', message: status ? '' : 'no plugin' });
+const facts = (runtimeReady = true, networkReady = true): RuntimeFacts => ({
+  runtimeName: 'containerd',
+  runtimeVersion: '2.0.0',
+  runtimeApiVersion: 'v1',
+  handlers: [],
+  conditions: [condition('RuntimeReady', runtimeReady), condition('NetworkReady', networkReady)],
+  cgroupDriver: null,
+});
+
+function aRuntime(answer: () => RuntimeFacts) {
+  const clock = new FakeClock();
+  const { logger, lines } = aLogger();
+  const stop = new AbortController();
+  const told = { recovered: 0 };
+  const state = new RuntimeState({ ask: async () => answer(), onRecovered: () => (told.recovered += 1), clock, logger });
+  return { clock, lines, stop, told, state };
+}
+const away = (): RuntimeFacts => {
+  throw new Error('connect ENOENT');
+};
+
+test('a runtime that is not there at the start is asked again and again, and is said to be away once', async () => {
+  let answer = away;
+  const { clock, lines, stop, state } = aRuntime(() => answer());
+  const answered = state.untilAnswered(stop.signal);
+  await clock.advance(60_000);
+  assert.equal(state.errors(), 'container runtime status check may not have completed yet');
+  assert.deepEqual(
+    lines.map(({ err }) => err),
+    ['container runtime does not answer: connect ENOENT'],
+  );
+  answer = () => facts();
+  await clock.advance(5000);
+  assert.equal((await answered).runtimeName, 'containerd');
+  assert.equal(state.errors(), null);
+});
+
+test('the wait for a runtime ends with the kubelet', async () => {
+  const { stop, state } = aRuntime(away);
+  const answered = state.untilAnswered(stop.signal);
+  await settle();
+  stop.abort(new Error('SIGTERM'));
+  await assert.rejects(answered, /SIGTERM/);
+});
+
+test('a runtime that stops answering counts as down after half a minute, and its return wakes the pods', async () => {
+  let answer = () => facts();
+  const { clock, stop, told, state } = aRuntime(() => answer());
+  await state.untilAnswered(stop.signal);
+  const watching = state.watch(stop.signal);
+  answer = away;
+  await clock.advance(29_000);
+  assert.equal(state.errors(), null);
+  await clock.advance(6000);
+  assert.equal(state.errors(), 'container runtime is down');
+  answer = () => facts();
+  await clock.advance(1000);
+  assert.equal(state.errors(), null);
+  assert.equal(told.recovered, 1);
+  // Once more, for those whose own connections were still broken then.
+  await clock.advance(4000);
+  assert.equal(told.recovered, 2);
+  stop.abort();
+  await watching;
+});
+
+test('a network that is not ready holds up pods with a network of their own, not the kubelet', async () => {
+  const { stop, state } = aRuntime(() => facts(true, false));
+  await state.untilAnswered(stop.signal);
+  assert.equal(state.errors(), null);
+  assert.equal(state.networkErrors(), 'container runtime network not ready: NetworkReady=false reason:Broken message:no plugin');
+});
+
+test('a runtime that says that it is not ready holds up the sync loop', async () => {
+  const { stop, state } = aRuntime(() => facts(false));
+  await state.untilAnswered(stop.signal);
+  assert.equal(state.errors(), 'container runtime not ready: RuntimeReady=false reason:Broken message:no plugin');
+});
+
+test('an absence that only a failing pod noticed is found out at once, and its end wakes the pods', async () => {
+  let answer = () => facts();
+  const { clock, stop, told, state } = aRuntime(() => answer());
+  await state.untilAnswered(stop.signal);
+  const watching = state.watch(stop.signal);
+  await clock.advance(1500);
+  answer = away;
+  state.suspect();
+  await clock.advance(500);
+  answer = () => facts();
+  await clock.advance(1000);
+  assert.equal(told.recovered, 1);
+  stop.abort();
+  await watching;
+});
+
+test('a runtime that is well is asked each second at most, whatever fails', async () => {
+  let asked = 0;
+  const { clock, stop, told, state } = aRuntime(() => {
+    asked += 1;
+    return facts();
+  });
+  await state.untilAnswered(stop.signal);
+  const watching = state.watch(stop.signal);
+  for (let failure = 0; failure < 40; failure += 1) {
+    state.suspect();
+    await clock.advance(250);
+  }
+  assert.ok(asked <= 11, `${asked} times`);
+  assert.equal(told.recovered, 0);
+  stop.abort();
+  await watching;
+});
+
+test('a runtime that stopped being ready half a minute ago is down, and says why as well', async () => {
+  let ready = true;
+  const { clock, stop, state } = aRuntime(() => facts(ready));
+  assert.deepEqual(
+    [state.problems(), state.networkErrors()],
+    [['container runtime status check may not have completed yet'], 'network state unknown'],
+  );
+  await state.untilAnswered(stop.signal);
+  assert.deepEqual(state.problems(), []);
+  const watching = state.watch(stop.signal);
+  ready = false;
+  const notReady = 'container runtime not ready: RuntimeReady=false reason:Broken message:no plugin';
+  await clock.advance(10_000);
+  assert.deepEqual(state.problems(), [notReady]);
+  await clock.advance(30_000);
+  assert.deepEqual(state.problems(), ['container runtime is down', notReady]);
+  stop.abort();
+  await watching;
+});
+
+test('a question that the end of the kubelet cut off is no complaint about the runtime', async () => {
+  const clock = new FakeClock();
+  const { logger, lines } = aLogger();
+  const stop = new AbortController();
+  const asked = Promise.withResolvers<RuntimeFacts>();
+  const state = new RuntimeState({ ask: () => asked.promise, onRecovered: () => {}, clock, logger });
+  const watching = state.watch(stop.signal);
+  await clock.advance(10_000);
+  stop.abort(new Error('SIGTERM'));
+  asked.reject(new Error('Status: rpc error: code = Cancelled desc = Call cancelled'));
+  await watching;
+  assert.deepEqual(lines, []);
+});

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { threadErrors } from '../../../../../src/main/node/status/thread-health.ts';
+import type { ThreadHealth } from '../../../../../src/shared/state/heartbeats.ts';
+import { table } from '../../../../support/table.ts';
+
+const nowMs = 1_000_000;
+const thread = (
+  name: string,
+  { beatAgoMs = 500, loopAgoMs = 500, ...more }: Partial<ThreadHealth> & { beatAgoMs?: number; loopAgoMs?: number } = {},
+): ThreadHealth => ({
+  thread: name,
+  alive: 1,
+  startedAtMs: 1000,
+  starts: 1,
+  deaths: 0,
+  lastExitCode: 0,
+  lastError: '',
+  loopStaleAfterMs: name === 'pleg' ? 180_000 : 0,
+  row: 0,
+  beat: { beatAtMs: nowMs - beatAgoMs, eventLoopDelayMs: 0, loopAtMs: nowMs - loopAgoMs },
+  ...more,
+});
+
+const cases: { name: string; threads: ThreadHealth[]; want: string[] }[] = [
+  {
+    name: 'a node whose threads live is well',
+    threads: ['main', 'pleg', 'images', 'probes', 'pod-sync-0'].map((name) => thread(name)),
+    want: [],
+  },
+  {
+    name: 'a node whose runtime is not listed any more is not ready',
+    threads: [thread('pleg', { loopAgoMs: 182_500 })],
+    want: ['PLEG is not healthy: pleg was last seen active 3m2.5s ago; threshold is 3m0s'],
+  },
+  {
+    name: 'a node is not ready before its runtime was listed once',
+    threads: [thread('pleg', { beat: { beatAtMs: nowMs, eventLoopDelayMs: 0, loopAtMs: 0 } })],
+    want: ['PLEG is not healthy: pleg has yet to be successful'],
+  },
+  {
+    name: 'a pleg that was just started again leaves the node ready',
+    threads: [thread('pleg', { starts: 2, startedAtMs: nowMs - 100, beat: undefined })],
+    want: [],
+  },
+  {
+    name: 'a thread that died a moment ago leaves the node ready',
+    threads: [thread('images', { alive: 0, deaths: 1, beatAgoMs: 3000 })],
+    want: [],
+  },
+  {
+    name: 'a thread that does not come back takes the node with it',
+    threads: [thread('images', { alive: 0, deaths: 9, beatAgoMs: 61_000 })],
+    want: ['thread images is not healthy: last heard of 1m1s ago'],
+  },
+  {
+    name: 'one thread of the sync pool is enough',
+    threads: [thread('pod-sync-0', { beatAgoMs: 90_000 }), thread('pod-sync-1')],
+    want: [],
+  },
+  {
+    name: 'a sync pool that is silent takes the node with it',
+    threads: [
+      thread('pod-sync-0', { beatAgoMs: 90_000 }),
+      thread('pod-sync-1', { beatAgoMs: 70_000 }),
+      thread('pod-sync-2', { starts: 0 }),
+    ],
+    want: ['thread pod-sync is not healthy: last heard of 1m10s ago'],
+  },
+  {
+    name: 'a node without its server keeps its pods',
+    threads: [thread('server', { alive: 0, beatAgoMs: 900_000 }), thread('stats', { beatAgoMs: 900_000 })],
+    want: [],
+  },
+];
+table('threads that do not work make the node not ready', (row) => {
+  for (const { name, threads, want } of cases) row(name, () => assert.deepEqual(threadErrors(threads, nowMs), want));
+});

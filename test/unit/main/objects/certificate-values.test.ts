@@ -1,0 +1,58 @@
+/** Certificates among the values of a pod. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ValueRef } from '../../../../src/shared/contracts/pod-objects.ts';
+import type { Volume } from '../../../../src/shared/kubernetes/api.ts';
+import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import { aPod } from '../../../support/pods.ts';
+import { certificate, fromApi, initialEnd, values } from '../../../support/pod-values.ts';
+
+const certificateVolume: Volume = { name: 'id', projected: { sources: [{ podCertificate: { signerName: 'e.x/s', keyType: 'ED25519' } }] } };
+const withCertificate = aPod({ metadata: fromApi, spec: { serviceAccountName: 'sa', volumes: [certificateVolume] } });
+const certificateRef: ValueRef = { kind: 'PodCertificate', volume: 'id', sourceIndex: 0 };
+
+test('with the gate off nobody is asked for certificates', async () => {
+  const { api, podValues } = values();
+  const [result] = await podValues.values([certificateRef], withCertificate);
+  assert.ok(result?.outcome === 'failed');
+  assert.match(result.failure.message, /^podCertificate projection is not supported: the feature gate PodCertificateRequest is off/);
+  assert.deepEqual(api.calls, []);
+  await podValues.close();
+});
+
+test('a pod whose certificate is not issued yet is not one whose values are at hand', async () => {
+  const { api, clock, changed, podValues } = values({
+    certificates: { nodeName: 'n', nodeUID: () => 'n-uid', events: { record: () => {} } },
+  });
+  const requests = '/apis/certificates.k8s.io/v1beta1/podcertificaterequests';
+  api.on('GET', '/api/v1/namespaces/default/serviceaccounts/sa', { metadata: { name: 'sa', uid: 'sa-uid' } });
+  const asked = Promise.withResolvers<void>();
+  api.on('POST', '/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests', () => {
+    asked.resolve();
+    return { metadata: { name: 'req-1', namespace: 'default', uid: 'r-1' } };
+  });
+  podValues.registerPod(withCertificate);
+  assert.equal(podValues.isAtHand(withCertificate), false);
+  await asked.promise;
+  const watch = await api.nextWatch(requests);
+  watch.push('BOOKMARK', initialEnd);
+  watch.push('ADDED', {
+    metadata: { name: 'req-1', namespace: 'default', uid: 'r-1', resourceVersion: '10' },
+    spec: { podUID: 'uid-web' },
+    status: {
+      conditions: [{ type: 'Issued' }],
+      certificateChain: certificate('leaf'),
+      beginRefreshAt: new Date(clock.now() + 1_800_000).toISOString(),
+      notAfter: new Date(clock.now() + 3_600_000).toISOString(),
+    },
+  });
+  const [result] = await podValues.values([certificateRef], withCertificate);
+  assert.ok(result?.outcome === 'value' && result.value.kind === 'Credentials');
+  assert.equal(result.value.chainPEM, certificate('leaf'));
+  assert.match(result.value.keyPEM, /PRIVATE KEY/);
+  assert.deepEqual([podValues.isAtHand(withCertificate), changed], [true, [['uid-web']]]);
+  podValues.unregisterPod('uid-web' as PodUID);
+  await clock.advance(3_600_000);
+  assert.equal(api.callsTo('POST', /podcertificaterequests/).length, 1);
+  await podValues.close();
+});

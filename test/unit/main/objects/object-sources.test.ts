@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CachingSource } from '../../../../src/main/objects/caching-source.ts';
+import { secretKind } from '../../../../src/main/objects/object-source.ts';
+import { WatchingSource } from '../../../../src/main/objects/watching-source.ts';
+import { apiError, FakeApi } from '../../../support/fake-api.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { silentLogger } from '../../../support/logger.ts';
+
+const path = '/api/v1/namespaces/ns/secrets/s';
+const watchPath = '/api/v1/namespaces/ns/secrets';
+const aSecret = (resourceVersion: string, fields: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { namespace: 'ns', name: 's', uid: 'u1', resourceVersion },
+  data: { k: resourceVersion },
+  ...fields,
+});
+const initialEnd = {
+  kind: 'Secret',
+  apiVersion: 'v1',
+  metadata: { resourceVersion: '20', annotations: { 'k8s.io/initial-events-end': 'true' } },
+};
+
+function aWatching(lingerMs = 0) {
+  const clock = new FakeClock();
+  const api = new FakeApi().on('GET', path, aSecret('10'));
+  const changed: string[][] = [];
+  const source = new WatchingSource({
+    client: api,
+    kind: secretKind,
+    maxIdleMs: 300_000,
+    lingerMs,
+    onChanged: (uids) => changed.push([...uids]),
+    clock,
+    logger: silentLogger,
+  });
+  return { clock, api, changed, source };
+}
+
+test('an object may be kept a while for the next pod, and is then forgotten', async () => {
+  const { api, clock, source } = aWatching(60_000);
+  source.reference('ns', 's', 'a');
+  assert.equal(source.has('ns', 's'), false);
+  await source.get('ns', 's');
+  assert.equal(source.has('ns', 's'), true);
+  source.release('ns', 's', 'a');
+  assert.equal(source.has('ns', 's'), true);
+  source.reference('ns', 's', 'b');
+  await source.get('ns', 's');
+  assert.equal(api.callsTo('GET', path).length, 1);
+  source.release('ns', 's', 'b');
+  await clock.advance(120_000);
+  assert.equal(source.has('ns', 's'), false);
+  await source.close();
+});
+
+test('an immutable object is not kept for the next pod: it may be another one of that name by then', async () => {
+  const { api, source } = aWatching(60_000);
+  api.once('GET', path, aSecret('10', { immutable: true }));
+  source.reference('ns', 's', 'a');
+  await source.get('ns', 's');
+  source.reference('ns', 's', 'b');
+  assert.equal((await source.get('ns', 's')).data?.['k'], '10');
+  source.release('ns', 's', 'a');
+  source.release('ns', 's', 'b');
+  api.on('GET', path, { ...aSecret('30', { immutable: true }), metadata: { ...aSecret('30').metadata, uid: 'u2' } });
+  source.reference('ns', 's', 'c');
+  assert.equal((await source.get('ns', 's')).data?.['k'], '30');
+  await source.close();
+});
+
+test('an object that no pod refers to is not to be had', async () => {
+  const { source } = aWatching();
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered', message: 'object "ns"/"s" not registered' });
+});
+
+test('the watch of an object whose name has a comma is for that name alone', async () => {
+  const { api, clock, source } = aWatching();
+  source.reference('ns', 's,metadata.name!=t', 'a');
+  const wanted = source.get('ns', 's,metadata.name!=t');
+  wanted.catch(() => {});
+  await clock.advance(1000);
+  const watch = await api.nextWatch(watchPath);
+  assert.equal(watch.call.query?.['fieldSelector'], String.raw`metadata.name=s\,metadata.name!\=t`);
+  await source.close();
+});
+
+test('a secret whose name would lead to another namespace is not asked for', async () => {
+  const { api, clock, source } = aWatching();
+  source.reference('ns', '../../kube-system/secrets/s', 'a');
+  const wanted = source.get('ns', '../../kube-system/secrets/s');
+  wanted.catch(() => {});
+  await clock.advance(1000);
+  await api.nextWatch(watchPath);
+  assert.deepEqual(
+    api.calls.filter(({ path }) => path.includes('kube-system')),
+    [],
+  );
+  await source.close();
+});
+
+test('an object is there with one answer of the server, and a change wakes all pods that refer to it', async () => {
+  const { api, changed, source } = aWatching();
+  source.reference('ns', 's', 'a');
+  source.reference('ns', 's', 'b');
+  assert.equal((await source.get('ns', 's')).data?.['k'], '10');
+  const watch = await api.nextWatch(watchPath);
+  assert.equal(watch.call.query?.['fieldSelector'], 'metadata.name=s');
+  watch.push('ADDED', aSecret('10'));
+  watch.push('BOOKMARK', initialEnd);
+  await settle();
+  assert.deepEqual(changed, []);
+  watch.push('MODIFIED', aSecret('21'));
+  await settle();
+  assert.deepEqual(changed, [['a', 'b']]);
+  assert.equal((await source.get('ns', 's')).data?.['k'], '21');
+  watch.push('DELETED', aSecret('22'));
+  await settle();
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotFound', message: 'secret "s" not found' });
+  assert.equal(changed.length, 2);
+  assert.equal(api.callsTo('GET', path).length, 1);
+  await source.close();
+});
+
+test('an object whose versions went back, as in a cluster that was restored, is known as it is now', async () => {
+  const { api, clock, changed, source } = aWatching();
+  source.reference('ns', 's', 'a');
+  await source.get('ns', 's');
+  const before = await api.nextWatch(watchPath);
+  // Not yet what the GET has told: the watch may lag behind it.
+  before.push('ADDED', aSecret('9'));
+  before.push('BOOKMARK', initialEnd);
+  before.push('MODIFIED', aSecret('21'));
+  await settle();
+  assert.equal((await source.get('ns', 's')).data?.['k'], '21');
+  before.push('MODIFIED', aSecret('7'));
+  await settle();
+  await clock.advance(2000);
+  const after = await api.nextWatch(watchPath);
+  after.push('ADDED', aSecret('7'));
+  after.push('BOOKMARK', { ...initialEnd, metadata: { ...initialEnd.metadata, resourceVersion: '8' } });
+  await settle();
+  assert.equal((await source.get('ns', 's')).data?.['k'], '7');
+  after.push('MODIFIED', aSecret('9'));
+  await settle();
+  assert.equal((await source.get('ns', 's')).data?.['k'], '9');
+  assert.equal(changed.length, 3);
+  await source.close();
+});
+
+test('who waits for an object that is not there is woken when it comes', async () => {
+  const { api, changed, source } = aWatching();
+  api.on('GET', path, apiError(404, 'NotFound', 'secrets "s" not found'));
+  source.reference('ns', 's', 'a');
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotFound', message: 'secret "s" not found' });
+  const watch = await api.nextWatch(watchPath);
+  watch.push('BOOKMARK', initialEnd);
+  await settle();
+  assert.deepEqual(changed, []);
+  watch.push('ADDED', aSecret('30'));
+  await settle();
+  assert.deepEqual(changed, [['a']]);
+  await source.close();
+});
+
+test('an object that the node may not read yet is tried again at once', async () => {
+  const { clock, api, source } = aWatching();
+  api.once('GET', path, apiError(403, 'Forbidden')).once('GET', path, apiError(403, 'Forbidden'));
+  source.reference('ns', 's', 'a');
+  const object = source.get('ns', 's');
+  await clock.advance(150);
+  assert.equal((await object).data?.['k'], '10');
+  await source.close();
+});
+
+test('who has waited a second is sent away, and woken when the object is known', async () => {
+  const { clock, api, changed, source } = aWatching();
+  api.on('GET', path, apiError(0, 'Unreachable'));
+  source.reference('ns', 's', 'a');
+  const message = 'failed to sync secret cache: timed out waiting for the condition';
+  const rejected = assert.rejects(source.get('ns', 's'), { reason: 'NotSynced', message });
+  await clock.advance(1000);
+  await rejected;
+  const watch = await api.nextWatch(watchPath);
+  watch.push('ADDED', aSecret('10'));
+  watch.push('BOOKMARK', initialEnd);
+  await settle();
+  assert.deepEqual(changed, [['a']]);
+  assert.equal((await source.get('ns', 's')).data?.['k'], '10');
+  await source.close();
+});
+
+test('an immutable object is never watched, and one that becomes so not any more', async () => {
+  const { api, source } = aWatching();
+  api.once('GET', path, aSecret('10', { immutable: true }));
+  source.reference('ns', 's', 'a');
+  await source.get('ns', 's');
+  await settle();
+  assert.equal(api.watches.length, 0);
+  source.release('ns', 's', 'a');
+  source.reference('ns', 's', 'a');
+  const watch = await api.nextWatch(watchPath);
+  watch.push('ADDED', aSecret('10'));
+  watch.push('BOOKMARK', initialEnd);
+  watch.push('MODIFIED', aSecret('21', { immutable: true }));
+  await settle();
+  assert.equal(watch.isOpen, false);
+  assert.equal((await source.get('ns', 's')).data?.['k'], '21');
+});
+
+test('the watch ends with the last pod that refers to the object', async () => {
+  const { api, source } = aWatching();
+  source.reference('ns', 's', 'a');
+  source.reference('ns', 's', 'b');
+  const watch = await api.nextWatch(watchPath);
+  source.release('ns', 's', 'a');
+  assert.equal(watch.isOpen, true);
+  source.release('ns', 's', 'b');
+  assert.equal(watch.isOpen, false);
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered' });
+});
+
+test('the watch of an object that nobody reads is closed, and begins again with the next who does', async () => {
+  const { clock, api, source } = aWatching();
+  source.reference('ns', 's', 'a');
+  await source.get('ns', 's');
+  const watch = await api.nextWatch(watchPath);
+  watch.push('BOOKMARK', initialEnd);
+  watch.push('ADDED', aSecret('21'));
+  await clock.advance(240_000);
+  await source.get('ns', 's');
+  await clock.advance(240_000);
+  assert.equal(watch.isOpen, true);
+  await clock.advance(180_000);
+  assert.equal(watch.isOpen, false);
+  api.on('GET', path, aSecret('50'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '50');
+  await api.nextWatch(watchPath);
+  await source.close();
+});
+
+function aCaching(ttlMs: (() => number) | null = () => 60_000) {
+  const clock = new FakeClock();
+  const api = new FakeApi().on('GET', path, aSecret('10'));
+  const source = new CachingSource({ client: api, kind: secretKind, ttlMs, clock, logger: silentLogger });
+  source.reference('ns', 's', 'a');
+  return { clock, api, source };
+}
+
+const queries = (api: FakeApi) => api.calls.map(({ query }) => query);
+
+test('under Cache an object is read again when it is old, of the server’s cache, which may know less', async () => {
+  const { clock, api, source } = aCaching();
+  await Promise.all([source.get('ns', 's'), source.get('ns', 's')]);
+  await clock.advance(59_000);
+  await source.get('ns', 's');
+  assert.equal(api.calls.length, 1);
+  await clock.advance(1000);
+  api.on('GET', path, aSecret('11'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '11');
+  await clock.advance(60_000);
+  api.on('GET', path, aSecret('9'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '11');
+  assert.deepEqual(queries(api), [undefined, { resourceVersion: '0' }, { resourceVersion: '0' }]);
+});
+
+test('under Cache a pod that comes has the object as it is now, not as the server’s cache or an earlier answer has it', async () => {
+  const { api, source } = aCaching();
+  const slow = api.hold('GET', path);
+  const early = source.get('ns', 's');
+  await settle();
+  source.reference('ns', 's', 'b');
+  api.on('GET', path, aSecret('12'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '12');
+  slow.resolve(aSecret('11'));
+  assert.equal((await early).data?.['k'], '11');
+  assert.equal((await source.get('ns', 's')).data?.['k'], '12');
+  assert.deepEqual(queries(api), [undefined, undefined]);
+  source.reference('ns', 's', 'c');
+  api.on('GET', path, apiError(503, 'ServiceUnavailable'));
+  await assert.rejects(source.get('ns', 's'), { reason: 'ServiceUnavailable' });
+});
+
+test('under Cache what was known serves when the server does not answer; what is gone is gone', async () => {
+  const { clock, api, source } = aCaching();
+  await source.get('ns', 's');
+  await clock.advance(60_000);
+  api.on('GET', path, apiError(503, 'ServiceUnavailable'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '10');
+  api.on('GET', path, apiError(404, 'NotFound'));
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotFound', message: 'secret "s" not found' });
+  api.on('GET', path, aSecret('12'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '12');
+  source.release('ns', 's', 'a');
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered' });
+});
+
+test('under Get every question goes to the server, and has what that says now', async () => {
+  const { api, source } = aCaching(null);
+  await source.get('ns', 's');
+  api.on('GET', path, aSecret('9'));
+  assert.equal((await source.get('ns', 's')).data?.['k'], '9');
+  api.on('GET', path, apiError(503, 'ServiceUnavailable'));
+  await assert.rejects(source.get('ns', 's'), { reason: 'ServiceUnavailable' });
+  assert.deepEqual(queries(api), [undefined, undefined, undefined]);
+});

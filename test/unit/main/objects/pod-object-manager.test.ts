@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { referencedObjects } from '../../../../src/main/objects/referenced-objects.ts';
+import type { ValueRef } from '../../../../src/shared/contracts/pod-objects.ts';
+import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
+import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import { apiError } from '../../../support/fake-api.ts';
+import { settle } from '../../../support/fake-clock.ts';
+import { aContainer, aPod } from '../../../support/pods.ts';
+import { fromApi, initialEnd, pod, tokenPath, tokenRef, tokenVolume, values } from '../../../support/pod-values.ts';
+
+test('what a pod refers to is found wherever it stands', () => {
+  const all = aPod({
+    spec: {
+      imagePullSecrets: [{ name: 'pull' }, {}],
+      containers: [
+        aContainer({
+          env: [
+            { name: 'A', valueFrom: { secretKeyRef: { name: 's1', key: 'k' } } },
+            { name: 'B', valueFrom: { configMapKeyRef: { name: 'c1', key: 'k' } } },
+          ],
+        }),
+      ],
+      initContainers: [aContainer({ envFrom: [{ secretRef: { name: 's2' } }, { configMapRef: { name: 'c2' } }] })],
+      volumes: [
+        { name: 'a', secret: { secretName: 's3' } },
+        { name: 'b', configMap: { name: 'c3' } },
+        { name: 'c', projected: { sources: [{ secret: { name: 's4' } }, { configMap: { name: 'c1' } }] } },
+      ],
+    },
+  });
+  const { secrets, configMaps } = referencedObjects(all);
+  assert.deepEqual([...secrets].sort(), ['pull', 's1', 's2', 's3', 's4']);
+  assert.deepEqual([...configMaps].sort(), ['c1', 'c2', 'c3']);
+});
+
+test('the root CA of its namespace is not waited for before a pod begins, whatever else it refers to is', async () => {
+  const { podValues } = values();
+  const withConfigMaps = (...names: string[]) => {
+    const sources = names.map((name) => ({ configMap: { name } }));
+    const made = aPod({
+      metadata: { ...fromApi, name: names.join('-'), uid: names.join('-') },
+      spec: { volumes: [{ name: 'v', projected: { sources } }] },
+    });
+    podValues.registerPod(made);
+    return made;
+  };
+  assert.equal(podValues.isAtHand(withConfigMaps('kube-root-ca.crt')), true);
+  const other = withConfigMaps('kube-root-ca.crt', 'ca');
+  assert.equal(podValues.isAtHand(other), false);
+  await settle();
+  assert.equal(podValues.isAtHand(other), true);
+  await podValues.close();
+});
+
+test('a pod that is registered has its token and its objects asked for before its sync asks', async () => {
+  const { api, podValues } = values();
+  podValues.registerPod(pod);
+  await settle();
+  assert.deepEqual(
+    api.calls.map(({ method, path }) => `${method} ${path}`),
+    ['GET /api/v1/namespaces/default/configmaps/ca', `POST ${tokenPath}`],
+  );
+  const results = await podValues.values([tokenRef, { kind: 'ConfigMap', namespace: 'default', name: 'ca' }], pod);
+  assert.deepEqual(results, [
+    { outcome: 'value', value: { kind: 'Token', token: 'jwt' } },
+    { outcome: 'value', value: { kind: 'ConfigMap', data: { 'ca.crt': 'CA' }, binaryData: {} } },
+  ]);
+  assert.equal(api.calls.length, 2);
+  await podValues.close();
+});
+
+test('a pod that runs already has its token asked for only when its sync asks', async () => {
+  const { api, podValues } = values({ isRunning: () => true });
+  podValues.registerPod(pod);
+  await settle();
+  assert.deepEqual(api.callsTo('POST', tokenPath), []);
+  await podValues.close();
+});
+
+test('what one value lacks is told with it, and the others are answered', async () => {
+  const { api, podValues } = values();
+  api.on('GET', '/api/v1/namespaces/default/secrets/gone', apiError(404, 'NotFound'));
+  const withSecret = aPod({ metadata: fromApi, spec: { volumes: [tokenVolume, { name: 's', secret: { secretName: 'gone' } }] } });
+  const results = await podValues.values(
+    [
+      { kind: 'Secret', namespace: 'default', name: 'gone' },
+      { kind: 'ConfigMap', namespace: 'default', name: 'ca' },
+      { kind: 'Secret', namespace: 'other', name: 'foreign' },
+    ],
+    withSecret,
+  );
+  assert.deepEqual(
+    results.map((result) => (result.outcome === 'failed' ? result.failure : result.outcome)),
+    [
+      { reason: 'NotFound', message: 'secret "gone" not found' },
+      'value',
+      { reason: 'NotRegistered', message: 'object "other"/"foreign" not registered' },
+    ],
+  );
+  await podValues.close();
+});
+
+test('when a pod has gone nothing of it is watched or renewed', async () => {
+  const { clock, api, changed, podValues } = values();
+  podValues.registerPod(pod);
+  const watch = await api.nextWatch('/api/v1/namespaces/default/configmaps');
+  podValues.unregisterPod('uid-web' as PodUID);
+  assert.equal(watch.isOpen, false);
+  // A token is renewed before its hour is over.
+  await clock.advance(3_600_000);
+  assert.deepEqual(changed, []);
+  await podValues.close();
+});
+
+test('a pod whose spec changes has what it does not refer to any more let go', async () => {
+  const { api, podValues } = values();
+  podValues.registerPod(pod);
+  const watch = await api.nextWatch('/api/v1/namespaces/default/configmaps');
+  podValues.registerPod({ ...pod, spec: { ...pod.spec, volumes: [] } });
+  assert.equal(watch.isOpen, false);
+  await podValues.close();
+});
+
+const service = (name: string, namespace: string, clusterIP: string, resourceVersion = '5') => ({
+  metadata: { name, namespace, uid: `${namespace}-${name}`, resourceVersion },
+  spec: { clusterIP, ports: [{ port: 443 }] },
+});
+
+test("a pod is told of the API server, and of its namespace's services if it wants them", async () => {
+  const { api, podValues } = values();
+  const watch = await api.nextWatch('/api/v1/services');
+  assert.equal(watch.call.query?.['fieldSelector'], 'spec.clusterIP!=None');
+  for (const each of [
+    service('kubernetes', 'default', '10.96.0.1'),
+    service('db', 'shop', '10.96.0.2'),
+    service('headless', 'shop', 'None'),
+    service('kubernetes', 'shop', '10.96.0.9'),
+    service('web', 'other', '10.96.0.3'),
+  ])
+    watch.push('ADDED', each);
+  watch.push('BOOKMARK', initialEnd);
+  const names = async (links: boolean) => {
+    const [result] = await podValues.values([{ kind: 'Services', namespace: 'shop', links }], pod);
+    assert.ok(result?.outcome === 'value' && result.value.kind === 'Services');
+    return result.value.services.map(({ name, clusterIP }) => `${name} ${clusterIP}`);
+  };
+  // A namespace that has a service of this name wants its pods to go there.
+  assert.deepEqual(await names(true), ['db 10.96.0.2', 'kubernetes 10.96.0.9']);
+  assert.deepEqual(await names(false), ['kubernetes 10.96.0.1']);
+  watch.push('DELETED', service('kubernetes', 'shop', '10.96.0.9', '11'));
+  await settle();
+  assert.deepEqual(await names(true), ['kubernetes 10.96.0.1', 'db 10.96.0.2']);
+  watch.push('DELETED', service('db', 'shop', '10.96.0.2', '12'));
+  await settle();
+  assert.deepEqual(await names(true), ['kubernetes 10.96.0.1']);
+  await podValues.close();
+});
+
+test('without a list of services a pod of the API waits a second, a static one not at all', async () => {
+  const { clock, podValues } = values();
+  const refs: ValueRef[] = [{ kind: 'Services', namespace: 'default', links: true }];
+  const [now] = await podValues.values(refs, aPod());
+  assert.equal(now?.outcome, 'failed');
+  const later = podValues.values(refs, pod);
+  await clock.advance(1000);
+  const [result] = await later;
+  assert.ok(result?.outcome === 'failed');
+  assert.equal(result.failure.message, 'services have not yet been read at least once, cannot construct envvars');
+  await podValues.close();
+});
+
+test('under the strategy Cache a pod that has changed has only that read at once which it did not refer to before', async () => {
+  const { api, podValues } = values({ strategy: 'Cache' });
+  const ref: ValueRef = { kind: 'ConfigMap', namespace: 'default', name: 'ca' };
+  const readWith = async (changed: Pod) => {
+    podValues.registerPod(changed);
+    for (let times = 0; times < 2; times += 1) await podValues.values([ref], changed);
+    return api.calls.filter(({ method }) => method === 'GET').length;
+  };
+  assert.equal(await readWith(pod), 1);
+  assert.equal(await readWith({ ...pod, status: { phase: 'Running' } }), 1);
+  assert.equal(await readWith({ ...pod, spec: { ...pod.spec, volumes: [] } }), 1);
+  assert.equal(await readWith({ ...pod, metadata: { ...pod.metadata, labels: { app: 'new' } } }), 2);
+  await podValues.close();
+});

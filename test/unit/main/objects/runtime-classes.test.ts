@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RuntimeClasses, standaloneRuntimeHandler } from '../../../../src/main/objects/runtime-classes.ts';
+import { FakeApi } from '../../../support/fake-api.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { silentLogger } from '../../../support/logger.ts';
+import { aPod } from '../../../support/pods.ts';
+
+const path = '/apis/node.k8s.io/v1/runtimeclasses';
+const aClass = (name: string, handler: string, resourceVersion = '10') => ({
+  apiVersion: 'node.k8s.io/v1',
+  kind: 'RuntimeClass',
+  metadata: { name, uid: `uid-${name}`, resourceVersion },
+  handler,
+});
+const initialEnd = {
+  kind: 'RuntimeClass',
+  apiVersion: 'node.k8s.io/v1',
+  metadata: { resourceVersion: '20', annotations: { 'k8s.io/initial-events-end': 'true' } },
+};
+const aPodOf = (runtimeClassName: string) => aPod({ spec: { containers: [{ name: 'app' }], runtimeClassName } });
+
+function someClasses() {
+  const clock = new FakeClock();
+  const api = new FakeApi();
+  const added: string[][] = [];
+  const classes = RuntimeClasses.start({ client: api, onAdded: (names) => added.push([...names]), clock, logger: silentLogger });
+  return { clock, api, added, classes };
+}
+
+test('a pod is run with the handler that its runtime class names, and waits for the first list a moment', async () => {
+  const { api, classes } = someClasses();
+  const handler = classes.handlerOf(aPodOf('gvisor'));
+  const watch = await api.nextWatch(path);
+  watch.push('ADDED', aClass('gvisor', 'runsc'));
+  watch.push('BOOKMARK', initialEnd);
+  assert.deepEqual(await handler, { handler: 'runsc' });
+  await classes.close();
+});
+
+test('a pod whose runtime class is not there hears so, and is woken when it comes', async () => {
+  const { api, added, classes } = someClasses();
+  const watch = await api.nextWatch(path);
+  watch.push('BOOKMARK', initialEnd);
+  await settle();
+  assert.deepEqual(await classes.handlerOf(aPodOf('kata')), { problem: 'runtimeclass.node.k8s.io "kata" not found' });
+  watch.push('ADDED', aClass('kata', 'kata-qemu', '21'));
+  await settle();
+  assert.deepEqual(added, [['kata']]);
+  assert.deepEqual(await classes.handlerOf(aPodOf('kata')), { handler: 'kata-qemu' });
+  watch.push('DELETED', aClass('kata', 'kata-qemu', '22'));
+  await settle();
+  assert.deepEqual(added, [['kata']]);
+  assert.ok('problem' in (await classes.handlerOf(aPodOf('kata'))));
+  await classes.close();
+});
+
+test('while the API server is away a pod with a runtime class is refused after a second', async () => {
+  const { clock, classes } = someClasses();
+  const handler = classes.handlerOf(aPodOf('kata'));
+  await clock.advance(1000);
+  assert.match(JSON.stringify(await handler), /failed to lookup RuntimeClass kata: runtime classes have not been read yet/);
+  await classes.close();
+});
+
+test('a pod without a runtime class is run with the default handler', async () => {
+  const { classes } = someClasses();
+  assert.deepEqual(await classes.handlerOf(aPod()), { handler: '' });
+  assert.deepEqual(await classes.handlerOf(aPodOf('')), { handler: '' });
+  await classes.close();
+});
+
+test('standalone nobody says what a runtime class stands for', () => {
+  assert.deepEqual(standaloneRuntimeHandler(aPod()), { handler: '' });
+  const problem = 'RuntimeClass "kata" not found: there is no API server to ask for it';
+  assert.deepEqual(standaloneRuntimeHandler(aPodOf('kata')), { problem });
+});

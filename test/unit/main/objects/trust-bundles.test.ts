@@ -1,0 +1,104 @@
+/** Trust bundles as pods project them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { trustAnchors } from '../../../../src/main/objects/trust-anchors.ts';
+import { TrustBundles } from '../../../../src/main/objects/trust-bundles.ts';
+import { FakeApi } from '../../../support/fake-api.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { silentLogger } from '../../../support/logger.ts';
+import { certificate, initialEnd, pod, values } from '../../../support/pod-values.ts';
+
+test('trust anchors are there once each, in one order, without what stands between them', () => {
+  const [a, b] = [certificate('a'.repeat(100)), certificate('b')];
+  assert.equal(trustAnchors([`# comment\n${b}${a}`, a]), trustAnchors([a, b]));
+  assert.match(trustAnchors([a]), /^-----BEGIN CERTIFICATE-----\n[^\n]{64}\n[^\n]{64}\n[^\n]{8}\n-----END CERTIFICATE-----\n$/);
+  assert.equal(trustAnchors(['nothing']), '');
+});
+
+test('trust bundles are read from the first who asks on, and a change wakes those who have asked', async () => {
+  const { api, changed, podValues } = values();
+  api.on('GET', '/apis/certificates.k8s.io/v1beta1', { resources: [{ name: 'clustertrustbundles' }] });
+  const ask = podValues.values(
+    [
+      { kind: 'TrustBundle', name: 'one', optional: false },
+      { kind: 'TrustBundle', name: 'none', optional: true },
+      { kind: 'TrustBundle', name: 'none', optional: false },
+      { kind: 'SignerTrustBundles', signerName: 'example.com/s', labelSelector: { matchLabels: { live: 'yes' } }, optional: false },
+      { kind: 'SignerTrustBundles', signerName: 'example.com/s', labelSelector: undefined, optional: false },
+    ],
+    pod,
+  );
+  const watch = await api.nextWatch('/apis/certificates.k8s.io/v1beta1/clustertrustbundles');
+  const bundle = (name: string, fields: object, labels = {}) => ({
+    metadata: { name, uid: name, resourceVersion: '5', labels },
+    spec: { trustBundle: certificate(name), ...fields },
+  });
+  watch.push('ADDED', bundle('one', {}));
+  watch.push('ADDED', bundle('two', { signerName: 'example.com/s' }, { live: 'yes' }));
+  watch.push('BOOKMARK', initialEnd);
+  const results = await ask;
+  assert.deepEqual(
+    results.map((result) =>
+      result.outcome === 'failed' ? result.failure.message : result.value.kind === 'TrustAnchors' ? result.value.pem : '',
+    ),
+    [
+      certificate('one'),
+      '',
+      'while getting ClusterTrustBundle: clustertrustbundle.certificates.k8s.io "none" not found',
+      certificate('two'),
+      'combination of signerName and labelSelector matched zero ClusterTrustBundles',
+    ],
+  );
+  changed.length = 0;
+  watch.push('MODIFIED', { ...bundle('one', {}), metadata: { name: 'one', uid: 'one', resourceVersion: '12' } });
+  await settle();
+  assert.deepEqual(changed, [['uid-web']]);
+  await podValues.close();
+});
+
+test('trust bundles are gone through once for all who ask the same, until one changes', async () => {
+  const api = new FakeApi().on('GET', '/apis/certificates.k8s.io/v1beta1', { resources: [{ name: 'clustertrustbundles' }] });
+  let times = 0;
+  const normalize = (bundles: readonly string[]) => `${(times += 1)} ${bundles.join()}`;
+  const clock = new FakeClock();
+  const bundles = new TrustBundles({ client: api, isEnabled: true, onChanged: () => {}, clock, logger: silentLogger, normalize });
+  const asked = bundles.byName('one', false, 'a');
+  const watch = await api.nextWatch('/apis/certificates.k8s.io/v1beta1/clustertrustbundles');
+  const bundle = (trustBundle: string, resourceVersion: string) => ({
+    metadata: { name: 'one', uid: 'one', resourceVersion },
+    spec: { trustBundle, signerName: 'example.com/s' },
+  });
+  watch.push('ADDED', bundle('A', '5'));
+  watch.push('BOOKMARK', initialEnd);
+  assert.deepEqual([await asked, await bundles.byName('one', false, 'b')], ['1 A', '1 A']);
+  assert.deepEqual(
+    [await bundles.bySigner('example.com/s', {}, false, 'a'), await bundles.bySigner('example.com/s', {}, true, 'b')],
+    ['2 A', '2 A'],
+  );
+  watch.push('MODIFIED', bundle('B', '12'));
+  await settle();
+  assert.equal(await bundles.byName('one', false, 'a'), '3 B');
+  const values = Array.from({ length: 20_000 }, (_, index) => `v${index}`);
+  const long = bundles.bySigner('example.com/s', { matchExpressions: [{ key: 'k', operator: 'In', values }] }, true, 'a');
+  await assert.rejects(long, /^Error: label selector length \(\d+\) is larger than 102400$/);
+  await bundles.close();
+});
+
+test('an API server that does not say which trust bundles it has holds up no end', async () => {
+  const { api, podValues } = values();
+  api.hold('GET', '/apis/certificates.k8s.io/v1beta1');
+  const asked = podValues.values([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
+  await settle();
+  const [call] = api.callsTo('GET', '/apis/certificates.k8s.io/v1beta1');
+  assert.deepEqual([call?.deadlineMs, call?.maxAttempts], [10_000, 1]);
+  await podValues.close();
+  assert.equal((await asked)[0]?.outcome, 'failed');
+});
+
+test('trust bundles behind a gate that is shut are refused', async () => {
+  const { podValues } = values({ projectsTrustBundles: false });
+  const [result] = await podValues.values([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
+  assert.ok(result?.outcome === 'failed');
+  assert.equal(result.failure.message, 'ClusterTrustBundle projection is not supported in static kubelet mode');
+  await podValues.close();
+});

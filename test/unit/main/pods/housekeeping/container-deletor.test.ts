@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { containersToDelete } from '../../../../../src/main/pods/housekeeping/container-deletor.ts';
+import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
+
+const id = (name: string) => name as ContainerID;
+const status = aRuntimePodStatus({
+  containers: [
+    aRuntimeContainer({ id: id('app-3'), name: 'app', state: 'running', createdAtMs: 4 }),
+    aRuntimeContainer({ id: id('app-1'), name: 'app', state: 'exited', createdAtMs: 2 }),
+    aRuntimeContainer({ id: id('app-2'), name: 'app', state: 'exited', createdAtMs: 3 }),
+    aRuntimeContainer({ id: id('other-1'), name: 'other', state: 'exited', createdAtMs: 1 }),
+    aRuntimeContainer({ id: id('made-1'), name: 'app', state: 'created', createdAtMs: 9 }),
+  ],
+});
+
+const cases: { name: string; changed: string; keep: number; removeAll?: boolean; want: string[] }[] = [
+  {
+    name: 'when a container starts, its newest dead instance is kept for its logs, older ones go',
+    changed: 'app-3',
+    keep: 1,
+    want: ['app-1'],
+  },
+  { name: 'when a container dies, the instance before it stays: the pod’s status still names it', changed: 'app-2', keep: 1, want: [] },
+  { name: 'when a container dies, the instances before those go', changed: 'app-2', keep: 0, want: ['app-1'] },
+  { name: 'dead containers of other names stay', changed: 'other-1', keep: 0, want: [] },
+  { name: 'nothing goes while there are not more dead ones than are kept', changed: 'app-3', keep: 2, want: [] },
+  { name: 'a container that the pod no longer has decides nothing', changed: 'gone', keep: 0, want: [] },
+  {
+    name: 'all dead containers of a deleted pod go, newest first',
+    changed: 'gone',
+    keep: 5,
+    removeAll: true,
+    want: ['app-2', 'app-1', 'other-1'],
+  },
+];
+table('which dead containers of a pod go', (row) => {
+  for (const { name, changed, keep, removeAll = false, want } of cases) {
+    row(name, () => assert.deepEqual(containersToDelete(status, id(changed), { keep, removeAll }), want));
+  }
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DeadContainers } from '../../../../../src/main/pods/housekeeping/dead-containers.ts';
+import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { settle } from '../../../../support/fake-clock.ts';
+import { aLogger } from '../../../../support/logger.ts';
+import { anExitedContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
+
+const id = (name: string) => name as ContainerID;
+const uid = 'uid-web' as PodUID;
+const status = aRuntimePodStatus({
+  containers: [
+    anExitedContainer(1, { id: id('third'), createdAtMs: 3 }),
+    anExitedContainer(1, { id: id('second'), createdAtMs: 2 }),
+    anExitedContainer(1, { id: id('first'), createdAtMs: 1 }),
+  ],
+});
+
+function someContainers({ isGone = false, keep = 1, failure = null as Error | null } = {}) {
+  const removed: ContainerID[] = [];
+  const { logger, lines } = aLogger();
+  const containers = new DeadContainers({
+    cache: { get: (asked) => (asked === uid ? status : null) },
+    shouldContentBeRemoved: () => isGone,
+    removeContainers: async (ids) => {
+      if (failure) throw failure;
+      removed.push(...ids);
+    },
+    keep,
+    logger,
+  });
+  return { containers, removed, lines };
+}
+
+test('when a container dies, it and the instance before it are kept even where none is to be', () => {
+  const { containers, removed } = someContainers({ keep: 0 });
+  containers.onChanged(uid, id('third'));
+  assert.deepEqual(removed, ['first']);
+});
+
+test('of a pod that is gone for good nothing is kept', () => {
+  const { containers, removed } = someContainers({ isGone: true });
+  containers.onChanged(uid, id('third'));
+  assert.deepEqual(removed, ['third', 'second', 'first']);
+});
+
+test('a container of a pod that the runtime has forgotten is nobody to remove', () => {
+  const { containers, removed } = someContainers();
+  containers.onChanged('other' as PodUID, id('third'));
+  assert.deepEqual(removed, []);
+});
+
+test('a removal that fails is left to garbage collection, and said', async () => {
+  const { containers, lines } = someContainers({ failure: new Error('busy') });
+  containers.onChanged(uid, id('third'));
+  await settle();
+  assert.deepEqual(
+    lines.map(({ msg }) => msg),
+    ['Could not remove dead containers'],
+  );
+});

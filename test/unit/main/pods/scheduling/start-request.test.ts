@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startRequest } from '../../../../../src/main/pods/scheduling/start-request.ts';
+import type { PodTask } from '../../../../../src/main/threads/task-channel.ts';
+import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
+import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
+import { anExitedContainer, aPod, aRuntimePodStatus } from '../../../../support/pods.ts';
+
+const sync = (pod: Pod, containers: RuntimeContainerStatus[] | null): PodTask =>
+  ({ kind: 'sync', podUID: pod.metadata.uid, pod, status: containers && aRuntimePodStatus({ containers }) }) as PodTask;
+const seen = '2026-01-01T00:00:05Z';
+const fromApi = (fields: Partial<Pod['spec']> = {}) =>
+  aPod({ metadata: { annotations: { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.seen': seen } }, spec: fields });
+
+test('a static pod is critical whatever it says', () => {
+  assert.equal(startRequest('sandbox', sync(aPod({ spec: { priority: 5 } }), null)).priority, 2_000_001_000);
+  assert.equal(startRequest('sandbox', sync(fromApi({ priority: 5 }), null)).priority, 5);
+});
+
+test('a pod is as old as when it was first seen', () => {
+  assert.equal(startRequest('sandbox', sync(fromApi(), null)).podSeenAtMs, Date.parse(seen));
+  assert.equal(startRequest('sandbox', sync(aPod(), null)).podSeenAtMs, 0);
+});
+
+test('a container that ran before is restarted; an init container that has ended is part of a start', () => {
+  assert.equal(startRequest('container', sync(aPod(), [])).restart, false);
+  assert.equal(startRequest('container', sync(aPod(), [anExitedContainer(0, { name: 'init' })])).restart, false);
+  assert.equal(startRequest('container', sync(aPod(), [anExitedContainer(1)])).restart, true);
+});
+
+test('a static pod and one of a system-critical priority are critical', () => {
+  const isCritical = (pod: Pod) => startRequest('sandbox', sync(pod, null)).critical;
+  assert.equal(isCritical(aPod()), true);
+  assert.equal(isCritical(fromApi({ priority: 2_000_000_000, priorityClassName: 'system-cluster-critical' })), true);
+  assert.equal(isCritical(fromApi({ priority: 1_999_999_999 })), false);
+  assert.equal(isCritical(fromApi()), false);
+});

@@ -1,0 +1,43 @@
+/** What a pod's worker goes by: what was last seen, as long as that is new enough and more than lists say. */
+import assert from 'node:assert/strict';
+import { PodStatusCache } from '../../../../../src/main/pods/runtime-status-cache.ts';
+import { PodView } from '../../../../../src/main/pods/workers/runtime-status-reader.ts';
+import type { MadeInRuntime } from '../../../../../src/shared/contracts/pod-sync.ts';
+import type { RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
+import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+import { aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
+import { table } from '../../../../support/table.ts';
+
+const listed = aRuntimePodStatus({ containers: [aRuntimeContainer({ listedOnly: true })] });
+const failure = { reason: 'ContainerStatusUnknown', message: 'no answer' };
+
+const cases: { name: string; seen: RuntimePodStatus | null; expired?: boolean; looks: (MadeInRuntime | undefined)[] }[] = [
+  { name: 'what was seen is news enough', seen: aRuntimePodStatus(), looks: [] },
+  { name: 'the runtime has nothing of the pod', seen: null, looks: [] },
+  { name: 'the runtime was changed since', seen: aRuntimePodStatus(), expired: true, looks: [undefined] },
+  { name: 'what only lists say is looked at, and not listed again', seen: listed, looks: [{ containers: [] }] },
+  { name: 'what only lists say after a change is listed again', seen: listed, expired: true, looks: [undefined] },
+  { name: 'what the runtime does not answer about is not asked for again', seen: { ...listed, failure }, looks: [] },
+];
+
+async function check({ seen, expired, looks: want }: (typeof cases)[number]): Promise<void> {
+  const clock = new FakeClock();
+  await clock.advance(100);
+  const cache = new PodStatusCache();
+  cache.apply({ relistedAtMs: 50, statuses: seen ? [{ ...seen, observedAtMs: 50 }] : [], gone: [], events: [] });
+  const looks: (MadeInRuntime | undefined)[] = [];
+  const look = async (_: PodUID, made?: MadeInRuntime) => {
+    looks.push(made);
+    return aRuntimePodStatus({ observedAtMs: 100 });
+  };
+  const view = new PodView(listed.podUID, { cache, clock, look });
+  if (expired) view.expire();
+  const status = await view.fresh();
+  assert.deepEqual(looks, want);
+  assert.equal(status?.observedAtMs, looks.length > 0 ? 100 : seen ? 50 : undefined);
+}
+
+table('what a pod is taken for', (row) => {
+  for (const one of cases) row(one.name, () => check(one));
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { requeueDelayMs } from '../../../../../src/main/pods/workers/sync-outcome.ts';
+import type { PodSyncResult } from '../../../../../src/shared/contracts/pod-sync.ts';
+import { table } from '../../../../support/table.ts';
+
+const policy = { resyncIntervalMs: 60_000, backOffMs: 10_000 };
+const report = { waiting: {}, backoffs: [], changedRuntime: false };
+const nowMs = 1_000_000;
+const failed = (reason: string, more: { retryAtMs?: number; retryAfterMs?: number } = {}): PodSyncResult => ({
+  outcome: 'failed',
+  failure: { reason, message: 'x', ...(more.retryAfterMs === undefined ? {} : { retryAfterMs: more.retryAfterMs }) },
+  ...report,
+  ...(more.retryAtMs === undefined ? {} : { retryAtMs: more.retryAtMs }),
+});
+
+const cases: { name: string; result: PodSyncResult; random?: number; want: number }[] = [
+  { name: 'a pod that is well is looked at again after the sync frequency', result: { outcome: 'synced', ...report }, want: 60_000 },
+  { name: 'the sync frequency is jittered by up to half of it', result: { outcome: 'synced', ...report }, random: 1, want: 90_000 },
+  {
+    name: 'a back-off that ends sooner than the next resync wakes the pod to the millisecond',
+    result: { outcome: 'synced', ...report, retryAtMs: nowMs + 1234 },
+    random: 1,
+    want: 1234,
+  },
+  {
+    name: 'a back-off that ends later than the next resync does not delay it',
+    result: { outcome: 'synced', ...report, retryAtMs: nowMs + 300_000 },
+    want: 60_000,
+  },
+  {
+    name: 'a pod in CrashLoopBackOff is synced when it ends, without jitter',
+    result: failed('CrashLoopBackOff', { retryAtMs: nowMs + 20_000 }),
+    random: 1,
+    want: 20_000,
+  },
+  { name: 'a back-off that has ended already is not waited for', result: failed('CrashLoopBackOff', { retryAtMs: nowMs - 5 }), want: 0 },
+  {
+    name: 'an image pull in back-off is tried when the back-off ends',
+    result: failed('ImagePullBackOff', { retryAfterMs: 40_000 }),
+    want: 40_000,
+  },
+  { name: 'an error is tried again after the back-off', result: failed('FailedMount'), want: 10_000 },
+  { name: 'the back-off after an error is jittered by up to half of it', result: failed('FailedMount'), random: 1, want: 15_000 },
+  {
+    name: 'an error beside a back-off is tried at the sooner of the two',
+    result: failed('FailedMount', { retryAtMs: nowMs + 3000 }),
+    want: 3000,
+  },
+  { name: 'a network that is not ready is asked for again after a second', result: failed('NetworkNotReady'), want: 1000 },
+  { name: 'a task that was stopped is looked at soon', result: { outcome: 'stopped', ...report }, want: 1000 },
+];
+table('when a pod is synced again', (row) => {
+  for (const { name, result, random = 0, want } of cases) {
+    row(name, () => assert.equal(requeueDelayMs('sync', result, policy, nowMs, random), want));
+  }
+});

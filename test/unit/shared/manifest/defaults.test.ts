@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, PodSpec, Volume } from '../../../../src/shared/kubernetes/api.ts';
+import { defaultPod, type DraftPod } from '../../../../src/shared/manifest/defaults/default-pod.ts';
+import { aManifest, decodedPod } from '../../../support/manifests.ts';
+import { table } from '../../../support/table.ts';
+
+/** Defaults of what a static pod could not have. */
+function defaulted(spec: Partial<PodSpec>): PodSpec {
+  const pod = {
+    metadata: { name: 'web', namespace: 'default', uid: 'u' },
+    spec: { containers: [{ name: 'main', image: 'web:1' }], ...spec },
+  } as DraftPod;
+  defaultPod(pod);
+  return pod.spec;
+}
+const container = (fields: Partial<Container>): Container | undefined =>
+  defaulted({ containers: [{ name: 'main', image: 'web:1', ...fields }] }).containers[0];
+const volume = (fields: object): Volume | undefined => defaulted({ volumes: [{ name: 'v', ...fields }] }).volumes?.[0];
+
+test('a pod that says nothing gets what every pod has', () => {
+  const { containers, ...rest } = decodedPod(aManifest()).spec;
+  assert.deepEqual(rest, {
+    nodeName: 'node-1',
+    tolerations: [{ operator: 'Exists', effect: 'NoExecute' }],
+    restartPolicy: 'Always',
+    dnsPolicy: 'ClusterFirst',
+    terminationGracePeriodSeconds: 30,
+    schedulerName: 'default-scheduler',
+    securityContext: {},
+    enableServiceLinks: true,
+  });
+  assert.deepEqual(containers, [
+    {
+      name: 'main',
+      image: 'registry.example/web:1',
+      imagePullPolicy: 'IfNotPresent',
+      terminationMessagePath: '/dev/termination-log',
+      terminationMessagePolicy: 'File',
+    },
+  ]);
+});
+
+const policies: readonly [image: string, policy: string][] = [
+  ['web', 'Always'],
+  ['web:latest', 'Always'],
+  ['web:1', 'IfNotPresent'],
+  ['host:5000/web', 'Always'],
+  ['host:5000/web:1', 'IfNotPresent'],
+  [`web@sha256:${'0'.repeat(64)}`, 'IfNotPresent'],
+  [`web:latest@sha256:${'0'.repeat(64)}`, 'Always'],
+  ['Not An Image', 'IfNotPresent'],
+];
+table('an image’s pull policy when none is given', (row) => {
+  for (const [image, policy] of policies) {
+    row(`the image ${image} is pulled ${policy}`, () => assert.equal(container({ image })?.imagePullPolicy, policy));
+  }
+});
+
+test('a probe gets its numbers, an HTTP action its path and scheme', () => {
+  const numbers = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
+  const fields = container({
+    livenessProbe: { httpGet: { port: 80 as never } },
+    readinessProbe: { grpc: { port: 1 }, periodSeconds: 5 },
+    lifecycle: { preStop: { httpGet: { port: 81 as never } } },
+  });
+  assert.deepEqual(fields?.livenessProbe, { httpGet: { port: 80, path: '/', scheme: 'HTTP' }, ...numbers });
+  assert.deepEqual(fields?.readinessProbe, { grpc: { port: 1, service: '' }, ...numbers, periodSeconds: 5 });
+  assert.deepEqual(fields?.lifecycle, { preStop: { httpGet: { port: 81, path: '/', scheme: 'HTTP' } } });
+});
+
+test('a limit without a request is the request', () => {
+  assert.deepEqual(container({ resources: { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '500m' } } })?.resources?.requests, {
+    cpu: '500m',
+    memory: '1Gi',
+  });
+});
+
+test('resources are counted in thousandths, rounded up', () => {
+  assert.deepEqual(container({ resources: { requests: { cpu: '100u', memory: '1.5' } } })?.resources?.requests, {
+    cpu: '1m',
+    memory: '1.5',
+  });
+});
+
+test("in the host's network a container's port is the host's", () => {
+  const ports = [{ containerPort: 80 }, { containerPort: 81, hostPort: 82 }];
+  const spec = defaulted({ hostNetwork: true, containers: [{ name: 'main', ports }] });
+  assert.deepEqual(spec.containers[0]?.ports, [
+    { containerPort: 80, hostPort: 80, protocol: 'TCP' },
+    { containerPort: 81, hostPort: 82, protocol: 'TCP' },
+  ]);
+});
+
+test('a negative grace period is one second', () =>
+  assert.equal(defaulted({ terminationGracePeriodSeconds: -5 }).terminationGracePeriodSeconds, 1));
+
+test('the old name of the service account stands for the new', () => {
+  assert.equal(defaulted({ serviceAccount: 'robot' }).serviceAccountName, 'robot');
+  assert.equal(defaulted({ serviceAccountName: 'robot' }).serviceAccount, 'robot');
+});
+
+const volumes: readonly [source: object, want: object][] = [
+  [{}, { emptyDir: {} }],
+  [{ hostPath: { path: '/x' } }, { hostPath: { path: '/x', type: '' } }],
+  [{ secret: {} }, { secret: { defaultMode: 0o644 } }],
+  [{ configMap: {} }, { configMap: { defaultMode: 0o644 } }],
+  [
+    { downwardAPI: { items: [{ path: 'p', fieldRef: { fieldPath: 'f' } }] } },
+    { downwardAPI: { items: [{ path: 'p', fieldRef: { fieldPath: 'f', apiVersion: 'v1' } }], defaultMode: 0o644 } },
+  ],
+  [
+    { projected: { sources: [{ serviceAccountToken: { path: 't' } }] } },
+    { projected: { sources: [{ serviceAccountToken: { path: 't', expirationSeconds: 3600 } }], defaultMode: 0o644 } },
+  ],
+  [{ image: { reference: 'data' } }, { image: { reference: 'data', pullPolicy: 'Always' } }],
+  [{ rbd: {} }, { rbd: { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring' } }],
+  [{ iscsi: {} }, { iscsi: { iscsiInterface: 'default' } }],
+  [{ scaleIO: {} }, { scaleIO: { storageMode: 'ThinProvisioned', fsType: 'xfs' } }],
+  [{ azureDisk: {} }, { azureDisk: { cachingMode: 'ReadWrite', fsType: 'ext4', readOnly: false, kind: 'Shared' } }],
+];
+table('a volume is completed', (row) => {
+  for (const [source, want] of volumes) {
+    row(`a volume of ${JSON.stringify(source)} is completed`, () => assert.deepEqual(volume(source), { name: 'v', ...want }));
+  }
+});
+
+const podLevel: readonly [name: string, spec: Partial<PodSpec>, want: object][] = [
+  [
+    'asks for the sum of its containers',
+    { containers: [{ name: 'a', resources: { requests: { cpu: '1' } } }], resources: { limits: { cpu: '4', memory: '1Gi' } } },
+    { limits: { cpu: '4', memory: '1Gi' }, requests: { cpu: '1', memory: '1Gi' } },
+  ],
+  [
+    'has the huge pages of its containers',
+    { containers: [{ name: 'a', resources: { limits: { 'hugepages-2Mi': '4Mi' } } }], resources: { limits: { cpu: '1' } } },
+    { limits: { cpu: '1', 'hugepages-2Mi': '4Mi' }, requests: { cpu: '1', 'hugepages-2Mi': '4Mi' } },
+  ],
+];
+for (const [name, spec, want] of podLevel) {
+  test(`a pod with limits of its own ${name}`, () => assert.deepEqual(defaulted(spec).resources, want));
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aManifest, decode, errorsOf } from '../../../support/manifests.ts';
+import { table } from '../../../support/table.ts';
+
+const restartAll = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } };
+const supportsRestart = 'Unsupported value: "RestartAllContainers": supported values: "Restart"';
+const toleration = (operator: string, value: string) => aManifest({ spec: { tolerations: [{ key: 'k', operator, value }] } });
+const init = (fields: object) => aManifest({ spec: { initContainers: [{ name: 'init', image: 'i', ...fields }] } });
+const operatorPath = 'spec.tolerations[0].operator';
+
+const spread = (fields: object) =>
+  aManifest({ spec: { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', ...fields }] } });
+const spreadPath = 'spec.topologySpreadConstraints[0]';
+/** The key is in the selector once: written there, or merged in by an API server. */
+const keyInSelector = spread({ matchLabelKeys: ['rev'], labelSelector: { matchExpressions: [{ key: 'rev', operator: 'Exists' }] } });
+const noMerge = { MatchLabelKeysInPodTopologySpreadSelectorMerge: false };
+const noKeys = { ...noMerge, MatchLabelKeysInPodTopologySpread: false };
+const inBoth = `${spreadPath}.matchLabelKeys[0]: Invalid value: "rev": exists in both matchLabelKeys and labelSelector`;
+
+const cases: readonly [name: string, manifest: object, gates: Record<string, boolean>, want: string[]][] = [
+  ['a container’s own restart policy', aManifest({ container: { restartPolicy: 'Never' } }), {}, []],
+  [
+    'a container’s own restart policy',
+    aManifest({ container: { restartPolicy: 'Never' } }),
+    { ContainerRestartRules: false },
+    ['spec.containers[0].restartPolicy: Forbidden: may not be set for non-init containers'],
+  ],
+  [
+    'an init container that may end',
+    init({ restartPolicy: 'Never' }),
+    { ContainerRestartRules: false },
+    ['spec.initContainers[0].restartPolicy: Unsupported value: "Never": supported values: "Always"'],
+  ],
+  ['a sidecar', init({ restartPolicy: 'Always' }), { ContainerRestartRules: false }, []],
+  [
+    'a restart of all containers',
+    aManifest({ container: { restartPolicy: 'Never', restartPolicyRules: [restartAll] } }),
+    { RestartAllContainersOnContainerExits: false },
+    [`spec.containers[0].restartPolicyRules[0].action: ${supportsRestart}`],
+  ],
+  ['a sidecar that restarts all', init({ restartPolicy: 'Always', restartPolicyRules: [restartAll] }), {}, []],
+  [
+    'a sidecar that restarts all',
+    init({ restartPolicy: 'Always', restartPolicyRules: [restartAll] }),
+    { RestartAllContainersOnContainerExits: false },
+    [
+      'spec.initContainers[0].restartPolicyRules: Forbidden: restartPolicyRules are not allowed for init containers with restart policy Always',
+    ],
+  ],
+  [
+    'users of its own in the host’s network',
+    aManifest({ spec: { hostUsers: false, hostNetwork: true } }),
+    {},
+    ['spec.hostNetwork: Forbidden: when `hostUsers` is false'],
+  ],
+  [
+    'users of its own in the host’s network',
+    aManifest({ spec: { hostUsers: false, hostNetwork: true } }),
+    { UserNamespacesHostNetworkSupport: true },
+    [],
+  ],
+  [
+    'a toleration that compares',
+    toleration('Gt', '5'),
+    {},
+    [`${operatorPath}: Unsupported value: "Gt": supported values: "Equal", "Exists", "Gt", "Lt"`],
+  ],
+  ['a toleration that compares', toleration('Gt', '-5'), { TaintTolerationComparisonOperators: true }, []],
+  [
+    'a toleration that compares with no number',
+    toleration('Lt', '05'),
+    { TaintTolerationComparisonOperators: true },
+    ['spec.tolerations[0].value: Invalid value: "05": must be a valid decimal integer in canonical form'],
+  ],
+  [
+    'a toleration that compares with too much',
+    toleration('Lt', '9223372036854775808'),
+    { TaintTolerationComparisonOperators: true },
+    [
+      'spec.tolerations[0].value: Invalid value: "9223372036854775808": strconv.ParseInt: parsing "9223372036854775808": value out of range',
+    ],
+  ],
+  [
+    'a variable from nowhere',
+    aManifest({ container: { env: [{ name: 'A', valueFrom: {} }] } }),
+    { EnvFiles: false },
+    [
+      'spec.containers[0].env[0].valueFrom: Invalid value: "": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`',
+    ],
+  ],
+  ['a spread by a key that is in its selector once', keyInSelector, {}, []],
+  ['a spread by a key that is in its selector once', keyInSelector, noMerge, [inBoth]],
+  ['a spread by a key that is in its selector once', keyInSelector, noKeys, [inBoth]],
+  [
+    'a spread by a key that is in its selector’s labels',
+    spread({ matchLabelKeys: ['rev'], labelSelector: { matchLabels: { rev: '1' } } }),
+    noMerge,
+    [inBoth],
+  ],
+  ['a spread by a key', spread({ matchLabelKeys: ['rev'], labelSelector: { matchLabels: { app: 'web' } } }), noMerge, []],
+  [
+    'a spread by no label key, and without a selector',
+    spread({ matchLabelKeys: ['-'] }),
+    noMerge,
+    [
+      `${spreadPath}.matchLabelKeys: Forbidden: must not be specified when labelSelector is not set`,
+      `${spreadPath}.matchLabelKeys[0]: Invalid value: "-": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+    ],
+  ],
+  ['a spread without keys and selector', spread({}), noKeys, []],
+  [
+    'a broken deletion cost',
+    aManifest({ metadata: { annotations: { 'controller.kubernetes.io/pod-deletion-cost': 'much' } } }),
+    { PodDeletionCost: false },
+    [],
+  ],
+  ['a service account', aManifest({ spec: { serviceAccountName: 'me' } }), {}, ['static pods may not reference serviceaccounts']],
+  ['a service account', aManifest({ spec: { serviceAccountName: 'me' } }), { PreventStaticPodAPIReferences: false }, []],
+];
+table('gates decide what a static pod may have', (row) => {
+  for (const [name, manifest, gates, want] of cases) {
+    const set = Object.entries(gates).map(([gate, value]) => `${gate}=${value}`);
+    row(`${name} is ${want.length === 0 ? 'valid' : 'refused'} with ${set.join(',') || 'the gates as they come'}`, () => {
+      const said = errorsOf(manifest, gates).map((each) => each.replace(/^.*web\.yaml: invalid pod: /, ''));
+      assert.deepEqual(said, want);
+    });
+  }
+});
+
+test('resources of a pod are filled in and checked where it may have any', () => {
+  const manifest = aManifest({
+    spec: { resources: { limits: { cpu: '1' } } },
+    container: { resources: { requests: { cpu: '2' } } },
+  });
+  const on = decode(manifest);
+  assert.equal(on.pods.length, 0);
+  const off = decode(manifest, 'file', '/manifests/web.yaml', { PodLevelResources: false });
+  assert.deepEqual(off.errors, []);
+  assert.deepEqual(off.pods[0]?.spec.resources, { limits: { cpu: '1' } });
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CriClient } from '../../../../../src/shared/cri/client.ts';
+import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { ContainerRemover } from '../../../../../src/workers/images/container-gc/container-remover.ts';
+
+const id = 'c1' as ContainerID;
+
+/** Over a runtime that answers `removeContainer` as it is told, and has no status of any container. */
+function aRemover(removeContainer: () => Promise<object>) {
+  const calls: string[] = [];
+  const call = async (name: string) => {
+    calls.push(name);
+    return name === 'removeContainer' ? removeContainer() : {};
+  };
+  const runtime = { call } as unknown as CriClient['runtime'];
+  const remover = new ContainerRemover({ runtime, deadlineMs: 1000, podLogsDir: '/nonexistent', containerLogsDir: '/nonexistent' });
+  return { remover, removals: () => calls.filter((name) => name === 'removeContainer').length };
+}
+
+test('who wants a container removed that is being removed waits for that', async () => {
+  const answer = Promise.withResolvers<object>();
+  const { remover, removals } = aRemover(() => answer.promise);
+  const both = [remover.removeContainer(id), remover.removeContainer(id)];
+  answer.resolve({});
+  assert.deepEqual(await Promise.all(both), [true, true]);
+  assert.equal(removals(), 1);
+});
+
+test('a removal that failed is tried again by the next who asks', async () => {
+  const answers = [Promise.reject(new Error('busy')), Promise.resolve({})];
+  const { remover, removals } = aRemover(() => answers[removals() - 1]!);
+  await assert.rejects(remover.removeContainer(id), /busy/);
+  assert.equal(await remover.removeContainer(id), true);
+  assert.equal(removals(), 2);
+});

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ContainerGcRequest } from '../../../../../src/shared/contracts/images.ts';
+import type { ContainerID, PodUID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
+import type { SnapshotItem } from '../../../../../src/shared/state/runtime-snapshot.ts';
+import { logsRemovable, selectContainers, selectSandboxes } from '../../../../../src/workers/images/container-gc/select-garbage.ts';
+import { table } from '../../../../support/table.ts';
+
+/** `app@3 exited`: the third container `app` of pod `p`, made at second 3. */
+function container(
+  name: string,
+  createdAt: number,
+  state: SnapshotItem['state'] = 'exited',
+  pod = 'p',
+  sandbox = `${pod}-s0`,
+): SnapshotItem {
+  return {
+    kind: 'container',
+    state,
+    attempt: 0,
+    createdAtMs: createdAt * 1000,
+    id: `${pod}/${name}@${createdAt}` as ContainerID,
+    sandboxID: sandbox as SandboxID,
+    podUID: pod as PodUID,
+    podName: pod,
+    podNamespace: 'default',
+    containerName: name,
+  };
+}
+
+function sandbox(pod: string, attempt: number, state: SnapshotItem['state'] = 'exited'): SnapshotItem {
+  const id = `${pod}-s${attempt}` as SandboxID;
+  return { ...container('', attempt, state, pod, id), kind: 'sandbox', id, attempt };
+}
+
+function request(fields: Partial<ContainerGcRequest> = {}): ContainerGcRequest {
+  return {
+    requestedAtMs: 1_000_000,
+    allSourcesReady: true,
+    knownPodUIDs: ['p' as PodUID, 'q' as PodUID],
+    removablePodUIDs: [],
+    minAgeMs: 0,
+    maxPerPodContainer: 1,
+    maxContainers: -1,
+    ...fields,
+  };
+}
+
+const containerCases: { name: string; items: SnapshotItem[]; request?: Partial<ContainerGcRequest>; nowMs?: number; want: string[] }[] = [
+  {
+    name: 'keeps the newest dead container of each name',
+    items: [container('a', 1), container('a', 2), container('a', 3), container('b', 1)],
+    want: ['p/a@1', 'p/a@2'],
+  },
+  { name: 'never takes a running container', items: [container('a', 1, 'running'), container('a', 2, 'running')], want: [] },
+  { name: 'takes one in an unknown state like a dead one', items: [container('a', 1, 'unknown'), container('a', 2)], want: ['p/a@1'] },
+  { name: 'takes all of a pod that nobody knows', items: [container('a', 1, 'exited', 'gone')], want: ['gone/a@1'] },
+  {
+    name: 'takes nothing of an unknown pod before every source has reported',
+    items: [container('a', 1, 'exited', 'gone')],
+    request: { allSourcesReady: false },
+    want: [],
+  },
+  {
+    name: 'takes all of a known pod that may go',
+    items: [container('a', 1)],
+    request: { removablePodUIDs: ['p' as PodUID] },
+    want: ['p/a@1'],
+  },
+  {
+    name: 'leaves what is too young',
+    items: [container('a', 1), container('a', 50), container('a', 99)],
+    request: { minAgeMs: 60_000 },
+    nowMs: 100_000,
+    want: [],
+  },
+  {
+    name: 'leaves what was made after the request, whoever it belongs to: its pod may have come since',
+    items: [container('a', 70, 'created', 'new'), container('a', 70, 'exited', 'q'), container('a', 9, 'exited', 'gone')],
+    request: { requestedAtMs: 60_000, removablePodUIDs: ['q' as PodUID] },
+    want: ['gone/a@9'],
+  },
+  {
+    name: 'keeps any number without a limit',
+    items: [container('a', 1), container('a', 2)],
+    request: { maxPerPodContainer: -1 },
+    want: [],
+  },
+  { name: 'keeps none with a limit of zero', items: [container('a', 1)], request: { maxPerPodContainer: 0 }, want: ['p/a@1'] },
+  {
+    name: 'shares a limit for all among the containers, then takes the oldest',
+    items: [container('a', 1), container('a', 2), container('b', 3), container('b', 4), container('c', 5, 'exited', 'q')],
+    request: { maxPerPodContainer: -1, maxContainers: 2 },
+    want: ['p/a@1', 'p/a@2', 'p/b@3'],
+  },
+];
+table('container garbage collection', (row) => {
+  for (const { name, items, request: fields, nowMs = 1_000_000, want } of containerCases) {
+    row(`container garbage collection ${name}`, () => {
+      assert.deepEqual(
+        selectContainers(items, request(fields), nowMs).map(({ id }) => id),
+        want,
+      );
+    });
+  }
+});
+
+const sandboxCases: { name: string; items: SnapshotItem[]; removed?: string[]; request?: Partial<ContainerGcRequest>; want: string[] }[] = [
+  { name: 'keeps a pod’s newest sandbox', items: [sandbox('p', 0), sandbox('p', 1)], want: ['p-s0'] },
+  { name: 'keeps one that still has containers', items: [sandbox('p', 0), sandbox('p', 1), container('a', 1)], want: [] },
+  {
+    name: 'takes one whose containers have just gone',
+    items: [sandbox('p', 0), sandbox('p', 1), container('a', 1)],
+    removed: ['p/a@1'],
+    want: ['p-s0'],
+  },
+  { name: 'never takes a ready one', items: [sandbox('p', 0, 'running'), sandbox('p', 1)], want: [] },
+  { name: 'takes all of a pod that nobody knows', items: [sandbox('gone', 0), sandbox('gone', 1)], want: ['gone-s0', 'gone-s1'] },
+  {
+    name: 'leaves one that was made after the request',
+    items: [sandbox('gone', 0), sandbox('gone', 70)],
+    request: { requestedAtMs: 60_000 },
+    want: ['gone-s0'],
+  },
+  {
+    name: 'keeps the newest of an unknown pod before every source has reported',
+    items: [sandbox('gone', 0)],
+    request: { allSourcesReady: false },
+    want: [],
+  },
+];
+table('sandbox garbage collection', (row) => {
+  for (const { name, items, removed = [], request: fields, want } of sandboxCases) {
+    row(`sandbox garbage collection ${name}`, () => {
+      assert.deepEqual(
+        selectSandboxes(items, new Set(removed), request(fields)).map(({ id }) => id),
+        want,
+      );
+    });
+  }
+});
+
+test('logs go with their pod, unless the pod has begun anew since the request', () => {
+  const items = [container('a', 1, 'exited', 'gone'), container('a', 70, 'exited', 'again'), sandbox('runs', 1, 'running')];
+  const may = logsRemovable(items, request({ requestedAtMs: 60_000, removablePodUIDs: ['again' as PodUID] }));
+  const uids = ['gone', 'never seen', 'again', 'runs', 'p'] as PodUID[];
+  assert.deepEqual(uids.filter(may), ['gone', 'never seen']);
+});

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accessByRecord, requiresVerification } from '../../../../../../src/workers/images/pulls/records/must-pull.ts';
+import {
+  mergeCredentials,
+  withoutTagAndDigest,
+  type ImagePullCredentials,
+  type ImagePulledRecord,
+  type ImagePullSecret,
+} from '../../../../../../src/workers/images/pulls/records/records.ts';
+import { table } from '../../../../../support/table.ts';
+
+table('the record of an image stands under its name alone', (row) => {
+  for (const [image, want] of [
+    ['busybox', 'busybox'],
+    ['busybox:1', 'busybox'],
+    ['r.example:5000/team/app', 'r.example:5000/team/app'],
+    ['r.example:5000/team/app:1@sha256:00', 'r.example:5000/team/app'],
+    ['r.example/app@sha256:00', 'r.example/app'],
+  ] as const) {
+    row(`the record of ${image} stands under ${want}`, () => assert.equal(withoutTagAndDigest(image), want));
+  }
+});
+
+const allowlist = ['r.example/base', 'preloaded.example/*'];
+table('whether an image that is there is verified', (row) => {
+  for (const [name, image, pulled, want] of [
+    ['NeverVerify', 'r.example/a', true, false],
+    ['NeverVerifyPreloadedImages', 'r.example/a', false, false],
+    ['NeverVerifyPreloadedImages', 'r.example/a', true, true],
+    ['NeverVerifyAllowlistedImages', 'r.example/base:1', true, false],
+    ['NeverVerifyAllowlistedImages', 'preloaded.example/x/y@sha256:00', true, false],
+    ['NeverVerifyAllowlistedImages', 'r.example/base/more', false, true],
+    ['AlwaysVerify', 'r.example/a', false, true],
+  ] as const) {
+    row(`${name}: ${image}, ${pulled ? 'pulled' : 'not pulled'} by the kubelet, is ${want ? '' : 'not '}verified`, () => {
+      assert.equal(requiresVerification({ name, allowlist }, image, pulled), want);
+    });
+  }
+});
+
+const aSecret = (name: string, credentialHash = `hash-${name}`): ImagePullSecret => ({
+  uid: `u-${name}`,
+  namespace: 'ns',
+  name,
+  credentialHash,
+});
+const aRecord = (credentials: ImagePullCredentials): ImagePulledRecord => ({
+  lastUpdatedTime: '2026-01-01T00:00:00Z',
+  imageRef: 'sha256:1',
+  credentialMapping: { 'r.example/a': credentials },
+});
+const bySecret = aRecord({ kubernetesSecrets: [aSecret('one')] });
+const learned = aSecret('two', 'hash-one');
+const rotated = aSecret('one', 'new');
+const many = aRecord({ kubernetesSecrets: Array.from({ length: 100 }, (_, index) => aSecret(String(index))) });
+
+table('who may use an image that is there', (row) => {
+  for (const [who, record, secrets, want] of [
+    ['nobody without a record', undefined, [aSecret('one')], { mustPull: true }],
+    ['nobody by a record under another name', { ...bySecret, credentialMapping: { other: {} } }, [aSecret('one')], { mustPull: true }],
+    ['nobody by a record of nothing', aRecord({}), [aSecret('one')], { mustPull: true }],
+    ['everybody when no credentials were needed', aRecord({ nodePodsAccessible: true }), [], { mustPull: false }],
+    ['a pod with the same secret', bySecret, [aSecret('one')], { mustPull: false }],
+    ['a pod with the same credentials in another secret, which is learned', bySecret, [learned], { mustPull: false, learned }],
+    ['a pod whose secret has new credentials, which are learned', bySecret, [rotated], { mustPull: false, learned: rotated }],
+    ['no pod with another secret', bySecret, [aSecret('three')], { mustPull: true }],
+    ['no pod without a secret', bySecret, [], { mustPull: true }],
+    ['a pod of a hundred, of whom no more are learned', many, [aSecret('x', 'hash-7')], { mustPull: false }],
+    ['no pod by a hash that is empty', aRecord({ kubernetesSecrets: [aSecret('one', '')] }), [aSecret('two', '')], { mustPull: true }],
+  ] as const) {
+    row(`an image that is there is for ${who}`, () =>
+      assert.deepEqual(
+        accessByRecord(record, 'r.example/a:1', () => secrets),
+        want,
+      ),
+    );
+  }
+});
+
+const now = '2026-02-02T00:00:00Z';
+test('a record learns who may use the image, and says so once', () => {
+  const two = mergeCredentials(bySecret, 'r.example/a', { kubernetesSecrets: [aSecret('a')] }, now);
+  assert.deepEqual(two.credentialMapping?.['r.example/a'], { kubernetesSecrets: [aSecret('a'), aSecret('one')] });
+  assert.equal(two.lastUpdatedTime, now);
+  assert.equal(mergeCredentials(two, 'r.example/a', { kubernetesSecrets: [aSecret('one')] }, 'later'), two);
+  const all = mergeCredentials(two, 'r.example/a', { nodePodsAccessible: true }, now);
+  assert.deepEqual(all.credentialMapping?.['r.example/a'], { nodePodsAccessible: true });
+  assert.equal(mergeCredentials(all, 'r.example/a', { kubernetesSecrets: [aSecret('b')] }, 'later'), all);
+  assert.equal(mergeCredentials(all, 'r.example/b', {}, 'later'), all);
+  assert.deepEqual(mergeCredentials(all, 'r.example/b', { kubernetesSecrets: [aSecret('b')] }, now).credentialMapping, {
+    'r.example/a': { nodePodsAccessible: true },
+    'r.example/b': { kubernetesSecrets: [aSecret('b')] },
+  });
+});

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { RuntimeSandboxStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
+import { Container, ContainerStatus, PodSandboxStatus, Signal, type DeepPartial } from '../../../../../src/shared/cri/generated/cri-v1.ts';
+import type { PodUID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { readContainerAnnotations } from '../../../../../src/workers/pleg/inspection/container-annotations.ts';
+import {
+  toListedContainerStatus,
+  toRuntimeContainerStatus,
+  toRuntimePodStatus,
+  toRuntimeSandboxStatus,
+} from '../../../../../src/workers/pleg/inspection/to-runtime-status.ts';
+import { table } from '../../../../support/table.ts';
+
+const sandboxID = 's1' as SandboxID;
+const status = (given: DeepPartial<ContainerStatus>) => toRuntimeContainerStatus(ContainerStatus.fromPartial(given), sandboxID, '');
+
+suite('a container of the runtime as the kubelet knows it', () => {
+  test('one that has exited, with all that the runtime may say', () => {
+    const given = ContainerStatus.fromPartial({
+      id: 'c1',
+      metadata: { name: 'other', attempt: 7 },
+      state: 2,
+      createdAt: 1_767_225_600_123_456_789n,
+      startedAt: 1_767_225_601_000_000_000n,
+      finishedAt: 1_767_225_602_000_000_000n,
+      exitCode: 3,
+      image: { image: 'busybox:1' },
+      imageRef: 'docker.io/library/busybox@sha256:1',
+      imageId: 'sha256:2',
+      reason: 'Error',
+      message: 'it failed',
+      labels: { 'io.kubernetes.container.name': 'app' },
+      annotations: { 'io.kubernetes.container.hash': '00AB12', 'io.kubernetes.container.restartCount': '4' },
+      logPath: '/var/log/pods/x/app/4.log',
+      mounts: [
+        { containerPath: '/data', hostPath: '/srv', readonly: true, recursiveReadOnly: true },
+        { containerPath: '/image', readonly: true, image: { image: 'sha256:3' } },
+      ],
+      user: { linux: { uid: 1000n, gid: 1001n, supplementalGroups: [5n] } },
+      resources: { linux: { cpuShares: 102n, cpuQuota: 20_000n, cpuPeriod: 100_000n, memoryLimitInBytes: 1n << 40n } },
+      stopSignal: Signal.SIGRTMINPLUS1,
+    });
+    assert.deepEqual(toRuntimeContainerStatus(given, sandboxID, 'disk full'), {
+      id: 'c1',
+      sandboxID: 's1',
+      name: 'app',
+      state: 'exited',
+      createdAtMs: 1_767_225_600_123.456,
+      startedAtMs: 1_767_225_601_000,
+      finishedAtMs: 1_767_225_602_000,
+      exitCode: 3,
+      image: 'busybox:1',
+      imageID: 'sha256:2',
+      imageRef: 'docker.io/library/busybox@sha256:1',
+      hash: 'ab12',
+      restartCount: 4,
+      reason: 'Error',
+      message: 'it failed: disk full',
+      logPath: '/var/log/pods/x/app/4.log',
+      user: { uid: 1000, gid: 1001, supplementalGroups: [5] },
+      resources: { cpuShares: 102, cpuQuota: 20_000, cpuPeriod: 100_000, memoryLimitBytes: 2 ** 40 },
+      mounts: [
+        { containerPath: '/data', hostPath: '/srv', readonly: true, recursiveReadOnly: true },
+        { containerPath: '/image', hostPath: '', readonly: true, recursiveReadOnly: false, image: 'sha256:3' },
+      ],
+      orphan: {},
+      stopSignal: 'SIGRTMIN+1',
+    });
+  });
+
+  test('one that was only created was never started, whatever the runtime says', () => {
+    const { state, startedAtMs, finishedAtMs } = status({ state: 0, startedAt: 5_000_000n, finishedAt: 5_000_000n });
+    assert.deepEqual({ state, startedAtMs, finishedAtMs }, { state: 'created', startedAtMs: 0, finishedAtMs: 0 });
+  });
+
+  test('one that runs has no exit code, no reason and no message', () => {
+    const { exitCode, reason, message, finishedAtMs } = status({
+      state: 1,
+      exitCode: 9,
+      reason: 'Error',
+      message: 'no',
+      finishedAt: 7_000_000n,
+    });
+    assert.deepEqual({ exitCode, reason, message, finishedAtMs }, { exitCode: 0, reason: '', message: '', finishedAtMs: 0 });
+  });
+
+  test('the image ID is the image reference where the runtime has no image ID', () => {
+    assert.equal(status({ imageRef: 'ref' }).imageID, 'ref');
+  });
+
+  test('a state or a signal that nobody knows is unknown', () => {
+    const strange = { ...ContainerStatus.fromPartial({}), state: 12 as 3, stopSignal: 999 as 0 };
+    const { state, stopSignal } = toRuntimeContainerStatus(strange, sandboxID, '');
+    assert.deepEqual([state, stopSignal], ['unknown', undefined]);
+  });
+
+  test('a list alone does not say how a container ended: it counts as a failure', () => {
+    const listed = (state: 1 | 2) =>
+      toListedContainerStatus(Container.fromPartial({ id: 'c', podSandboxId: 's', metadata: { name: 'app' }, state }));
+    assert.deepEqual(
+      [listed(2).exitCode, listed(2).reason, listed(2).name, listed(2).sandboxID],
+      [137, 'ContainerStatusUnknown', 'app', 's'],
+    );
+    assert.deepEqual([listed(1).exitCode, listed(1).reason], [0, '']);
+  });
+});
+
+suite('annotations of a container', () => {
+  const name = (short: string) => `io.kubernetes.${short}`;
+  test('what is absent has its default and is no problem', () => {
+    const want = { hash: '0', restartCount: 0, terminationMessagePath: '', terminationMessagePolicy: '', orphan: {}, problems: [] };
+    assert.deepEqual(readContainerAnnotations({}), want);
+  });
+
+  test('what an orphan needs is kept as it was written', () => {
+    const { orphan, problems } = readContainerAnnotations({
+      [name('pod.terminationGracePeriod')]: '30',
+      [name('pod.deletionGracePeriod')]: '-1',
+      [name('container.preStopHandler')]: '{"exec":{"command":["true"]}}',
+      [name('container.ports')]: '[]',
+    });
+    assert.deepEqual(orphan, {
+      podTerminationGracePeriodSeconds: 30,
+      podDeletionGracePeriodSeconds: -1,
+      preStopHandler: '{"exec":{"command":["true"]}}',
+      ports: '[]',
+    });
+    assert.deepEqual(problems, []);
+  });
+
+  const broken: [string, string][] = [
+    ['container.hash', 'xyz'],
+    ['container.hash', '12345678901234567'],
+    ['container.restartCount', '1.5'],
+    ['container.restartCount', ''],
+    ['pod.terminationGracePeriod', 'soon'],
+    ['pod.deletionGracePeriod', '99999999999999999999'],
+    ['container.preStopHandler', '{'],
+    ['container.preStopHandler', '[1]'],
+    ['container.preStopHandler', 'null'],
+    ['container.ports', '{}'],
+  ];
+  table('what is broken is named as a problem, and its default holds', (row) => {
+    for (const [short, value] of broken) {
+      row(`${short} ${JSON.stringify(value)} is named as a problem, and its default holds`, () => {
+        const { problems, ...rest } = readContainerAnnotations({ [name(short)]: value });
+        assert.deepEqual({ ...rest, problems: [] }, readContainerAnnotations({}));
+        assert.equal(problems.length, 1);
+        assert.match(problems[0]!, new RegExp(`annotation io.kubernetes.${short} is not`));
+      });
+    }
+  });
+});
+
+suite('the IPs of a pod', () => {
+  const ips = (ip: string, ...more: string[]) =>
+    toRuntimeSandboxStatus(PodSandboxStatus.fromPartial({ network: { ip, additionalIps: more.map((one) => ({ ip: one })) } })).podIPs;
+
+  const networks: { name: string; got: readonly string[]; want: string[] }[] = [
+    { name: 'the primary comes first', got: ips('10.0.0.1', 'fd00::1'), want: ['10.0.0.1', 'fd00::1'] },
+    { name: 'a hostNetwork sandbox has none', got: ips(''), want: [] },
+    { name: 'a primary that is no IP takes the others with it', got: ips('nonsense', 'fd00::1'), want: [] },
+    { name: 'so does another that is no IP', got: ips('10.0.0.1', ''), want: [] },
+    { name: 'a sandbox without a network has none', got: toRuntimeSandboxStatus(PodSandboxStatus.fromPartial({})).podIPs, want: [] },
+  ];
+  table('a pod’s addresses are those of its network', (row) => {
+    for (const { name, got, want } of networks) row(name, () => assert.deepEqual(got, want));
+  });
+
+  const sandbox = (attempt: number, state: 'ready' | 'notReady', podIPs: string[] = [`10.0.0.${attempt}`]): RuntimeSandboxStatus => ({
+    id: `s${attempt}` as SandboxID,
+    state,
+    attempt,
+    createdAtMs: 0,
+    podIPs,
+    hostNetwork: false,
+    runtimeHandler: '',
+  });
+  const podIPs = (...sandboxes: RuntimeSandboxStatus[]) =>
+    toRuntimePodStatus({
+      podUID: 'u' as PodUID,
+      name: 'n',
+      namespace: 'ns',
+      sandboxes,
+      containers: [],
+      previousPodIPs: ['10.9.9.9'],
+      observedAtMs: 1,
+    }).podIPs;
+
+  test('are those of its newest sandbox', () => assert.deepEqual(podIPs(sandbox(0, 'notReady'), sandbox(1, 'ready')), ['10.0.0.1']));
+  test('are what they were while no sandbox is ready', () =>
+    assert.deepEqual(podIPs(sandbox(0, 'notReady'), sandbox(1, 'notReady')), ['10.9.9.9']));
+  test('are none while only an older sandbox is ready', () => assert.deepEqual(podIPs(sandbox(0, 'ready'), sandbox(1, 'notReady')), []));
+  test('are none while the ready sandbox has none yet', () => assert.deepEqual(podIPs(sandbox(1, 'ready', [])), []));
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { CriError, grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
+import { RawList } from '../../../../../src/workers/pleg/relist/raw-list.ts';
+import { aLogger } from '../../../../support/logger.ts';
+
+const fails = (call: string, grpcCode: number) => new CriError(call, grpcCode, 'no');
+
+/** A runtime whose unary call and stream each answer, or fail with a code; both can be changed. */
+function aList(answers: { unary: number | 'whole'; stream: number | 'whole' }) {
+  const calls: string[] = [];
+  const { logger, lines } = aLogger();
+  const list = new RawList({
+    list: 'ListContainers',
+    stream: 'StreamContainers',
+    askOnce: async () => {
+      calls.push('unary');
+      if (answers.unary !== 'whole') throw fails('ListContainers', answers.unary);
+      return Uint8Array.of(1);
+    },
+    askStreamed: async function* () {
+      calls.push('stream');
+      yield Uint8Array.of(1);
+      if (answers.stream !== 'whole') throw fails('StreamContainers', answers.stream);
+      yield Uint8Array.of(2);
+    },
+    logger,
+  });
+  const fetch = async () => (await list.fetch(new AbortController().signal)).map(([byte]) => byte);
+  return { fetch, calls, lines, answers };
+}
+
+suite('a list of the runtime, as bytes', () => {
+  test('is one reply where it fits', async () => {
+    const { fetch, calls } = aList({ unary: 'whole', stream: grpcCode.UNIMPLEMENTED });
+    assert.deepEqual(await fetch(), [1]);
+    assert.deepEqual(calls, ['unary']);
+  });
+
+  test('that is over the limit comes as a stream, and from then on always', async () => {
+    const { fetch, calls, lines } = aList({ unary: grpcCode.RESOURCE_EXHAUSTED, stream: 'whole' });
+    assert.deepEqual(
+      [await fetch(), await fetch()],
+      [
+        [1, 2],
+        [1, 2],
+      ],
+    );
+    assert.deepEqual(calls, ['unary', 'stream', 'stream']);
+    assert.equal(lines.length, 1);
+  });
+
+  test('is asked for in one again when the stream is not there any more', async () => {
+    const { fetch, calls, answers } = aList({ unary: grpcCode.RESOURCE_EXHAUSTED, stream: 'whole' });
+    await fetch();
+    Object.assign(answers, { unary: 'whole', stream: grpcCode.UNIMPLEMENTED });
+    assert.deepEqual(await fetch(), [1]);
+    assert.deepEqual(calls, ['unary', 'stream', 'stream', 'unary']);
+  });
+
+  const failures: { name: string; unary: number; stream: number; want: RegExp }[] = [
+    {
+      name: 'names the limit where there is no stream',
+      unary: grpcCode.RESOURCE_EXHAUSTED,
+      stream: grpcCode.UNIMPLEMENTED,
+      want: /^KubeletError: ListContainers: the reply is over the limit of 16777216 bytes for a message, and the runtime has no StreamContainers/,
+    },
+    {
+      name: 'is never the part that came before the stream broke',
+      unary: grpcCode.RESOURCE_EXHAUSTED,
+      stream: grpcCode.UNAVAILABLE,
+      want: /StreamContainers: rpc error: code = Unavailable/,
+    },
+    {
+      name: 'fails with the runtime’s error otherwise',
+      unary: grpcCode.UNAVAILABLE,
+      stream: grpcCode.UNIMPLEMENTED,
+      want: /^CriError: ListContainers: rpc error: code = Unavailable/,
+    },
+  ];
+  for (const { name, unary, stream, want } of failures) {
+    test(name, async () => {
+      const { fetch } = aList({ unary, stream });
+      await assert.rejects(fetch(), (err) => want.test(String(err)));
+    });
+  }
+});

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { isListedOnly } from '../../../../../src/shared/contracts/runtime-status.ts';
+import { grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
+import { ContainerState } from '../../../../../src/shared/cri/generated/cri-v1.ts';
+import { startPatienceMs } from '../../../../../src/workers/pleg/pod-records.ts';
+import { settle } from '../../../../support/fake-clock.ts';
+import { aPleg, show, u1 } from '../../../../support/pleg-node.ts';
+
+suite('a relist', () => {
+  test('of a runtime with nothing says so', async (t) => {
+    const node = aPleg(t);
+    node.start();
+    await settle();
+    assert.deepEqual(node.posted, [{ relistedAtMs: 0, statuses: [], gone: [], events: [] }]);
+    assert.equal(node.relists(), 1);
+  });
+
+  test('that is the first of a thread tells of the pods that went while its predecessor was dead', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    node.runtime.addPod('u2', 'app');
+    const first = node.start();
+    await settle();
+    await first.close();
+    node.runtime.sandboxes.delete('u2-s');
+    node.runtime.containers.delete('u2-app');
+    node.news();
+    node.runtime.failures.set('listContainers', grpcCode.UNAVAILABLE);
+    node.start();
+    await settle();
+    assert.deepEqual(node.news(), []);
+    assert.equal(node.snapshot.size, 4);
+    node.runtime.failures.clear();
+    await node.clock.advance(2000);
+    assert.deepEqual(node.news(), [
+      'gone u2',
+      'PodSync u2',
+      'status u1: app=running s=ready',
+      'ContainerStarted u1-s',
+      'ContainerStarted u1-app',
+    ]);
+    assert.equal(node.snapshot.size, 2);
+  });
+
+  test('that is the first tells at once of what runs, from the lists; its looks wait for who asks, or ten seconds', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    node.runtime.addPod('u2', 'app');
+    node.runtime.addPod('u3', 'app');
+    node.runtime.exit('u3-app', 1);
+    const asked = () => node.runtime.calls.splice(0).filter((call) => call.startsWith('sandboxStatus'));
+    const pleg = node.start();
+    await settle();
+    assert.deepEqual(asked(), ['sandboxStatus u3-s']);
+    const listed = node.posted.flatMap(({ statuses }) => statuses).filter(isListedOnly);
+    assert.deepEqual(listed.map(show).sort(), ['u1: app=running s=ready', 'u2: app=running s=ready']);
+    assert.equal(node.posted.at(-1)?.unlooked, undefined);
+    node.news();
+    await pleg.look(u1, { containers: [] });
+    assert.deepEqual(asked(), ['sandboxStatus u1-s']);
+    assert.deepEqual(node.news(), ['status u1: app=running s=ready']);
+    await node.clock.advance(startPatienceMs - 1);
+    assert.deepEqual(asked(), []);
+    await node.clock.advance(1000);
+    assert.deepEqual(asked(), ['sandboxStatus u2-s']);
+    assert.deepEqual(node.news(), ['status u2: app=running s=ready']);
+  });
+
+  test('that is the first of a successor looks at all: main was told more before', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    const first = node.start();
+    await first.relist();
+    await first.close();
+    node.news();
+    node.runtime.calls.length = 0;
+    node.start();
+    await settle();
+    assert.ok(node.runtime.calls.includes('sandboxStatus u1-s'));
+    assert.deepEqual(node.posted.flatMap(({ statuses }) => statuses).filter(isListedOnly), []);
+    node.runtime.addContainer('u1', 'next');
+    await node.clock.advance(1000);
+    assert.deepEqual(node.posted.at(-1)?.unlooked, ['u1'], 'a start waits as ever');
+  });
+
+  test('finds pods, their deaths and their ends, each once, and looks at changed pods only', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app', 'sidecar');
+    node.runtime.addPod('u2', 'app');
+    node.start();
+    await settle();
+    assert.deepEqual(node.news().sort(), [
+      'ContainerStarted u1-app',
+      'ContainerStarted u1-s',
+      'ContainerStarted u1-sidecar',
+      'ContainerStarted u2-app',
+      'ContainerStarted u2-s',
+      'status u1: app=running s=ready sidecar=running',
+      'status u2: app=running s=ready',
+    ]);
+    assert.deepEqual(
+      [...node.snapshot.all()].map(({ id, state, podName, containerName }) => `${id} ${state} ${podName} ${containerName}`).sort(),
+      [
+        'u1-app running name-u1 app',
+        'u1-s running name-u1 ',
+        'u1-sidecar running name-u1 sidecar',
+        'u2-app running name-u2 app',
+        'u2-s running name-u2 ',
+      ],
+    );
+    node.runtime.calls.length = 0;
+    await node.clock.advance(3000);
+    assert.deepEqual(node.news(), []);
+    assert.deepEqual(new Set(node.runtime.calls), new Set(['listSandboxes', 'listContainers']));
+
+    node.runtime.exit('u1-app', 7);
+    node.runtime.calls.length = 0;
+    await node.clock.advance(1000);
+    const [{ events } = { events: [] }] = node.posted;
+    assert.deepEqual(events, [{ type: 'ContainerDied', podUID: 'u1', containerID: 'u1-app', exitCode: 7 }]);
+    assert.deepEqual(node.news(), ['status u1: app=exited s=ready sidecar=running', 'ContainerDied u1-app']);
+    assert.ok(!node.runtime.calls.some((call) => call.includes('u2')));
+
+    node.runtime.containers.delete('u1-app');
+    node.runtime.containers.delete('u2-app');
+    node.runtime.sandboxes.delete('u2-s');
+    await node.clock.advance(1000);
+    assert.deepEqual(node.news().sort(), [
+      'ContainerDied u2-app',
+      'ContainerDied u2-s',
+      'ContainerRemoved u1-app',
+      'ContainerRemoved u2-app',
+      'ContainerRemoved u2-s',
+      'gone u2',
+      'status u1: s=ready sidecar=running',
+    ]);
+    assert.equal(node.snapshot.size, 2);
+  });
+
+  test('that fails changes nothing, is logged once, and is tried again with a growing delay', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    const pleg = node.start();
+    await pleg.look(u1);
+    node.news();
+    node.runtime.failures.set('*', grpcCode.UNAVAILABLE);
+    await node.clock.advance(20_000);
+    assert.deepEqual(node.news(), []);
+    assert.equal(node.relists(), 1);
+    const tries = node.runtime.calls.filter((call) => call === 'listContainers').length;
+    assert.ok(tries >= 6 && tries <= 10, `${tries} tries in 20 s`);
+    assert.deepEqual(
+      node.lines.filter(({ level }) => level >= 50).map(({ msg }) => msg),
+      ['relist failed; what is known of the runtime stays as it is until it answers'],
+    );
+    await assert.rejects(pleg.relist(), /listSandboxes: rpc error: code = Unavailable/);
+    node.runtime.failures.clear();
+    await node.clock.advance(4000);
+    assert.deepEqual(node.news(), []);
+    assert.equal(node.lines.at(-1)?.msg, 'relist succeeds again');
+    assert.equal([...node.snapshot.all()].length, 2);
+  });
+
+  test('that is answered by garbage fails, and takes nothing for gone', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    node.start();
+    await settle();
+    node.news();
+    t.mock.method(node.runtime, 'listContainers', () => Promise.resolve([Uint8Array.of(10, 200, 1)]));
+    await node.clock.advance(1000);
+    assert.deepEqual(node.news(), []);
+    const error = node.lines.find(({ level }) => level === 50);
+    assert.match(JSON.stringify(error), /ListContainers: malformed reply at byte 1/);
+  });
+
+  test('leaves out an item that can’t be read, and keeps the rest', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    const list = node.runtime.listContainers.bind(node.runtime);
+    // A container whose metadata are longer than it is; scanned for its ID only, it looks well.
+    const broken = Uint8Array.of(10, 7, 10, 1, 66, 26, 2, 10, 9);
+    const noText = Uint8Array.of(10, 12, 10, 2, 0xff, 0xfe, 18, 4, 117, 49, 45, 115, 26, 0);
+    t.mock.method(node.runtime, 'listContainers', async (signal: AbortSignal) => [...(await list(signal)), broken, noText]);
+    node.start();
+    await node.clock.advance(3000);
+    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
+    assert.equal(node.lines.filter(({ msg }) => msg === 'an item of the runtime is left out').length, 2);
+  });
+
+  test('keeps its period while a pod hangs, and tells of the others at once', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app', 'wedged');
+    node.runtime.addPod('u2', 'app');
+    node.start();
+    await settle();
+    node.news();
+    node.runtime.hold('containerStatus u1-wedged');
+    node.runtime.exit('u1-app', 1);
+    node.runtime.exit('u2-app', 1);
+    await node.clock.advance(1000);
+    assert.deepEqual(node.news(), ['status u2: app=exited s=ready', 'ContainerDied u2-app']);
+    await node.clock.advance(5000);
+    assert.equal(node.relists(), 7);
+  });
+
+  test('asked for while one is under way begins anew, and ends when its events are posted', async (t) => {
+    const node = aPleg(t);
+    const release = node.runtime.hold('listContainers');
+    const pleg = node.start();
+    await settle();
+    node.runtime.addPod('u1', 'app');
+    let done = false;
+    const asked = pleg.relist().then(() => (done = true));
+    await settle();
+    assert.equal(done, false);
+    release();
+    await asked;
+    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
+    assert.equal(node.relists(), 2);
+  });
+
+  test('leaves out what it can’t place, says so once, and keeps the rest', async (t) => {
+    const node = aPleg(t, { maxPods: 0 });
+    node.runtime.addPod('u1', 'app');
+    node.runtime.containers.set('x'.repeat(200), { ...node.runtime.addContainer('u1', 'long'), id: 'x'.repeat(200) });
+    for (let n = 0; n < 300; n += 1) node.runtime.addContainer('u1', `c${n}`);
+    node.start();
+    await settle();
+    await node.clock.advance(3000);
+    const leftOut = node.lines.filter(({ msg }) => msg === 'an item of the runtime is left out');
+    assert.equal(leftOut.filter(({ reason }) => String(reason).includes('200 bytes')).length, 1);
+    assert.equal(leftOut.filter(({ reason }) => String(reason).includes('the snapshot is full: 200 rows')).length, 303 - 200);
+    assert.equal(node.posted.find(({ statuses }) => statuses.length > 0)?.statuses[0]?.containers.length, 302);
+  });
+
+  test('tells of a start at once, which is looked at later; what main has of that pod is not complete meanwhile', async (t) => {
+    const node = aPleg(t);
+    node.start();
+    await node.clock.advance(1);
+    node.runtime.addPod('u1', 'app');
+    await node.clock.advance(1000);
+    assert.deepEqual(node.posted.at(-1), { relistedAtMs: 1000, unlooked: [u1], statuses: [], gone: [], events: [] });
+    await node.clock.advance(startPatienceMs);
+    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
+    assert.equal(node.posted.at(-1)?.unlooked, undefined);
+  });
+
+  test('that finds an end has it looked at, also when it is a start that ended', async (t) => {
+    const node = aPleg(t);
+    node.start();
+    await node.clock.advance(1);
+    node.runtime.addPod('u1', 'app');
+    await node.clock.advance(1000);
+    node.runtime.containers.get('u1-app')!.state = ContainerState.CONTAINER_EXITED;
+    await node.clock.advance(1000);
+    assert.match(node.news()[0] ?? '', /^status u1: app=exited/);
+  });
+});
+
+test('closing ends a relist that hangs, and the connection', async (t) => {
+  const node = aPleg(t, { useEventStream: true });
+  node.runtime.hold('listSandboxes');
+  const pleg = node.start();
+  await settle();
+  const asked = assert.rejects(pleg.relist(), /closing/);
+  await pleg.close();
+  await asked;
+  assert.equal(node.runtime.closed, true);
+  assert.equal(node.posted.length, 0);
+});
