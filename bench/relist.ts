@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os';
 import { pino } from 'pino';
 import { PlegThread } from '../src/main/threads/pleg-thread.ts';
-import { ThreadState } from '../src/main/threads/shared-thread-state.ts';
+import { SharedThreadState } from '../src/main/threads/shared-thread-state.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../src/shared/state/runtime-snapshot.ts';
 import { PodRecords } from '../src/workers/pleg/pod-records.ts';
 import { monotonicMs } from '../src/shared/time/clock.ts';
@@ -91,7 +91,11 @@ async function measure(
 
 function startPleg(runtimeEndpoint: string, pods: number): PlegThread {
   const logger = pino({ level: 'silent' });
-  const state = new ThreadState({ logging: { format: 'text', verbosity: 0, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const state = new SharedThreadState({
+    logging: { format: 'text', verbosity: 0, vmodule: [] },
+    podSyncThreads: 1,
+    syncFrequencyMs: 60_000,
+  });
   const settings = {
     runtimeEndpoint,
     relistPeriodMs: noPeriodMs,

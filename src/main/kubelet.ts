@@ -12,7 +12,7 @@ import { systemClock as clock } from '../shared/time/clock.ts';
 import { Cluster } from './wiring/cluster.ts';
 import { countConstants } from './process/constant-metrics.ts';
 import type { KubeletContext } from './wiring/kubelet-context.ts';
-import { nextRound } from '../shared/concurrency/yield-to-event-loop.ts';
+import { yieldToEventLoop } from '../shared/concurrency/yield-to-event-loop.ts';
 import { toNodeName } from './node/node-name.ts';
 import { reportHost } from './node/host/report-host.ts';
 import { Observers } from './wiring/observers.ts';
@@ -20,15 +20,15 @@ import type { KubeletStart } from './cli/options.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
 import { EventLog } from './events/event-sink.ts';
 import { PodManager } from './pods/pod-manager.ts';
-import { PodStatusCache } from './pods/runtime-status-cache.ts';
+import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { StartAdmission } from './pods/scheduling/start-admission.ts';
 import { PodStatuses } from './pods/api-status/pod-statuses.ts';
 import type { PodWorkers } from './pods/workers/pod-workers.ts';
 import { startHealth, startServer } from './server/index.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
-import { StopOrder, within } from './shutdown.ts';
+import { Shutdown, withTimeout } from './shutdown.ts';
 import { SyncLoop } from './sync-loop.ts';
-import { startThisNode, type ThisNode } from './wiring/node-services.ts';
+import { startNodeServices, type NodeServices } from './wiring/node-services.ts';
 
 /** SIGTERM to exit takes 5 s at most: a second of it is for the process itself. */
 const stopDeadlineMs = 4000;
@@ -39,28 +39,28 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
   const { config, flags, featureGates } = options;
   const nodeName = toNodeName(flags.hostnameOverride, hostname());
   const { state, snapshot, host } = first;
-  const stops = new StopOrder(log('kubelet'));
-  const context: KubeletContext = { options, nodeName, first, log, stops, signal };
+  const stops = new Shutdown(log('kubelet'));
+  const context: KubeletContext = { options, nodeName, threads: first, log, shutdown: stops, signal };
 
   const heart = state.enterMain();
   countConstants({ nodeName, featureGates });
   stops.add('heart', async () => heart.stop());
-  state.hangs.start(log('threads'));
-  stops.add('hangs', async () => state.hangs.stop());
+  state.watchdog.start(log('threads'));
+  stops.add('hangs', async () => state.watchdog.stop());
   // Those whose turn came already have nothing left to end.
   stops.add('first-threads', () => first.close());
   try {
     // What comes later than those who ask for it.
-    let thisNode: ThisNode | null = null;
+    let thisNode: NodeServices | null = null;
     let sources: PodSources | null = null;
     let ready: SourcesReady | null = null;
     let podWorkers: PodWorkers | null = null;
 
-    const cache = new PodStatusCache();
+    const cache = new RuntimeStatusCache();
     const podManager = new PodManager();
     const cluster = await Cluster.connect(context);
     // What is made here runs for the first time, 10 ms a part: one part a round of the loop.
-    await nextRound();
+    await yieldToEventLoop();
     const eventLog = new EventLog({ logger: log('events'), clock });
     const admission = new StartAdmission({ clock, cores: availableParallelism() });
     const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.apiPod(uid));
@@ -90,7 +90,7 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
     stops.add('server', () => server.close());
     const observers = Observers.start({ ...context, events, cache });
     await observers.untilRuntimeAnswers();
-    const node = await startThisNode({ ...context, observers, events, cluster });
+    const node = await startNodeServices({ ...context, observers, events, cluster });
     thisNode = node;
 
     const sourcesReady = () => sources !== null && ready !== null && ready.allReady() && sources.seenAllSources();
@@ -164,6 +164,6 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
     // Told to stop while it was still starting.
     if (!signal.aborted) throw err;
   } finally {
-    await within(stopDeadlineMs, stops.run());
+    await withTimeout(stopDeadlineMs, stops.run());
   }
 }

@@ -3,7 +3,7 @@ import type { Logger } from '../shared/log/logger.ts';
 import { systemClock } from '../shared/time/clock.ts';
 
 /** Closes what was started, the last first: that is the order of the data's flow. What fails to close does not keep the rest open. */
-export class StopOrder {
+export class Shutdown {
   readonly #stops: { readonly name: string; readonly stop: () => Promise<void> }[] = [];
   readonly #logger: Logger;
 
@@ -25,7 +25,7 @@ export class StopOrder {
 }
 
 /** Waits for the end, but no longer than this. */
-export async function within(ms: number, end: Promise<void>): Promise<void> {
+export async function withTimeout(ms: number, end: Promise<void>): Promise<void> {
   const timeout = new AbortController();
   await Promise.race([end, systemClock.sleep(ms, timeout.signal).catch(() => {})]);
   timeout.abort();

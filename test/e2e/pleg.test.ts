@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { PrivateContainerd } from '../../scripts/host/private-containerd.ts';
-import type { PlegMessage } from '../../src/shared/contracts/pleg.ts';
+import type { PlegNotification } from '../../src/shared/contracts/pleg.ts';
 import { CriClient } from '../../src/shared/cri/client.ts';
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotReader, RuntimeSnapshotWriter } from '../../src/shared/state/runtime-snapshot.ts';
@@ -35,7 +35,7 @@ async function aPleg(t: TestContext, version: '1.6' | '1.7') {
   const cri = new CriClient({ endpoint });
   const { logger, lines } = aLogger();
   const buffer = createRuntimeSnapshot(10);
-  const messages: PlegMessage[] = [];
+  const messages: PlegNotification[] = [];
   const pleg = new Pleg({
     runtime: new CriPlegRuntime({ endpoint, requestTimeoutMs: 30_000, logger }),
     snapshot: new RuntimeSnapshotWriter(buffer),
@@ -93,7 +93,7 @@ for (const version of ['1.7', '1.6'] as const) {
     };
     const stays = await container('stays', 'sleep 1000');
     const fails = await container('fails', 'echo one; echo two >&2; sleep 0.5; exit 3');
-    const seen = (await pleg.look(uid))!;
+    const seen = (await pleg.inspectPod(uid))!;
     assert.deepEqual([seen.name, seen.namespace, seen.sandboxes[0]?.state, seen.failure], ['web', 'default', 'ready', undefined]);
     assert.match(seen.podIPs[0]!, /^10\.9[89]\./);
     assert.deepEqual(
@@ -129,10 +129,10 @@ for (const version of ['1.7', '1.6'] as const) {
 
     await runtime.call('stopContainer', { containerId: stays, timeout: 0n }, limits);
     await runtime.call('stopPodSandbox', { podSandboxId }, limits);
-    const stopped = (await pleg.look(uid))!;
+    const stopped = (await pleg.inspectPod(uid))!;
     assert.deepEqual([stopped.sandboxes[0]?.state, stopped.podIPs], ['notReady', seen.podIPs]);
     await runtime.call('removePodSandbox', { podSandboxId }, limits);
-    assert.equal(await pleg.look(uid), null);
+    assert.equal(await pleg.inspectPod(uid), null);
     await waitUntil('it is gone', () => node.messages.some(({ gone }) => gone.includes(uid)));
     assert.equal(node.snapshot.size, 0);
     assert.deepEqual(

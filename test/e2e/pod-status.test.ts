@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { ApiCall, ApiClient } from '../../src/main/api/api-client.ts';
 import { MirrorPods } from '../../src/main/pods/static/mirror-pods.ts';
 import { PodFaults } from '../../src/main/pods/workers/pod-faults.ts';
-import { PodUpdates } from '../../src/main/pods/pod-handlers.ts';
+import { PodHandlers } from '../../src/main/pods/pod-handlers.ts';
 import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';
 import { StatusManager } from '../../src/main/status/index.ts';
@@ -66,7 +66,7 @@ describe('pods of the API server', () => {
       logger,
       random: Math.random,
     });
-    const updates = new PodUpdates({
+    const updates = new PodHandlers({
       podManager,
       podWorkers,
       statuses,

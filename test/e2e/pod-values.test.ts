@@ -75,7 +75,7 @@ describe('volumes from the API server', () => {
   }
   /** What the volumes that failed say. */
   const setUp = async (pod: Pod) => {
-    const failures = await volumes.mountVolumes({ pod, node: aNode, askValues: (refs) => values.values(refs, pod) });
+    const failures = await volumes.mountVolumes({ pod, node: aNode, askValues: (refs) => values.get(refs, pod) });
     return failures.map(({ state, message }) => `${state}: ${message}`);
   };
   const dirOf = (pod: Pod, plugin: string, volume: string) =>
@@ -146,7 +146,7 @@ describe('volumes from the API server', () => {
       metadata: { name: 'stranger', namespace, uid: 'stranger' },
       spec: { containers: [{ name: 'app', envFrom: [{ secretRef: { name: 'foreign' } }] }] },
     };
-    const [result] = await values.values([{ kind: 'Secret', namespace, name: 'foreign' }], stranger);
+    const [result] = await values.get([{ kind: 'Secret', namespace, name: 'foreign' }], stranger);
     values.unregisterPod(podUID(stranger));
     assert.ok(result?.outcome === 'failed');
     assert.equal(result.failure.message, 'failed to sync secret cache: timed out waiting for the condition');
@@ -159,7 +159,7 @@ describe('volumes from the API server', () => {
       containers: [{ name: 'app', env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 's', key: 'password' } } }] }],
     });
     const container = pod.spec.containers[0]!;
-    const known = await readEnvironmentValues((refs) => values.values(refs, pod), pod, container);
+    const known = await readEnvironmentValues((refs) => values.get(refs, pod), pod, container);
     const env = makeEnvironment({ pod, container, node: aNode, settings: someSettings, podIPs: [], values: known });
     const texts = new Map(env.map(({ name, value }) => [name, value]));
     assert.equal(texts.get('PASSWORD'), 'geheim');

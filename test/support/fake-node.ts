@@ -2,12 +2,12 @@
  * A node around the pod workers, without threads: a pool whose tasks end when the test says so, and a runtime in memory that the tasks
  * change. `node.task(kind)` is the task under way; `node.end(task)` does to the runtime what such a task does, and ends it.
  */
-import { PodStatusCache } from '../../src/main/pods/runtime-status-cache.ts';
+import { RuntimeStatusCache } from '../../src/main/pods/runtime-status-cache.ts';
 import { PodManager } from '../../src/main/pods/pod-manager.ts';
 import { PodStatuses, type PodStatusSink } from '../../src/main/pods/api-status/pod-statuses.ts';
 import { PodWorkers } from '../../src/main/pods/workers/pod-workers.ts';
 import { standaloneRuntimeHandler } from '../../src/main/objects/runtime-classes.ts';
-import { VolumeCount } from '../../src/main/pods/mounted-volumes.ts';
+import { MountedVolumes } from '../../src/main/pods/mounted-volumes.ts';
 import { WorkQueue } from '../../src/main/pods/workers/work-queue.ts';
 import type { PodTask } from '../../src/main/threads/task-channel.ts';
 import type { PodSyncResult, RecordedEvent } from '../../src/shared/contracts/pod-sync.ts';
@@ -57,7 +57,7 @@ export class FakeNode {
     after: (ms, callback) => this.clock.after(ms, callback),
   };
   readonly logs = aLogger();
-  readonly cache = new PodStatusCache();
+  readonly cache = new RuntimeStatusCache();
   readonly podManager = new PodManager();
   readonly events: RecordedEvent[] = [];
   /** How often a task or a look failed. */
@@ -85,10 +85,10 @@ export class FakeNode {
     logger: this.logs.logger,
   });
   readonly workQueue: WorkQueue = new WorkQueue({ clock: this.clock, onDue: () => this.workers.wake(this.workQueue.takeDue()) });
-  readonly volumes = new VolumeCount(this.clock);
+  readonly volumes = new MountedVolumes(this.clock);
   readonly workers: PodWorkers = new PodWorkers({
     pool: { run: (task) => this.#run(task) },
-    look: async (uid) => {
+    inspectPod: async (uid) => {
       if (this.lookError) throw this.lookError;
       await this.onLook();
       const status = this.runtime.get(uid);
@@ -96,7 +96,7 @@ export class FakeNode {
     },
     cache: this.cache,
     statuses: this.statuses,
-    pace: { turn: () => ({ granted: this.line ?? Promise.resolve(), hurry: () => {}, over: () => {} }) },
+    scheduler: { requestSlot: () => ({ granted: this.line ?? Promise.resolve(), prioritize: () => {}, release: () => {} }) },
     workQueue: this.workQueue,
     events: { record: (event) => this.events.push(event) },
     node: () => facts,

@@ -1,14 +1,14 @@
 /** What pod updates and housekeeping do on a fake node: nobody speaks against a pod unless the test says so, and what is collected is kept. */
 import { Housekeeping } from '../../src/main/pods/housekeeping/housekeeping.ts';
 import { PodFaults } from '../../src/main/pods/workers/pod-faults.ts';
-import { PodUpdates, type PodUpdatesDependencies } from '../../src/main/pods/pod-handlers.ts';
+import { PodHandlers, type PodHandlersDependencies } from '../../src/main/pods/pod-handlers.ts';
 import type { ContainerGcRequest } from '../../src/shared/contracts/images.ts';
 import type { RecordedEvent } from '../../src/shared/contracts/pod-sync.ts';
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { settle } from './fake-clock.ts';
 import { FakeNode } from './fake-node.ts';
 
-export function aHousehold(node = new FakeNode(), over: Partial<PodUpdatesDependencies> = {}) {
+export function aHousehold(node = new FakeNode(), over: Partial<PodHandlersDependencies> = {}) {
   const collected: ContainerGcRequest[] = [];
   const household = {
     node,
@@ -21,7 +21,7 @@ export function aHousehold(node = new FakeNode(), over: Partial<PodUpdatesDepend
   const { podManager, statuses, cache, clock, workers: podWorkers } = node;
   const { logger } = node.logs;
   const events = { record: (event: RecordedEvent) => void node.events.push(event) };
-  const updates = new PodUpdates({
+  const updates = new PodHandlers({
     podManager,
     podWorkers,
     statuses,

@@ -2,7 +2,7 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
 import type { HostNetwork } from '../../src/main/node/addresses/addresses.ts';
-import { LocalNode, type LocalNodeOptions } from '../../src/main/node/status/local-node-status.ts';
+import { LocalNodeStatus, type LocalNodeStatusOptions } from '../../src/main/node/status/local-node-status.ts';
 import type { RuntimeFacts } from '../../src/shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../src/shared/contracts/stats.ts';
 import { FakeClock, settle } from './fake-clock.ts';
@@ -43,7 +43,7 @@ export const hostNetwork: HostNetwork = {
   resolved: [],
 };
 
-export const localConfig: LocalNodeOptions['config'] = {
+export const localConfig: LocalNodeStatusOptions['config'] = {
   port: 10250,
   registerWithTaints: [],
   providerID: '',
@@ -64,9 +64,9 @@ export interface NodeWorld {
   unreadable: boolean;
 }
 
-export async function aLocalNode(changes: Partial<LocalNodeOptions> = {}): Promise<{ local: LocalNode; world: NodeWorld }> {
+export async function aLocalNode(changes: Partial<LocalNodeStatusOptions> = {}): Promise<{ local: LocalNodeStatus; world: NodeWorld }> {
   const world: NodeWorld = { problems: [], network: null, unreadable: false };
-  const local = LocalNode.start({
+  const local = LocalNodeStatus.start({
     nodeName: 'n1',
     config: localConfig,
     flags: { nodeIP: '', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false },

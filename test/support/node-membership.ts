@@ -1,7 +1,7 @@
 /** A node that joins an API server in memory. */
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
-import type { LocalNodeOptions } from '../../src/main/node/status/local-node-status.ts';
-import { NodeMembership } from '../../src/main/node/registration/cluster-node.ts';
+import type { LocalNodeStatusOptions } from '../../src/main/node/status/local-node-status.ts';
+import { ClusterNode } from '../../src/main/node/registration/cluster-node.ts';
 import type { Node } from '../../src/main/node/node-object.ts';
 import { FakeClock, settle } from './fake-clock.ts';
 import { apiError, FakeApi } from './fake-api.ts';
@@ -16,7 +16,7 @@ export const conflict = apiError(409, 'AlreadyExists');
 
 /** A server with one Node, or none, whose versions count up with each write. */
 export async function aCluster(
-  settings: { registerNode?: boolean; existing?: Partial<Node>; local?: Partial<LocalNodeOptions>; podsSeen?: Promise<void> } = {},
+  settings: { registerNode?: boolean; existing?: Partial<Node>; local?: Partial<LocalNodeStatusOptions>; podsSeen?: Promise<void> } = {},
 ) {
   const [clock, api] = [new FakeClock(), new FakeApi()];
   const { local, world } = await aLocalNode({ clock, ...settings.local });
@@ -44,7 +44,7 @@ export async function aCluster(
   let failures = 0;
   const { logger, lines } = aLogger();
   const start = async (t: { after(end: () => Promise<void>): void }) => {
-    const membership = NodeMembership.start({
+    const membership = ClusterNode.start({
       client: api,
       local,
       config: {

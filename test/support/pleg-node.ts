@@ -1,6 +1,6 @@
 /** The pleg's parts together, on a runtime in memory and a clock that the test moves. */
 import type { TestContext } from 'node:test';
-import type { PlegMessage } from '../../src/shared/contracts/pleg.ts';
+import type { PlegNotification } from '../../src/shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../src/shared/contracts/runtime-status.ts';
 import { ContainerEventType } from '../../src/shared/cri/generated/cri-v1.ts';
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
@@ -20,7 +20,7 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
   const runtime = new FakePlegRuntime();
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
-  const posted: PlegMessage[] = [];
+  const posted: PlegNotification[] = [];
   const buffer = createRuntimeSnapshot(maxPods);
   let relists = 0;
   const start = () => {

@@ -1,6 +1,6 @@
 /** What a pod's values come from, in front of an API server in memory. */
 import { PodValues, type PodValuesOptions } from '../../src/main/objects/index.ts';
-import type { ValueRef } from '../../src/shared/contracts/pod-objects.ts';
+import type { PodObjectRef } from '../../src/shared/contracts/pod-objects.ts';
 import type { Volume } from '../../src/shared/kubernetes/api.ts';
 import { FakeApi } from './fake-api.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -41,7 +41,7 @@ export function values(options: Partial<PodValuesOptions> = {}) {
 }
 
 export const pod = aPod({ metadata: fromApi, spec: { serviceAccountName: 'sa', volumes: [tokenVolume] } });
-export const tokenRef: ValueRef = {
+export const tokenRef: PodObjectRef = {
   kind: 'Token',
   namespace: 'default',
   serviceAccountName: 'sa',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServerThread, ThreadState } from '../../src/main/threads/index.ts';
 import type { ServerSettings } from '../../src/main/threads/server-thread.ts';
-import type { SecureServerSettings, ServerUpcalls } from '../../src/shared/contracts/server.ts';
+import type { SecureServerSettings, MainApi } from '../../src/shared/contracts/server.ts';
 import { createVerbosityCell } from '../../src/shared/log/live-verbosity.ts';
 import { aLogger } from './logger.ts';
 import { secureSettings, serverSettings, serverUpcalls } from './server.ts';
@@ -15,7 +15,7 @@ import type { Afterwards } from './simulated-runtime.ts';
 export interface SecureServerOver {
   readonly secure?: Partial<SecureServerSettings>;
   readonly settings?: Partial<ServerSettings>;
-  readonly upcalls?: Partial<ServerUpcalls>;
+  readonly upcalls?: Partial<MainApi>;
   /** Written as `client-ca.crt`, and used as such. */
   readonly clientCA?: string;
 }

@@ -13,7 +13,7 @@ import { toConfigz } from '../../src/main/config/configz.ts';
 import { loadConfiguration } from '../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../src/main/config/logging-options.ts';
 import { toKubeletFlags } from '../../src/main/flags/apply-flags.ts';
-import { startFirstThreads } from '../../src/main/wiring/early-threads.ts';
+import { startEarlyThreads } from '../../src/main/wiring/early-threads.ts';
 import { runKubelet } from '../../src/main/kubelet.ts';
 import { ensureRootDir } from '../../src/main/process/root-dir.ts';
 import type { KubeletOptions } from '../../src/main/cli/options.ts';
@@ -68,7 +68,7 @@ export class StandaloneNode {
     const run = async () => {
       try {
         const { logger } = this.logs;
-        await runKubelet({ options, logger, signal: stop.signal, first: startFirstThreads(options, logger) });
+        await runKubelet({ options, logger, signal: stop.signal, first: startEarlyThreads(options, logger) });
       } finally {
         await rootDir.release();
       }

@@ -10,17 +10,17 @@ import type { NodeFacts } from '../../src/shared/contracts/node-facts.ts';
 import type {
   ContainerBackoff,
   PodSyncReply,
-  PodSyncRequest,
+  PodSyncMessage,
   PodSyncResult,
   PodSyncSettings,
   PodSyncTask,
   RuntimeHandlerChoice,
 } from '../../src/shared/contracts/pod-sync.ts';
-import type { ValueResult } from '../../src/shared/contracts/pod-objects.ts';
+import type { PodObjectResult } from '../../src/shared/contracts/pod-objects.ts';
 import type { Pod, PodStatus } from '../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../src/shared/kubernetes/ids.ts';
 import type { PodSyncDependencies } from '../../src/workers/pod-sync/dependencies.ts';
-import type { LinePort } from '../../src/workers/pod-sync/task-channel-client.ts';
+import type { ChannelPort } from '../../src/workers/pod-sync/task-channel-client.ts';
 import { runTask } from '../../src/workers/pod-sync/run-task.ts';
 import { FakeClock } from './fake-clock.ts';
 import { FakeRuntime } from './fake-runtime.ts';
@@ -28,23 +28,27 @@ import { aLogger } from './logger.ts';
 import { someSettings } from './runtime-config-inputs.ts';
 
 /** Main's end of one task's line. */
-export class FakeLine implements LinePort {
-  readonly requests: PodSyncRequest[] = [];
+export class FakeLine implements ChannelPort {
+  readonly requests: PodSyncMessage[] = [];
   /** The same by message, each as the types in it; the last came with the result. */
   readonly messages: string[] = [];
   /** Answers to `ensureImage`, by image; present unless said otherwise. */
   readonly images: ReadonlyMap<string, EnsureImageResult>;
   /** What the API server has, by kind and name; without any the kubelet runs standalone. */
-  readonly values: ReadonlyMap<string, ValueResult>;
+  readonly values: ReadonlyMap<string, PodObjectResult>;
   /** While true, permits are not granted. */
   readonly holdPermits: boolean;
   /** Whether a task may stop containers to start them again. */
   allowsRestarts = true;
   #hear: (reply: PodSyncReply) => void = () => {};
   #onClose: () => void = () => {};
-  readonly #waiting = new Map<PodSyncRequest['type'], PromiseWithResolvers<void>>();
+  readonly #waiting = new Map<PodSyncMessage['type'], PromiseWithResolvers<void>>();
 
-  constructor(images: ReadonlyMap<string, EnsureImageResult>, holdPermits: boolean, values: ReadonlyMap<string, ValueResult> = new Map()) {
+  constructor(
+    images: ReadonlyMap<string, EnsureImageResult>,
+    holdPermits: boolean,
+    values: ReadonlyMap<string, PodObjectResult> = new Map(),
+  ) {
     this.images = images;
     this.values = values;
     this.holdPermits = holdPermits;
@@ -55,17 +59,17 @@ export class FakeLine implements LinePort {
     else this.#onClose = listener;
   }
 
-  postMessage(requests: readonly PodSyncRequest[]): void {
+  postMessage(requests: readonly PodSyncMessage[]): void {
     this.messages.push(requests.map(({ type }) => type).join());
     for (const request of requests) this.#answer(request);
   }
 
-  #answer(request: PodSyncRequest): void {
+  #answer(request: PodSyncMessage): void {
     this.requests.push(request);
     this.#waiting.get(request.type)?.resolve();
     if (request.type === 'startPermit' && !this.holdPermits) queueMicrotask(() => this.#hear({ type: 'permit', id: request.id }));
     if (request.type === 'values') {
-      const noClient: ValueResult = { outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } };
+      const noClient: PodObjectResult = { outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } };
       const results = request.refs.map((ref) => this.values.get(`${ref.kind} ${'name' in ref ? ref.name : ''}`.trim()) ?? noClient);
       queueMicrotask(() => this.#hear({ type: 'values', id: request.id, results }));
     }
@@ -79,7 +83,7 @@ export class FakeLine implements LinePort {
   }
 
   /** Resolves when a request of this type has been made. */
-  asked(type: PodSyncRequest['type']): Promise<void> {
+  asked(type: PodSyncMessage['type']): Promise<void> {
     const waiting = Promise.withResolvers<void>();
     this.#waiting.set(type, waiting);
     if (this.requests.some((request) => request.type === type)) waiting.resolve();
@@ -116,7 +120,7 @@ export class SyncBench {
   readonly folder = mkdtempSync(join(tmpdir(), 'pod-sync-'));
   readonly images = new Map<string, EnsureImageResult>();
   /** `Secret db`, `Services`: what main answers. */
-  readonly values = new Map<string, ValueResult>();
+  readonly values = new Map<string, PodObjectResult>();
   /** What was done to volumes and cgroups, in order. */
   readonly effects: string[] = [];
   readonly failing = new Map<string, Error>();
@@ -188,9 +192,9 @@ export class SyncBench {
         status,
         apiStatus: more.apiStatus ?? {},
         backoffs: this.backoffs,
-        valuesAtHand: more.valuesAtHand ?? false,
+        dependenciesReady: more.valuesAtHand ?? false,
         hasSandboxPermit: more.hasSandboxPermit ?? false,
-        volumesInPlace: this.volumesInPlace,
+        volumesMounted: this.volumesInPlace,
         ...handler,
       },
       podUID(pod),
@@ -228,7 +232,7 @@ export class SyncBench {
     const line = new FakeLine(this.images, this.holdPermits, this.values);
     const whole = { ...task, podUID: uid, node: this.node, line: null } as unknown as PodSyncTask;
     const answer = runTask(this.#dependencies(), whole, line);
-    return { line, result: answer.then(({ result, told }) => (line.postMessage(told), result)) };
+    return { line, result: answer.then(({ result, notifications: told }) => (line.postMessage(told), result)) };
   }
 
   #dependencies(): PodSyncDependencies {
@@ -288,7 +292,7 @@ export class SyncBench {
   }
 }
 
-type TaskWithoutLine = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'line' | 'podUID' | 'node'> : never) : never;
+type TaskWithoutLine = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'channel' | 'podUID' | 'node'> : never) : never;
 
 function untilAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));

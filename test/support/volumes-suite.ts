@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import type { Value, ValueResult } from '../../src/shared/contracts/pod-objects.ts';
+import type { PodObject, PodObjectResult } from '../../src/shared/contracts/pod-objects.ts';
 import type { Container, Pod, PodSpec, Volume } from '../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../src/shared/linux/mountinfo.ts';
@@ -51,22 +51,22 @@ export const setUp = async ({ pod }: Pick<Made, 'pod'>, askValues: AskValues = s
 };
 /** An API server that has these objects, by kind and name; what it has not is not found. */
 export const serverWith =
-  (values: Readonly<Record<string, Value>>): AskValues =>
+  (values: Readonly<Record<string, PodObject>>): AskValues =>
   async (refs) =>
-    refs.map((ref): ValueResult => {
+    refs.map((ref): PodObjectResult => {
       const key = 'name' in ref ? `${ref.kind} ${ref.name}` : ref.kind;
       const value = values[key];
       if (value) return { outcome: 'value', value };
       return { outcome: 'failed', failure: { reason: 'NotFound', message: `${key} not found` } };
     });
 export const base64 = (text: string) => Buffer.from(text).toString('base64');
-export const secret = (data: Record<string, string>): Value => ({
+export const secret = (data: Record<string, string>): PodObject => ({
   kind: 'Secret',
   uid: 'u',
   type: 'Opaque',
   data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, base64(text)])),
 });
-export const configMap = (data: Record<string, string>, binaryData: Record<string, string> = {}): Value => ({
+export const configMap = (data: Record<string, string>, binaryData: Record<string, string> = {}): PodObject => ({
   kind: 'ConfigMap',
   data,
   binaryData,

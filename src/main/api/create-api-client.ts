@@ -8,7 +8,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { execPluginTTL } from '../../shared/metrics/definitions/rest-client.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { ConfigurationError } from '../config/config-error.ts';
-import { nextRound } from '../../shared/concurrency/yield-to-event-loop.ts';
+import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { kubernetesVersion } from '../cli/version.ts';
 import type { ApiClient } from './api-client.ts';
 import { CertificateAuthority } from './http/certificate-authority.ts';
@@ -59,7 +59,7 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
   execPluginTTL.set(Infinity);
   const kubeconfig = await loadKubeconfig(options.kubeconfigPath);
   // Its YAML and the first secure context each take a round of the loop.
-  await nextRound();
+  await yieldToEventLoop();
   const { cluster, user, namespace } = kubeconfig;
   const identities = new KubeconfigIdentity({ kubeconfig, environment, clock, logger });
   const readFile = (path: string) => readBounded(path, maxAuthorityBytes);

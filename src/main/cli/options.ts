@@ -2,7 +2,7 @@
 import type { Logger, LoggingOptions } from '../../shared/log/logger.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import type { KubeletConfiguration, Milliseconds, StringMap } from '../config/kubelet-configuration.ts';
-import type { FirstThreads } from '../wiring/early-threads.ts';
+import type { EarlyThreads } from '../wiring/early-threads.ts';
 
 /** Settings that are this node's alone, so they have a flag and no field in the configuration (upstream: KubeletFlags). */
 export interface KubeletFlags {
@@ -56,7 +56,7 @@ export interface KubeletStart {
   /** Aborted by SIGTERM and SIGINT. */
   readonly signal: AbortSignal;
   /** Started already, to be ended with the kubelet. */
-  readonly first: FirstThreads;
+  readonly first: EarlyThreads;
   /** Everything has started, and the sync loop begins. */
   readonly onRunning?: () => void;
 }

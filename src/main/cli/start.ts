@@ -133,7 +133,7 @@ async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortS
   });
   try {
     // Not loaded before they are known to be wanted: they bring every part with them.
-    const { startFirstThreads } = await import('../wiring/early-threads.ts');
+    const { startEarlyThreads: startFirstThreads } = await import('../wiring/early-threads.ts');
     const { isRealTimeWanted, realTimeVariable, ThreadPriorities } = await import('../threads/thread-priorities.ts');
     const priorities = new ThreadPriorities();
     const realTime = isRealTimeWanted(process.env);

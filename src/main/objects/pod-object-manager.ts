@@ -1,5 +1,5 @@
 /** The room's offer: registers what pods refer to, answers what syncs ask for, and wakes the pods for which something has changed. */
-import type { Value, ValueRef, ValueResult } from '../../shared/contracts/pod-objects.ts';
+import type { PodObject, PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError, toFailure } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -16,7 +16,7 @@ import { TokenManager } from './token-manager.ts';
 import { TrustBundles } from './trust-bundles.ts';
 import { WatchingSource } from './watching-source.ts';
 
-export interface PodValuesOptions {
+export interface PodObjectManagerOptions {
   readonly client: ApiClient;
   /** configMapAndSecretChangeDetectionStrategy: `Watch`, `Cache` or `Get`. */
   readonly strategy: string;
@@ -57,8 +57,8 @@ const certificatesAreOff = 'podCertificate projection is not supported: the feat
 
 const noObjects = { secrets: new Set<string>(), configMaps: new Set<string>() };
 
-export class PodValues {
-  readonly #isRunning: PodValuesOptions['isRunning'];
+export class PodObjectManager {
+  readonly #isRunning: PodObjectManagerOptions['isRunning'];
   readonly #secrets: ObjectSource;
   readonly #configMaps: ObjectSource;
   readonly #tokens: TokenManager;
@@ -67,7 +67,7 @@ export class PodValues {
   readonly #services: Services;
   readonly #pods = new Map<string, Registration>();
 
-  private constructor(options: PodValuesOptions) {
+  private constructor(options: PodObjectManagerOptions) {
     const { client, clock, logger, random = Math.random, projectsTrustBundles, certificates } = options;
     const onChanged = (uids: ReadonlySet<string>) => options.onChanged(new Set(uids) as Set<PodUID>);
     this.#isRunning = options.isRunning;
@@ -79,8 +79,8 @@ export class PodValues {
     this.#services = Services.start({ client, clock, logger });
   }
 
-  static start(options: PodValuesOptions): PodValues {
-    return new PodValues(options);
+  static start(options: PodObjectManagerOptions): PodObjectManager {
+    return new PodObjectManager(options);
   }
 
   /** The pod is to run, or its spec has changed: what it refers to is kept at hand from now on, and asked for at once. */
@@ -109,7 +109,7 @@ export class PodValues {
   }
 
   /** Every secret and config map that it refers to is known, and there, or is sure to be soon; and its certificates are issued. */
-  isAtHand({ metadata: { namespace, uid } }: Pod): boolean {
+  dependenciesReady({ metadata: { namespace, uid } }: Pod): boolean {
     const registration = this.#pods.get(uid);
     if (!registration) return false;
     const areKnown = (source: ObjectSource, names: ReadonlySet<string>) => [...names].every((name) => source.has(namespace, name));
@@ -121,13 +121,13 @@ export class PodValues {
   }
 
   /** What a sync of this pod asks for: a result for each ref, in order. Never rejects. */
-  values(refs: readonly ValueRef[], pod: Pod): Promise<ValueResult[]> {
+  get(refs: readonly PodObjectRef[], pod: Pod): Promise<PodObjectResult[]> {
     this.registerPod(pod);
     return Promise.all(
       refs.map((ref) =>
         this.#value(ref, pod).then(
-          (value): ValueResult => ({ outcome: 'value', value }),
-          (err: unknown): ValueResult => ({ outcome: 'failed', failure: toFailure(err, 'InternalError') }),
+          (value): PodObjectResult => ({ outcome: 'value', value }),
+          (err: unknown): PodObjectResult => ({ outcome: 'failed', failure: toFailure(err, 'InternalError') }),
         ),
       ),
     );
@@ -154,7 +154,7 @@ export class PodValues {
     }
   }
 
-  async #value(ref: ValueRef, pod: Pod): Promise<Value> {
+  async #value(ref: PodObjectRef, pod: Pod): Promise<PodObject> {
     const { uid } = pod.metadata;
     switch (ref.kind) {
       case 'Secret': {
@@ -181,13 +181,13 @@ export class PodValues {
   }
 }
 
-function configMapValue({ data, binaryData }: KeyedObject): Value {
+function configMapValue({ data, binaryData }: KeyedObject): PodObject {
   return { kind: 'ConfigMap', data: data ?? {}, binaryData: binaryData ?? {} };
 }
 
 function objectSource(
   kind: ObjectKind,
-  { strategy, client, syncFrequencyMs, configMapLingerMs, objectTTLSeconds, clock, logger }: PodValuesOptions,
+  { strategy, client, syncFrequencyMs, configMapLingerMs, objectTTLSeconds, clock, logger }: PodObjectManagerOptions,
   onChanged: (uids: ReadonlySet<string>) => void,
 ): ObjectSource {
   if (strategy === 'Get') return new CachingSource({ client, kind, ttlMs: null, clock, logger });

@@ -19,7 +19,7 @@ interface CountedVolume {
 /** Upstream's caches of the volume manager, which are the values of the label. */
 type Cache = 'desired_state_of_world' | 'actual_state_of_world';
 
-export class VolumeCount {
+export class MountedVolumes {
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** By name. Pods without volumes have no entry. */
   readonly #pods = new Map<PodUID, Map<string, CountedVolume>>();

@@ -20,7 +20,7 @@ import {
 } from './admission/index.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference, type EventSink } from '../events/event-sink.ts';
-import { nextRound } from '../../shared/concurrency/yield-to-event-loop.ts';
+import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { isDeleted } from './termination/is-deleted.ts';
 import { isMirrorPod } from './static/mirror-pod.ts';
 import { isSaidBefore, pendingResize, resizeEventMessage } from './admission/pending-resize.ts';
@@ -29,7 +29,7 @@ import type { PodManager } from './pod-manager.ts';
 import type { FailedPod, PodStatuses } from './api-status/pod-statuses.ts';
 import type { PodWorkers } from './workers/pod-workers.ts';
 
-export interface PodUpdatesDependencies {
+export interface PodHandlersDependencies {
   readonly podManager: PodManager;
   readonly podWorkers: PodWorkers;
   readonly statuses: PodStatuses;
@@ -62,12 +62,12 @@ interface Attempt {
   readonly gaveWay: ReadonlySet<PodUID>;
 }
 
-export class PodUpdates {
-  readonly #deps: PodUpdatesDependencies;
+export class PodHandlers {
+  readonly #deps: PodHandlersDependencies;
   /** Pods whose admission waits for the newest Node, or for others to end: the room that those leave is theirs. */
   readonly #undecided = new Map<PodUID, 'looksAgain' | 'makesRoom'>();
 
-  constructor(dependencies: PodUpdatesDependencies) {
+  constructor(dependencies: PodHandlersDependencies) {
     this.#deps = dependencies;
   }
 
@@ -94,7 +94,7 @@ export class PodUpdates {
   /** One after the other, oldest first; at a start they are all that the node has. */
   async add(pods: readonly Pod[]): Promise<void> {
     const { podManager, clock } = this.#deps;
-    if (pods.length >= mergedInARound) await nextRound();
+    if (pods.length >= mergedInARound) await yieldToEventLoop();
     let turnBeganAtMs = clock.monotonic();
     for (const pod of pods.toSorted(byCreation)) {
       this.#contain('adding the pod', pod, () => podManager.set(pod));

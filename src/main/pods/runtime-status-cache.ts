@@ -2,11 +2,11 @@
  * Main's replica of what the pleg thread saw of each pod. The pleg thread is the only writer of the truth; here its messages and
  * the answers to single looks are put in order. Upstream: pkg/kubelet/container/cache.go.
  */
-import type { PlegMessage } from '../../shared/contracts/pleg.ts';
+import type { PlegNotification } from '../../shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 
-export class PodStatusCache {
+export class RuntimeStatusCache {
   readonly #statuses = new Map<PodUID, RuntimePodStatus>();
   /** Monotonic ms at which the newest relist that is complete here began; −Infinity: none yet, and nothing is known. */
   #relistedAtMs = -Infinity;
@@ -14,7 +14,7 @@ export class PodStatusCache {
   #unlooked: ReadonlySet<PodUID> = new Set();
 
   /** Takes in a message of the pleg thread. Answers with the pods about which more is known now. */
-  apply(message: PlegMessage): PodUID[] {
+  apply(message: PlegNotification): PodUID[] {
     const changed: PodUID[] = [];
     for (const status of message.statuses) {
       if (this.#put(status)) changed.push(status.podUID);
@@ -28,13 +28,13 @@ export class PodStatusCache {
     }
     if (message.relistedAtMs !== undefined && message.relistedAtMs >= this.#relistedAtMs) {
       this.#relistedAtMs = message.relistedAtMs;
-      this.#unlooked = new Set(message.unlooked);
+      this.#unlooked = new Set(message.uninspected);
     }
     return changed;
   }
 
   /** Takes in the answer to a single look, begun at `beganAtMs` (monotonic). True when it is news. */
-  applyLook(uid: PodUID, status: RuntimePodStatus | null, beganAtMs: number): boolean {
+  applyInspection(uid: PodUID, status: RuntimePodStatus | null, beganAtMs: number): boolean {
     const known = this.#statuses.get(uid);
     if (status) return this.#put(status);
     return known !== undefined && known.observedAtMs <= beganAtMs && this.#statuses.delete(uid);

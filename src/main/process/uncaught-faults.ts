@@ -6,7 +6,7 @@
  *
  * A kubelet that has not started yet ends: what it waits for may never come, and a new start is the cure.
  */
-import { faultFields, outliveFaults } from '../../shared/errors/survive-faults.ts';
+import { faultFields, surviveFaults } from '../../shared/errors/survive-faults.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
 /** The exit code of a program that fell over, as Go's is after a panic. */
@@ -26,7 +26,7 @@ export function handleUncaughtFaults(logger: Logger): FaultPolicy {
   process.on('uncaughtException', exit);
   return {
     keepRunning: () => {
-      outliveFaults(logger, 'main');
+      surviveFaults(logger, 'main');
       process.off('uncaughtException', exit);
     },
   };

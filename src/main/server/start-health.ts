@@ -2,12 +2,12 @@
 import type { Logger } from '../../shared/log/logger.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import { HealthThread } from '../threads/health-thread.ts';
-import type { ThreadState } from '../threads/shared-thread-state.ts';
+import type { SharedThreadState } from '../threads/shared-thread-state.ts';
 import { listenAddress } from './server-settings.ts';
 
 export interface HealthStart {
   readonly config: Pick<KubeletConfiguration, 'healthzBindAddress' | 'healthzPort'>;
-  readonly state: ThreadState;
+  readonly state: SharedThreadState;
   readonly logger: Logger;
 }
 

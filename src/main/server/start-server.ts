@@ -7,24 +7,24 @@ import { flagValues } from '../flags/flag-values.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import { podListJson } from './pod-list.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
-import type { PodStatusCache } from '../pods/runtime-status-cache.ts';
+import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodStatuses } from '../pods/api-status/pod-statuses.ts';
 import { containerResolver } from './resolve-container.ts';
 import { runningPodListJson } from './running-pod-list.ts';
 import { secureServerFault, serverSettings } from './server-settings.ts';
 import type { HealthThread } from '../threads/health-thread.ts';
 import { ServerThread } from '../threads/server-thread.ts';
-import type { ThreadState } from '../threads/shared-thread-state.ts';
+import type { SharedThreadState } from '../threads/shared-thread-state.ts';
 
 export interface ServerStart {
   readonly options: KubeletOptions;
-  readonly state: ThreadState;
+  readonly state: SharedThreadState;
   readonly health: HealthThread | null;
   readonly nodeName: string;
   readonly snapshot: SharedArrayBuffer;
   readonly podManager: PodManager;
   readonly statuses: PodStatuses;
-  readonly cache: PodStatusCache;
+  readonly cache: RuntimeStatusCache;
   readonly look: (uid: PodUID) => Promise<RuntimePodStatus | null>;
   /** Null: standalone; then nobody can be asked about callers. */
   readonly cluster: { readonly reviews: Reviews } | null;

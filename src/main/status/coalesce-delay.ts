@@ -1,7 +1,7 @@
 /** The wait of one pod's status for a change that follows soon. */
 import type { Clock } from '../../shared/time/clock.ts';
 
-export class Hold {
+export class CoalesceTimer {
   readonly #clock: Clock;
   #waiting: { readonly dueMs: number; readonly cancel: () => void } | null = null;
 

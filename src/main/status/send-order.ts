@@ -15,23 +15,23 @@ import { isDeleted } from '../pods/termination/is-deleted.ts';
 import { statusPatch } from './status-patch.ts';
 
 /** How long such a change waits at most; what a user misses meanwhile is an address, and a condition that says that a start is under way. */
-export const stepHoldMs = 1000;
+export const startStepDelayMs = 1000;
 /**
  * No change waits longer. A start without init containers has little to show before it runs, and on two cores takes up to 2 s in a burst of
  * 100. That the runtime does not answer is mostly over by then, too.
  */
-export const longestHoldMs = 2000;
+export const maxCoalesceDelayMs = 2000;
 
 /**
  * How long the change may wait; 0: not at all. `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows.
  * `firstStatusInMs`: how long a pod without any status may still wait for its first.
  */
-export function holdMs(base: Pod, next: PodStatus, own: PodStatus, firstStatusInMs = 0): number {
-  if (isUnansweredOnly(base, next)) return longestHoldMs;
-  if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return stepHoldMs;
-  if (isNewGenerationOnly(base, next)) return stepHoldMs;
+export function coalesceDelayMs(base: Pod, next: PodStatus, own: PodStatus, firstStatusInMs = 0): number {
+  if (isUnansweredOnly(base, next)) return maxCoalesceDelayMs;
+  if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return startStepDelayMs;
+  if (isNewGenerationOnly(base, next)) return startStepDelayMs;
   if (!isStepOfStart(base, next)) return 0;
-  const stepMs = next.initContainerStatuses?.length ? stepHoldMs : longestHoldMs;
+  const stepMs = next.initContainerStatuses?.length ? startStepDelayMs : maxCoalesceDelayMs;
   return base.status?.startTime === undefined ? Math.min(stepMs, firstStatusInMs) : stepMs;
 }
 

@@ -15,16 +15,16 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { podStatusSyncDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, isConflict, isNotFound, type ApiClient } from '../api/api-client.ts';
-import { KeyedWork } from '../../shared/concurrency/keyed-work-queue.ts';
+import { KeyedWorkQueue } from '../../shared/concurrency/keyed-work-queue.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { firstSeenMs } from '../pods/first-seen.ts';
 import { isMirrorOf } from '../pods/static/mirror-pod.ts';
 import type { PodStatusSink, StatusUpdate } from '../pods/api-status/pod-statuses.ts';
 import { podPath, removePodObject } from '../pods/termination/remove-pod-object.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
-import { Hold } from './coalesce-delay.ts';
+import { CoalesceTimer } from './coalesce-delay.ts';
 import { isNewer } from './newest-object.ts';
-import { holdMs, isUrgent, mayBeRemoved } from './send-order.ts';
+import { coalesceDelayMs, isUrgent, mayBeRemoved } from './send-order.ts';
 import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';
 
 export interface StatusManagerDependencies {
@@ -61,7 +61,7 @@ interface Entry {
   /** The UID of the object that we have deleted. */
   deleted: string | null;
   /** The wait of a change that may be overtaken. */
-  readonly hold: Hold;
+  readonly hold: CoalesceTimer;
   /** What is not written yet does not wait any longer for a change that follows. */
   isHurried: boolean;
   /** Called when everything is written, or will never be. */
@@ -71,14 +71,14 @@ interface Entry {
 export class StatusManager implements PodStatusSink {
   readonly #deps: StatusManagerDependencies;
   readonly #entries = new Map<PodUID, Entry>();
-  readonly #work: KeyedWork<PodUID>;
+  readonly #work: KeyedWorkQueue<PodUID>;
   /** Those that could not be sent because the server did not answer. */
   readonly #unanswered = new Set<PodUID>();
 
   constructor(dependencies: StatusManagerDependencies) {
     const { clock, random, podManager } = dependencies;
     this.#deps = dependencies;
-    this.#work = new KeyedWork({
+    this.#work = new KeyedWorkQueue({
       work: (uid, signal) => this.#sync(uid, signal),
       onError: (uid, err, retryAfterMs) => this.#onError(uid, err, retryAfterMs),
       retryAfterMs: (err) => (err instanceof KubeletError ? err.retryAfterMs : undefined),
@@ -108,7 +108,7 @@ export class StatusManager implements PodStatusSink {
       return this.#schedule(uid, entry);
     }
     const changedAtMs = this.#deps.clock.monotonic();
-    const hold = new Hold(this.#deps.clock);
+    const hold = new CoalesceTimer(this.#deps.clock);
     const added: Entry = {
       update,
       changedAtMs,
@@ -200,7 +200,8 @@ export class StatusManager implements PodStatusSink {
       entry.hold.cancel();
       return this.#settled(entry);
     }
-    const waitMs = patch && !remove && !entry.isHurried ? holdMs(base, next, entry.update.status, this.#firstStatusInMs(entry)) : 0;
+    const waitMs =
+      patch && !remove && !entry.isHurried ? coalesceDelayMs(base, next, entry.update.status, this.#firstStatusInMs(entry)) : 0;
     if (waitMs > 0) return entry.hold.start(waitMs, () => this.#work.enqueue(uid));
     entry.hold.cancel();
     this.#work.enqueue(uid, isUrgent(base, next));

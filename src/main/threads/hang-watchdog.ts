@@ -18,7 +18,7 @@ import { systemClock, type Clock } from '../../shared/time/clock.ts';
 const defaultLimitMs = 45_000;
 const defaultPeriodMs = 5_000;
 
-export interface HangWatchOptions {
+export interface HangWatchdogOptions {
   readonly heartbeats: SharedArrayBuffer;
   readonly limitMs?: number;
   readonly periodMs?: number;
@@ -33,7 +33,7 @@ interface Followed {
   silentMs: number;
 }
 
-export class HangWatch {
+export class HangWatchdog {
   readonly #reader: HeartbeatsReader;
   readonly #limitMs: number;
   readonly #periodMs: number;
@@ -48,7 +48,7 @@ export class HangWatch {
     periodMs = defaultPeriodMs,
     clock = systemClock,
     isDebugged = () => inspectorUrl() !== undefined,
-  }: HangWatchOptions) {
+  }: HangWatchdogOptions) {
     this.#reader = new HeartbeatsReader(heartbeats);
     this.#limitMs = limitMs;
     this.#periodMs = periodMs;

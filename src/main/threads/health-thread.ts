@@ -1,12 +1,12 @@
 /** Main's half of the health thread. */
-import type { HealthApi, HealthBirth } from '../../shared/contracts/health.ts';
+import type { HealthApi, HealthWorkerData } from '../../shared/contracts/health.ts';
 import type { ListenAddress } from '../../shared/contracts/server.ts';
 import { entryUrl } from './entry-url.ts';
 import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
 import { Thread } from './thread.ts';
 
 export interface HealthThreadOptions extends ThreadDependencies {
-  readonly settings: Settings<HealthBirth>;
+  readonly settings: Settings<HealthWorkerData>;
 }
 
 /** Its 256 connections, each with the largest headers, fill half of it. */
@@ -20,15 +20,15 @@ export class HealthThread {
   }
 
   static start({ state, logger, settings }: HealthThreadOptions): HealthThread {
-    const common = state.birth('health');
+    const common = state.workerData('health');
     const thread = new Thread<HealthApi>({
       name: 'health',
       entry: entryUrl('health'),
-      onBirth: () => ({ workerData: { ...common, ...settings } satisfies HealthBirth }),
+      onStart: () => ({ workerData: { ...common, ...settings } satisfies HealthWorkerData }),
       resourceLimits,
-      lives: state.lives,
+      threadStatuses: state.threadStatuses,
       heartbeatRow: common.heartbeatRow,
-      hangs: state.hangs,
+      watchdog: state.watchdog,
       logger,
       finish: (api) => api.close(),
     });

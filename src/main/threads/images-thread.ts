@@ -6,7 +6,7 @@ import type {
   ImageEvent,
   ImageFacts,
   ImagesApi,
-  ImagesBirth,
+  ImagesWorkerData,
 } from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { entryUrl } from './entry-url.ts';
@@ -15,7 +15,7 @@ import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
 import { Thread } from './thread.ts';
 
 export interface ImagesThreadOptions extends ThreadDependencies {
-  readonly settings: Settings<ImagesBirth, 'events'>;
+  readonly settings: Settings<ImagesWorkerData, 'events'>;
   readonly onEvent: (event: ImageEvent) => void;
 }
 
@@ -34,19 +34,19 @@ export class ImagesThread {
 
   static start({ state, logger, settings, onEvent }: ImagesThreadOptions): ImagesThread {
     const events = new EventChannel(onEvent, logger);
-    const common = state.birth('images');
+    const common = state.workerData('images');
     return new ImagesThread(
       new Thread<ImagesApi>({
         name: 'images',
         entry: entryUrl('images'),
-        onBirth: () => {
+        onStart: () => {
           const port = events.open();
-          return { workerData: { ...common, ...settings, events: port } satisfies ImagesBirth, transferList: [port] };
+          return { workerData: { ...common, ...settings, events: port } satisfies ImagesWorkerData, transferList: [port] };
         },
         resourceLimits,
-        lives: state.lives,
+        threadStatuses: state.threadStatuses,
         heartbeatRow: common.heartbeatRow,
-        hangs: state.hangs,
+        watchdog: state.watchdog,
         logger,
         finish: (api) => api.close(),
       }),

@@ -1,6 +1,6 @@
 /** Main's half of the pleg thread. Its events come to one handler, across its lives; a new life begins with a full relist. */
-import type { PlegApi, PlegBirth, PlegMessage, RuntimeFacts } from '../../shared/contracts/pleg.ts';
-import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
+import type { PlegApi, PlegWorkerData, PlegNotification, RuntimeFacts } from '../../shared/contracts/pleg.ts';
+import type { CreatedObjects } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { entryUrl } from './entry-url.ts';
@@ -9,8 +9,8 @@ import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
 import { Thread } from './thread.ts';
 
 export interface PlegThreadOptions extends ThreadDependencies {
-  readonly settings: Settings<PlegBirth, 'events'>;
-  readonly onMessage: (message: PlegMessage) => void;
+  readonly settings: Settings<PlegWorkerData, 'events'>;
+  readonly onMessage: (message: PlegNotification) => void;
 }
 
 /** Room for the lists of 2,500 pods with 5,000 containers, and the full decode of all of them at the first relist. */
@@ -20,10 +20,10 @@ const slackMs = 5_000;
 
 export class PlegThread {
   readonly thread: Thread<PlegApi>;
-  readonly #events: EventChannel<PlegMessage>;
+  readonly #events: EventChannel<PlegNotification>;
   readonly #deadlineMs: number;
 
-  private constructor(thread: Thread<PlegApi>, events: EventChannel<PlegMessage>, deadlineMs: number) {
+  private constructor(thread: Thread<PlegApi>, events: EventChannel<PlegNotification>, deadlineMs: number) {
     this.thread = thread;
     this.#events = events;
     this.#deadlineMs = deadlineMs;
@@ -31,18 +31,18 @@ export class PlegThread {
 
   static start({ state, logger, settings, onMessage }: PlegThreadOptions): PlegThread {
     const events = new EventChannel(onMessage, logger);
-    const common = state.birth('pleg');
+    const common = state.workerData('pleg');
     const thread = new Thread<PlegApi>({
       name: 'pleg',
       entry: entryUrl('pleg'),
-      onBirth: () => {
+      onStart: () => {
         const port = events.open();
-        return { workerData: { ...common, ...settings, events: port } satisfies PlegBirth, transferList: [port] };
+        return { workerData: { ...common, ...settings, events: port } satisfies PlegWorkerData, transferList: [port] };
       },
       resourceLimits,
-      lives: state.lives,
+      threadStatuses: state.threadStatuses,
       heartbeatRow: common.heartbeatRow,
-      hangs: state.hangs,
+      watchdog: state.watchdog,
       logger,
       finish: (api) => api.close(),
     });
@@ -50,8 +50,8 @@ export class PlegThread {
   }
 
   /** See PlegApi. Asked again of a successor: a look does no harm. */
-  look(podUID: PodUID, made?: MadeInRuntime): Promise<RuntimePodStatus | null> {
-    return this.thread.call((api) => api.look(podUID, made), { deadlineMs: this.#deadlineMs, retry: true });
+  look(podUID: PodUID, made?: CreatedObjects): Promise<RuntimePodStatus | null> {
+    return this.thread.call((api) => api.inspectPod(podUID, made), { deadlineMs: this.#deadlineMs, retry: true });
   }
   relist(): Promise<void> {
     return this.thread.call((api) => api.relist(), { deadlineMs: this.#deadlineMs, retry: true });

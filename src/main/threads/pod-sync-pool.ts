@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import type {
   DecodeManifestResult,
   DecodeManifestTask,
-  PodSyncAnswer,
-  PodSyncBirth,
+  PodSyncTaskReply,
+  PodSyncWorkerData,
   PodSyncResult,
   PodSyncSettings,
 } from '../../shared/contracts/pod-sync.ts';
@@ -17,8 +17,8 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
 import { entryUrl } from './entry-url.ts';
-import { PodSyncLine, type PodSyncHandlers, type PodTask } from './task-channel.ts';
-import { PoolLives } from './pool-supervisor.ts';
+import { TaskChannel, type TaskHandlers, type PodTask } from './task-channel.ts';
+import { PoolSupervisor } from './pool-supervisor.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
 import type { ThreadDependencies } from './thread-dependencies.ts';
 
@@ -33,7 +33,7 @@ export interface PodSyncRun {
 export interface PodSyncPoolOptions extends ThreadDependencies {
   readonly settings: PodSyncSettings;
   /** Absent: `answerWith` is called before the first task. */
-  readonly handlers?: PodSyncHandlers;
+  readonly handlers?: TaskHandlers;
   readonly clock?: Clock;
   /** For tests: another worker in the pool's place. */
   readonly entry?: URL;
@@ -56,13 +56,13 @@ export function defaultPodSyncThreads(cores: number): number {
 }
 
 export class PodSyncPool {
-  readonly #birth: PodSyncBirth;
+  readonly #birth: PodSyncWorkerData;
   readonly #threads: number;
   readonly #entry: URL;
-  #handlers: PodSyncHandlers | undefined;
+  #handlers: TaskHandlers | undefined;
   readonly #logger: Logger;
   readonly #clock: Clock;
-  readonly #lives: PoolLives;
+  readonly #lives: PoolSupervisor;
   #pool: Piscina;
   #poolBornAtMs = 0;
   /** Pools that lost a thread for good: each ends with its last task. With the number of their tasks. */
@@ -76,13 +76,13 @@ export class PodSyncPool {
   readonly #open = new Set<(err: KubeletError) => void>();
 
   private constructor({ state, logger, settings, handlers, clock = systemClock, entry = entryUrl('pod-sync') }: PodSyncPoolOptions) {
-    this.#birth = state.podSyncBirth(settings);
+    this.#birth = state.podSyncWorkerData(settings);
     this.#threads = state.podSyncThreads;
     this.#entry = entry;
     this.#handlers = handlers;
     this.#logger = logger;
     this.#clock = clock;
-    this.#lives = new PoolLives({ lives: state.lives, hangs: state.hangs, birth: this.#birth, logger });
+    this.#lives = new PoolSupervisor({ lives: state.threadStatuses, hangs: state.watchdog, birth: this.#birth, logger });
     this.#pool = this.#createPool();
   }
 
@@ -91,7 +91,7 @@ export class PodSyncPool {
   }
 
   /** Who answers what tasks ask for, from now on. */
-  answerWith(handlers: PodSyncHandlers): void {
+  answerWith(handlers: TaskHandlers): void {
     this.#handlers = handlers;
   }
 
@@ -113,23 +113,26 @@ export class PodSyncPool {
   run(task: PodTask): PodSyncRun {
     const handlers = this.#handlers;
     if (!handlers) throw new Error('nobody answers what tasks ask for yet');
-    let line: PodSyncLine | null = null;
+    let line: TaskChannel | null = null;
     let stopped: { readonly podEnds: boolean } | null = null;
     let gracePeriodSeconds: number | null = null;
     const sendOnce = async (pool: Piscina): Promise<PodSyncResult> => {
-      line = new PodSyncLine(task, handlers, this.#logger);
+      line = new TaskChannel(task, handlers, this.#logger);
       // Said before to a predecessor that died with it.
       if (gracePeriodSeconds !== null) line.post({ type: 'shrinkGracePeriod', gracePeriodSeconds });
       if (stopped) line.stop(stopped.podEnds);
       const sent = line;
-      let answer: PodSyncAnswer | undefined;
+      let answer: PodSyncTaskReply | undefined;
       try {
         // Piscina's type for the list is read off the wrong overload of postMessage.
         const transferList = [sent.port] as never;
-        answer = (await pool.run({ ...task, line: sent.port, hasSandboxPermit: sent.hasSandboxPermit }, { transferList })) as PodSyncAnswer;
+        answer = (await pool.run(
+          { ...task, line: sent.port, hasSandboxPermit: sent.hasSandboxPermit },
+          { transferList },
+        )) as PodSyncTaskReply;
         return answer.result;
       } finally {
-        sent.close(answer?.told);
+        sent.close(answer?.notifications);
         line = null;
       }
     };

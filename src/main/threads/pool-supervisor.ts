@@ -4,30 +4,30 @@
  */
 import type { Piscina } from 'piscina';
 import type { Worker } from 'node:worker_threads';
-import type { PodSyncBirth } from '../../shared/contracts/pod-sync.ts';
-import type { HangWatch } from './hang-watchdog.ts';
+import type { PodSyncWorkerData } from '../../shared/contracts/pod-sync.ts';
+import type { HangWatchdog } from './hang-watchdog.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { releaseSlot, slotOwner } from '../../shared/state/claims.ts';
-import type { LivesWriter } from '../../shared/state/heartbeats.ts';
+import type { ThreadStatusWriter } from '../../shared/state/heartbeats.ts';
 import type { SlotClaimed } from '../../shared/thread/enter-thread.ts';
 
-export interface PoolLivesOptions {
-  readonly lives: LivesWriter;
-  readonly hangs: HangWatch;
-  readonly birth: PodSyncBirth;
+export interface PoolSupervisorOptions {
+  readonly lives: ThreadStatusWriter;
+  readonly hangs: HangWatchdog;
+  readonly birth: PodSyncWorkerData;
   readonly logger: Logger;
 }
 
-export class PoolLives {
-  readonly #options: PoolLivesOptions;
+export class PoolSupervisor {
+  readonly #options: PoolSupervisorOptions;
   readonly #letBe = new Map<number, () => void>();
   readonly #watched = new WeakSet<Worker>();
   /** How to end each thread that lives, by its number. */
   readonly #endings = new Map<number, (why: string) => void>();
   #closed = false;
 
-  constructor(options: PoolLivesOptions) {
+  constructor(options: PoolSupervisorOptions) {
     this.#options = options;
   }
 

@@ -1,12 +1,12 @@
 /** Main's half of the probes thread. */
-import type { ProbeResult, ProbesApi, ProbesBirth } from '../../shared/contracts/probes.ts';
+import type { ProbeResult, ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.ts';
 import { entryUrl } from './entry-url.ts';
 import { EventChannel } from './event-channel.ts';
 import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
 import { Thread } from './thread.ts';
 
 export interface ProbesThreadOptions extends ThreadDependencies {
-  readonly settings: Settings<ProbesBirth, 'results'>;
+  readonly settings: Settings<ProbesWorkerData, 'results'>;
   readonly onResults: (results: readonly ProbeResult[]) => void;
 }
 
@@ -23,18 +23,18 @@ export class ProbesThread {
 
   static start({ state, logger, settings, onResults }: ProbesThreadOptions): ProbesThread {
     const results = new EventChannel(onResults, logger);
-    const common = state.birth('probes');
+    const common = state.workerData('probes');
     const thread = new Thread<ProbesApi>({
       name: 'probes',
       entry: entryUrl('probes'),
-      onBirth: () => {
+      onStart: () => {
         const port = results.open();
-        return { workerData: { ...common, ...settings, results: port } satisfies ProbesBirth, transferList: [port] };
+        return { workerData: { ...common, ...settings, results: port } satisfies ProbesWorkerData, transferList: [port] };
       },
       resourceLimits,
-      lives: state.lives,
+      threadStatuses: state.threadStatuses,
       heartbeatRow: common.heartbeatRow,
-      hangs: state.hangs,
+      watchdog: state.watchdog,
       logger,
       finish: (api) => api.close(),
     });

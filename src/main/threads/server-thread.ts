@@ -1,19 +1,19 @@
 /** Main's half of the server thread: it answers what only main knows (`ServerUpcalls`), over a port that is made at each birth. */
 import { expose } from 'comlink';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { ServerApi, ServerBirth, ServerUpcalls, ServingCertificate } from '../../shared/contracts/server.ts';
+import type { ServerApi, ServerWorkerData, MainApi, ServingCertificate } from '../../shared/contracts/server.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 import { entryUrl } from './entry-url.ts';
 import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
 import { Thread } from './thread.ts';
 
 /** What the composition root states of the server's birth. */
-export type ServerSettings = Settings<ServerBirth, 'main' | 'metricsSegments' | 'servingCertificate'>;
+export type ServerSettings = Settings<ServerWorkerData, 'main' | 'metricsSegments' | 'servingCertificate'>;
 
 export interface ServerThreadOptions extends ThreadDependencies {
   readonly settings: ServerSettings;
   /** A kubelet without an API server has no reviews to give: whoever asks for one is told so. */
-  readonly upcalls: Omit<ServerUpcalls, Reviews> & Partial<Pick<ServerUpcalls, Reviews>>;
+  readonly upcalls: Omit<MainApi, Reviews> & Partial<Pick<MainApi, Reviews>>;
 }
 type Reviews = 'reviewToken' | 'reviewAccess';
 
@@ -37,16 +37,16 @@ export class ServerThread {
   }
 
   static start({ state, logger, settings, upcalls }: ServerThreadOptions): ServerThread {
-    const common = state.birth('server');
+    const common = state.workerData('server');
     const current: Current = { port: null, certificate: null };
     const thread = new Thread<ServerApi>({
       name: 'server',
       entry: entryUrl('server'),
-      onBirth: () => {
+      onStart: () => {
         const { port1, port2 } = new MessageChannel();
         expose({ reviewToken: noReview, reviewAccess: noReview, ...upcalls }, endpoint(port1));
         current.port = port1;
-        const workerData: ServerBirth = {
+        const workerData: ServerWorkerData = {
           ...common,
           ...settings,
           metricsSegments: state.metricsSegments(),
@@ -56,9 +56,9 @@ export class ServerThread {
         return { workerData, transferList: [port2] };
       },
       resourceLimits,
-      lives: state.lives,
+      threadStatuses: state.threadStatuses,
       heartbeatRow: common.heartbeatRow,
-      hangs: state.hangs,
+      watchdog: state.watchdog,
       logger,
       finish: (api) => api.close(),
     });

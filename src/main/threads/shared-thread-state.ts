@@ -2,18 +2,18 @@
  * What all threads share, made once by main before the first of them is born: the heartbeats, and a metrics segment for each. The
  * set of threads is fixed here, so that the server thread knows every segment whenever it is born.
  */
-import type { PodSyncBirth } from '../../shared/contracts/pod-sync.ts';
-import type { ThreadBirth } from '../../shared/contracts/thread.ts';
+import type { PodSyncWorkerData } from '../../shared/contracts/pod-sync.ts';
+import type { ThreadWorkerData } from '../../shared/contracts/thread.ts';
 import type { LoggingOptions } from '../../shared/log/logger.ts';
 import { bindMetrics, createMetricsSegment } from '../../shared/metrics/index.ts';
 import { createClaims } from '../../shared/state/claims.ts';
 import { createRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
-import { createHeartbeats, LivesWriter } from '../../shared/state/heartbeats.ts';
+import { createHeartbeats, ThreadStatusWriter } from '../../shared/state/heartbeats.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
 import { FreeMemory } from './free-memory.ts';
-import { HangWatch, type HangWatchOptions } from './hang-watchdog.ts';
+import { HangWatchdog, type HangWatchdogOptions } from './hang-watchdog.ts';
 import { beat } from '../../shared/thread/enter-thread.ts';
-import type { Heart } from '../../shared/state/beat.ts';
+import type { Heartbeat } from '../../shared/state/beat.ts';
 import { EventLoopDelays } from './event-loop-delays.ts';
 import { ThreadPriorities } from './thread-priorities.ts';
 
@@ -25,20 +25,20 @@ const minimumSyncLoopAgeMs = 5 * 60_000;
 /** The pleg is unhealthy when its last relist is older (upstream relistThreshold). */
 const relistThresholdMs = 3 * 60_000;
 
-export interface ThreadStateOptions {
+export interface SharedThreadStateOptions {
   readonly logging: LoggingOptions;
   /** The pool's threads; as many slots more are kept for those that replace one that is still ending. */
   readonly podSyncThreads: number;
   readonly syncFrequencyMs: number;
   readonly priorities?: ThreadPriorities;
   /** For tests: after how long a silent thread is ended. */
-  readonly hangs?: Pick<HangWatchOptions, 'limitMs' | 'periodMs'>;
+  readonly hangs?: Pick<HangWatchdogOptions, 'limitMs' | 'periodMs'>;
 }
 
-export class ThreadState {
+export class SharedThreadState {
   readonly heartbeats: SharedArrayBuffer;
-  readonly lives: LivesWriter;
-  readonly hangs: HangWatch;
+  readonly threadStatuses: ThreadStatusWriter;
+  readonly watchdog: HangWatchdog;
   readonly logging: LoggingOptions;
   readonly podSyncThreads: number;
   readonly priorities: ThreadPriorities;
@@ -47,7 +47,7 @@ export class ThreadState {
   readonly #segments = new Map<string, SharedArrayBuffer>();
   readonly #claims: SharedArrayBuffer;
 
-  constructor({ logging, podSyncThreads, syncFrequencyMs, priorities = new ThreadPriorities(), hangs }: ThreadStateOptions) {
+  constructor({ logging, podSyncThreads, syncFrequencyMs, priorities = new ThreadPriorities(), hangs }: SharedThreadStateOptions) {
     const slots = Array.from({ length: podSyncThreads * 2 }, (_, slot) => `pod-sync-${slot}`);
     const loops: Partial<Record<string, number>> = {
       main: Math.max(2 * syncFrequencyMs, minimumSyncLoopAgeMs),
@@ -57,16 +57,16 @@ export class ThreadState {
     this.podSyncThreads = podSyncThreads;
     this.priorities = priorities;
     this.heartbeats = createHeartbeats([...threadNames, ...slots].map((thread) => ({ thread, loopStaleAfterMs: loops[thread] ?? 0 })));
-    this.lives = new LivesWriter(this.heartbeats);
-    this.hangs = new HangWatch({ heartbeats: this.heartbeats, ...hangs });
+    this.threadStatuses = new ThreadStatusWriter(this.heartbeats);
+    this.watchdog = new HangWatchdog({ heartbeats: this.heartbeats, ...hangs });
     this.#claims = createClaims(slots.length);
     for (const thread of [...threadNames, ...slots]) this.#segments.set(thread, createMetricsSegment());
   }
 
   /** Main enters its own row: it beats and counts from here on. */
-  enterMain(): Heart {
-    const row = this.lives.rowOf('main');
-    this.lives.started(row, monotonicMs());
+  enterMain(): Heartbeat {
+    const row = this.threadStatuses.rowOf('main');
+    this.threadStatuses.started(row, monotonicMs());
     bindMetrics(this.#segments.get('main')!);
     const delays = new EventLoopDelays();
     const freeMemory = new FreeMemory();
@@ -85,14 +85,14 @@ export class ThreadState {
   }
 
   /** What a thread of its own is born with, each time anew. */
-  birth(thread: Exclude<ThreadName, 'main'>): ThreadBirth {
-    const heartbeatRow = this.lives.rowOf(thread);
+  workerData(thread: Exclude<ThreadName, 'main'>): ThreadWorkerData {
+    const heartbeatRow = this.threadStatuses.rowOf(thread);
     const { logging, heartbeats } = this;
     return { thread, logging, nice: this.priorities.normal, heartbeats, heartbeatRow, metrics: this.#segments.get(thread)! };
   }
 
   /** What every thread of the sync pool is born with. */
-  podSyncBirth(settings: PodSyncBirth['settings']): PodSyncBirth {
+  podSyncWorkerData(settings: PodSyncWorkerData['settings']): PodSyncWorkerData {
     const names = [...this.#segments.keys()].filter((name) => name.startsWith('pod-sync-'));
     return {
       thread: 'pod-sync',
@@ -100,7 +100,7 @@ export class ThreadState {
       nice: this.priorities.normal,
       heartbeats: this.heartbeats,
       metricsSegments: names.map((name) => this.#segments.get(name)!),
-      heartbeatRows: names.map((name) => this.lives.rowOf(name)),
+      heartbeatRows: names.map((name) => this.threadStatuses.rowOf(name)),
       claims: this.#claims,
       runtimeCgroupDriver: this.runtimeCgroupDriver,
       settings,

@@ -1,11 +1,11 @@
 /** Main's half of the stats thread. */
-import type { MachineInfo, StatsApi, StatsBirth } from '../../shared/contracts/stats.ts';
+import type { MachineInfo, StatsApi, StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { entryUrl } from './entry-url.ts';
 import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
 import { Thread } from './thread.ts';
 
 export interface StatsThreadOptions extends ThreadDependencies {
-  readonly settings: Settings<StatsBirth, 'runtimeCgroupDriver'>;
+  readonly settings: Settings<StatsWorkerData, 'runtimeCgroupDriver'>;
 }
 
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
@@ -18,16 +18,16 @@ export class StatsThread {
   }
 
   static start({ state, logger, settings }: StatsThreadOptions): StatsThread {
-    const common = { ...state.birth('stats'), runtimeCgroupDriver: state.runtimeCgroupDriver };
+    const common = { ...state.workerData('stats'), runtimeCgroupDriver: state.runtimeCgroupDriver };
     return new StatsThread(
       new Thread<StatsApi>({
         name: 'stats',
         entry: entryUrl('stats'),
-        onBirth: () => ({ workerData: { ...common, ...settings } satisfies StatsBirth }),
+        onStart: () => ({ workerData: { ...common, ...settings } satisfies StatsWorkerData }),
         resourceLimits,
-        lives: state.lives,
+        threadStatuses: state.threadStatuses,
         heartbeatRow: common.heartbeatRow,
-        hangs: state.hangs,
+        watchdog: state.watchdog,
         logger,
         finish: (api) => api.close(),
       }),

@@ -5,33 +5,33 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import {
-  firstPermit,
+  sandboxPermitID,
   type PodSyncReply,
-  type PodSyncRequest,
+  type PodSyncMessage,
   type PodSyncTask,
-  type PodSyncTold,
+  type PodSyncNotification,
   type RecordedEvent,
   type WaitingReason,
 } from '../../shared/contracts/pod-sync.ts';
-import type { ValueRef, ValueResult } from '../../shared/contracts/pod-objects.ts';
+import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { KubeletError, toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import { contain } from '../../shared/errors/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
 /** A task as main states it: the pool adds the line, a new one each time that the task is sent. */
-export type PodTask = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'line'> : never) : never;
+export type PodTask = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'channel'> : never) : never;
 
 export interface Permit {
   /** Gives it back; only the first call counts. */
   release(succeeded: boolean): void;
   /** A sandbox's becomes that of the container that starts next in it. */
-  passOn?(): void;
+  transfer?(): void;
   /** Nobody wants any more what it is held for; it is given back all the same when that has ended. */
-  setAside?(): void;
+  stopCounting?(): void;
 }
 
-export interface PodSyncHandlers {
+export interface TaskHandlers {
   ensureImage(request: EnsureImageRequest, task: PodTask): Promise<EnsureImageResult>;
   /** The signal aborts when the task does not need it any more; then it rejects. */
   startPermit(kind: 'sandbox' | 'container', task: PodTask, signal: AbortSignal): Promise<Permit>;
@@ -48,7 +48,7 @@ export interface PodSyncHandlers {
    * What lies in the API server: a result for each ref, in order. The signal aborts when the task does not need it any more. Absent: the
    * kubelet runs standalone.
    */
-  values?(refs: readonly ValueRef[], task: PodTask, signal: AbortSignal): Promise<readonly ValueResult[]>;
+  values?(refs: readonly PodObjectRef[], task: PodTask, signal: AbortSignal): Promise<readonly PodObjectResult[]>;
 }
 
 /** A task asks for few things at a time: one that asks for more has gone wrong. */
@@ -59,12 +59,12 @@ const lingerMs = 1000;
 /** One for all: without a reason each abort makes an error with a stack of its own, for every sync of every pod. */
 const taskIsOver = new KubeletError('TaskIsOver', 'the task that asked is over');
 
-export class PodSyncLine {
+export class TaskChannel {
   /** The task's end. */
   readonly port: MessagePort;
   readonly #mainPort: MessagePort;
   readonly #task: PodTask;
-  readonly #handlers: PodSyncHandlers;
+  readonly #handlers: TaskHandlers;
   readonly #logger: Logger;
   readonly #permits = new Map<number, Permit>();
   /** Permits that were given back before they were granted: the task did not wait for them. */
@@ -74,7 +74,7 @@ export class PodSyncLine {
   /** The task need not ask for its sandbox's permit: it has it from the beginning. */
   readonly hasSandboxPermit: boolean;
 
-  constructor(task: PodTask, handlers: PodSyncHandlers, logger: Logger) {
+  constructor(task: PodTask, handlers: TaskHandlers, logger: Logger) {
     const { port1, port2 } = new MessageChannel();
     this.#mainPort = port1;
     this.port = port2;
@@ -83,8 +83,8 @@ export class PodSyncLine {
     this.#logger = logger;
     const permit = wantsSandboxSoon(task) ? (handlers.tryStartPermit?.('sandbox', task) ?? null) : null;
     this.hasSandboxPermit = permit !== null;
-    if (permit) this.#permits.set(firstPermit, permit);
-    port1.on('message', (requests: readonly PodSyncRequest[]) => this.#hear(requests));
+    if (permit) this.#permits.set(sandboxPermitID, permit);
+    port1.on('message', (requests: readonly PodSyncMessage[]) => this.#hear(requests));
   }
 
   post(reply: PodSyncReply): void {
@@ -94,11 +94,11 @@ export class PodSyncLine {
   /** The task is to end as soon as nothing is left half done. What it has begun to start keeps no other pod from starting. */
   stop(podEnds: boolean): void {
     this.post({ type: 'stop', podEnds });
-    for (const permit of this.#permits.values()) permit.setAside?.();
+    for (const permit of this.#permits.values()) permit.stopCounting?.();
   }
 
   /** The task has ended, or is lost. What it said before is still heard, until it has closed its end: a result may overtake the line. */
-  close(told: readonly PodSyncTold[] = []): void {
+  close(told: readonly PodSyncNotification[] = []): void {
     if (this.#over.signal.aborted) return;
     const timer = setTimeout(() => this.#mainPort.close(), lingerMs);
     this.#mainPort.once('close', () => clearTimeout(timer));
@@ -111,12 +111,12 @@ export class PodSyncLine {
     });
   }
 
-  #hear(requests: readonly PodSyncRequest[]): void {
+  #hear(requests: readonly PodSyncMessage[]): void {
     const fault = { handler: 'pod sync line', logger: this.#logger, fields: { podUID: this.#task.podUID } };
     for (const request of requests) contain(fault, () => this.#answer(request));
   }
 
-  #answer(request: PodSyncRequest): void {
+  #answer(request: PodSyncMessage): void {
     switch (request.type) {
       case 'event':
         return this.#handlers.event(request.event);
@@ -133,7 +133,7 @@ export class PodSyncLine {
           allowed: this.#handlers.beginRestart?.(request.containers, this.#task) ?? true,
         });
       case 'passPermit':
-        return this.#permits.get(request.id)?.passOn?.();
+        return this.#permits.get(request.id)?.transfer?.();
       case 'returnPermit':
         return this.#takeBack(request.id, request.succeeded);
       case 'ensureImage':
@@ -175,8 +175,8 @@ export class PodSyncLine {
     this.post({ type: 'image', id, result });
   }
 
-  async #values(id: number, refs: readonly ValueRef[]): Promise<void> {
-    const failed = (failure: Failure) => refs.map((): ValueResult => ({ outcome: 'failed', failure }));
+  async #values(id: number, refs: readonly PodObjectRef[]): Promise<void> {
+    const failed = (failure: Failure) => refs.map((): PodObjectResult => ({ outcome: 'failed', failure }));
     const results = this.#handlers.values
       ? await this.#handlers.values(refs, this.#task, this.#over.signal).catch((err: unknown) => failed(toFailure(err, 'InternalError')))
       : failed({ reason: 'NoClient', message: 'kube client is not configured: this kubelet runs standalone' });
@@ -193,6 +193,6 @@ export class PodSyncLine {
 
 /** Nothing of the pod is there that is to be ended before, and it has nothing to wait for: the sandbox is the first that is asked for. */
 function wantsSandboxSoon(task: PodTask): boolean {
-  if (task.kind !== 'sync' || task.valuesAtHand !== true) return false;
+  if (task.kind !== 'sync' || task.dependenciesReady !== true) return false;
   return !task.status || (task.status.sandboxes.length === 0 && task.status.containers.length === 0);
 }

@@ -9,13 +9,13 @@ import { wrap, type Remote } from 'comlink';
 import { Worker, type ResourceLimits, type Transferable } from 'node:worker_threads';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import type { LivesWriter } from '../../shared/state/heartbeats.ts';
+import type { ThreadStatusWriter } from '../../shared/state/heartbeats.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
-import type { HangWatch } from './hang-watchdog.ts';
+import type { HangWatchdog } from './hang-watchdog.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
 
-export interface Birth {
+export interface WorkerStart {
   /** Plain data, shared memory, and the ports of `transferList`. */
   readonly workerData: unknown;
   readonly transferList?: readonly Transferable[];
@@ -25,13 +25,13 @@ export interface ThreadOptions<Api> {
   readonly name: string;
   readonly entry: URL;
   /** Called at each birth: ports can't be used twice. */
-  readonly onBirth: () => Birth;
+  readonly onStart: () => WorkerStart;
   readonly resourceLimits: ResourceLimits;
   /** Where its life is kept for `/healthz`. */
-  readonly lives: LivesWriter;
+  readonly threadStatuses: ThreadStatusWriter;
   readonly heartbeatRow: number;
   /** Ends the thread when it hangs. */
-  readonly hangs?: HangWatch;
+  readonly watchdog?: HangWatchdog;
   readonly logger: Logger;
   readonly clock?: Clock;
   /** 0 to 1, for jitter. */
@@ -39,7 +39,7 @@ export interface ThreadOptions<Api> {
   /** What the thread does before it is ended by `close()`: finishes what it has accepted. */
   readonly finish?: (api: Remote<Api>) => Promise<void>;
   /** A successor was started: what it must be told again, main tells it now. Not called for the first birth. */
-  readonly onReborn?: () => void;
+  readonly onRestarted?: () => void;
 }
 
 export interface CallLimits {
@@ -54,7 +54,7 @@ const defaultDeadlineMs = 30_000;
 const maxCalls = 10_000;
 const finishDeadlineMs = 2_000;
 
-interface Life<Api> {
+interface Incarnation<Api> {
   readonly worker: Worker;
   readonly api: Remote<Api>;
   readonly bornAtMs: number;
@@ -66,20 +66,20 @@ interface Life<Api> {
 export class Thread<Api> {
   readonly #options: ThreadOptions<Api>;
   readonly #clock: Clock;
-  #life: Life<Api> | null = null;
+  #life: Incarnation<Api> | null = null;
   #history: RestartHistory = { earlyDeaths: 0 };
   #cancelRestart: () => void = () => {};
   readonly #letBe: () => void;
   #closing: Promise<void> | null = null;
   /** Calls that wait for a successor. */
-  readonly #waiting = new Set<{ resolve: (life: Life<Api>) => void; reject: (err: KubeletError) => void }>();
+  readonly #waiting = new Set<{ resolve: (life: Incarnation<Api>) => void; reject: (err: KubeletError) => void }>();
   #calls = 0;
 
   constructor(options: ThreadOptions<Api>) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#start();
-    this.#letBe = options.hangs?.follow(options.heartbeatRow, (why) => this.#end(why)) ?? (() => {});
+    this.#letBe = options.watchdog?.follow(options.heartbeatRow, (why) => this.#end(why)) ?? (() => {});
   }
 
   get name(): string {
@@ -149,9 +149,9 @@ export class Thread<Api> {
     }
   }
 
-  async #successor(deadline: Promise<never>): Promise<Life<Api>> {
+  async #successor(deadline: Promise<never>): Promise<Incarnation<Api>> {
     if (this.#closing) throw this.#closedError();
-    const waiter = Promise.withResolvers<Life<Api>>();
+    const waiter = Promise.withResolvers<Incarnation<Api>>();
     this.#waiting.add(waiter);
     try {
       return await Promise.race([waiter.promise, deadline]);
@@ -161,10 +161,10 @@ export class Thread<Api> {
   }
 
   #start(): void {
-    const { name, entry, onBirth, resourceLimits, lives, heartbeatRow, logger } = this.#options;
+    const { name, entry, onStart: onBirth, resourceLimits, threadStatuses: lives, heartbeatRow, logger } = this.#options;
     const { workerData, transferList = [] } = onBirth();
     const worker = new Worker(entry, { name, workerData, transferList: [...transferList], resourceLimits });
-    const life: Life<Api> = {
+    const life: Incarnation<Api> = {
       worker,
       api: wrap<Api>(endpoint(worker)),
       bornAtMs: this.#clock.monotonic(),
@@ -179,8 +179,8 @@ export class Thread<Api> {
     for (const { resolve } of this.#waiting) resolve(life);
   }
 
-  #ended(life: Life<Api>, exitCode: number): void {
-    const { name, lives, heartbeatRow, logger } = this.#options;
+  #ended(life: Incarnation<Api>, exitCode: number): void {
+    const { name, threadStatuses: lives, heartbeatRow, logger } = this.#options;
     this.#life = null;
     if (this.#closing) {
       lives.stopped(heartbeatRow);
@@ -201,7 +201,7 @@ export class Thread<Api> {
 
   /** Sets the successor's start; answers with the delay. A start that fails (no more threads on this host) is tried again. */
   #startAgain(lifetimeMs: number): number {
-    const { random = Math.random, onReborn, logger } = this.#options;
+    const { random = Math.random, onRestarted: onReborn, logger } = this.#options;
     const { history, delayMs } = afterDeath(this.#history, lifetimeMs, random);
     this.#history = history;
     this.#cancelRestart = this.#clock.after(delayMs, () => {

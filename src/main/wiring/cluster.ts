@@ -27,7 +27,7 @@ import { PodValues, type PodValuesOptions } from '../objects/index.ts';
 const eventSettleMs = 500;
 const configMapLingerMs = 60_000;
 
-export type ClusterOptions = Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'stops' | 'signal'>;
+export type ClusterOptions = Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'shutdown' | 'signal'>;
 
 export class Cluster {
   readonly client: ApiClient;
@@ -45,7 +45,7 @@ export class Cluster {
 
   /** Null: standalone, without a kubeconfig. Rejects when there is one that can't be read; the API server itself may be away. */
   static async connect(options: ClusterOptions): Promise<Cluster | null> {
-    const { options: kubelet, log, stops } = options;
+    const { options: kubelet, log, shutdown: stops } = options;
     const { config, flags } = kubelet;
     if (flags.kubeconfig === '') return null;
     const connection = await createApiClient({
@@ -66,16 +66,16 @@ export class Cluster {
   /** Events go to the API server, and to the log as well. */
   recordEvents(
     eventLog: EventSink,
-    admission: Pick<StartAdmission, 'calm'>,
+    admission: Pick<StartAdmission, 'untilIdle'>,
     order: Pick<EventsAfterStatusOptions, 'statuses' | 'syncUnderWay'>,
   ): EventSink {
-    const { nodeName, log, stops } = this.#options;
+    const { nodeName, log, shutdown: stops } = this.#options;
     const recorder = new EventRecorder({
       client: this.client,
       nodeName,
       log: eventLog,
       settleMs: eventSettleMs,
-      calm: (signal) => admission.calm(signal),
+      calm: (signal) => admission.untilIdle(signal),
       clock,
       logger: log('events'),
     });
@@ -89,7 +89,7 @@ export class Cluster {
 
   /** The only writer of pod statuses. */
   writeStatuses(podManager: PodManager, apiPod: StatusManagerDependencies['apiPod']): StatusManager {
-    const { log, stops, signal } = this.#options;
+    const { log, shutdown: stops, signal } = this.#options;
     const logger = log('status-manager');
     const manager = new StatusManager({
       client: this.client,
@@ -107,7 +107,7 @@ export class Cluster {
 
   /** Registers the node and keeps its status and lease. */
   join(local: LocalNode, events: EventSink, podsSeen: Promise<unknown>): NodeMembership {
-    const { options, log, stops } = this.#options;
+    const { options, log, shutdown: stops } = this.#options;
     const membership = NodeMembership.start({
       client: this.client,
       local,
@@ -127,7 +127,7 @@ export class Cluster {
 
   /** What pods' volumes and environments need. */
   keepValues({ events, ...deps }: Pick<PodValuesOptions, 'isRunning' | 'onChanged'> & { readonly events: EventSink }): PodValues {
-    const { options, nodeName, log, stops } = this.#options;
+    const { options, nodeName, log, shutdown: stops } = this.#options;
     const { featureGates } = options;
     const values = PodValues.start({
       ...deps,
@@ -149,7 +149,7 @@ export class Cluster {
 
   /** What pods' runtime classes stand for. */
   keepRuntimeClasses(deps: Pick<RuntimeClassesOptions, 'onAdded'>): RuntimeClasses {
-    const { log, stops } = this.#options;
+    const { log, shutdown: stops } = this.#options;
     const classes = RuntimeClasses.start({ ...deps, client: this.client, clock, logger: log('runtime-classes') });
     stops.add('runtime-classes', () => classes.close());
     return classes;
@@ -157,7 +157,7 @@ export class Cluster {
 
   /** Static pods are shown to the cluster. */
   mirror(deps: Pick<MirrorPodsDependencies, 'podManager' | 'isSynced' | 'sourcesReady' | 'isStaticPodEnding' | 'onMirror'>): MirrorPods {
-    const { nodeName, log, stops } = this.#options;
+    const { nodeName, log, shutdown: stops } = this.#options;
     const mirrors = new MirrorPods({
       ...deps,
       client: this.client,

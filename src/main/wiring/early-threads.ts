@@ -3,37 +3,37 @@
  * loads for some hundred milliseconds, and so does main: they begin before main has loaded its own parts, on the other cores.
  */
 import { availableParallelism } from 'node:os';
-import type { PlegMessage } from '../../shared/contracts/pleg.ts';
+import type { PlegNotification } from '../../shared/contracts/pleg.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { createRuntimeSnapshot } from '../../shared/state/runtime-snapshot.ts';
 import { usageTable, usageTableCapacity } from '../../shared/state/usage-table.ts';
-import { hostFacts, type HostFacts } from '../node/host/cgroup-facts.ts';
+import { readCgroupFacts, type CgroupFacts } from '../node/host/cgroup-facts.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import { plegSettings, podSyncSettings, statsSettings } from './thread-settings.ts';
 import { PlegThread } from '../threads/pleg-thread.ts';
 import { defaultPodSyncThreads, PodSyncPool } from '../threads/pod-sync-pool.ts';
 import { StatsThread } from '../threads/stats-thread.ts';
 import type { ThreadPriorities } from '../threads/thread-priorities.ts';
-import { ThreadState } from '../threads/shared-thread-state.ts';
+import { SharedThreadState } from '../threads/shared-thread-state.ts';
 
-export interface FirstThreads {
-  readonly state: ThreadState;
+export interface EarlyThreads {
+  readonly state: SharedThreadState;
   readonly snapshot: SharedArrayBuffer;
-  readonly host: HostFacts;
+  readonly host: CgroupFacts;
   readonly pleg: PlegThread;
   readonly stats: StatsThread;
   /** To be told who answers its tasks, before the first is run. */
   readonly pool: PodSyncPool;
   /** What the pleg thread says goes to this one from now on, what it has said until now first. */
-  listen(onMessage: (message: PlegMessage) => void): void;
+  listen(onMessage: (message: PlegNotification) => void): void;
   close(): Promise<void>;
 }
 
 /** Whoever calls this ends the threads, also when nothing comes of the start. */
-export function startFirstThreads(options: KubeletOptions, logger: Logger, priorities?: ThreadPriorities): FirstThreads {
+export function startEarlyThreads(options: KubeletOptions, logger: Logger, priorities?: ThreadPriorities): EarlyThreads {
   const log = (component: string): Logger => logger.child({ component });
   const { config } = options;
-  const state = new ThreadState({
+  const state = new SharedThreadState({
     logging: options.logging,
     podSyncThreads: defaultPodSyncThreads(availableParallelism()),
     syncFrequencyMs: config.syncFrequency,
@@ -41,10 +41,10 @@ export function startFirstThreads(options: KubeletOptions, logger: Logger, prior
   });
   const snapshot = createRuntimeSnapshot(config.maxPods);
   const usage = usageTable.create(usageTableCapacity(config.maxPods));
-  const host = hostFacts(config.cgroupDriver);
+  const host = readCgroupFacts(config.cgroupDriver);
   // A message for each list of the runtime, one a second: no more than a few until somebody listens.
-  const unheard: PlegMessage[] = [];
-  let onMessage = (message: PlegMessage): void => void unheard.push(message);
+  const unheard: PlegNotification[] = [];
+  let onMessage = (message: PlegNotification): void => void unheard.push(message);
   const pleg = PlegThread.start({
     state,
     logger: log('pleg'),

@@ -8,19 +8,19 @@ import { Housekeeping } from '../pods/housekeeping/housekeeping.ts';
 import type { MirrorPods } from '../pods/static/mirror-pods.ts';
 import { listPodDirectories } from '../pods/housekeeping/pod-directories.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
-import type { PodStatusCache } from '../pods/runtime-status-cache.ts';
+import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodStatuses } from '../pods/api-status/pod-statuses.ts';
-import type { PodUpdates } from '../pods/pod-handlers.ts';
+import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodWorkers } from '../pods/workers/pod-workers.ts';
 
 export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log'> {
   readonly observers: Observers;
   readonly events: EventSink;
   readonly podManager: PodManager;
-  readonly cache: PodStatusCache;
+  readonly cache: RuntimeStatusCache;
   readonly statuses: PodStatuses;
   readonly workers: PodWorkers;
-  readonly updates: PodUpdates;
+  readonly updates: PodHandlers;
   /** Undefined: standalone. */
   readonly mirrors: MirrorPods | undefined;
 }

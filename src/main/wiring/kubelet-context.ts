@@ -1,17 +1,17 @@
 /** What every part of the composition (kubelet.ts and the files it is made of) is put together with. */
 import type { Logger } from '../../shared/log/logger.ts';
-import type { FirstThreads } from './early-threads.ts';
+import type { EarlyThreads } from './early-threads.ts';
 import type { KubeletOptions } from '../cli/options.ts';
-import type { StopOrder } from '../shutdown.ts';
+import type { Shutdown } from '../shutdown.ts';
 
 export interface KubeletContext {
   readonly options: KubeletOptions;
   readonly nodeName: string;
   /** With the state that all threads share. */
-  readonly first: FirstThreads;
+  readonly threads: EarlyThreads;
   readonly log: (component: string) => Logger;
   /** Each part adds its end when it has begun. */
-  readonly stops: StopOrder;
+  readonly shutdown: Shutdown;
   /** Aborts when the kubelet is to stop. */
   readonly signal: AbortSignal;
 }

@@ -8,21 +8,21 @@ import type { Cluster } from './cluster.ts';
 import { countCgroupVersion } from '../process/constant-metrics.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { LocalNode, threadErrors, type Node, type NodeMembership } from '../node/index.ts';
-import { nextRound } from '../../shared/concurrency/yield-to-event-loop.ts';
+import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { NodeFactsSource } from '../node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity, resourceSettings } from '../node/status/node-capacity.ts';
 import type { Observers } from './observers.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { untilAborted } from '../shutdown.ts';
 
-export interface ThisNodeOptions extends KubeletContext {
+export interface NodeServicesOptions extends KubeletContext {
   readonly observers: Observers;
   readonly events: EventSink;
   /** Null: standalone. */
   readonly cluster: Cluster | null;
 }
 
-export interface ThisNode {
+export interface NodeServices {
   /** What pods are told of it. */
   readonly facts: NodeFactsSource;
   /** Null: standalone. */
@@ -32,8 +32,8 @@ export interface ThisNode {
 }
 
 /** Rejects with the signal's reason when it aborts first. */
-export async function startThisNode(thisNode: ThisNodeOptions): Promise<ThisNode> {
-  const { options, nodeName, first, log, stops, signal, observers, events, cluster } = thisNode;
+export async function startNodeServices(thisNode: NodeServicesOptions): Promise<NodeServices> {
+  const { options, nodeName, threads: first, log, shutdown: stops, signal, observers, events, cluster } = thisNode;
   const { config, flags, featureGates } = options;
   const { state, host, stats } = first;
   const { runtimeState } = observers;
@@ -68,9 +68,9 @@ export async function startThisNode(thisNode: ThisNodeOptions): Promise<ThisNode
     clock,
     logger: log('node'),
   });
-  await nextRound();
+  await yieldToEventLoop();
   membership = cluster?.join(local, events, observers.untilFirstList()) ?? null;
   observers.connect({ onRuntimeChanged: () => membership?.wake() });
-  await nextRound();
+  await yieldToEventLoop();
   return { facts, membership, node: () => membership?.node() ?? local.node() };
 }

@@ -2,9 +2,9 @@
  * The threads that look, wired: at the runtime's pods (pleg), at its images, at probes; and whether the runtime is well. What they see goes
  * into the pod cache and on to those who act, who come later: until they are connected nobody is told.
  */
-import type { PlegMessage, PodLifecycleEvent } from '../../shared/contracts/pleg.ts';
+import type { PlegNotification, PodLifecycleEvent } from '../../shared/contracts/pleg.ts';
 import { contain } from '../../shared/errors/contain.ts';
-import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
+import type { CreatedObjects } from '../../shared/contracts/pod-sync.ts';
 import type { ProbeResult } from '../../shared/contracts/probes.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -13,7 +13,7 @@ import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { RuntimeState } from '../node/status/runtime-state.ts';
 import type { EventSink } from '../events/event-sink.ts';
-import type { PodStatusCache } from '../pods/runtime-status-cache.ts';
+import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import { untilAborted } from '../shutdown.ts';
 import { imagesSettings } from './thread-settings.ts';
 import { ImagesThread } from '../threads/images-thread.ts';
@@ -23,11 +23,11 @@ import { ProbesThread } from '../threads/probes-thread.ts';
 export interface ObserversOptions extends KubeletContext {
   readonly events: EventSink;
   /** What is seen of pods; nobody else writes it but finished looks. */
-  readonly cache: PodStatusCache;
+  readonly cache: RuntimeStatusCache;
 }
 
 /** What is told, and to whom. */
-export interface ToldByObservers {
+export interface ObserverListeners {
   readonly onStatuses: (changed: readonly PodUID[]) => void;
   readonly onLifecycleEvents: (events: readonly PodLifecycleEvent[]) => void;
   readonly onProbeResults: (results: readonly ProbeResult[]) => void;
@@ -43,7 +43,7 @@ export class Observers {
   readonly #options: ObserversOptions;
   readonly #pleg: PlegThread;
   readonly #firstList = Promise.withResolvers<void>();
-  #told: Partial<ToldByObservers> = {};
+  #told: Partial<ObserverListeners> = {};
 
   /** The other threads load while the runtime is asked: none of these needs to know it. */
   static start(options: ObserversOptions): Observers {
@@ -51,7 +51,7 @@ export class Observers {
   }
 
   private constructor(options: ObserversOptions) {
-    const { options: kubelet, first, log, stops, events } = options;
+    const { options: kubelet, threads: first, log, shutdown: stops, events } = options;
     const { state, snapshot, pleg } = first;
     this.#options = options;
     this.#pleg = pleg;
@@ -81,12 +81,12 @@ export class Observers {
   }
 
   /** These are told from now on, beside those of before. */
-  connect(told: Partial<ToldByObservers>): void {
+  connect(told: Partial<ObserverListeners>): void {
     this.#told = { ...this.#told, ...told };
   }
 
   /** At one pod, now. */
-  look(uid: PodUID, made?: MadeInRuntime): Promise<RuntimePodStatus | null> {
+  look(uid: PodUID, made?: CreatedObjects): Promise<RuntimePodStatus | null> {
     return this.#pleg.look(uid, made);
   }
 
@@ -95,7 +95,7 @@ export class Observers {
    * signal's reason.
    */
   async untilRuntimeAnswers(): Promise<void> {
-    const { signal, first } = this.#options;
+    const { signal, threads: first } = this.#options;
     const facts = await untilAborted(this.runtimeState.untilAnswered(signal), signal);
     void this.runtimeState.watch(signal);
     setRuntimeCgroupDriver(first.state.runtimeCgroupDriver, facts.cgroupDriver);
@@ -107,7 +107,7 @@ export class Observers {
     return untilAborted(this.#firstList.promise, this.#options.signal);
   }
 
-  #onMessage(message: PlegMessage): void {
+  #onMessage(message: PlegNotification): void {
     const { cache, log } = this.#options;
     const fault = { handler: 'pleg', logger: log('pleg') };
     // Always: what is seen before there are workers is what they begin with.

@@ -15,20 +15,20 @@ import type { DeadContainers } from '../pods/housekeeping/dead-containers.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { PodFaults } from '../pods/workers/pod-faults.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
-import type { PodStatusCache } from '../pods/runtime-status-cache.ts';
+import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodStatuses } from '../pods/api-status/pod-statuses.ts';
-import { PodUpdates } from '../pods/pod-handlers.ts';
+import { PodHandlers } from '../pods/pod-handlers.ts';
 import { PodWorkers } from '../pods/workers/pod-workers.ts';
 import { standaloneRuntimeHandler } from '../objects/runtime-classes.ts';
-import { runsSomething } from '../pods/pod-running.ts';
+import { isPodRunning } from '../pods/pod-running.ts';
 import type { StartAdmission } from '../pods/scheduling/start-admission.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
-import { TurnPace } from '../pods/scheduling/sync-scheduler.ts';
+import { SyncScheduler } from '../pods/scheduling/sync-scheduler.ts';
 import { WorkQueue } from '../pods/workers/work-queue.ts';
 import { VolumeCount } from '../objects/index.ts';
-import { within } from '../shutdown.ts';
-import { taskAnswers } from './task-handlers.ts';
-import type { ThisNode } from './node-services.ts';
+import { withTimeout } from '../shutdown.ts';
+import { createTaskHandlers } from './task-handlers.ts';
+import type { NodeServices } from './node-services.ts';
 
 /** Upstream's backOffPeriod. */
 const backOffMs = 10_000;
@@ -37,10 +37,10 @@ const drainDeadlineMs = 1500;
 
 export interface PodRunnerOptions extends KubeletContext {
   readonly observers: Observers;
-  readonly thisNode: ThisNode;
+  readonly thisNode: NodeServices;
   readonly cluster: Cluster | null;
   readonly podManager: PodManager;
-  readonly cache: PodStatusCache;
+  readonly cache: RuntimeStatusCache;
   readonly statuses: PodStatuses;
   readonly admission: StartAdmission;
   readonly events: EventSink;
@@ -52,19 +52,33 @@ export interface PodRunnerOptions extends KubeletContext {
 
 export interface PodRunner {
   readonly workers: PodWorkers;
-  readonly updates: PodUpdates;
+  readonly updates: PodHandlers;
   readonly workQueue: WorkQueue;
   readonly deadContainers: DeadContainers;
   readonly housekeep: () => void;
 }
 
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
-  const { options, log, stops, observers, thisNode, cluster, podManager, cache, statuses, admission, events, sources, loop } = runner;
+  const {
+    options,
+    log,
+    shutdown: stops,
+    observers,
+    thisNode,
+    cluster,
+    podManager,
+    cache,
+    statuses,
+    admission,
+    events,
+    sources,
+    loop,
+  } = runner;
   const { config, flags, featureGates } = options;
   const { membership } = thisNode;
 
   const values = cluster?.keepValues({
-    isRunning: (uid) => runsSomething(cache.get(uid)),
+    isRunning: (uid) => isPodRunning(cache.get(uid)),
     onChanged: (uids) => workers.wake(uids),
     events,
   });
@@ -74,11 +88,11 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       workers.wake(waiting.map(podUID));
     },
   });
-  const { pool } = runner.first;
+  const { pool } = runner.threads;
   const volumes = new VolumeCount(clock);
-  const pace = new TurnPace(clock, () => admission.allowed);
+  const pace = new SyncScheduler(clock, () => admission.allowed);
   pool.answerWith(
-    taskAnswers({
+    createTaskHandlers({
       observers,
       podManager,
       cache,
@@ -100,14 +114,14 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   stops.add('work-queue', async () => workQueue.close());
   const workers = new PodWorkers({
     pool,
-    look: (uid, made) => observers.look(uid, made),
+    inspectPod: (uid, made) => observers.look(uid, made),
     cache,
     statuses,
-    pace,
+    scheduler: pace,
     workQueue,
     events,
     node: () => thisNode.facts.current(),
-    ...(values && { valuesAtHand: (pod) => values.isAtHand(pod) }),
+    ...(values && { dependenciesReady: (pod) => values.dependenciesReady(pod) }),
     volumes,
     runtimeHandler: (pod) => runtimeClasses?.handlerOf(pod) ?? standaloneRuntimeHandler(pod),
     policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
@@ -129,7 +143,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     },
   });
   observers.connect({ onStatuses: (changed) => workers.refreshStatuses(changed), onRuntimeRecovered: () => workers.wakeFailed() });
-  stops.add('pod-workers', () => within(drainDeadlineMs, workers.close()));
+  stops.add('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
 
   const faults = new PodFaults({ events, clock, logger: log('pod-faults'), random: Math.random });
   stops.add('pod-faults', async () => faults.close());
@@ -144,7 +158,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   });
   stops.add('admission', () => journal.close());
   const declared = declaredFeatures(featureGates);
-  const updates = new PodUpdates({
+  const updates = new PodHandlers({
     podManager,
     podWorkers: workers,
     statuses,

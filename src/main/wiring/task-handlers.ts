@@ -4,28 +4,28 @@ import type { Observers } from './observers.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { PodStartLatency } from '../pods/pod-start-latency.ts';
-import type { PodStatusCache } from '../pods/runtime-status-cache.ts';
+import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodWorkers } from '../pods/workers/pod-workers.ts';
 import type { StartAdmission } from '../pods/scheduling/start-admission.ts';
 import { startRequest } from '../pods/scheduling/start-request.ts';
-import type { TurnPace } from '../pods/scheduling/sync-scheduler.ts';
-import type { PodSyncHandlers } from '../threads/task-channel.ts';
+import type { SyncScheduler } from '../pods/scheduling/sync-scheduler.ts';
+import type { TaskHandlers } from '../threads/task-channel.ts';
 import type { PodValues, VolumeCount } from '../objects/index.ts';
 
-export interface TaskAnswersOptions {
+export interface TaskHandlersOptions {
   readonly observers: Observers;
   readonly podManager: PodManager;
-  readonly cache: PodStatusCache;
+  readonly cache: RuntimeStatusCache;
   readonly events: EventSink;
   /** Undefined: standalone. */
   readonly values: PodValues | undefined;
   readonly volumes: VolumeCount;
   readonly admission: StartAdmission;
-  readonly pace: Pick<TurnPace, 'isQueued' | 'hasBegun'>;
+  readonly pace: Pick<SyncScheduler, 'isQueued' | 'hasBegun'>;
   readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaiting'>;
 }
 
-export function taskAnswers({
+export function createTaskHandlers({
   observers,
   podManager,
   cache,
@@ -35,7 +35,7 @@ export function taskAnswers({
   admission,
   pace,
   workers,
-}: TaskAnswersOptions): PodSyncHandlers {
+}: TaskHandlersOptions): TaskHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
   return {
     ensureImage: (request) => startLatency.whilePulling(request.podUID, () => observers.images.ensureImage(request)),
@@ -62,6 +62,6 @@ export function taskAnswers({
     },
     volumesInPlace: (names, { podUID }) => volumes.set(podUID, names),
     // Only a sync asks for values.
-    ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.values(refs, task.pod) : []) }),
+    ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.get(refs, task.pod) : []) }),
   };
 }

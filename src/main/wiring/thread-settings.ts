@@ -1,11 +1,11 @@
 /** What each thread is told of the configuration: options in, settings out. Pure. */
 import { join } from 'node:path';
-import type { ImagesBirth } from '../../shared/contracts/images.ts';
-import type { PlegBirth } from '../../shared/contracts/pleg.ts';
+import type { ImagesWorkerData } from '../../shared/contracts/images.ts';
+import type { PlegWorkerData } from '../../shared/contracts/pleg.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync.ts';
-import type { StatsBirth } from '../../shared/contracts/stats.ts';
+import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
-import { cgroupFsRoot, type HostFacts } from '../node/host/cgroup-facts.ts';
+import { cgroupFsRoot, type CgroupFacts } from '../node/host/cgroup-facts.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import type { Settings } from '../threads/thread-dependencies.ts';
 
@@ -16,7 +16,7 @@ const statsPeriodMs = 10_000;
 /** Upstream: MaxCrashLoopBackOff, initialCrashLoopBackOff, and what ReduceDefaultCrashLoopBackOffDecay makes of them. */
 const crashLoop = { maxMs: 300_000, initialMs: 10_000, reducedMaxMs: 60_000, reducedInitialMs: 1000 };
 
-export function plegSettings({ config, flags }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<PlegBirth, 'events'> {
+export function plegSettings({ config, flags }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<PlegWorkerData, 'events'> {
   return {
     runtimeEndpoint: config.containerRuntimeEndpoint,
     relistPeriodMs,
@@ -32,7 +32,7 @@ export function plegSettings({ config, flags }: KubeletOptions, snapshot: Shared
 export function imagesSettings(
   { config, flags, featureGates }: KubeletOptions,
   snapshot: SharedArrayBuffer,
-): Settings<ImagesBirth, 'events'> {
+): Settings<ImagesWorkerData, 'events'> {
   const verifies = featureGates.enabled('KubeletEnsureSecretPulledImages');
   return {
     rootDir: flags.rootDirectory,
@@ -59,9 +59,9 @@ function imageEndpoint({ imageServiceEndpoint, containerRuntimeEndpoint }: Kubel
 
 export function statsSettings(
   { config, flags }: KubeletOptions,
-  host: HostFacts,
+  host: CgroupFacts,
   shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer },
-): Settings<StatsBirth, 'runtimeCgroupDriver'> {
+): Settings<StatsWorkerData, 'runtimeCgroupDriver'> {
   return {
     rootDir: flags.rootDirectory,
     ...host,
@@ -72,7 +72,7 @@ export function statsSettings(
   };
 }
 
-export function podSyncSettings({ config, flags, featureGates, seccompDefault }: KubeletOptions, host: HostFacts): PodSyncSettings {
+export function podSyncSettings({ config, flags, featureGates, seccompDefault }: KubeletOptions, host: CgroupFacts): PodSyncSettings {
   return {
     runtimeEndpoint: config.containerRuntimeEndpoint,
     imageEndpoint: imageEndpoint(config),

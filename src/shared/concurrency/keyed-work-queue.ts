@@ -6,7 +6,7 @@
 import { nextBackoffMs, withJitter, type BackoffLimits } from '../time/backoff.ts';
 import type { Clock } from '../time/clock.ts';
 
-export interface KeyedWorkOptions<K> {
+export interface KeyedWorkQueueOptions<K> {
   /** Rejects: it is tried again. The signal aborts when the work is closed. */
   readonly work: (key: K, signal: AbortSignal) => Promise<void>;
   /** It will be tried again after so long. */
@@ -29,8 +29,8 @@ interface BackedOff {
   urgent: boolean;
 }
 
-export class KeyedWork<K> {
-  readonly #options: KeyedWorkOptions<K>;
+export class KeyedWorkQueue<K> {
+  readonly #options: KeyedWorkQueueOptions<K>;
   readonly #urgent = new Set<K>();
   readonly #waiting = new Set<K>();
   readonly #inFlight = new Set<K>();
@@ -41,7 +41,7 @@ export class KeyedWork<K> {
   readonly #running = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
-  constructor(options: KeyedWorkOptions<K>) {
+  constructor(options: KeyedWorkQueueOptions<K>) {
     this.#options = options;
   }
 

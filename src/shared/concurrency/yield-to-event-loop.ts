@@ -2,7 +2,7 @@
 import { setImmediate as afterInput } from 'node:timers/promises';
 
 /** Resolves when timers and input that wait have had their turn. What input asks for by one `setImmediate` alone still runs before them. */
-export async function nextRound(): Promise<void> {
+export async function yieldToEventLoop(): Promise<void> {
   await afterInput();
   await afterInput();
 }

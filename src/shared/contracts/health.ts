@@ -1,8 +1,8 @@
 /** The health thread: the healthz port, apart from the server thread, so that no client of the other servers can make it fail. */
 import type { ListenAddress } from './server.ts';
-import type { ThreadBirth } from './thread.ts';
+import type { ThreadWorkerData } from './thread.ts';
 
-export interface HealthBirth extends ThreadBirth {
+export interface HealthWorkerData extends ThreadWorkerData {
   readonly listen: ListenAddress;
 }
 

@@ -3,10 +3,10 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../errors/kubelet-error.ts';
 import type { ObjectReference } from '../kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
-import type { ThreadBirth } from './thread.ts';
+import type { ThreadWorkerData } from './thread.ts';
 import type { PullSecret } from './pod-objects.ts';
 
-export interface ImagesBirth extends ThreadBirth {
+export interface ImagesWorkerData extends ThreadWorkerData {
   readonly runtimeEndpoint: string;
   readonly imageEndpoint: string;
   readonly runtimeRequestTimeoutMs: number;

@@ -2,11 +2,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { RuntimeHandlerFacts } from './node-facts.ts';
-import type { MadeInRuntime } from './pod-sync.ts';
+import type { CreatedObjects } from './pod-sync.ts';
 import type { RuntimePodStatus } from './runtime-status.ts';
-import type { ThreadBirth } from './thread.ts';
+import type { ThreadWorkerData } from './thread.ts';
 
-export interface PlegBirth extends ThreadBirth {
+export interface PlegWorkerData extends ThreadWorkerData {
   readonly runtimeEndpoint: string;
   /** 1 s upstream (genericPlegRelistPeriod). */
   readonly relistPeriodMs: number;
@@ -30,7 +30,7 @@ export interface PlegApi {
    * Null when the runtime has nothing of the pod. Rejects with the runtime's error. Posts what changed as well.
    * @param made what was just made of the pod: it is asked about by its IDs, and the pod is not listed
    */
-  look(podUID: PodUID, made?: MadeInRuntime): Promise<RuntimePodStatus | null>;
+  inspectPod(podUID: PodUID, made?: CreatedObjects): Promise<RuntimePodStatus | null>;
   /** Relists now; resolves when its events are posted. */
   relist(): Promise<void>;
   /** Asks the runtime for its version, its conditions and its cgroup driver. Rejects with the runtime's error: main asks again. */
@@ -61,14 +61,14 @@ export type PodLifecycleEvent =
   | { readonly type: 'PodSync'; readonly podUID: PodUID };
 
 /** Statuses come before the events that they explain, in one message. */
-export interface PlegMessage {
+export interface PlegNotification {
   /**
    * Monotonic ms: a relist that began then is complete in main's cache with this message. Absent for single looks. The first
    * relist of a thread always posts a message, even when the runtime has nothing: main starts no pod before it came.
    */
   readonly relistedAtMs?: number;
   /** With `relistedAtMs`: of these pods main's cache is not complete, starts of theirs are looked at later. */
-  readonly unlooked?: readonly PodUID[];
+  readonly uninspected?: readonly PodUID[];
   readonly statuses: readonly RuntimePodStatus[];
   /** The runtime has nothing left of these; also told of pods that went while the thread was dead, by its successor's first relist. */
   readonly gone: readonly PodUID[];

@@ -4,7 +4,7 @@
  */
 import type { Failure } from '../errors/kubelet-error.ts';
 
-export type ValueRef =
+export type PodObjectRef =
   | { readonly kind: 'Secret' | 'ConfigMap'; readonly namespace: string; readonly name: string }
   | TokenRef
   | { readonly kind: 'TrustBundle'; readonly name: string; readonly optional: boolean }
@@ -52,9 +52,9 @@ export interface LabelSelector {
   readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[];
 }
 
-export type Value =
-  | SecretValue
-  | ConfigMapValue
+export type PodObject =
+  | SecretObject
+  | ConfigMapObject
   | { readonly kind: 'Token'; readonly token: string }
   /** PEM, one certificate after the other. */
   | { readonly kind: 'TrustAnchors'; readonly pem: string }
@@ -62,7 +62,7 @@ export type Value =
   | { readonly kind: 'Credentials'; readonly keyPEM: string; readonly chainPEM: string }
   | { readonly kind: 'Services'; readonly services: readonly ServiceFacts[] };
 
-export interface SecretValue {
+export interface SecretObject {
   readonly kind: 'Secret';
   readonly uid: string;
   readonly type: string;
@@ -70,7 +70,7 @@ export interface SecretValue {
   readonly data: Readonly<Record<string, string>>;
 }
 
-export interface ConfigMapValue {
+export interface ConfigMapObject {
   readonly kind: 'ConfigMap';
   readonly data: Readonly<Record<string, string>>;
   /** Base64, by key. */
@@ -89,7 +89,9 @@ export interface ServiceFacts {
  * Reasons of failures: `NotFound`, which an optional reference forgives; `NoClient`, this kubelet runs standalone; all others may be over
  * soon. Messages are upstream's.
  */
-export type ValueResult = { readonly outcome: 'value'; readonly value: Value } | { readonly outcome: 'failed'; readonly failure: Failure };
+export type PodObjectResult =
+  | { readonly outcome: 'value'; readonly value: PodObject }
+  | { readonly outcome: 'failed'; readonly failure: Failure };
 
 /** An image pull secret as it goes on to the images thread. */
 export interface PullSecret {

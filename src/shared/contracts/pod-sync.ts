@@ -10,11 +10,11 @@ import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
 import type { EnsureImageRequest, EnsureImageResult } from './images.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { RuntimePodStatus } from './runtime-status.ts';
-import type { ThreadBirth } from './thread.ts';
-import type { ValueRef, ValueResult } from './pod-objects.ts';
+import type { ThreadWorkerData } from './thread.ts';
+import type { PodObjectRef, PodObjectResult } from './pod-objects.ts';
 
 /** Births of the pool's threads: those that live at once, and a few for those that replace one that is still ending. */
-export interface PodSyncBirth extends Omit<ThreadBirth, 'metrics' | 'heartbeatRow'> {
+export interface PodSyncWorkerData extends Omit<ThreadWorkerData, 'metrics' | 'heartbeatRow'> {
   /** A thread claims the first that is free (shared/state/claims.ts): it counts metrics and beats there. */
   readonly metricsSegments: readonly SharedArrayBuffer[];
   readonly heartbeatRows: readonly number[];
@@ -61,7 +61,7 @@ interface TaskBase {
   readonly podUID: PodUID;
   readonly node: NodeFacts;
   /** Lists of PodSyncRequest out, PodSyncReply in. Transferred with the task. */
-  readonly line: MessagePort;
+  readonly channel: MessagePort;
 }
 
 /** Make the runtime run the pod. */
@@ -73,9 +73,9 @@ export interface SyncPodTask extends TaskBase {
    * True: every secret and config map that it refers to is known to be there and its certificates are issued, so that its volumes are not
    * what it will wait for.
    */
-  readonly valuesAtHand?: boolean;
+  readonly dependenciesReady?: boolean;
   /** Main knows already that all its volumes are in place: the task tells only when one is not. */
-  readonly volumesInPlace?: boolean;
+  readonly volumesMounted?: boolean;
   /** The permit to start the sandbox comes with the task, and is given back as `firstPermit`. */
   readonly hasSandboxPermit?: boolean;
   /** What main made of `status`: its pod IPs are what the downward API shows. */
@@ -119,10 +119,10 @@ export interface ContainerBackoff {
 }
 
 /** A task's way home. */
-export interface PodSyncAnswer {
+export interface PodSyncTaskReply {
   readonly result: PodSyncResult;
   /** What it told last, in order: it is not worth a message of its own. */
-  readonly told: readonly PodSyncTold[];
+  readonly notifications: readonly PodSyncNotification[];
 }
 
 export type PodSyncResult =
@@ -146,16 +146,16 @@ export interface PodSyncReport {
   /** Main should look at the pod now: the task changed something in the runtime. */
   readonly changedRuntime: boolean;
   /** All that the task made, when it knows that for sure: main's look need not list the pod. */
-  readonly made?: MadeInRuntime;
+  readonly created?: CreatedObjects;
 }
 
-export interface MadeContainer {
+export interface CreatedContainer {
   readonly id: ContainerID;
   readonly sandboxID: SandboxID;
   readonly name: string;
 }
 
-export interface MadeSandbox {
+export interface CreatedSandbox {
   readonly id: SandboxID;
   /** Nothing may be known of the pod yet. */
   readonly podName: string;
@@ -165,32 +165,32 @@ export interface MadeSandbox {
 }
 
 /** What a sync made of a pod. */
-export interface MadeInRuntime {
-  readonly sandbox?: MadeSandbox;
-  readonly containers: readonly MadeContainer[];
+export interface CreatedObjects {
+  readonly sandbox?: CreatedSandbox;
+  readonly containers: readonly CreatedContainer[];
 }
 
 /** All there is of the pod is known already: a look need not list it. */
-export const nothingMade: MadeInRuntime = { containers: [] };
+export const noCreatedObjects: CreatedObjects = { containers: [] };
 
 /** The `id` of the permit that comes with a task, whatever it is passed on to: no question has it. */
-export const firstPermit = -1;
+export const sandboxPermitID = -1;
 
 /** Task to main, over the line, in lists: each message wakes main, which goes before all other threads. */
-export type PodSyncRequest = PodSyncQuestion | PodSyncTold;
+export type PodSyncMessage = PodSyncRequest | PodSyncNotification;
 
 /** Answered by a reply with the same `id`. */
-export type PodSyncQuestion =
+export type PodSyncRequest =
   | { readonly type: 'ensureImage'; readonly id: number; readonly image: EnsureImageRequest }
   /** Before a sandbox or a container is started; given back when that call ended. */
   | { readonly type: 'startPermit'; readonly id: number; readonly kind: 'sandbox' | 'container' }
   /** What lies in the API server. */
-  | { readonly type: 'values'; readonly id: number; readonly refs: readonly ValueRef[] }
+  | { readonly type: 'values'; readonly id: number; readonly refs: readonly PodObjectRef[] }
   /** Before the task stops running containers that it starts again: from the answer on, their stop is not published. */
   | { readonly type: 'beginRestart'; readonly id: number; readonly containers: readonly ContainerID[] };
 
 /** Never answered. */
-export type PodSyncTold =
+export type PodSyncNotification =
   /** The sandbox is there, and its first container starts in its place. */
   | { readonly type: 'passPermit'; readonly id: number }
   | { readonly type: 'returnPermit'; readonly id: number; readonly succeeded: boolean }
@@ -209,7 +209,7 @@ export type PodSyncReply =
   /** Not allowed: main knows that one of the containers has ended by itself. */
   | { readonly type: 'restart'; readonly id: number; readonly allowed: boolean }
   /** One for each that was asked for, in that order. */
-  | { readonly type: 'values'; readonly id: number; readonly results: readonly ValueResult[] }
+  | { readonly type: 'values'; readonly id: number; readonly results: readonly PodObjectResult[] }
   /** Stop as soon as nothing is left half done; answer `stopped`. `podEnds`: nobody wants the sandbox that is being made. */
   | { readonly type: 'stop'; readonly podEnds?: boolean }
   | { readonly type: 'shrinkGracePeriod'; readonly gracePeriodSeconds: number };

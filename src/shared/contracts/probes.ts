@@ -1,9 +1,9 @@
 /** The probes thread: will run liveness, readiness and startup probes; it never acts on their results. */
 import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
-import type { ThreadBirth } from './thread.ts';
+import type { ThreadWorkerData } from './thread.ts';
 
-export interface ProbesBirth extends ThreadBirth {
+export interface ProbesWorkerData extends ThreadWorkerData {
   readonly runtimeEndpoint: string;
   /** ProbeResult[] */
   readonly results: MessagePort;

@@ -30,7 +30,7 @@ export function isFailureReason(reason: string | undefined): boolean {
 }
 
 /** Part of it is known from lists alone: the kubelet has just begun, or the runtime did not answer. */
-export function isListedOnly({ sandboxes, containers }: RuntimePodStatus): boolean {
+export function isOnlyListed({ sandboxes, containers }: RuntimePodStatus): boolean {
   return sandboxes.some(({ listedOnly }) => listedOnly) || containers.some(({ listedOnly }) => listedOnly);
 }
 

@@ -1,9 +1,9 @@
 /** The server thread: every listener but the healthz port. It renders metrics and health from shared memory, and asks main for the rest. */
 import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
-import type { ThreadBirth } from './thread.ts';
+import type { ThreadWorkerData } from './thread.ts';
 
-export interface ServerBirth extends ThreadBirth {
+export interface ServerWorkerData extends ThreadWorkerData {
   readonly readOnly: ListenAddress | null;
   /** The authenticated server; null: there is none. */
   readonly secure: SecureServerSettings | null;
@@ -72,7 +72,7 @@ export interface HandlerSwitches {
 }
 
 /** Main answers these to the server thread. Bodies are ready to send. What rejects becomes an error of the request. */
-export interface ServerUpcalls {
+export interface MainApi {
   /** A v1 PodList, as JSON. */
   pods(): Promise<string>;
   /** The same of the pods that the runtime runs, whether they are wanted or not. */

@@ -1,7 +1,7 @@
 /** The stats thread: machine facts, and the usage of every pod's cgroup. It decides nothing. */
-import type { ThreadBirth } from './thread.ts';
+import type { ThreadWorkerData } from './thread.ts';
 
-export interface StatsBirth extends ThreadBirth {
+export interface StatsWorkerData extends ThreadWorkerData {
   readonly rootDir: string;
   /** As configured: the runtime's word (shared/state/runtime-cgroup-driver.ts) goes before it. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd';

@@ -1,7 +1,7 @@
 /** What every thread is born with, beside what its own contract adds. Plain data, shared memory and ports only. */
 import type { LoggingOptions } from '../log/logger.ts';
 
-export interface ThreadBirth {
+export interface ThreadWorkerData {
   /** `pleg`, `images`, … : the thread's name in logs, metrics and `/healthz`. */
   readonly thread: string;
   readonly logging: LoggingOptions;

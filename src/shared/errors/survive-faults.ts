@@ -13,7 +13,7 @@ export function faultFields(err: unknown, origin: NodeJS.UncaughtExceptionOrigin
 }
 
 /** Once for this thread, when it has started: one that has not is better ended, and started anew. */
-export function outliveFaults(logger: Logger, thread: 'main' | 'pod-sync'): void {
+export function surviveFaults(logger: Logger, thread: 'main' | 'pod-sync'): void {
   let periodBeganAtMs = -Infinity;
   let inPeriod = 0;
   // An unhandled rejection comes here too, unless somebody listens for it alone.

@@ -1,16 +1,16 @@
 /** A thread's heartbeat: each second it says that it lives, and how late it was to say so. */
 import { systemClock, type Clock } from '../time/clock.ts';
-import { BeatWriter } from './heartbeats.ts';
+import { HeartbeatWriter } from './heartbeats.ts';
 
 const beatPeriodMs = 1000;
 
-export interface Heart {
+export interface Heartbeat {
   /** The thread's own loop came round: what `/healthz` watches beside the beat. */
   loop(): void;
   stop(): void;
 }
 
-export interface HeartOptions {
+export interface HeartbeatOptions {
   readonly heartbeats: SharedArrayBuffer;
   readonly heartbeatRow: number;
   readonly clock?: Clock;
@@ -19,8 +19,8 @@ export interface HeartOptions {
 }
 
 /** Beats at once, then each second until stopped. */
-export function startBeating({ heartbeats, heartbeatRow, clock = systemClock, onBeat }: HeartOptions): Heart {
-  const writer = new BeatWriter(heartbeats, heartbeatRow);
+export function startHeartbeat({ heartbeats, heartbeatRow, clock = systemClock, onBeat }: HeartbeatOptions): Heartbeat {
+  const writer = new HeartbeatWriter(heartbeats, heartbeatRow);
   let stopped = false;
   let cancel: () => void = () => {};
   const beat = (dueAtMs: number) => {

@@ -30,10 +30,10 @@ const beatsFields = {
 const lives = defineTable('lives', livesFields);
 const beats = defineTable('beats', beatsFields);
 
-export type Life = Row<typeof livesFields>;
+export type ThreadStatus = Row<typeof livesFields>;
 export type Beat = Row<typeof beatsFields>;
 
-export interface ThreadHealth extends Life {
+export interface ThreadHealth extends ThreadStatus {
   readonly row: number;
   /** Undefined: it has not beaten in this life, or ever. */
   readonly beat: Beat | undefined;
@@ -57,7 +57,7 @@ export function createHeartbeats(threads: readonly WatchedThread[]): SharedArray
 }
 
 /** Main's half. */
-export class LivesWriter {
+export class ThreadStatusWriter {
   readonly #lives: TableWriter<typeof livesFields>;
   constructor(buffer: SharedArrayBuffer) {
     this.#lives = lives.writer(buffer);
@@ -87,7 +87,7 @@ export class LivesWriter {
 }
 
 /** A thread's half: its own row and no other. */
-export class BeatWriter {
+export class HeartbeatWriter {
   readonly #beats: TableWriter<typeof beatsFields>;
   readonly #row: number;
   constructor(buffer: SharedArrayBuffer, row: number) {

@@ -2,32 +2,32 @@
 import { expose } from 'comlink';
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { getHeapStatistics } from 'node:v8';
-import type { PodSyncBirth } from '../contracts/pod-sync.ts';
-import type { ThreadBirth } from '../contracts/thread.ts';
+import type { PodSyncWorkerData } from '../contracts/pod-sync.ts';
+import type { ThreadWorkerData } from '../contracts/thread.ts';
 import { createLogger } from '../log/create-logger.ts';
 import type { Logger } from '../log/logger.ts';
 import { threadEventLoopDelay, threadHeapLimit, threadHeapUsed } from '../metrics/definitions/threads.ts';
 import { bindMetrics } from '../metrics/define.ts';
-import { startBeating, type Heart } from '../state/beat.ts';
+import { startHeartbeat, type Heartbeat } from '../state/beat.ts';
 import { QuietCollector } from './quiet-collector.ts';
 import { claimSlot } from '../state/claims.ts';
 import { monotonicMs } from '../time/clock.ts';
 import { endpoint } from './endpoint.ts';
 import { setNiceOfThisThread } from './nice.ts';
 
-export interface ThreadLife<Birth> {
-  readonly birth: Birth;
+export interface ThreadContext<Birth> {
+  readonly workerData: Birth;
   readonly logger: Logger;
-  readonly heart: Heart;
+  readonly heartbeat: Heartbeat;
 }
 
 /** Once, at the top of a thread's entry. */
-export function enterThread<Birth extends ThreadBirth>(): ThreadLife<Birth> {
+export function enterThread<Birth extends ThreadWorkerData>(): ThreadContext<Birth> {
   const birth = workerData as Birth;
   setNiceOfThisThread(birth.nice);
   const logger = createLogger(birth.logging, { component: birth.thread });
   bindMetrics(birth.metrics);
-  return { birth, logger, heart: beat(birth, birth.thread) };
+  return { workerData: birth, logger, heartbeat: beat(birth, birth.thread) };
 }
 
 /** Posted to main by a thread of the pool once it has its slot. */
@@ -38,15 +38,20 @@ export interface SlotClaimed {
 }
 
 /** The same for a thread of the sync pool: all of them share one birth, and each claims a place of its own. */
-export function enterPoolThread(): ThreadLife<PodSyncBirth> & { readonly slot: number } {
-  const birth = workerData as PodSyncBirth;
+export function enterPoolThread(): ThreadContext<PodSyncWorkerData> & { readonly slot: number } {
+  const birth = workerData as PodSyncWorkerData;
   setNiceOfThisThread(birth.nice);
   const slot = claimSlot(birth.claims, threadId);
   parentPort?.postMessage({ claimedSlot: slot, atMs: monotonicMs() } satisfies SlotClaimed);
   const thread = `${birth.thread}-${slot}`;
   const logger = createLogger(birth.logging, { component: birth.thread }).child({ thread });
   bindMetrics(birth.metricsSegments[slot]!);
-  return { birth, logger, slot, heart: beat({ heartbeats: birth.heartbeats, heartbeatRow: birth.heartbeatRows[slot]! }, thread) };
+  return {
+    workerData: birth,
+    logger,
+    slot,
+    heartbeat: beat({ heartbeats: birth.heartbeats, heartbeatRow: birth.heartbeatRows[slot]! }, thread),
+  };
 }
 
 /** Answers main's calls. An error crosses with its name and message only: failures that main must read are sent as data. */
@@ -60,9 +65,9 @@ export function beat(
   row: { readonly heartbeats: SharedArrayBuffer; readonly heartbeatRow: number },
   thread: string,
   { onBeat, onCollected }: { readonly onBeat?: () => void; readonly onCollected?: () => void } = {},
-): Heart {
+): Heartbeat {
   const collector = new QuietCollector(onCollected);
-  return startBeating({
+  return startHeartbeat({
     ...row,
     onBeat: (delaySeconds) => {
       onBeat?.();

@@ -3,14 +3,14 @@
  * own: whatever clients of the other servers do to the server thread, a liveness probe still learns which thread failed. Started and
  * called by main (main/threads/health-thread.ts).
  */
-import type { HealthApi, HealthBirth } from '../../shared/contracts/health.ts';
+import type { HealthApi, HealthWorkerData } from '../../shared/contracts/health.ts';
 import { HealthSource } from '../../shared/health/health-source.ts';
 import { replyOnHealthz } from '../../shared/health/healthz.ts';
 import { PlainServer } from '../../shared/http/plain-server.ts';
 import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 
-const { birth, logger, heart } = enterThread<HealthBirth>();
+const { workerData: birth, logger, heartbeat: heart } = enterThread<HealthWorkerData>();
 const health = new HealthSource(new HeartbeatsReader(birth.heartbeats), logger);
 // Upstream does not count the requests of this port.
 const server = new PlainServer({

@@ -2,7 +2,7 @@
  * The images thread: pulls and the garbage collection of containers (design: src/workers/images). It owns the pulls under way and their
  * back-offs, and is called by main alone. All that it holds may be lost: a lost pull is asked for again.
  */
-import type { ImagesApi, ImagesBirth } from '../../shared/contracts/images.ts';
+import type { ImagesApi, ImagesWorkerData } from '../../shared/contracts/images.ts';
 import { CriClient } from '../../shared/cri/client.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
@@ -15,7 +15,7 @@ import { ImageManager } from './pulls/image-manager.ts';
 import { listImages } from './pulls/list-images.ts';
 import { PullRecords } from './pulls/records/index.ts';
 
-const { birth, logger, heart } = enterThread<ImagesBirth>();
+const { workerData: birth, logger, heartbeat: heart } = enterThread<ImagesWorkerData>();
 
 const runtime = new CriClient({ endpoint: birth.runtimeEndpoint, onCall: countRuntimeOperation });
 const images =

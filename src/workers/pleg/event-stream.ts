@@ -4,7 +4,7 @@
  * event's statuses may be old or partial, and a look costs a few milliseconds. The relist stays what it is without them, each
  * second: unchanged it costs next to nothing, and it is what finds a lost event.
  */
-import { nothingMade, type MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
+import { noCreatedObjects, type CreatedObjects } from '../../shared/contracts/pod-sync.ts';
 import { isUnimplemented } from '../../shared/cri/cri-error.ts';
 import { ContainerEventType, type ContainerEventResponse } from '../../shared/cri/generated/cri-v1.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -23,7 +23,7 @@ export interface EventStreamDependencies {
   readonly runtime: PlegRuntime;
   readonly records: PodRecords;
   /** Asks for a look at the pod, now. `made`: what is new of it, where that is known. */
-  readonly look: (uid: PodUID, made?: MadeInRuntime) => void;
+  readonly look: (uid: PodUID, made?: CreatedObjects) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -122,7 +122,7 @@ export class EventStream {
     if (uid === undefined || uid === '') return;
     if (isStart(event)) this.#lookLater(uid as PodUID);
     // The end of what is known makes nothing new.
-    else if (known) look(known.uid, nothingMade);
+    else if (known) look(known.uid, noCreatedObjects);
     else look(uid as PodUID);
   }
 

@@ -2,7 +2,7 @@
  * The pleg thread: the only one that lists the runtime, and the only writer of the runtime snapshot and of what main knows of each
  * pod. Started by main (main/threads/pleg-thread.ts); it changes nothing in the runtime.
  */
-import type { PlegApi, PlegBirth } from '../../shared/contracts/pleg.ts';
+import type { PlegApi, PlegWorkerData } from '../../shared/contracts/pleg.ts';
 import { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
@@ -10,7 +10,7 @@ import { CriPlegRuntime } from './pleg-runtime.ts';
 import { Pleg } from './pleg.ts';
 import { readTerminationMessage } from './inspection/termination-message.ts';
 
-const { birth, logger, heart } = enterThread<PlegBirth>();
+const { workerData: birth, logger, heartbeat: heart } = enterThread<PlegWorkerData>();
 const { runtimeEndpoint, runtimeRequestTimeoutMs, relistPeriodMs, useEventStream, rootDir, podLogsDir, snapshot, events } = birth;
 
 const pleg = new Pleg({
@@ -26,7 +26,7 @@ const pleg = new Pleg({
 });
 
 const api: PlegApi = {
-  look: (podUID, made) => pleg.look(podUID, made),
+  inspectPod: (podUID, made) => pleg.inspectPod(podUID, made),
   relist: () => pleg.relist(),
   runtimeStatus: () => pleg.runtimeStatus(),
   close: async () => {

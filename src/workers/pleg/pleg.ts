@@ -1,6 +1,6 @@
 /** The pleg thread's parts, wired: records of what the runtime has, looks at single pods, the relist, and the event stream. */
-import type { PlegApi, PlegMessage, RuntimeFacts } from '../../shared/contracts/pleg.ts';
-import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
+import type { PlegApi, PlegNotification, RuntimeFacts } from '../../shared/contracts/pleg.ts';
+import type { CreatedObjects } from '../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -8,9 +8,9 @@ import { plegDiscardEvents, plegPodRelistDuration } from '../../shared/metrics/d
 import type { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { EventStream } from './event-stream.ts';
-import { LookQueue } from './inspection/inspection-queue.ts';
+import { InspectionQueue } from './inspection/inspection-queue.ts';
 import type { PlegRuntime } from './pleg-runtime.ts';
-import { PodLooker } from './inspection/pod-inspector.ts';
+import { PodInspector } from './inspection/pod-inspector.ts';
 import { PodRecords } from './pod-records.ts';
 import { Relister } from './relist/relister.ts';
 import type { TerminationMessageSource } from './inspection/termination-message.ts';
@@ -18,7 +18,7 @@ import type { TerminationMessageSource } from './inspection/termination-message.
 export interface PlegDependencies {
   readonly runtime: PlegRuntime;
   readonly snapshot: RuntimeSnapshotWriter;
-  readonly post: (message: PlegMessage) => void;
+  readonly post: (message: PlegNotification) => void;
   readonly relistPeriodMs: number;
   readonly useEventStream: boolean;
   readonly onRelisted: () => void;
@@ -34,7 +34,7 @@ const maxLeftOut = 1000;
 export class Pleg implements PlegApi {
   readonly #runtime: PlegRuntime;
   readonly #stop = new AbortController();
-  readonly #looks: LookQueue;
+  readonly #looks: InspectionQueue;
   readonly #relister: Relister;
   readonly #events: EventStream | null;
   readonly #running: Promise<void>;
@@ -43,13 +43,13 @@ export class Pleg implements PlegApi {
   constructor(dependencies: PlegDependencies) {
     const { runtime, snapshot, clock, logger, useEventStream, readMessage } = dependencies;
     const { signal } = this.#stop;
-    const post = (message: PlegMessage) => {
+    const post = (message: PlegNotification) => {
       if (!signal.aborted) dependencies.post(message);
     };
     this.#runtime = runtime;
     const records = new PodRecords(snapshot, logOnce(logger));
-    const looker = new PodLooker({ runtime, records, post, clock, logger, signal, readMessage });
-    this.#looks = new LookQueue({
+    const looker = new PodInspector({ runtime, records, post, clock, logger, signal, readMessage });
+    this.#looks = new InspectionQueue({
       look: async (uid, known) => {
         const beganAtMs = clock.monotonic();
         try {
@@ -61,7 +61,7 @@ export class Pleg implements PlegApi {
       tellSoFar: (uid, tookMs) => looker.tellSoFar(uid, tookMs),
       clock,
     });
-    const look = (podUID: PodUID, made?: MadeInRuntime) => {
+    const look = (podUID: PodUID, made?: CreatedObjects) => {
       this.#looks.ask(podUID, made).catch((err: unknown) => {
         // The relist will see it.
         plegDiscardEvents.inc();
@@ -82,7 +82,7 @@ export class Pleg implements PlegApi {
     this.#running = this.#relister.run();
   }
 
-  look(podUID: PodUID, made?: MadeInRuntime): Promise<RuntimePodStatus | null> {
+  inspectPod(podUID: PodUID, made?: CreatedObjects): Promise<RuntimePodStatus | null> {
     return this.#looks.ask(podUID, made);
   }
 

@@ -3,7 +3,7 @@
  * Lists and looks bring news. A list that began before an item's newest news arrived says nothing about that item: it may have been
  * made up before.
  */
-import type { MadeInRuntime } from '../../shared/contracts/pod-sync.ts';
+import type { CreatedObjects } from '../../shared/contracts/pod-sync.ts';
 import { Container, ContainerState, PodSandbox } from '../../shared/cri/generated/cri-v1.ts';
 import { containerList, sandboxList } from '../../shared/cri/list-scanner.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -151,7 +151,7 @@ export class PodRecords {
    * Takes in what was made of a pod, by ID and name alone: the look that follows asks about the rest, and only then is it shown to other threads
    * (garbage collection would take what has no age yet for the oldest).
    */
-  applyMade(uid: PodUID, { sandbox, containers }: MadeInRuntime, nowMs: number): void {
+  applyMade(uid: PodUID, { sandbox, containers }: CreatedObjects, nowMs: number): void {
     if (sandbox && !this.#isKnown(this.#sandboxes.get(sandbox.id), uid, nowMs)) {
       const { id, podName: name, podNamespace: namespace } = sandbox;
       this.#addSandbox(PodSandbox.fromPartial({ id, metadata: { uid, name, namespace } }), nowMs);

@@ -3,7 +3,7 @@
  * Items about which the runtime did not answer keep their events until it does.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { PlegMessage } from '../../shared/contracts/pleg.ts';
+import type { PlegNotification } from '../../shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Failure } from '../../shared/errors/kubelet-error.ts';
 import { computePodEvents, unknownExitCode, type ItemChange } from './lifecycle-events.ts';
@@ -14,7 +14,7 @@ export interface PodReport {
   /** Null: the runtime has nothing of the pod any more, and its record can be forgotten. */
   readonly status: RuntimePodStatus | null;
   /** Null: main knows all of this already. */
-  readonly message: PlegMessage | null;
+  readonly message: PlegNotification | null;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import type { PodCgroups } from './cgroups/index.ts';
 import type { PodEvents, PodIdentity } from './events.ts';
 import type { HttpGet } from './hooks/http-get.ts';
-import type { Line } from './task-channel-client.ts';
+import type { TaskChannelClient } from './task-channel-client.ts';
 import type { HostFactsReader } from './runtime-config/index.ts';
 import type { PodRuntime } from './pod-runtime.ts';
 import type { PodVolumes } from './volumes/index.ts';
@@ -31,6 +31,6 @@ export interface TaskContext extends PodSyncDependencies {
   readonly about: PodIdentity;
   readonly node: NodeFacts;
   readonly runtimeHandler: RuntimeHandlerChoice;
-  readonly line: Line;
+  readonly line: TaskChannelClient;
   readonly events: PodEvents;
 }

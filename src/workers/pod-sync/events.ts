@@ -2,7 +2,7 @@
 import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import type { ObjectReference, Pod } from '../../shared/kubernetes/api.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
-import type { Line } from './task-channel-client.ts';
+import type { TaskChannelClient } from './task-channel-client.ts';
 
 /** A pod by name: also one of which only the runtime knows. */
 export interface PodIdentity {
@@ -33,10 +33,10 @@ function containerFieldPath(pod: Pod | null, container: string): string | undefi
 
 /** Records the events of one pod on the task's line. */
 export class PodEvents {
-  readonly #line: Pick<Line, 'event'>;
+  readonly #line: Pick<TaskChannelClient, 'event'>;
   readonly #about: PodIdentity;
 
-  constructor(line: Pick<Line, 'event'>, about: PodIdentity) {
+  constructor(line: Pick<TaskChannelClient, 'event'>, about: PodIdentity) {
     this.#line = line;
     this.#about = about;
   }

@@ -22,7 +22,7 @@ import type { SyncReport } from './sync-report.ts';
  * @param volumes settles when the pod's volumes are there: containers wait for them
  * Rejects with Stopped, or as `volumes`; all other failures are in the report.
  */
-export async function carryOut(
+export async function executePodActions(
   context: TaskContext,
   task: SyncPodTask,
   actions: PodActions,

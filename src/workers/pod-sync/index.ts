@@ -3,8 +3,8 @@
  * main through piscina (main/threads/pod-sync-pool.ts), hundreds of tasks at a time on each thread; it decides nothing that
  * outlives its task, and never lists the runtime.
  */
-import type { DecodeManifestResult, DecodeManifestTask, PodSyncAnswer, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
-import { outliveFaults } from '../../shared/errors/survive-faults.ts';
+import type { DecodeManifestResult, DecodeManifestTask, PodSyncTaskReply, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+import { surviveFaults } from '../../shared/errors/survive-faults.ts';
 import { prepareNative } from '../../shared/linux/native.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterPoolThread } from '../../shared/thread/enter-thread.ts';
@@ -13,7 +13,7 @@ import type { PodSyncDependencies } from './dependencies.ts';
 import { runTask } from './run-task.ts';
 import { SyncReport } from './sync-report.ts';
 
-const { birth, logger } = enterPoolThread();
+const { workerData: birth, logger } = enterPoolThread();
 let dependencies: Promise<PodSyncDependencies> | undefined;
 
 /** Made before the first task where there is time (`getReady`), by when the runtime has said who drives cgroups. Each task reports what keeps them from being made. */
@@ -29,11 +29,11 @@ export async function getReady(): Promise<void> {
 }
 
 /** Never throws. */
-export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncAnswer> {
+export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncTaskReply> {
   try {
-    return await runTask(await (dependencies ??= makeDependencies()), task, task.line);
+    return await runTask(await (dependencies ??= makeDependencies()), task, task.channel);
   } catch (err) {
-    return { result: new SyncReport().result(err), told: [] };
+    return { result: new SyncReport().result(err), notifications: [] };
   }
 }
 
@@ -44,4 +44,4 @@ export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeMa
 }
 
 // Loaded as a whole. What one task left behind (a timer, a promise that nobody waits for) must not end the thread with the tasks of hundreds of pods.
-outliveFaults(logger, 'pod-sync');
+surviveFaults(logger, 'pod-sync');

@@ -4,7 +4,7 @@
  * (exponentialbackoff: 500 ms, doubling).
  */
 import type { ContainerBackoff, SyncPodTask } from '../../shared/contracts/pod-sync.ts';
-import type { ValueRef } from '../../shared/contracts/pod-objects.ts';
+import type { PodObjectRef } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { usedVolumes } from '../../shared/kubernetes/volume-kind.ts';
 import { stepBackoff, withJitter } from '../../shared/time/backoff.ts';
@@ -19,16 +19,16 @@ const limits = { initialMs: 500, maxMs: 122_000, resetAfterMs: 244_000 };
 export async function mountVolumes(context: TaskContext, task: SyncPodTask, report: SyncReport): Promise<void> {
   const { pod, backoffs } = task;
   const { volumes, node, line, events, clock, logger } = context;
-  const asked = { pod, node, askValues: (refs: readonly ValueRef[]) => line.values(refs), signal: line.signal };
+  const asked = { pod, node, askValues: (refs: readonly PodObjectRef[]) => line.podObjects(refs), signal: line.signal };
   const failures = await volumes.mountVolumes(asked).catch((err: unknown) => {
     line.signal.throwIfAborted();
     events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${messageOf(err)}`);
     throw new KubeletError('FailedMount', messageOf(err), { cause: err });
   });
   const missing = failures.filter(({ state }) => state !== 'outdated');
-  if (missing.length > 0 || !task.volumesInPlace) {
+  if (missing.length > 0 || !task.volumesMounted) {
     const lacking = new Set(missing.map(({ volume }) => volume));
-    line.volumesInPlace(usedVolumes(pod).flatMap(({ name }) => (lacking.has(name) ? [] : [name])));
+    line.volumesMounted(usedVolumes(pod).flatMap(({ name }) => (lacking.has(name) ? [] : [name])));
   }
   const before = backoffs.find(({ key }) => key === backoffKey);
   if (failures.length === 0) {

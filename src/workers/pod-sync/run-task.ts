@@ -1,20 +1,20 @@
 /** Runs one task of the pool on its line, whatever kind it is. Never throws: a thrown error would lose its reason on the way back. */
-import type { PodSyncAnswer, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+import type { PodSyncTaskReply, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
 import type { PodSyncDependencies, TaskContext } from './dependencies.ts';
 import { identityOf, PodEvents, type PodIdentity } from './events.ts';
-import { Line, type LinePort } from './task-channel-client.ts';
+import { TaskChannelClient, type ChannelPort } from './task-channel-client.ts';
 import { syncPod } from './sync-pod.ts';
 import { SyncReport } from './sync-report.ts';
 import { cleanUpPod, syncTerminatedPod } from './sync-terminated-pod.ts';
 import { syncTerminatingPod } from './sync-terminating-pod.ts';
 
-export async function runTask(dependencies: PodSyncDependencies, task: PodSyncTask, port: LinePort): Promise<PodSyncAnswer> {
-  const line = new Line(port, task.kind === 'sync' && task.hasSandboxPermit);
+export async function runTask(dependencies: PodSyncDependencies, task: PodSyncTask, port: ChannelPort): Promise<PodSyncTaskReply> {
+  const line = new TaskChannelClient(port, task.kind === 'sync' && task.hasSandboxPermit);
   const result = await runOnLine(dependencies, task, line);
-  return { result, told: line.close() };
+  return { result, notifications: line.close() };
 }
 
-async function runOnLine(dependencies: PodSyncDependencies, task: PodSyncTask, line: Line): Promise<PodSyncResult> {
+async function runOnLine(dependencies: PodSyncDependencies, task: PodSyncTask, line: TaskChannelClient): Promise<PodSyncResult> {
   try {
     const about = identify(task);
     const logger = dependencies.logger.child({ pod: `${about.namespace}/${about.name}`, podUID: about.uid });

@@ -11,7 +11,7 @@ import { podDir, podPluginsDir, podVolumesDir } from '../../shared/kubernetes/pa
 import { computePodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/kill-pod.ts';
-import { carryOut } from './execute-pod-actions.ts';
+import { executePodActions } from './execute-pod-actions.ts';
 import { mountVolumes } from './mount-volumes.ts';
 import { ensureCgroup } from './start/ensure-cgroup.ts';
 import { SyncReport } from './sync-report.ts';
@@ -28,14 +28,14 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
       containerRestartRules: isEnabled(context, 'ContainerRestartRules'),
     });
     // Only containers need them. But a pod that may wait for them for long shall not have a sandbox meanwhile.
-    const besideSandbox = actions.createSandbox && task.valuesAtHand === true;
+    const besideSandbox = actions.createSandbox && task.dependenciesReady === true;
     const volumes = makeVolumes(context, task, report, besideSandbox);
     // Whatever ends the sync sooner: nothing is mounted any more when it has ended.
     volumes.catch(() => {});
     try {
       if (!besideSandbox) await volumes;
       context.line.signal.throwIfAborted();
-      await carryOut(context, task, actions, volumes, report);
+      await executePodActions(context, task, actions, volumes, report);
     } finally {
       await Promise.allSettled([volumes]);
     }

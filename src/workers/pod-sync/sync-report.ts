@@ -1,8 +1,8 @@
 /** What a task did, gathered while it runs: the result that main gets. */
 import type {
   ContainerBackoff,
-  MadeContainer,
-  MadeSandbox,
+  CreatedContainer,
+  CreatedSandbox,
   PodSyncReport,
   PodSyncResult,
   WaitingReason,
@@ -30,8 +30,8 @@ export class SyncReport {
   #retryAtMs = Infinity;
   /** Something in the runtime is not as it was. */
   changedRuntime = false;
-  #sandbox: MadeSandbox | undefined;
-  #containers: MadeContainer[] | null = [];
+  #sandbox: CreatedSandbox | undefined;
+  #containers: CreatedContainer[] | null = [];
 
   readonly #onWaiting: (container: string, why: WaitingReason) => void;
 
@@ -62,12 +62,12 @@ export class SyncReport {
   }
 
   /** Also once more is known of it. */
-  madeSandbox(sandbox: MadeSandbox): void {
+  madeSandbox(sandbox: CreatedSandbox): void {
     this.changedRuntime = true;
     this.#sandbox = sandbox;
   }
 
-  madeContainer(container: MadeContainer): void {
+  madeContainer(container: CreatedContainer): void {
     this.changedRuntime = true;
     this.#containers?.push(container);
   }
@@ -97,7 +97,7 @@ export class SyncReport {
     if (failure) return { outcome: 'failed', failure, ...report };
     if (!this.changedRuntime || !this.#containers) return { outcome: 'synced', ...report };
     const made = { ...(this.#sandbox && { sandbox: this.#sandbox }), containers: this.#containers };
-    return { outcome: 'synced', ...report, made };
+    return { outcome: 'synced', ...report, created: made };
   }
 }
 

@@ -3,17 +3,17 @@
  * dying (main closed it, or is gone) means stop.
  */
 import {
-  firstPermit,
-  type PodSyncQuestion,
-  type PodSyncReply,
+  sandboxPermitID,
   type PodSyncRequest,
-  type PodSyncTold,
+  type PodSyncReply,
+  type PodSyncMessage,
+  type PodSyncNotification,
   type RecordedEvent,
   type WaitingReason,
 } from '../../shared/contracts/pod-sync.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
-import type { ValueRef, ValueResult } from '../../shared/contracts/pod-objects.ts';
+import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
 
 /** The task was told to stop, and stops. Not a failure. */
 export class Stopped extends Error {
@@ -24,8 +24,8 @@ export class Stopped extends Error {
 }
 
 /** What a line needs of a MessagePort. */
-export interface LinePort {
-  postMessage(message: readonly PodSyncRequest[]): void;
+export interface ChannelPort {
+  postMessage(message: readonly PodSyncMessage[]): void;
   on(event: 'message', listener: (reply: PodSyncReply) => void): unknown;
   on(event: 'close', listener: () => void): unknown;
   close(): void;
@@ -37,14 +37,14 @@ interface Question {
   readonly reject: (err: Error) => void;
 }
 
-export class Line {
-  readonly #port: LinePort;
+export class TaskChannelClient {
+  readonly #port: ChannelPort;
   readonly #stop = new AbortController();
   readonly #unwanted = new AbortController();
   readonly #questions = new Map<number, Question>();
   readonly #hurry = new Set<(gracePeriodSeconds: number) => void>();
   /** Waits for the end of the turn, or the next question: what the task does next is asked of the runtime before main is woken. */
-  #told: PodSyncTold[] = [];
+  #told: PodSyncNotification[] = [];
   #flush: NodeJS.Immediate | undefined;
   #lastId = 0;
   /** What the permit that came with the task is for; null once it is used up. */
@@ -52,7 +52,7 @@ export class Line {
   #leastGraceSeconds = Infinity;
   #closed = false;
 
-  constructor(port: LinePort, hasSandboxPermit = false) {
+  constructor(port: ChannelPort, hasSandboxPermit = false) {
     this.#port = port;
     this.#atHand = hasSandboxPermit ? 'sandbox' : null;
     port.on('message', (reply) => this.#hear(reply));
@@ -77,7 +77,7 @@ export class Line {
   }
 
   /** What lies in the API server: a result for each, in order. Rejects with Stopped only. */
-  async values(refs: readonly ValueRef[]): Promise<readonly ValueResult[]> {
+  async podObjects(refs: readonly PodObjectRef[]): Promise<readonly PodObjectResult[]> {
     const answer = await this.#ask((id) => ({ type: 'values', id, refs }));
     if (answer.type !== 'values') throw new Error(`asked for ${refs.length} values, was answered with a ${answer.type}`);
     return answer.results;
@@ -93,7 +93,7 @@ export class Line {
     try {
       if (this.#atHand === kind) {
         this.#atHand = null;
-        permit = firstPermit;
+        permit = sandboxPermitID;
         this.signal.throwIfAborted();
       } else {
         await this.#ask((id) => ({ type: 'startPermit', id: (permit = id), kind }));
@@ -102,7 +102,7 @@ export class Line {
       succeeded = true;
       return result;
     } finally {
-      if (succeeded && permit === firstPermit && kind === 'sandbox' && isNext()) {
+      if (succeeded && permit === sandboxPermitID && kind === 'sandbox' && isNext()) {
         this.#atHand = 'container';
         this.#tell({ type: 'passPermit', id: permit });
       }
@@ -117,7 +117,7 @@ export class Line {
     return answer.type === 'restart' && answer.allowed;
   }
 
-  volumesInPlace(volumes: readonly string[]): void {
+  volumesMounted(volumes: readonly string[]): void {
     this.#tell({ type: 'volumesInPlace', volumes });
   }
 
@@ -141,7 +141,7 @@ export class Line {
   }
 
   /** The task is over: what it still asks for is rejected. Answers with what main has yet to be told. */
-  close(): readonly PodSyncTold[] {
+  close(): readonly PodSyncNotification[] {
     this.#end('it is over');
     if (this.#closed) return [];
     this.#closed = true;
@@ -150,7 +150,7 @@ export class Line {
     return this.#told;
   }
 
-  #ask(request: (id: number) => PodSyncQuestion): Promise<Answer> {
+  #ask(request: (id: number) => PodSyncRequest): Promise<Answer> {
     const id = (this.#lastId += 1);
     return new Promise<Answer>((resolve, reject) => {
       if (this.signal.aborted) return reject(this.signal.reason as Error);
@@ -159,12 +159,12 @@ export class Line {
     });
   }
 
-  #tell(message: PodSyncTold): void {
+  #tell(message: PodSyncNotification): void {
     this.#told.push(message);
     this.#flush ??= setImmediate(() => this.#send());
   }
 
-  #send(...questions: PodSyncQuestion[]): void {
+  #send(...questions: PodSyncRequest[]): void {
     if (this.#closed) return;
     clearImmediate(this.#flush);
     this.#flush = undefined;

@@ -2,7 +2,7 @@
  * The server thread: every listener but the healthz port. It renders health and metrics from shared memory, reads logs and carries
  * streams, asks main for the rest, and decides nothing. Born and called by main (main/threads/server-thread.ts).
  */
-import type { SecureServerSettings, ServerApi, ServerBirth } from '../../shared/contracts/server.ts';
+import type { SecureServerSettings, ServerApi, ServerWorkerData } from '../../shared/contracts/server.ts';
 import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
@@ -14,7 +14,7 @@ import { replyOnReadOnly, type Sources } from './routes.ts';
 import { PlainServer } from '../../shared/http/plain-server.ts';
 import { boundedUpcalls } from './upcalls.ts';
 
-const { birth, logger, heart } = enterThread<ServerBirth>();
+const { workerData: birth, logger, heartbeat: heart } = enterThread<ServerWorkerData>();
 const heartbeats = new HeartbeatsReader(birth.heartbeats);
 const health = new HealthSource(heartbeats, logger);
 const main = boundedUpcalls(birth.main);

@@ -1,5 +1,5 @@
 /** The parts of the authenticated server, put together: certificates, who may ask, what is served, and the listener. */
-import type { SecureServerSettings, ServerBirth, ServerUpcalls } from '../../shared/contracts/server.ts';
+import type { SecureServerSettings, ServerWorkerData, MainApi } from '../../shared/contracts/server.ts';
 import { CriClient } from '../../shared/cri/client.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -20,9 +20,9 @@ import { flagz, statusz } from './zpages/index.ts';
 
 export interface OpenSecureServerOptions {
   readonly settings: SecureServerSettings;
-  readonly birth: ServerBirth;
+  readonly birth: ServerWorkerData;
   readonly sources: Sources;
-  readonly main: ServerUpcalls;
+  readonly main: MainApi;
   readonly logger: Logger;
 }
 

@@ -1,5 +1,5 @@
 /** Which path answers what on the read-only server, and what both servers share: a request in, a reply out, nothing sent here. */
-import type { ServerUpcalls } from '../../shared/contracts/server.ts';
+import type { MainApi } from '../../shared/contracts/server.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { HealthCheck } from '../../shared/health/health.ts';
 import { isHealthz, replyHealthz } from '../../shared/health/healthz.ts';
@@ -11,7 +11,7 @@ export interface Sources {
   /** Of `/metrics/slis`. */
   readonly resetHealthMetrics: () => Promise<void>;
   readonly metrics: (page: MetricsPage) => Promise<string>;
-  readonly main: Pick<ServerUpcalls, 'pods'>;
+  readonly main: Pick<MainApi, 'pods'>;
 }
 
 /** Of the debug handlers, which the read-only server never has (upstream InstallDebuggingDisabledHandlers). */

@@ -5,7 +5,7 @@
 import { wrap } from 'comlink';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import type { ResolvedContainer, ServerUpcalls } from '../../shared/contracts/server.ts';
+import type { ResolvedContainer, MainApi } from '../../shared/contracts/server.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 
 const deadlineMs = 10_000;
@@ -15,8 +15,8 @@ const reviewDeadlineMs = 30_000;
 const maxUnderWay = 1024;
 
 /** The same calls, each with a deadline. Rejects when main does not answer, and when too many wait for it already. */
-export function boundedUpcalls(port: MessagePort): ServerUpcalls {
-  const main = wrap<ServerUpcalls>(endpoint(port));
+export function boundedUpcalls(port: MessagePort): MainApi {
+  const main = wrap<MainApi>(endpoint(port));
   let underWay = 0;
   const bounded = async <T>(name: string, ask: () => Promise<T>, withinMs = deadlineMs): Promise<T> => {
     if (underWay >= maxUnderWay) throw new Error(`too many questions to the main thread are under way to ask "${name}"`);

@@ -2,14 +2,14 @@
  * The stats thread: what machine this is, and what every pod uses, sampled from the cgroup tree into the usage table. It decides
  * nothing. Born and called by main (main/threads/stats-thread.ts).
  */
-import type { StatsApi, StatsBirth } from '../../shared/contracts/stats.ts';
+import type { StatsApi, StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { readMachineInfo } from './machine-info.ts';
 import { UsageSampler } from './usage-sampler.ts';
 
-const { birth, logger, heart } = enterThread<StatsBirth>();
+const { workerData: birth, logger, heartbeat: heart } = enterThread<StatsWorkerData>();
 const { rootDir, usage, snapshot, cgroupDriver, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs } = birth;
 const stop = new AbortController();
 /** What machine this is, is waited for by the whole kubelet, and so are pods: their usage is not. */

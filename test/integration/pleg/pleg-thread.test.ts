@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { test, type TestContext } from 'node:test';
 import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
 import { PlegThread } from '../../../src/main/threads/pleg-thread.ts';
-import { ThreadState } from '../../../src/main/threads/shared-thread-state.ts';
-import type { PlegMessage, PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';
+import { SharedThreadState } from '../../../src/main/threads/shared-thread-state.ts';
+import type { PlegNotification, PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { definitions } from '../../../src/shared/metrics/definitions/index.ts';
@@ -25,9 +25,13 @@ interface Options extends RuntimeOptionsInput {
 async function aPlegThread(t: TestContext, { relistPeriodMs = 100, useEventStream = true, ...options }: Options = {}) {
   const { endpoint, control } = await startSimulatedRuntime(t, options);
   const { logger } = aLogger();
-  const state = new ThreadState({ logging: { format: 'text', verbosity: -1, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const state = new SharedThreadState({
+    logging: { format: 'text', verbosity: -1, vmodule: [] },
+    podSyncThreads: 1,
+    syncFrequencyMs: 60_000,
+  });
   const snapshot = createRuntimeSnapshot(2500);
-  const messages: PlegMessage[] = [];
+  const messages: PlegNotification[] = [];
   const cache = new Map<PodUID, RuntimePodStatus>();
   const start = () => {
     const pleg = PlegThread.start({

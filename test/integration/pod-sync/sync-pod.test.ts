@@ -16,7 +16,7 @@ test('a new pod gets its folders, its volumes, its cgroup, a sandbox and its con
     containers: [{ id: 'app-2', sandboxID: 'sandbox-1', name: 'app' }],
   };
   assert.partialDeepStrictEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, made });
-  assert.equal(result.outcome === 'synced' && result.made?.sandbox?.status?.network?.ip, '10.0.0.1');
+  assert.equal(result.outcome === 'synced' && result.created?.sandbox?.status?.network?.ip, '10.0.0.1');
   assert.deepEqual(bench.effects, ['mount volumes', 'make mounts of app', 'make cgroup', 'write hosts 10.0.0.1']);
   assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0', 'createContainer app 0', 'podSandboxStatus', 'startContainer app']);
   assert.deepEqual(line.events.slice(-2), started);

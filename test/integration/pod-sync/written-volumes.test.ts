@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { ValueResult } from '../../../src/shared/contracts/pod-objects.ts';
+import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../src/shared/kubernetes/api.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { type AskValues, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
@@ -212,7 +212,7 @@ test('a token that the volume holds already is told to main, which may keep it',
   const made = aPodWith([{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 'deep/token' } }] } }]);
   const held: (string | undefined)[] = [];
   const server: AskValues = async (refs) =>
-    refs.map((ref): ValueResult => {
+    refs.map((ref): PodObjectResult => {
       assert.ok(ref.kind === 'Token');
       held.push(ref.onDisk);
       return { outcome: 'value', value: { kind: 'Token', token: ref.onDisk ?? 'new' } };

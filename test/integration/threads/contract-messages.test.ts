@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EventChannel } from '../../../src/main/threads/event-channel.ts';
-import { ThreadState } from '../../../src/main/threads/shared-thread-state.ts';
+import { SharedThreadState } from '../../../src/main/threads/shared-thread-state.ts';
 import { Thread } from '../../../src/main/threads/thread.ts';
 import type * as images from '../../../src/shared/contracts/images.ts';
 import type { NodeFacts } from '../../../src/shared/contracts/node-facts.ts';
@@ -12,7 +12,7 @@ import type { ProbeResult } from '../../../src/shared/contracts/probes.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import type { ContainerQuery, ResolvedContainer, ServerApi } from '../../../src/shared/contracts/server.ts';
 import type { MachineInfo } from '../../../src/shared/contracts/stats.ts';
-import type { ValueRef, ValueResult } from '../../../src/shared/contracts/pod-objects.ts';
+import type { PodObjectRef, PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
 import { KubeletError, toFailure } from '../../../src/shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
@@ -93,7 +93,7 @@ const request: images.EnsureImageRequest = {
   pullSecrets: [{ namespace: 'd', name: 's', uid: 'u', type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': 'e30=' } }],
   about: { kind: 'Pod', namespace: 'd', name: 'web', uid: podUID, fieldPath: 'spec' },
 };
-const refs: ValueRef[] = [
+const refs: PodObjectRef[] = [
   { kind: 'Secret', namespace: 'd', name: 's' },
   {
     kind: 'Token',
@@ -108,7 +108,7 @@ const refs: ValueRef[] = [
   { kind: 'PodCertificate', volume: 'v', sourceIndex: 1 },
   { kind: 'Services', namespace: 'd', links: true },
 ];
-const values: ValueResult[] = [
+const values: PodObjectResult[] = [
   { outcome: 'value', value: { kind: 'Secret', uid: 'u', type: 'Opaque', data: { k: 'AA==' } } },
   { outcome: 'value', value: { kind: 'ConfigMap', data: { k: 'v' }, binaryData: {} } },
   { outcome: 'value', value: { kind: 'Token', token: 't' } },
@@ -128,7 +128,7 @@ const report: podSync.PodSyncReport = {
   retryAtMs: 7,
   changedRuntime: true,
 };
-type WithoutLine<T> = T extends unknown ? Omit<T, 'line'> : never;
+type WithoutLine<T> = T extends unknown ? Omit<T, 'channel'> : never;
 
 const samples: Record<string, readonly unknown[]> = {
   PlegMessage: [
@@ -145,7 +145,7 @@ const samples: Record<string, readonly unknown[]> = {
       ],
     },
     { statuses: [], gone: [], events: [] },
-  ] satisfies pleg.PlegMessage[],
+  ] satisfies pleg.PlegNotification[],
   RuntimeFacts: [
     {
       runtimeName: 'containerd',
@@ -176,7 +176,7 @@ const samples: Record<string, readonly unknown[]> = {
     { type: 'event', event },
     { type: 'volumesInPlace', volumes: ['data'] },
     { type: 'values', id: 3, refs },
-  ] satisfies podSync.PodSyncRequest[],
+  ] satisfies podSync.PodSyncMessage[],
   PodSyncReply: [
     {
       type: 'image',
@@ -239,20 +239,20 @@ const samples: Record<string, readonly unknown[]> = {
 };
 
 const { logger } = aLogger();
-const state = new ThreadState({ logging: { format: 'text', verbosity: 0, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+const state = new SharedThreadState({ logging: { format: 'text', verbosity: 0, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
 const channel = new EventChannel(() => {}, logger);
-const common = state.birth('probes');
+const common = state.workerData('probes');
 let thread: Thread<EchoApi> | undefined;
 function echoThread(): Thread<EchoApi> {
   thread ??= new Thread<EchoApi>({
     name: 'echo',
     entry: new URL('echo-thread.ts', import.meta.url),
-    onBirth: () => {
+    onStart: () => {
       const events = channel.open();
       return { workerData: { ...common, generation: 1, events } satisfies EchoBirth, transferList: [events] };
     },
     resourceLimits: { maxOldGenerationSizeMb: 32 },
-    lives: state.lives,
+    threadStatuses: state.threadStatuses,
     heartbeatRow: common.heartbeatRow,
     logger,
   });

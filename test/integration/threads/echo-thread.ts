@@ -1,17 +1,17 @@
 /** A thread for the tests of supervision: it answers, waits, throws, dies and fills its heap as it is told. */
 import { enterThread, serveThread } from '../../../src/shared/thread/enter-thread.ts';
 import type { MessagePort } from 'node:worker_threads';
-import type { ThreadBirth } from '../../../src/shared/contracts/thread.ts';
+import type { ThreadWorkerData } from '../../../src/shared/contracts/thread.ts';
 import { counter } from '../../../src/shared/metrics/index.ts';
 
 export const echoes = counter('echoes_total', 'Echoes.');
 
-export interface EchoBirth extends ThreadBirth {
+export interface EchoBirth extends ThreadWorkerData {
   readonly generation: number;
   readonly events: MessagePort;
 }
 
-const { birth } = enterThread<EchoBirth>();
+const { workerData: birth } = enterThread<EchoBirth>();
 birth.events.postMessage({ born: birth.generation });
 
 const api = {

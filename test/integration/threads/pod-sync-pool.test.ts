@@ -16,7 +16,7 @@ function aPool(over: Partial<PodSyncHandlers> = {}, settings: unknown = {}) {
     syncFrequencyMs: 60_000,
     hangs,
   });
-  state.hangs.start(logger);
+  state.watchdog.start(logger);
   const permits: string[] = [];
   const handlers: PodSyncHandlers = {
     ensureImage: async () => ({ outcome: 'present', imageRef: 'sha256:1' }),
@@ -32,7 +32,7 @@ function aPool(over: Partial<PodSyncHandlers> = {}, settings: unknown = {}) {
     entry: new URL('pool-worker.ts', import.meta.url),
   });
   after(async () => {
-    state.hangs.stop();
+    state.watchdog.stop();
     await pool.close();
   });
   const threads = () => new HeartbeatsReader(state.heartbeats).threads().filter(({ thread }) => thread.startsWith('pod-sync-'));

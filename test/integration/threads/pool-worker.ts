@@ -2,33 +2,33 @@
 import type {
   DecodeManifestResult,
   DecodeManifestTask,
-  PodSyncAnswer,
+  PodSyncTaskReply,
   PodSyncReply,
-  PodSyncRequest,
+  PodSyncMessage,
   PodSyncResult,
   PodSyncTask,
-  PodSyncTold,
+  PodSyncNotification,
 } from '../../../src/shared/contracts/pod-sync.ts';
-import { outliveFaults } from '../../../src/shared/errors/survive-faults.ts';
+import { surviveFaults } from '../../../src/shared/errors/survive-faults.ts';
 import { enterPoolThread } from '../../../src/shared/thread/enter-thread.ts';
 
-const { birth, slot, logger } = enterPoolThread();
+const { workerData: birth, slot, logger } = enterPoolThread();
 /** By the code that runs on the way to this line. */
 const isRequired = new Error().stack?.includes('internal/modules/cjs') ?? true;
 const done: PodSyncResult = { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true };
 
-export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncAnswer> {
-  const told: PodSyncTold[] = [];
+export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncTaskReply> {
+  const told: PodSyncNotification[] = [];
   try {
-    return { result: await act(task, told), told };
+    return { result: await act(task, told), notifications: told };
   } finally {
-    task.line.close();
+    task.channel.close();
   }
 }
 
-async function act(task: PodSyncTask, told: PodSyncTold[]): Promise<PodSyncResult> {
+async function act(task: PodSyncTask, told: PodSyncNotification[]): Promise<PodSyncResult> {
   const replies = messages(task);
-  const ask = (request: PodSyncRequest) => task.line.postMessage([request]);
+  const ask = (request: PodSyncMessage) => task.channel.postMessage([request]);
   switch (task.podUID as string) {
     case 'until-stopped':
       for await (const reply of replies) if (reply.type === 'stop') return { ...done, outcome: 'stopped' };
@@ -91,7 +91,7 @@ export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeMa
   return { pods: [], errors: [Buffer.from(task.content).toString()], readable: true };
 }
 
-async function* messages({ line }: PodSyncTask): AsyncGenerator<PodSyncReply, undefined> {
+async function* messages({ channel: line }: PodSyncTask): AsyncGenerator<PodSyncReply, undefined> {
   const queue: PodSyncReply[] = [];
   let wake = () => {};
   line.on('message', (reply: PodSyncReply) => {
@@ -105,4 +105,4 @@ async function* messages({ line }: PodSyncTask): AsyncGenerator<PodSyncReply, un
   }
 }
 
-outliveFaults(logger, 'pod-sync');
+surviveFaults(logger, 'pod-sync');

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { after, test } from 'node:test';
 import { HealthThread, ServerThread, ThreadState } from '../../../src/main/threads/index.ts';
-import type { ListenAddress, ServerUpcalls } from '../../../src/shared/contracts/server.ts';
+import type { ListenAddress, MainApi } from '../../../src/shared/contracts/server.ts';
 import { aLogger } from '../../support/logger.ts';
 import { anyPort, serverSettings, serverUpcalls } from '../../support/server.ts';
 
-async function aServer(over: { healthz?: ListenAddress; upcalls?: Partial<ServerUpcalls> } = {}) {
+async function aServer(over: { healthz?: ListenAddress; upcalls?: Partial<MainApi> } = {}) {
   const { logger, lines } = aLogger();
   const state = new ThreadState({ logging: { format: 'text', verbosity: -9, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   const heart = state.enterMain();
@@ -62,9 +62,9 @@ test('killed, the server is back, and holds no port of its life before', async (
 
 test('a thread that is down is named by /healthz', async () => {
   const { state, get } = await aServer();
-  const row = state.lives.rowOf('images');
-  state.lives.started(row, 0);
-  state.lives.died(row, 134, 'JS heap out of memory');
+  const row = state.threadStatuses.rowOf('images');
+  state.threadStatuses.started(row, 0);
+  state.threadStatuses.died(row, 134, 'JS heap out of memory');
   const response = await get('/healthz', {}, 'healthz');
   assert.equal(response.status, 500);
   assert.match(await response.text(), /\[-\]thread-images failed/);
@@ -93,9 +93,9 @@ test('health checks of both ports are counted together, and begin anew together'
   await get('/healthz', {}, 'healthz');
   await get('/healthz');
   assert.equal(await counted(), '2');
-  const row = state.lives.rowOf('images');
-  state.lives.started(row, 0);
-  state.lives.died(row, 134, 'out of memory');
+  const row = state.threadStatuses.rowOf('images');
+  state.threadStatuses.started(row, 0);
+  state.threadStatuses.died(row, 134, 'out of memory');
   await get('/healthz', {}, 'healthz');
   assert.match(await (await get('/metrics/slis')).text(), /kubernetes_healthcheck\{name="thread-images",type="healthz"\} 0\n/);
   await get('/metrics/slis', { method: 'DELETE' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { HangWatchOptions } from '../../../src/main/threads/hang-watchdog.ts';
-import { ThreadState } from '../../../src/main/threads/shared-thread-state.ts';
+import type { HangWatchdogOptions } from '../../../src/main/threads/hang-watchdog.ts';
+import { SharedThreadState } from '../../../src/main/threads/shared-thread-state.ts';
 import { Thread } from '../../../src/main/threads/thread.ts';
 import { EventChannel } from '../../../src/main/threads/event-channel.ts';
 import { counter, renderMetrics } from '../../../src/shared/metrics/index.ts';
@@ -10,41 +10,41 @@ import { monotonicMs } from '../../../src/shared/time/clock.ts';
 import { aLogger } from '../../support/logger.ts';
 import type { EchoApi, EchoBirth } from './echo-thread.ts';
 
-function anEchoThread(hangs: Pick<HangWatchOptions, 'limitMs' | 'periodMs'> = {}) {
+function anEchoThread(hangs: Pick<HangWatchdogOptions, 'limitMs' | 'periodMs'> = {}) {
   const { logger, lines } = aLogger();
-  const state = new ThreadState({
+  const state = new SharedThreadState({
     logging: { format: 'text', verbosity: 0, vmodule: [] },
     podSyncThreads: 1,
     syncFrequencyMs: 60_000,
     hangs,
   });
-  state.hangs.start(logger);
+  state.watchdog.start(logger);
   const events: object[] = [];
   const channel = new EventChannel((event: object) => events.push(event), logger);
-  const common = state.birth('stats');
+  const common = state.workerData('stats');
   let generation = 0;
   let reborn = 0;
   const thread = new Thread<EchoApi>({
     name: 'echo',
     entry: new URL('echo-thread.ts', import.meta.url),
-    onBirth: () => {
+    onStart: () => {
       generation += 1;
       const port = channel.open();
       return { workerData: { ...common, generation, events: port } satisfies EchoBirth, transferList: [port] };
     },
     resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
-    lives: state.lives,
+    threadStatuses: state.threadStatuses,
     heartbeatRow: common.heartbeatRow,
-    hangs: state.hangs,
+    watchdog: state.watchdog,
     logger,
     random: () => 0,
     finish: (api) => api.close(),
-    onReborn: () => (reborn += 1),
+    onRestarted: () => (reborn += 1),
   });
   const close = async () => {
     await thread.close();
     channel.close();
-    state.hangs.stop();
+    state.watchdog.stop();
   };
   after(close);
   const health = () => new HeartbeatsReader(state.heartbeats).threads()[common.heartbeatRow]!;

@@ -16,7 +16,7 @@ import type { EventSink } from '../../events/event-sink.ts';
 import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
 import { nodeHostIPs } from '../addresses/addresses.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
-import type { LocalNode } from '../status/local-node-status.ts';
+import type { LocalNodeStatus } from '../status/local-node-status.ts';
 import { NodeLease } from '../node-lease.ts';
 import { isReady, type Node, type NodeEvent } from '../node-object.ts';
 import { NodeStatusUpdater } from '../status/node-status-updater.ts';
@@ -25,9 +25,9 @@ import { registerNode } from './registration.ts';
 import { SharedFetch } from '../../../shared/concurrency/shared-fetch.ts';
 import { StartupLatency } from './startup-latency.ts';
 
-export interface NodeMembershipOptions {
+export interface ClusterNodeOptions {
   readonly client: ApiClient;
-  readonly local: LocalNode;
+  readonly local: LocalNodeStatus;
   readonly config: Pick<
     KubeletConfiguration,
     'registerNode' | 'nodeStatusUpdateFrequency' | 'nodeStatusReportFrequency' | 'nodeLeaseDurationSeconds'
@@ -53,10 +53,10 @@ const updateJitter = 0.04;
 /** How often a well node looks whether it still is, and one that is not whether it is again. Upstream's fast look at the start: 100 ms. */
 const readinessPeriodMs = { well: 1000, unwell: 200 };
 
-export class NodeMembership {
+export class ClusterNode {
   /** The Node as the API server has it. */
   readonly store: NodeStore;
-  readonly #options: NodeMembershipOptions;
+  readonly #options: ClusterNodeOptions;
   readonly #random: () => number;
   readonly #deadlineMs: number;
   readonly #stop = new AbortController();
@@ -74,7 +74,7 @@ export class NodeMembership {
   #wasWell: boolean | null = null;
   #running: Promise<unknown> = Promise.resolve();
 
-  private constructor(options: NodeMembershipOptions) {
+  private constructor(options: ClusterNodeOptions) {
     const { client, local, config, clock, logger, onRepeatedHeartbeatFailure, random = Math.random } = options;
     this.#options = options;
     this.#random = random;
@@ -108,8 +108,8 @@ export class NodeMembership {
   }
 
   /** Goes on by itself: a server that is not there is waited for. */
-  static start(options: NodeMembershipOptions): NodeMembership {
-    const membership = new NodeMembership(options);
+  static start(options: ClusterNodeOptions): ClusterNode {
+    const membership = new ClusterNode(options);
     membership.#record({ type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' });
     membership.store.onChange((change) => membership.#onNodeChange(change));
     const { signal } = membership.#stop;

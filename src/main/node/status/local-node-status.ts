@@ -22,7 +22,7 @@ import { resourceSettings } from './node-capacity.ts';
 import { computeNode, type ComputedNode } from './node-status.ts';
 import type { RuntimeState } from './runtime-state.ts';
 
-export interface LocalNodeOptions {
+export interface LocalNodeStatusOptions {
   readonly nodeName: string;
   readonly config: Pick<
     KubeletConfiguration,
@@ -64,8 +64,8 @@ const imagesMaxAgeMs = 30_000;
 const noNetwork: HostNetwork = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
 const noPressure: Pressures = { memory: false, disk: false, pid: false };
 
-export class LocalNode {
-  readonly #options: LocalNodeOptions;
+export class LocalNodeStatus {
+  readonly #options: LocalNodeStatusOptions;
   readonly #nodeIPs: NodeIPs['ips'];
   readonly #readNetwork: () => Promise<HostNetwork>;
   #known: Promise<void> = Promise.resolve();
@@ -79,7 +79,7 @@ export class LocalNode {
   /** What `node` answered last, and what that was made of. */
   #own: { node: Node; network: HostNetwork | null; images: readonly ImageFacts[] | null; runtime: RuntimeState['facts'] } | null = null;
 
-  private constructor(options: LocalNodeOptions, nodeIPs: NodeIPs['ips']) {
+  private constructor(options: LocalNodeStatusOptions, nodeIPs: NodeIPs['ips']) {
     const { nodeName, clock } = options;
     this.#options = options;
     this.#nodeIPs = nodeIPs;
@@ -89,7 +89,7 @@ export class LocalNode {
   }
 
   /** Begins to look at the host. Throws when `--node-ip` can't be. */
-  static start(options: LocalNodeOptions): LocalNode {
+  static start(options: LocalNodeStatusOptions): LocalNodeStatus {
     const { flags, logger, nodeName } = options;
     const { ips, invalid } = parseNodeIPs(flags.nodeIP);
     if (invalid.length > 0) logger.info({ nodeIPs: invalid }, 'Could not parse some node IP(s), ignoring them');
@@ -97,7 +97,7 @@ export class LocalNode {
     for (const [label, value] of Object.entries(flags.nodeLabels)) {
       if (Object.hasOwn(defaults, label)) logger.info({ label, value, default: defaults[label] }, 'The node label overwrites the default');
     }
-    const node = new LocalNode(options, ips);
+    const node = new LocalNodeStatus(options, ips);
     node.#known = node.refresh();
     return node;
   }

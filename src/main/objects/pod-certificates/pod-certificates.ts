@@ -10,7 +10,7 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath } from '../../api/api-client.ts';
 import { fieldEquals } from '../../api/field-selector.ts';
 import { Reflector } from '../../api/reflector/reflector.ts';
-import { KeyedWork } from '../../../shared/concurrency/keyed-work-queue.ts';
+import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts';
 import { podReference, type EventSink } from '../../events/event-sink.ts';
 import { askSigner, type Asker } from './ask-signer.ts';
 import { cleanCertificateChain } from './certificate-chain.ts';
@@ -59,7 +59,7 @@ export class PodCertificates {
   readonly #options: PodCertificatesOptions;
   readonly #asker: Asker;
   readonly #tracked = new TrackedCertificates();
-  readonly #work: KeyedWork<TrackedCertificate>;
+  readonly #work: KeyedWorkQueue<TrackedCertificate>;
   readonly #count = new StateCount();
   /** From the first pod on that has such a volume: few nodes have any, and the API may not be served. */
   #reflector: Reflector<PodCertificateRequest> | null = null;
@@ -70,7 +70,7 @@ export class PodCertificates {
     const keys = new KeyMaker();
     this.#options = options;
     this.#asker = { makeKey: (keyType) => keys.make(keyType), ...options };
-    this.#work = new KeyedWork<TrackedCertificate>({
+    this.#work = new KeyedWorkQueue<TrackedCertificate>({
       work: (certificate, signal) => this.#request(certificate, signal),
       onError: (certificate, err, retryAfterMs) => {
         certificate.problem = messageOf(err);

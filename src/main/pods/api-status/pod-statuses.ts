@@ -24,7 +24,7 @@ import { firstSeenMs } from '../first-seen.ts';
 import { isMirrorOf } from '../static/mirror-pod.ts';
 import type { PendingResize } from '../admission/pending-resize.ts';
 import { hasEnded, type PodLifecycle } from '../workers/pod-lifecycle.ts';
-import { runsSomething } from '../pod-running.ts';
+import { isPodRunning } from '../pod-running.ts';
 
 export interface FailedPod {
   readonly reason: string;
@@ -120,7 +120,7 @@ export class PodStatuses {
       this.#log(pod).error({ err: problem }, 'Status update on pod aborted');
       return before ?? next;
     }
-    const mayRun = !hasEnded(lifecycle) && (lifecycle.started || runsSomething(status));
+    const mayRun = !hasEnded(lifecycle) && (lifecycle.started || isPodRunning(status));
     if (entry && entry.mayRun === mayRun && isDeepStrictEqual(entry.status, next)) return entry.status;
     countTerminations(before, next);
     if (before?.phase !== next.phase) this.#onPhase(pod, entry?.status.phase, next.phase);

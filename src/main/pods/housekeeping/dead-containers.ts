@@ -5,10 +5,10 @@
 import type { ContainerID, PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { containersToDelete } from './container-deletor.ts';
-import type { PodStatusCache } from '../runtime-status-cache.ts';
+import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 
 export interface DeadContainersDependencies {
-  readonly cache: Pick<PodStatusCache, 'get'>;
+  readonly cache: Pick<RuntimeStatusCache, 'get'>;
   /** Nobody will ask for the pod's containers again. */
   readonly shouldContentBeRemoved: (uid: PodUID) => boolean;
   /** Must settle. */

@@ -17,11 +17,11 @@ import { orphanedRuntimePods, orphanPodsFound, orphanPodsLeft } from '../../../s
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { EventSink } from '../../events/event-sink.ts';
 import type { PodManager } from '../pod-manager.ts';
-import type { PodStatusCache } from '../runtime-status-cache.ts';
+import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 import type { PodStatuses } from '../api-status/pod-statuses.ts';
 import { countPods } from './pod-counts.ts';
 import type { PodWorkers } from '../workers/pod-workers.ts';
-import { runsSomething } from '../pod-running.ts';
+import { isPodRunning } from '../pod-running.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
 import { isTerminalPhase } from '../api-status/phase.ts';
 
@@ -34,7 +34,7 @@ export interface ContainerGcPolicy {
 export interface HousekeepingDependencies {
   readonly podManager: PodManager;
   readonly podWorkers: PodWorkers;
-  readonly cache: PodStatusCache;
+  readonly cache: RuntimeStatusCache;
   readonly statuses: PodStatuses;
   /** Starts a wanted pod that no worker knows. */
   readonly start: (pod: Pod) => void;
@@ -109,7 +109,7 @@ export class Housekeeping {
 
   #endUnknown(status: RuntimePodStatus): void {
     const { podWorkers, logger } = this.#deps;
-    if (podWorkers.isKnown(status.podUID) || !runsSomething(status)) return;
+    if (podWorkers.isKnown(status.podUID) || !isPodRunning(status)) return;
     logger.info({ pod: `${status.namespace}/${status.name}`, podUID: status.podUID }, 'Terminating a pod that only the runtime knows');
     podWorkers.terminateRuntimePod(status);
     orphanedRuntimePods.inc();
@@ -153,7 +153,7 @@ export class Housekeeping {
   #cleanUpUnknown(uids: readonly PodUID[]): void {
     const { podManager, podWorkers, cache, clock, logger } = this.#deps;
     // Looked at now, not when the listing began: a pod may have come meanwhile.
-    const unknown = uids.filter((uid) => !podManager.get(uid) && !podWorkers.isKnown(uid) && !runsSomething(cache.get(uid)));
+    const unknown = uids.filter((uid) => !podManager.get(uid) && !podWorkers.isKnown(uid) && !isPodRunning(cache.get(uid)));
     const left = uids.filter((uid) => this.#orphans.has(uid) && podWorkers.isKnown(uid) && !podManager.get(uid));
     orphanPodsFound.set(unknown.length + left.length);
     orphanPodsLeft.set(left.length);

@@ -13,7 +13,7 @@ const firstAfterMs = 200;
 /** So long, at most, a sync that has something to do holds them up: it may wait for something else than a core. */
 const busyMs = 2000;
 
-export class OthersGate {
+export class ResyncThrottle {
   readonly #clock: Clock;
   readonly #onOpen: () => void;
   /** Monotonic ms: none begins before. Infinity: nobody has asked for a turn yet. */

@@ -36,9 +36,9 @@ export interface StartPermit {
   /** Gives it back, once: the call ended. */
   release(succeeded: boolean): void;
   /** The sandbox was made, and its place is now that of a container of its pod. */
-  passOn(): void;
+  transfer(): void;
   /** Nobody wants the start any more: it does not count from now on, although the runtime may be at it for long. */
-  setAside(): void;
+  stopCounting(): void;
 }
 
 interface Waiter {
@@ -124,7 +124,7 @@ export class StartAdmission {
   }
 
   /** Resolves when no start waits or is under way, or the signal aborts. */
-  async calm(signal: AbortSignal): Promise<void> {
+  async untilIdle(signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#isCalm) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#calm.add(resolve);
@@ -216,8 +216,8 @@ export class StartAdmission {
     };
     begin();
     return {
-      setAside,
-      passOn: () => {
+      stopCounting: setAside,
+      transfer: () => {
         if (state === 'released' || kind === 'container') return;
         ended(true);
         kind = 'container';

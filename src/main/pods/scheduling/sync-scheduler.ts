@@ -7,7 +7,7 @@
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { OthersGate } from './resync-throttle.ts';
+import { ResyncThrottle } from './resync-throttle.ts';
 import type { StartRank } from './start-admission.ts';
 
 /** So many, and the loop comes round within some ten milliseconds. */
@@ -20,27 +20,27 @@ const countedMs = { urgent: 2000, begin: 1000, other: 100 };
 const queuedMs = 10_000;
 
 /** `begin`: the runtime knows nothing of the pod yet; `urgent`: something else is to be done for it; `other`: nothing, as far as is known. */
-export type TurnKind = keyof typeof countedMs;
+export type SyncKind = keyof typeof countedMs;
 
 /** By rank goes first who begins, and none waits for less important ones. */
-export interface TurnRequest extends StartRank {
+export interface SyncSlotRequest extends StartRank {
   readonly uid: PodUID;
-  readonly kind: TurnKind;
+  readonly kind: SyncKind;
 }
 
 /** A place in the line. */
-export interface Turn {
+export interface SyncSlot {
   /** The sync may go on. */
   readonly granted: Promise<void>;
   /** It has become urgent. */
-  hurry(): void;
+  prioritize(): void;
   /** The sync is over, or will not be. Said once or more. */
-  over(): void;
+  release(): void;
 }
 
 interface Waiter {
-  kind: TurnKind;
-  readonly request: TurnRequest;
+  kind: SyncKind;
+  readonly request: SyncSlotRequest;
   readonly grant: () => void;
   /** Counts for so long from now, at most. */
   count: (ms: number) => void;
@@ -50,10 +50,10 @@ interface Waiter {
   makeWay: () => void;
 }
 
-export class TurnPace {
+export class SyncScheduler {
   readonly #clock: Clock;
   readonly #startLimit: () => number;
-  readonly #others: OthersGate;
+  readonly #others: ResyncThrottle;
   #granted = 0;
   #isCounting = false;
   readonly #waiting = { urgent: new Set<Waiter>(), begin: new Set<Waiter>(), other: new Set<Waiter>() };
@@ -63,11 +63,11 @@ export class TurnPace {
   constructor(clock: Clock, startLimit: () => number) {
     this.#clock = clock;
     this.#startLimit = startLimit;
-    this.#others = new OthersGate(clock, () => this.#admit());
+    this.#others = new ResyncThrottle(clock, () => this.#admit());
   }
 
   /** Granted at once for the first few of a turn, for all others later. */
-  turn(request: TurnRequest): Turn {
+  requestSlot(request: SyncSlotRequest): SyncSlot {
     const { promise: granted, resolve } = Promise.withResolvers<void>();
     const waiter: Waiter = { kind: request.kind, request, grant: resolve, count: () => {}, release: () => {}, makeWay: () => {} };
     this.#waiting[waiter.kind].add(waiter);
@@ -75,13 +75,13 @@ export class TurnPace {
     this.#admit();
     return {
       granted,
-      hurry: () => {
+      prioritize: () => {
         if (waiter.kind === 'urgent' || !this.#waiting[waiter.kind].delete(waiter)) return;
         waiter.kind = 'urgent';
         this.#waiting.urgent.add(waiter);
         this.#admit();
       },
-      over: () => {
+      release: () => {
         this.#waiting[waiter.kind].delete(waiter);
         waiter.release();
         waiter.makeWay();

@@ -10,7 +10,7 @@ import { podFullName, podUID, type PodUID } from '../../../shared/kubernetes/ids
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath, isAlreadyExists, isConflict, isNotFound, type ApiClient } from '../../api/api-client.ts';
-import { KeyedWork } from '../../../shared/concurrency/keyed-work-queue.ts';
+import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
 import { isMirrorOf, isMirrorPod, mirrorAction, toMirrorPod, type MirrorAction } from './mirror-pod.ts';
 import type { PodManager } from '../pod-manager.ts';
@@ -58,14 +58,14 @@ export class MirrorPods {
   readonly #deps: MirrorPodsDependencies;
   /** By full name. */
   readonly #done = new Map<string, Done>();
-  readonly #work: KeyedWork<string>;
+  readonly #work: KeyedWorkQueue<string>;
   readonly #unsubscribe: () => void;
   #cancelFreshStart = () => {};
 
   constructor(dependencies: MirrorPodsDependencies) {
     const { client, podManager, clock, random } = dependencies;
     this.#deps = dependencies;
-    this.#work = new KeyedWork({
+    this.#work = new KeyedWorkQueue({
       work: (fullName, signal) => this.#sync(fullName, signal),
       onError: (fullName, err, retryAfterMs) => this.#onError(fullName, err, retryAfterMs),
       retryAfterMs: (err) => (err instanceof KubeletError ? err.retryAfterMs : undefined),

@@ -1,6 +1,6 @@
 /** What a pod worker is given, and whom it tells what became of its pod. */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
-import type { MadeInRuntime, RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync.ts';
+import type { CreatedObjects, RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -10,26 +10,26 @@ import type { PodTask } from '../../threads/task-channel.ts';
 import type { PodSyncRun } from '../../threads/pod-sync-pool.ts';
 import type { VolumeCount } from '../../objects/index.ts';
 import type { EventSink } from '../../events/event-sink.ts';
-import type { PodStatusCache } from '../runtime-status-cache.ts';
+import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 import type { PodStatuses } from '../api-status/pod-statuses.ts';
 import type { PodWorker } from './pod-worker.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
-import type { TurnPace } from '../scheduling/sync-scheduler.ts';
+import type { SyncScheduler } from '../scheduling/sync-scheduler.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface PodWorkerDependencies {
   readonly pool: { run(task: PodTask): PodSyncRun };
   /** The pleg thread's look at one pod, begun after the call; see PlegApi. Must settle. */
-  readonly look: (uid: PodUID, made?: MadeInRuntime) => Promise<RuntimePodStatus | null>;
-  readonly cache: PodStatusCache;
+  readonly inspectPod: (uid: PodUID, made?: CreatedObjects) => Promise<RuntimePodStatus | null>;
+  readonly cache: RuntimeStatusCache;
   readonly statuses: PodStatuses;
   /** Absent: who has a sync to send does so at once. */
-  readonly pace?: Pick<TurnPace, 'turn'>;
+  readonly scheduler?: Pick<SyncScheduler, 'requestSlot'>;
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
   readonly node: () => NodeFacts;
   /** Whether all secrets and config maps that the pod's volumes need are known; absent: there is no API server that has any. */
-  readonly valuesAtHand?: (pod: Pod) => boolean;
+  readonly dependenciesReady?: (pod: Pod) => boolean;
   /** How many volumes there are. */
   readonly volumes: Pick<VolumeCount, 'want' | 'areInPlace' | 'unwant' | 'forget'>;
   /** Asked for pods with a RuntimeClass. Must settle, and not reject. */

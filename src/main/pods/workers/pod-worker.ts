@@ -4,7 +4,7 @@
  * log line, event and next look in one place, `#settle`. Upstream: podWorkerLoop in pkg/kubelet/pod_workers.go, and main's part of
  * SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
-import type { ContainerBackoff, MadeInRuntime, PodSyncResult } from '../../../shared/contracts/pod-sync.ts';
+import type { ContainerBackoff, CreatedObjects, PodSyncResult } from '../../../shared/contracts/pod-sync.ts';
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import { contain, reportFault } from '../../../shared/errors/contain.ts';
@@ -13,20 +13,20 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { containersPerPod, podWorkerStartDuration } from '../../../shared/metrics/definitions/pods.ts';
-import { nextRound } from '../../../shared/concurrency/yield-to-event-loop.ts';
+import { yieldToEventLoop } from '../../../shared/concurrency/yield-to-event-loop.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { isTerminalPhase } from '../api-status/phase.ts';
 import { podReference } from '../../events/event-sink.ts';
 import { firstSeenMs, firstStatusMs } from '../first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
 import { PodTaskRun } from './pod-task-run.ts';
-import { PodView } from './runtime-status-reader.ts';
+import { RuntimeStatusReader } from './runtime-status-reader.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
-import { allHaveEnded } from '../pod-running.ts';
+import { haveAllContainersExited } from '../pod-running.ts';
 import { startRank } from '../scheduling/start-request.ts';
 import { failedWith, hasFailed, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
-import { turnKind } from '../scheduling/sync-kind.ts';
-import type { Turn } from '../scheduling/sync-scheduler.ts';
+import { syncKind } from '../scheduling/sync-kind.ts';
+import type { SyncSlot } from '../scheduling/sync-scheduler.ts';
 
 export class PodWorker {
   readonly uid: PodUID;
@@ -43,8 +43,8 @@ export class PodWorker {
   #dirty = false;
   readonly #task: PodTaskRun;
   /** Its sync's place in the line, until that is over. */
-  #turn: Turn | undefined;
-  readonly #view: PodView;
+  #turn: SyncSlot | undefined;
+  readonly #view: RuntimeStatusReader;
   #hasFailed = false;
   /** Its task has ended every container; that each was seen to have ended may come later. */
   #containersEnded = false;
@@ -74,7 +74,7 @@ export class PodWorker {
     this.#lifecycle = lifecycle;
     this.#owner = owner;
     this.#deps = dependencies;
-    this.#view = new PodView(identity.uid, dependencies);
+    this.#view = new RuntimeStatusReader(identity.uid, dependencies);
     this.#task = new PodTaskRun(dependencies.pool, dependencies.clock);
     this.#log = dependencies.logger.child({ pod: `${identity.namespace}/${identity.name}`, podUID: identity.uid });
   }
@@ -105,7 +105,7 @@ export class PodWorker {
     if (after === before) return;
     this.#lifecycle = after;
     if (before.state !== after.state) this.#log.debug({ from: before.state, to: after.state, event: event.type }, 'Pod lifecycle moved on');
-    if (after.state !== 'syncing') this.#turn?.hurry();
+    if (after.state !== 'syncing') this.#turn?.prioritize();
     if (after.state !== 'terminating') return;
     if (before.state === 'syncing') this.#task.stop(true);
     else if (after.gracePeriodSeconds !== null) this.#task.shrinkGracePeriod(after.gracePeriodSeconds);
@@ -130,7 +130,7 @@ export class PodWorker {
   /** Makes the API status anew after the pleg thread has seen something: the end of its last container, for one. */
   refreshStatus(): void {
     contain({ handler: 'pod status', logger: this.#log }, () => {
-      if (this.#containersEnded && allHaveEnded(this.#deps.cache.get(this.uid))) this.apply({ type: 'containersEnded' });
+      if (this.#containersEnded && haveAllContainersExited(this.#deps.cache.get(this.uid))) this.apply({ type: 'containersEnded' });
       if (this.pod && this.#lifecycle.state !== 'terminated') {
         this.#deps.statuses.refresh(this.pod, this.#view.shown(), this.#lifecycle);
       }
@@ -145,13 +145,13 @@ export class PodWorker {
   /** The runtime has ended every container, and its task goes on with the sandboxes: the pod's end is told meanwhile. */
   containersEnded(): void {
     this.#containersEnded = true;
-    if (allHaveEnded(this.#deps.cache.get(this.uid))) this.refreshStatus();
+    if (haveAllContainersExited(this.#deps.cache.get(this.uid))) this.refreshStatus();
   }
 
   /** Starts nothing more and stops what is under way; resolves when nothing is. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#turn?.hurry();
+    this.#turn?.prioritize();
     this.#task.stop(false);
     await this.#working;
   }
@@ -187,7 +187,7 @@ export class PodWorker {
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#countStart(pod);
     this.apply({ type: 'started' });
     const cancelFirstStatus = this.#showFirstStatusInTime(pod);
-    const turn = this.#deps.pace?.turn({ uid, kind: turnKind(pod, this.#deps.cache.get(uid)), ...startRank(pod) });
+    const turn = this.#deps.scheduler?.requestSlot({ uid, kind: syncKind(pod, this.#deps.cache.get(uid)), ...startRank(pod) });
     this.#turn = turn;
     try {
       await turn?.granted;
@@ -197,7 +197,7 @@ export class PodWorker {
     } finally {
       cancelFirstStatus();
       this.#turn = undefined;
-      turn?.over();
+      turn?.release();
     }
   }
 
@@ -232,8 +232,8 @@ export class PodWorker {
       node: this.#deps.node(),
       pod,
       status,
-      valuesAtHand: this.#deps.valuesAtHand?.(pod) ?? true,
-      volumesInPlace: this.#deps.volumes.areInPlace(uid),
+      dependenciesReady: this.#deps.dependenciesReady?.(pod) ?? true,
+      volumesMounted: this.#deps.volumes.areInPlace(uid),
       apiStatus,
       backoffs: this.#backoffs,
       ...(runtimeHandler && { runtimeHandler }),
@@ -242,7 +242,7 @@ export class PodWorker {
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
     const isNews = this.#deps.statuses.setWaiting(uid, result.waiting);
     this.#settle('sync', result);
-    if (result.changedRuntime) await this.#lookAfterwards(result.made);
+    if (result.changedRuntime) await this.#lookAfterwards(result.created);
     // A sync that found all as it should be has said nothing new; what the runtime does meanwhile, the pleg thread tells.
     if (isNews || result.changedRuntime) this.refreshStatus();
     if (result.outcome === 'failed') this.#deps.statuses.hurry(uid);
@@ -250,11 +250,11 @@ export class PodWorker {
   }
 
   /** For the status' sake: when it fails, the next step asks again. */
-  async #lookAfterwards(made: MadeInRuntime | undefined): Promise<void> {
+  async #lookAfterwards(made: CreatedObjects | undefined): Promise<void> {
     this.#looks += 1;
-    await this.#view.look(made).catch((err: unknown) => this.#log.debug({ err }, 'Could not look at the pod after its sync'));
+    await this.#view.inspect(made).catch((err: unknown) => this.#log.debug({ err }, 'Could not look at the pod after its sync'));
     // On a port of their own, they may come behind the answer.
-    void nextRound().then(() => (this.#looks -= 1));
+    void yieldToEventLoop().then(() => (this.#looks -= 1));
   }
 
   #countStart(pod: Pod): void {
@@ -277,7 +277,7 @@ export class PodWorker {
         return false;
       }
       this.#view.expire();
-      status = await this.#view.look(result.made);
+      status = await this.#view.inspect(result.created);
       if (status?.failure)
         throw new KubeletError('FailedKillPod', `error killing pod: unable to read its final status: ${status.failure.message}`);
       const running = status?.containers.filter(({ state }) => state === 'running') ?? [];

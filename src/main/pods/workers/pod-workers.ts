@@ -16,7 +16,7 @@ import { firstSeen, hasEnded, type PodFacts, type PodLifecycle } from './pod-lif
 import type { FailedPod } from '../api-status/pod-statuses.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { PodWorker } from './pod-worker.ts';
-import { runsSomething } from '../pod-running.ts';
+import { isPodRunning } from '../pod-running.ts';
 import { isStaticPod } from '../static/static-pod.ts';
 import { StaticPodOrder } from '../static/static-pod-order.ts';
 import { exceededGracePeriod, TerminationWaiters } from '../termination/termination-waiters.ts';
@@ -68,7 +68,7 @@ export class PodWorkers implements PodWorkerOwner {
       if (worker.lifecycle.state === 'syncing' || update !== 'create') worker.pod = pod;
       worker.apply({ type: 'updated', update, pod: facts });
     } else {
-      worker = this.#add(pod, firstSeen(facts, runsSomething(this.#deps.cache.get(uid))));
+      worker = this.#add(pod, firstSeen(facts, isPodRunning(this.#deps.cache.get(uid))));
       worker.apply({ type: 'updated', update, pod: facts });
     }
     if (worker.lifecycle.state === 'syncing') this.#deps.volumes.want(pod);

@@ -2,21 +2,21 @@
  * What a pod's worker knows of its pod in the runtime: main's cache as long as that is newer than the last change that a task made, else
  * a look of its own. Upstream: the GetNewerThan of pkg/kubelet/container/cache.go, where a worker waits for the next relist.
  */
-import { nothingMade, type MadeInRuntime } from '../../../shared/contracts/pod-sync.ts';
-import { isListedOnly, type RuntimeContainerStatus, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import { noCreatedObjects, type CreatedObjects } from '../../../shared/contracts/pod-sync.ts';
+import { isOnlyListed, type RuntimeContainerStatus, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { ContainerRestarts } from './container-restarts.ts';
 import type { PodWorkerDependencies } from './pod-worker-dependencies.ts';
 
-export class PodView {
+export class RuntimeStatusReader {
   readonly #uid: PodUID;
-  readonly #deps: Pick<PodWorkerDependencies, 'cache' | 'look' | 'clock'>;
+  readonly #deps: Pick<PodWorkerDependencies, 'cache' | 'inspectPod' | 'clock'>;
   /** Monotonic ms: only what was seen of the pod after this counts. */
   #freshAfterMs = -Infinity;
   readonly #restarts = new ContainerRestarts();
 
-  constructor(uid: PodUID, dependencies: Pick<PodWorkerDependencies, 'cache' | 'look' | 'clock'>) {
+  constructor(uid: PodUID, dependencies: Pick<PodWorkerDependencies, 'cache' | 'inspectPod' | 'clock'>) {
     this.#uid = uid;
     this.#deps = dependencies;
   }
@@ -43,18 +43,18 @@ export class PodView {
   /** What the runtime has of the pod; null: nothing. Rejects with FailedSync when it can't be asked. */
   async fresh(): Promise<RuntimePodStatus | null> {
     const { cache } = this.#deps;
-    if (!cache.isNewerThan(this.#uid, this.#freshAfterMs)) return this.look();
+    if (!cache.isNewerThan(this.#uid, this.#freshAfterMs)) return this.inspect();
     const seen = cache.get(this.#uid);
-    return seen && isListedOnly(seen) && !seen.failure ? this.look(nothingMade) : seen;
+    return seen && isOnlyListed(seen) && !seen.failure ? this.inspect(noCreatedObjects) : seen;
   }
 
   /** The same, asked of the runtime now. `made`: all that is new of the pod, where that is known. */
-  async look(made?: MadeInRuntime): Promise<RuntimePodStatus | null> {
-    const { cache, clock, look } = this.#deps;
+  async inspect(made?: CreatedObjects): Promise<RuntimePodStatus | null> {
+    const { cache, clock, inspectPod: look } = this.#deps;
     const beganAtMs = clock.monotonic();
     try {
       const status = await look(this.#uid, made);
-      cache.applyLook(this.#uid, status, beganAtMs);
+      cache.applyInspection(this.#uid, status, beganAtMs);
       return status;
     } catch (err) {
       throw new KubeletError('FailedSync', 'error determining status', { cause: err });

@@ -3,7 +3,7 @@
  * begun after the question, and shares it with all who ask until it begins. A look that takes long gives its place to the others and goes on
  * alone: it costs its own pod its deadline, and nobody else anything.
  */
-import type { MadeInRuntime } from '../../../shared/contracts/pod-sync.ts';
+import type { CreatedObjects } from '../../../shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -18,7 +18,7 @@ const maxWaiting = 10_000;
 type Looked = RuntimePodStatus | null;
 
 /** What makes a list of the pod needless: the relist that began then has listed it, or what was made of it since is known. */
-export type KnownSince = { readonly listedAtMs: number } | { readonly made: MadeInRuntime };
+export type KnownSince = { readonly listedAtMs: number } | { readonly made: CreatedObjects };
 
 interface Turn {
   /** Undefined: the pod must be listed anew. */
@@ -33,20 +33,20 @@ interface PodTurns {
   next: Turn | null;
 }
 
-export interface LookQueueDependencies {
+export interface InspectionQueueDependencies {
   /** As PodLooker's. */
   readonly look: (uid: PodUID, known?: KnownSince) => Promise<Looked>;
   readonly tellSoFar: (uid: PodUID, tookMs: number) => void;
   readonly clock: Clock;
 }
 
-export class LookQueue {
-  readonly #deps: LookQueueDependencies;
+export class InspectionQueue {
+  readonly #deps: InspectionQueueDependencies;
   readonly #pods = new Map<PodUID, PodTurns>();
   readonly #waiting: PodUID[] = [];
   #running = 0;
 
-  constructor(dependencies: LookQueueDependencies) {
+  constructor(dependencies: InspectionQueueDependencies) {
     this.#deps = dependencies;
   }
 
@@ -54,7 +54,7 @@ export class LookQueue {
    * A look that begins after this call, and lists the pod itself, unless `made` says what there is new of it. Rejects as PodLooker.look
    * does, or when far too many wait.
    */
-  ask(uid: PodUID, made?: MadeInRuntime): Promise<Looked> {
+  ask(uid: PodUID, made?: CreatedObjects): Promise<Looked> {
     const turn = this.#turn(uid, made && { made });
     return turn ? turn.result.promise : Promise.reject(new Error(`${maxWaiting} pods wait to be looked at; pod ${uid} can't`));
   }

@@ -2,8 +2,8 @@
  * One look at one pod: its part of the lists where asked for, then the status of each of its sandboxes and containers, and a report
  * to main. What the runtime does not answer about is named in the pod's status; the rest of the pod is as fresh as ever.
  */
-import type { PlegMessage } from '../../../shared/contracts/pleg.ts';
-import type { MadeSandbox } from '../../../shared/contracts/pod-sync.ts';
+import type { PlegNotification } from '../../../shared/contracts/pleg.ts';
+import type { CreatedSandbox } from '../../../shared/contracts/pod-sync.ts';
 import { failureReasons, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { isUnavailable } from '../../../shared/cri/cri-error.ts';
 import { ContainerState, PodSandboxState, type PodSandboxStatus } from '../../../shared/cri/generated/cri-v1.ts';
@@ -28,23 +28,23 @@ const callsAtOnce = 8;
 /** Local files, read in less than a millisecond; a pod may have mounted something else there, that hangs. */
 const terminationMessageDeadlineMs = 2000;
 
-export interface PodLookerDependencies {
+export interface PodInspectorDependencies {
   readonly runtime: PlegRuntime;
   readonly records: PodRecords;
-  readonly post: (message: PlegMessage) => void;
+  readonly post: (message: PlegNotification) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
   readonly readMessage: (source: TerminationMessageSource) => Promise<string>;
 }
 
-export class PodLooker {
-  readonly #deps: PodLookerDependencies;
+export class PodInspector {
+  readonly #deps: PodInspectorDependencies;
   readonly #quarantine = new Quarantine();
   /** What the looks under way still wait for. */
   readonly #asking = new Map<PodUID, Set<Item>>();
 
-  constructor(dependencies: PodLookerDependencies) {
+  constructor(dependencies: PodInspectorDependencies) {
     this.#deps = dependencies;
   }
 
@@ -120,7 +120,7 @@ export class PodLooker {
   }
 
   /** Takes in what the runtime said of a new sandbox to who made it, unless newer news says otherwise. Answers with what need not be asked about. */
-  #takeMade(made: MadeSandbox | undefined): Item | undefined {
+  #takeMade(made: CreatedSandbox | undefined): Item | undefined {
     const item = made && this.#deps.records.sandbox(made.id);
     if (!made?.status || !item || item.inspected || item.rawState !== (made.status.state as number)) return undefined;
     this.#setSandbox(item, made.status);

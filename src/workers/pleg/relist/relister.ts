@@ -3,14 +3,14 @@
  * look: the next relist comes when it is due. A relist that fails teaches nothing (a list that could not be had is not an empty
  * one), and is tried again with a growing delay. Upstream: GenericPLEG.Relist.
  */
-import type { PlegMessage } from '../../../shared/contracts/pleg.ts';
+import type { PlegNotification } from '../../../shared/contracts/pleg.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import * as metrics from '../../../shared/metrics/definitions/pleg.ts';
 import { snapshotStates, type RuntimeSnapshotWriter } from '../../../shared/state/runtime-snapshot.ts';
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import type { LookQueue } from '../inspection/inspection-queue.ts';
+import type { InspectionQueue } from '../inspection/inspection-queue.ts';
 import type { PlegRuntime } from '../pleg-runtime.ts';
 import type { PodRecords } from '../pod-records.ts';
 
@@ -21,8 +21,8 @@ export interface RelisterDependencies {
   readonly runtime: PlegRuntime;
   readonly records: PodRecords;
   readonly snapshot: RuntimeSnapshotWriter;
-  readonly looks: LookQueue;
-  readonly post: (message: PlegMessage) => void;
+  readonly looks: InspectionQueue;
+  readonly post: (message: PlegNotification) => void;
   /** Tells main of a pod what the lists said of it. */
   readonly tellListed: (uid: PodUID, listedAtMs: number) => void;
   readonly relistPeriodMs: number;
@@ -187,7 +187,7 @@ export class Relister {
     const { looks, post, signal } = this.#deps;
     const untold = looks.untold();
     if (untold.length > 0) await Promise.all(untold);
-    if (!signal.aborted) post({ relistedAtMs, ...(unlooked && { unlooked }), statuses: [], gone: [], events: [] });
+    if (!signal.aborted) post({ relistedAtMs, ...(unlooked && { uninspected: unlooked }), statuses: [], gone: [], events: [] });
   }
 
   async #pause(ms: number): Promise<void> {

@@ -1,11 +1,11 @@
 /** What a container's environment takes from the API server, asked for in one question: its config maps, its secrets, the services. */
-import type { ValueRef, ValueResult } from '../../../shared/contracts/pod-objects.ts';
+import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { EnvironmentValues } from './types.ts';
 
 /** Never fails: each result says for itself whether it could be had. */
 export async function readEnvironmentValues(
-  ask: (refs: readonly ValueRef[]) => Promise<readonly ValueResult[]>,
+  ask: (refs: readonly PodObjectRef[]) => Promise<readonly PodObjectResult[]>,
   { metadata: { namespace }, spec }: Pod,
   container: Container | EphemeralContainer,
 ): Promise<EnvironmentValues> {
@@ -13,8 +13,8 @@ export async function readEnvironmentValues(
   const results = await ask([
     // The API server fills in what is absent with true.
     { kind: 'Services', namespace, links: spec.enableServiceLinks ?? true },
-    ...configMaps.map((name): ValueRef => ({ kind: 'ConfigMap', namespace, name })),
-    ...secrets.map((name): ValueRef => ({ kind: 'Secret', namespace, name })),
+    ...configMaps.map((name): PodObjectRef => ({ kind: 'ConfigMap', namespace, name })),
+    ...secrets.map((name): PodObjectRef => ({ kind: 'Secret', namespace, name })),
   ]);
   const [services, ...objects] = results;
   return {

@@ -1,5 +1,5 @@
 /** Config maps and secrets as an environment takes them: text by key, or why they cannot be had. Pure. */
-import type { ValueResult } from '../../../shared/contracts/pod-objects.ts';
+import type { PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 
 /** A variable's value: text, and the bytes of a secret that are none. */
 export interface Text {
@@ -14,7 +14,7 @@ const kindNames = { ConfigMap: 'configMap', Secret: 'secret' } as const;
 /** Undefined: it is optional, and not there. Throws an Error with main's message. */
 export function referredObject(
   kind: ReferredKind,
-  result: ValueResult | undefined,
+  result: PodObjectResult | undefined,
   { namespace, name, optional }: { readonly namespace: string; readonly name: string; readonly optional: boolean },
 ): ReadonlyMap<string, Text> | undefined {
   if (result?.outcome === 'value') {

@@ -1,7 +1,7 @@
 /** What the making of sandbox and container configs takes and gives. All plain data: the makers are pure. */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
-import type { ValueResult } from '../../../shared/contracts/pod-objects.ts';
+import type { PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Mount, UserNamespace } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 
@@ -55,10 +55,10 @@ export interface EnvValue {
 
 /** From `readEnvironmentValues`: what the environment takes from the API server. */
 export interface EnvironmentValues {
-  readonly services: ValueResult;
+  readonly services: PodObjectResult;
   /** By name. */
-  readonly configMaps: ReadonlyMap<string, ValueResult>;
-  readonly secrets: ReadonlyMap<string, ValueResult>;
+  readonly configMaps: ReadonlyMap<string, PodObjectResult>;
+  readonly secrets: ReadonlyMap<string, PodObjectResult>;
 }
 
 /** The user that the image asks for: from ImageStatus, whose `uid` wins; neither set means root. */

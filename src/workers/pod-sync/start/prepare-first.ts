@@ -45,7 +45,7 @@ export function prepareFirst(
   // Known by the time that it is asked for.
   const imageUser = images.then(({ imageRef }) => context.runtime.imageUser(imageRef));
   const inputs = turn.then(async () => ({
-    values: await readEnvironmentValues((refs) => context.line.values(refs), pod, container),
+    values: await readEnvironmentValues((refs) => context.line.podObjects(refs), pod, container),
     restartCount: await makeLogFolder(context, pod, container),
   }));
   const makeAhead = async () => {

@@ -1,6 +1,6 @@
 /** Makes ready what a pod's containers are started in: its sandbox, with its config and its addresses. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { MadeSandbox, SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
+import type { CreatedSandbox, SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
 import { sandboxIPs } from '../../../shared/cri/sandbox-ips.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { SandboxID } from '../../../shared/kubernetes/ids.ts';
@@ -94,7 +94,7 @@ export async function prepareSandbox(
 
 async function askForIPs(
   { runtime, events, line, about }: TaskContext,
-  made: MadeSandbox,
+  made: CreatedSandbox,
   report: SyncReport,
 ): Promise<string[] | undefined> {
   try {

@@ -8,7 +8,7 @@ export async function readPullSecrets({ line, events, logger }: TaskContext, { m
   const { namespace } = metadata;
   const names = (spec.imagePullSecrets ?? []).flatMap(({ name }) => (name ? [name] : []));
   if (names.length === 0) return [];
-  const results = await line.values(names.map((name) => ({ kind: 'Secret', namespace, name })));
+  const results = await line.podObjects(names.map((name) => ({ kind: 'Secret', namespace, name })));
   const missing: string[] = [];
   const secrets = results.flatMap((result, index): PullSecret[] => {
     const name = names[index]!;

@@ -60,7 +60,7 @@ async function configOf(context: TaskContext, request: StartRequest, images: Con
   const podIPs = (await request.podIPs) ?? [];
   const restartCount = await nextRestartCount(context, request);
   const inputs = prepared?.inputs ?? {
-    values: await readEnvironmentValues((refs) => context.line.values(refs), pod, container),
+    values: await readEnvironmentValues((refs) => context.line.podObjects(refs), pod, container),
   };
   return makeConfig(context, { ...request, podIPs }, images, { ...(await inputs), restartCount });
 }

@@ -2,11 +2,11 @@
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import type { ValueRef, ValueResult } from '../../../shared/contracts/pod-objects.ts';
+import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { HelperClient } from '../helper/helper-client.ts';
 
 /** Asks main for what lies in the API server: a result for each ref, in order. */
-export type AskValues = (refs: readonly ValueRef[]) => Promise<readonly ValueResult[]>;
+export type RequestPodObjects = (refs: readonly PodObjectRef[]) => Promise<readonly PodObjectResult[]>;
 
 export interface VolumeContext {
   readonly pod: Pod;
@@ -14,7 +14,7 @@ export interface VolumeContext {
   /** Without symlinks. */
   readonly rootDir: string;
   readonly helper: HelperClient;
-  readonly askValues: AskValues;
+  readonly askValues: RequestPodObjects;
   readonly logger: Logger;
   /** From `nestedMountpoints`. */
   readonly nested: (volume: string) => string[];

@@ -5,5 +5,5 @@
  * After upstream's pkg/volume, pkg/kubelet/kubelet_pods.go and pkg/kubelet/volumemanager.
  */
 export { PodVolumes } from './pod-volumes.ts';
-export type { AskValues } from './context.ts';
+export type { RequestPodObjects as AskValues } from './context.ts';
 export type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './types.ts';

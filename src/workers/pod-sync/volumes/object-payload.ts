@@ -1,5 +1,5 @@
 /** The files of a Secret or a ConfigMap: all its keys, or those that `items` name (upstream MakePayload in pkg/volume/{secret,configmap}). Pure. */
-import type { ConfigMapValue, SecretValue } from '../../../shared/contracts/pod-objects.ts';
+import type { ConfigMapObject, SecretObject } from '../../../shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../shared/kubernetes/api.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
 
@@ -13,7 +13,7 @@ export interface PayloadOptions {
 }
 
 /** Throws an Error that names the key that is not there. */
-export function objectPayload(object: SecretValue | ConfigMapValue, { items = [], mode, optional }: PayloadOptions): Payload {
+export function objectPayload(object: SecretObject | ConfigMapObject, { items = [], mode, optional }: PayloadOptions): Payload {
   const content = contentOf(object);
   if (items.length === 0) return new Map([...content].map(([key, bytes]) => [key, { content: bytes, mode }]));
   return new Map(
@@ -28,7 +28,7 @@ export function objectPayload(object: SecretValue | ConfigMapValue, { items = []
   );
 }
 
-function contentOf(object: SecretValue | ConfigMapValue): ReadonlyMap<string, string | Uint8Array> {
+function contentOf(object: SecretObject | ConfigMapObject): ReadonlyMap<string, string | Uint8Array> {
   if (object.kind === 'Secret') return decoded(object.data);
   return new Map<string, string | Uint8Array>([...Object.entries(object.data), ...decoded(object.binaryData)]);
 }

@@ -1,9 +1,9 @@
 /** projected: files of several sources in one volume (upstream pkg/volume/projected). Of several sources for one path the last counts. */
-import type { ValueRef, ValueResult } from '../../../shared/contracts/pod-objects.ts';
+import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
-import { objectOf, valueOf } from './requested-objects.ts';
+import { objectOf, podObjectOf } from './requested-objects.ts';
 import type { VolumeContext } from './context.ts';
 import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
 import { fsUserOf } from './fs-user.ts';
@@ -54,7 +54,7 @@ function refOf(
   { secret, configMap, serviceAccountToken, clusterTrustBundle, podCertificate }: Source,
   { metadata, spec }: Pod,
   place: { readonly volume: string; readonly sourceIndex: number },
-): ValueRef | undefined {
+): PodObjectRef | undefined {
   const { namespace, name, uid } = metadata;
   if (secret) return { kind: 'Secret', namespace, name: secret.name ?? '' };
   if (configMap) return { kind: 'ConfigMap', namespace, name: configMap.name ?? '' };
@@ -81,7 +81,7 @@ function sourcePayload(
   volume: string,
   { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate }: Source,
   mode: number,
-  result: ValueResult | undefined,
+  result: PodObjectResult | undefined,
 ): Payload {
   const object = secret ?? configMap;
   if (object) {
@@ -92,17 +92,17 @@ function sourcePayload(
   }
   if (downwardAPI) return downwardAPIPayload(downwardAPI.items ?? [], pod, node.allocatable, mode);
   if (serviceAccountToken) {
-    const { token } = valueOf('Token', result, `projected serviceAccountToken volume ${volume}`);
+    const { token } = podObjectOf('Token', result, `projected serviceAccountToken volume ${volume}`);
     return new Map([[serviceAccountToken.path, privateFile(pod, token, mode)]]);
   }
   if (clusterTrustBundle) {
     const { name, signerName, path } = clusterTrustBundle;
     if (!name && !signerName) throw new Error('ClusterTrustBundle projection requires either name or signerName to be set');
-    const { pem } = valueOf('TrustAnchors', result, `projected clusterTrustBundle volume ${volume}`);
+    const { pem } = podObjectOf('TrustAnchors', result, `projected clusterTrustBundle volume ${volume}`);
     return new Map([[path, privateFile(pod, pem, mode)]]);
   }
   if (podCertificate) {
-    const { keyPEM, chainPEM } = valueOf('Credentials', result, `projected podCertificate volume ${volume}`);
+    const { keyPEM, chainPEM } = podObjectOf('Credentials', result, `projected podCertificate volume ${volume}`);
     const { credentialBundlePath, keyPath, certificateChainPath } = podCertificate;
     const files: [path: string | undefined, content: string][] = [
       [credentialBundlePath, keyPEM + chainPEM],

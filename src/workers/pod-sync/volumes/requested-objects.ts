@@ -1,13 +1,17 @@
 /** What main answered, as volumes take it. Pure. */
-import type { ConfigMapValue, SecretValue, Value, ValueResult } from '../../../shared/contracts/pod-objects.ts';
+import type { ConfigMapObject, SecretObject, PodObject, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 
 /**
  * The value. Throws KubeletError with main's reason and message. `what` is the volume, as in `secret volume conf`: it stands in the
  * message of a kubelet that has no API server.
  */
-export function valueOf<K extends Value['kind']>(kind: K, result: ValueResult | undefined, what: string): Extract<Value, { kind: K }> {
-  if (result?.outcome === 'value' && result.value.kind === kind) return result.value as Extract<Value, { kind: K }>;
+export function podObjectOf<K extends PodObject['kind']>(
+  kind: K,
+  result: PodObjectResult | undefined,
+  what: string,
+): Extract<PodObject, { kind: K }> {
+  if (result?.outcome === 'value' && result.value.kind === kind) return result.value as Extract<PodObject, { kind: K }>;
   if (result?.outcome !== 'failed') throw new Error(`cannot setup ${what}: its value was answered with another kind of value`);
   const { reason, message } = result.failure;
   if (reason !== 'NoClient') throw new KubeletError(reason, message);
@@ -20,15 +24,15 @@ export function valueOf<K extends Value['kind']>(kind: K, result: ValueResult | 
 const nothing = {
   Secret: { kind: 'Secret', uid: '', type: '', data: {} },
   ConfigMap: { kind: 'ConfigMap', data: {}, binaryData: {} },
-} as const satisfies { Secret: SecretValue; ConfigMap: ConfigMapValue };
+} as const satisfies { Secret: SecretObject; ConfigMap: ConfigMapObject };
 
 /** An optional object that is not there is an empty one. */
 export function objectOf(
   kind: 'Secret' | 'ConfigMap',
-  result: ValueResult | undefined,
+  result: PodObjectResult | undefined,
   optional: boolean,
   what: string,
-): SecretValue | ConfigMapValue {
+): SecretObject | ConfigMapObject {
   if (optional && result?.outcome === 'failed' && result.failure.reason === 'NotFound') return nothing[kind];
-  return valueOf(kind, result, what);
+  return podObjectOf(kind, result, what);
 }

@@ -4,7 +4,7 @@ import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import type { AskValues } from './context.ts';
+import type { RequestPodObjects } from './context.ts';
 import type { HelperClient } from '../helper/helper-client.ts';
 
 export interface PodVolumesOptions {
@@ -21,7 +21,7 @@ export interface PodVolumesOptions {
 export interface MountVolumesInput {
   readonly pod: Pod;
   readonly node: NodeFacts;
-  readonly askValues: AskValues;
+  readonly askValues: RequestPodObjects;
   readonly signal?: AbortSignal;
 }
 

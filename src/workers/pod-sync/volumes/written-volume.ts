@@ -11,7 +11,7 @@ import type { VolumeContext } from './context.ts';
 import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
 import { setGroup, setUpEmptyDirAt } from './empty-dir.ts';
 import { filesystemAt } from './filesystem-at.ts';
-import { inTurns } from './yield-between.ts';
+import { yieldBetween } from './yield-between.ts';
 import { objectPayload } from './object-payload.ts';
 import { projectedPayload } from './projected.ts';
 import { pluginNames, type VolumeKind, type WrittenKind } from '../../../shared/kubernetes/volume-kind.ts';
@@ -29,7 +29,7 @@ export async function setUpWrittenVolume(context: VolumeContext, volume: string,
   const payload = await payloadOf(context, volume, source);
   const path = podVolumeDir(rootDir, pod.metadata.uid, pluginNames[source.kind], volume);
   await setUpEmptyDirAt(context, { path, readyName: `wrapped_${volume}`, medium: mediumOf(source.kind), setGroup: false });
-  for await (const folder of inTurns(nested(volume))) await mkdir(join(path, folder), { recursive: true, mode: 0o755 });
+  for await (const folder of yieldBetween(nested(volume))) await mkdir(join(path, folder), { recursive: true, mode: 0o755 });
   await writeAtomically(path, payload, () => setGroup(context, path, { plugin: pluginNames[source.kind], readOnly: true }));
 }
 

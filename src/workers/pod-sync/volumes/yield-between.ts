@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** Some milliseconds, with a few calls on the node's own files for each. */
 const perTurn = 200;
 
-export async function* inTurns<T>(items: Iterable<T>): AsyncGenerator<T> {
+export async function* yieldBetween<T>(items: Iterable<T>): AsyncGenerator<T> {
   let count = 0;
   for (const item of items) {
     if (count > 0 && count % perTurn === 0) await nextTurn();

@@ -3,7 +3,7 @@
  * Upstream: InstallAuthFilter of pkg/kubelet/server/server.go, apiserver plugin/pkg/authorizer/webhook.
  */
 import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
-import type { ServerUpcalls, SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../../../shared/contracts/server.ts';
+import type { MainApi, SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../../../shared/contracts/server.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { neededAccess } from './attributes.ts';
@@ -20,7 +20,7 @@ export type Authorize = (user: User, method: string, path: string) => Promise<De
 export const alwaysAllow: Authorize = async () => ({ type: 'allowed' });
 
 export interface AccessReviewsOptions {
-  readonly reviewAccess: ServerUpcalls['reviewAccess'];
+  readonly reviewAccess: MainApi['reviewAccess'];
   readonly nodeName: string;
   readonly authorizedTTLMs: number;
   readonly unauthorizedTTLMs: number;

@@ -4,7 +4,7 @@
  * by, so that a flood of invented ones does not lock its bearer out. Upstream: apiserver pkg/authentication/token/cache and plugin webhook.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import type { ServerUpcalls, TokenReviewStatus } from '../../../shared/contracts/server.ts';
+import type { MainApi, TokenReviewStatus } from '../../../shared/contracts/server.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import {
   tokenCacheActiveFetches,
@@ -33,7 +33,7 @@ const maxTokenLength = 16 * 1024;
 const queueLimits = { slots: 8, maxWaiting: 256, maxWaitingPerAddress: 32, maxWaitMs: 5_000 };
 
 export interface TokenReviewsOptions {
-  readonly reviewToken: ServerUpcalls['reviewToken'];
+  readonly reviewToken: MainApi['reviewToken'];
   readonly cacheTTLMs: number;
   readonly clock: Pick<Clock, 'monotonic' | 'after'>;
 }

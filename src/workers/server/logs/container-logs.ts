@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
-import { answerText } from '../text-response.ts';
+import { sendText } from '../text-response.ts';
 import { Followers, type Follower } from './followers.ts';
 import type { ContainerLogs, ContainerLogsDependencies, ContainerLogsTarget } from './types.ts';
 import { LogFilter } from './log-filter.ts';
@@ -28,7 +28,7 @@ export class ContainerLogsHandler implements ContainerLogs {
 
   async serve(_: IncomingMessage, response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams): Promise<void> {
     if (this.#open.size >= maxReaders) {
-      return answerText(response, 429, `${maxReaders} logs are being read already`, { 'Retry-After': '1' });
+      return sendText(response, 429, `${maxReaders} logs are being read already`, { 'Retry-After': '1' });
     }
     const gone = new AbortController();
     const onClose = () => gone.abort();
@@ -53,14 +53,14 @@ export class ContainerLogsHandler implements ContainerLogs {
   async #serve(response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams, gone: AbortSignal): Promise<void> {
     const { resolveContainer, settings } = this.#deps;
     const { options, refusal } = decodeLogOptions(query, Date.now(), settings.splitLogStreams);
-    if (!options) return answerText(response, refusal.status, refusal.message);
+    if (!options) return sendText(response, refusal.status, refusal.message);
     const answer = await resolveContainer({ purpose: 'logs', ...target, previous: options.previous });
     if (!answer.found) {
       // That the pod or its container is unknown comes first, then what is wrong with the request, then that there is no log yet.
       const said = refusal && answer.status !== 404 ? refusal : answer;
-      return answerText(response, said.status, said.message);
+      return sendText(response, said.status, said.message);
     }
-    if (refusal) return answerText(response, refusal.status, refusal.message);
+    if (refusal) return sendText(response, refusal.status, refusal.message);
     if (gone.aborted) return;
     await this.#send(response, target, options, { containerID: answer.containerID as ContainerID, path: answer.logPath }, gone);
   }
@@ -115,7 +115,7 @@ export class ContainerLogsHandler implements ContainerLogs {
     if (response.destroyed) return;
     this.#deps.logger.warn({ pod: `${namespace}/${pod}`, container, err }, 'a container log could not be shown');
     if (response.headersSent) response.end(messageOf(err));
-    else answerText(response, 400, messageOf(err));
+    else sendText(response, 400, messageOf(err));
   }
 }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ContainerQuery, ResolvedContainer } from '../../../shared/contracts/server.ts';
 import { webSocketStreamingRequests } from '../../../shared/metrics/definitions/http.ts';
-import { answerText } from '../text-response.ts';
+import { sendText } from '../text-response.ts';
 import { checkpointContainer, checkpointLocation, checkpointTimeout } from './checkpoint.ts';
 import { hasBody } from './forwarded-headers.ts';
 import { goErrorText, streamErrorStatus } from './go-error.ts';
@@ -49,7 +49,7 @@ export class StreamHandler implements Streaming {
 
   async exec(stream: StreamRequest, target: ContainerTarget): Promise<void> {
     const options = remoteCommandOptions(stream.query);
-    if (typeof options === 'string') return answerText(stream.response, 400, options);
+    if (typeof options === 'string') return sendText(stream.response, 400, options);
     const cmd = stream.query.getAll('command');
     await this.#stream('exec', stream, target, {
       askUrl: ({ containerID }, limits) => this.#deps.cri().runtime.call('exec', { containerId: containerID, cmd, ...options }, limits),
@@ -59,7 +59,7 @@ export class StreamHandler implements Streaming {
 
   async attach(stream: StreamRequest, target: ContainerTarget): Promise<void> {
     const options = remoteCommandOptions(stream.query);
-    if (typeof options === 'string') return answerText(stream.response, 400, options);
+    if (typeof options === 'string') return sendText(stream.response, 400, options);
     // A process that runs has a terminal or has none, whatever the client would like.
     await this.#stream('attach', stream, target, {
       askUrl: ({ containerID, tty }, limits) =>
@@ -72,7 +72,7 @@ export class StreamHandler implements Streaming {
     const { headers } = stream.request;
     const tunnelled = this.#deps.settings.translateWebSockets ? tunnelledProtocols(headers) : [];
     const ports = tunnelled.length > 0 ? [] : portForwardPorts(headers, stream.query);
-    if (typeof ports === 'string') return answerText(stream.response, 400, ports);
+    if (typeof ports === 'string') return sendText(stream.response, 400, ports);
     await this.#stream('portForward', stream, target, {
       askUrl: ({ sandboxID }, limits) => this.#deps.cri().runtime.call('portForward', { podSandboxId: sandboxID, port: ports }, limits),
       translation: () => (tunnelled.length > 0 ? tunnelPorts(tunnelled) : null),
@@ -92,13 +92,13 @@ export class StreamHandler implements Streaming {
       const { settings, clock, cri, logger } = this.#deps;
       const { namespace, pod, container } = target;
       const timeoutSeconds = checkpointTimeout(query);
-      if (timeoutSeconds === null) return answerText(response, 404, 'cannot parse value of timeout parameter');
+      if (timeoutSeconds === null) return sendText(response, 404, 'cannot parse value of timeout parameter');
       const location = checkpointLocation(settings.checkpointsDir, target, clock.now());
       try {
         await checkpointContainer({ ...settings, cri: cri(), containerID, location, timeoutSeconds, signal });
       } catch (err) {
         logger.warn({ pod: `${namespace}/${pod}`, container, location, err }, 'checkpoint failed');
-        return answerText(response, 500, `checkpointing of ${namespace}/${pod}/${container} failed (${goErrorText(err)})`);
+        return sendText(response, 500, `checkpointing of ${namespace}/${pod}/${container} failed (${goErrorText(err)})`);
       }
       response.writeHead(200, { 'Content-Type': 'application/json' });
       response.end(JSON.stringify({ items: [location] }));
@@ -117,11 +117,11 @@ export class StreamHandler implements Streaming {
   ): Promise<void> {
     const { request, response, upgrade } = stream;
     await this.#admit(purpose, request, response, target, async (found, signal) => {
-      if (!upgrade || !isUpgrade(request.headers)) return answerText(response, 500, 'Upgrade request required\n', noSniff);
-      if (hasBody(request.headers)) return answerText(response, 400, 'a request for another protocol has no body', { Connection: 'close' });
+      if (!upgrade || !isUpgrade(request.headers)) return sendText(response, 500, 'Upgrade request required\n', noSniff);
+      if (hasBody(request.headers)) return sendText(response, 400, 'a request for another protocol has no body', { Connection: 'close' });
       const translation = translate(found);
       const fault = translation && handshakeFault(request.method ?? '', request.headers);
-      if (fault) return answerText(response, 400, `${fault}\n`, noSniff);
+      if (fault) return sendText(response, 400, `${fault}\n`, noSniff);
       const { runtimeRequestTimeoutMs, streamingIdleTimeoutMs } = this.#deps.settings;
       const stopListening = listenForEnd(upgrade.socket);
       const { url } = await askUrl(found, { deadlineMs: runtimeRequestTimeoutMs, signal });
@@ -145,7 +145,7 @@ export class StreamHandler implements Streaming {
     { namespace, pod, uid, container }: PodTarget & { readonly container?: string },
     act: (found: Found, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    if (this.#open.size >= maxStreams) return answerText(response, 429, tooMany, retryAfter);
+    if (this.#open.size >= maxStreams) return sendText(response, 429, tooMany, retryAfter);
     const gone = new AbortController();
     const { socket } = request;
     const onClose = () => gone.abort(new Error('the client is gone'));
@@ -155,7 +155,7 @@ export class StreamHandler implements Streaming {
       const query = { purpose, namespace, pod, ...(uid && { podUID: uid }), ...(container !== undefined && { container }) };
       const found = await this.#deps.resolveContainer(query);
       if (found.found) await act(found, gone.signal);
-      else answerText(response, found.status, found.message);
+      else sendText(response, found.status, found.message);
     } catch (err) {
       this.#fail({ purpose, pod: `${namespace}/${pod}`, container }, response, err, gone.signal);
     } finally {
@@ -168,7 +168,7 @@ export class StreamHandler implements Streaming {
     if (gone.aborted) return void response.destroy();
     this.#deps.logger.warn({ ...what, err }, 'request to the runtime failed');
     const status = streamErrorStatus(err);
-    answerText(response, status, goErrorText(err), status === 429 ? retryAfter : {});
+    sendText(response, status, goErrorText(err), status === 429 ? retryAfter : {});
   }
 }
 

@@ -2,7 +2,7 @@
  * `/statusz` and `/flagz`: what this kubelet is, and how it was started, for people and, as alpha and beta objects, for tools. Upstream:
  * k8s.io/apiserver pkg/server/{statusz,flagz}; the text form promises no format there either.
  */
-import type { ServerUpcalls } from '../../../shared/contracts/server.ts';
+import type { MainApi } from '../../../shared/contracts/server.ts';
 import { error, ok, type Reply } from '../../../shared/http/reply.ts';
 import type { Handler } from '../secure-routes.ts';
 import { formFor } from './negotiate.ts';
@@ -45,7 +45,7 @@ export function statusz({ version, startedAtMs, now }: StatuszFacts, roots: read
   };
 }
 
-export function flagz(main: Pick<ServerUpcalls, 'flagz'>): Handler {
+export function flagz(main: Pick<MainApi, 'flagz'>): Handler {
   return async ({ request }) => {
     const flags = Object.entries(await main.flagz()).sort(([a], [b]) => (a < b ? -1 : 1));
     const text = () => [warning('flagz'), ...flags.map(([name, value]) => `${name}=${value}`), ''].join('\n');

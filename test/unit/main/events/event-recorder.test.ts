@@ -202,7 +202,7 @@ test('at the end each event that waits is tried once, for a second at most', asy
 
 test('while pods start, what tells of no trouble waits for them, ten seconds at most', async () => {
   const admission = new StartAdmission({ clock: new FakeClock(), cores: 2 });
-  const { clock, record, posted, recorder } = aRecorder(undefined, (signal) => admission.calm(signal));
+  const { clock, record, posted, recorder } = aRecorder(undefined, (signal) => admission.untilIdle(signal));
   const told = () => posted().map(({ involvedObject }) => involvedObject.name);
   const { signal } = new AbortController();
   const aStart = () => admission.acquire({ kind: 'container', restart: false, critical: false, priority: 0, podSeenAtMs: 0 }, signal);

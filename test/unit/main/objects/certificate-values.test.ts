@@ -1,7 +1,7 @@
 /** Certificates among the values of a pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ValueRef } from '../../../../src/shared/contracts/pod-objects.ts';
+import type { PodObjectRef } from '../../../../src/shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { aPod } from '../../../support/pods.ts';
@@ -9,11 +9,11 @@ import { certificate, fromApi, initialEnd, values } from '../../../support/pod-v
 
 const certificateVolume: Volume = { name: 'id', projected: { sources: [{ podCertificate: { signerName: 'e.x/s', keyType: 'ED25519' } }] } };
 const withCertificate = aPod({ metadata: fromApi, spec: { serviceAccountName: 'sa', volumes: [certificateVolume] } });
-const certificateRef: ValueRef = { kind: 'PodCertificate', volume: 'id', sourceIndex: 0 };
+const certificateRef: PodObjectRef = { kind: 'PodCertificate', volume: 'id', sourceIndex: 0 };
 
 test('with the gate off nobody is asked for certificates', async () => {
   const { api, podValues } = values();
-  const [result] = await podValues.values([certificateRef], withCertificate);
+  const [result] = await podValues.get([certificateRef], withCertificate);
   assert.ok(result?.outcome === 'failed');
   assert.match(result.failure.message, /^podCertificate projection is not supported: the feature gate PodCertificateRequest is off/);
   assert.deepEqual(api.calls, []);
@@ -32,7 +32,7 @@ test('a pod whose certificate is not issued yet is not one whose values are at h
     return { metadata: { name: 'req-1', namespace: 'default', uid: 'r-1' } };
   });
   podValues.registerPod(withCertificate);
-  assert.equal(podValues.isAtHand(withCertificate), false);
+  assert.equal(podValues.dependenciesReady(withCertificate), false);
   await asked.promise;
   const watch = await api.nextWatch(requests);
   watch.push('BOOKMARK', initialEnd);
@@ -46,11 +46,11 @@ test('a pod whose certificate is not issued yet is not one whose values are at h
       notAfter: new Date(clock.now() + 3_600_000).toISOString(),
     },
   });
-  const [result] = await podValues.values([certificateRef], withCertificate);
+  const [result] = await podValues.get([certificateRef], withCertificate);
   assert.ok(result?.outcome === 'value' && result.value.kind === 'Credentials');
   assert.equal(result.value.chainPEM, certificate('leaf'));
   assert.match(result.value.keyPEM, /PRIVATE KEY/);
-  assert.deepEqual([podValues.isAtHand(withCertificate), changed], [true, [['uid-web']]]);
+  assert.deepEqual([podValues.dependenciesReady(withCertificate), changed], [true, [['uid-web']]]);
   podValues.unregisterPod('uid-web' as PodUID);
   await clock.advance(3_600_000);
   assert.equal(api.callsTo('POST', /podcertificaterequests/).length, 1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { referencedObjects } from '../../../../src/main/objects/referenced-objects.ts';
-import type { ValueRef } from '../../../../src/shared/contracts/pod-objects.ts';
+import type { PodObjectRef } from '../../../../src/shared/contracts/pod-objects.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { apiError } from '../../../support/fake-api.ts';
@@ -45,11 +45,11 @@ test('the root CA of its namespace is not waited for before a pod begins, whatev
     podValues.registerPod(made);
     return made;
   };
-  assert.equal(podValues.isAtHand(withConfigMaps('kube-root-ca.crt')), true);
+  assert.equal(podValues.dependenciesReady(withConfigMaps('kube-root-ca.crt')), true);
   const other = withConfigMaps('kube-root-ca.crt', 'ca');
-  assert.equal(podValues.isAtHand(other), false);
+  assert.equal(podValues.dependenciesReady(other), false);
   await settle();
-  assert.equal(podValues.isAtHand(other), true);
+  assert.equal(podValues.dependenciesReady(other), true);
   await podValues.close();
 });
 
@@ -61,7 +61,7 @@ test('a pod that is registered has its token and its objects asked for before it
     api.calls.map(({ method, path }) => `${method} ${path}`),
     ['GET /api/v1/namespaces/default/configmaps/ca', `POST ${tokenPath}`],
   );
-  const results = await podValues.values([tokenRef, { kind: 'ConfigMap', namespace: 'default', name: 'ca' }], pod);
+  const results = await podValues.get([tokenRef, { kind: 'ConfigMap', namespace: 'default', name: 'ca' }], pod);
   assert.deepEqual(results, [
     { outcome: 'value', value: { kind: 'Token', token: 'jwt' } },
     { outcome: 'value', value: { kind: 'ConfigMap', data: { 'ca.crt': 'CA' }, binaryData: {} } },
@@ -82,7 +82,7 @@ test('what one value lacks is told with it, and the others are answered', async 
   const { api, podValues } = values();
   api.on('GET', '/api/v1/namespaces/default/secrets/gone', apiError(404, 'NotFound'));
   const withSecret = aPod({ metadata: fromApi, spec: { volumes: [tokenVolume, { name: 's', secret: { secretName: 'gone' } }] } });
-  const results = await podValues.values(
+  const results = await podValues.get(
     [
       { kind: 'Secret', namespace: 'default', name: 'gone' },
       { kind: 'ConfigMap', namespace: 'default', name: 'ca' },
@@ -141,7 +141,7 @@ test("a pod is told of the API server, and of its namespace's services if it wan
     watch.push('ADDED', each);
   watch.push('BOOKMARK', initialEnd);
   const names = async (links: boolean) => {
-    const [result] = await podValues.values([{ kind: 'Services', namespace: 'shop', links }], pod);
+    const [result] = await podValues.get([{ kind: 'Services', namespace: 'shop', links }], pod);
     assert.ok(result?.outcome === 'value' && result.value.kind === 'Services');
     return result.value.services.map(({ name, clusterIP }) => `${name} ${clusterIP}`);
   };
@@ -159,10 +159,10 @@ test("a pod is told of the API server, and of its namespace's services if it wan
 
 test('without a list of services a pod of the API waits a second, a static one not at all', async () => {
   const { clock, podValues } = values();
-  const refs: ValueRef[] = [{ kind: 'Services', namespace: 'default', links: true }];
-  const [now] = await podValues.values(refs, aPod());
+  const refs: PodObjectRef[] = [{ kind: 'Services', namespace: 'default', links: true }];
+  const [now] = await podValues.get(refs, aPod());
   assert.equal(now?.outcome, 'failed');
-  const later = podValues.values(refs, pod);
+  const later = podValues.get(refs, pod);
   await clock.advance(1000);
   const [result] = await later;
   assert.ok(result?.outcome === 'failed');
@@ -172,10 +172,10 @@ test('without a list of services a pod of the API waits a second, a static one n
 
 test('under the strategy Cache a pod that has changed has only that read at once which it did not refer to before', async () => {
   const { api, podValues } = values({ strategy: 'Cache' });
-  const ref: ValueRef = { kind: 'ConfigMap', namespace: 'default', name: 'ca' };
+  const ref: PodObjectRef = { kind: 'ConfigMap', namespace: 'default', name: 'ca' };
   const readWith = async (changed: Pod) => {
     podValues.registerPod(changed);
-    for (let times = 0; times < 2; times += 1) await podValues.values([ref], changed);
+    for (let times = 0; times < 2; times += 1) await podValues.get([ref], changed);
     return api.calls.filter(({ method }) => method === 'GET').length;
   };
   assert.equal(await readWith(pod), 1);

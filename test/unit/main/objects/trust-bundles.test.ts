@@ -18,7 +18,7 @@ test('trust anchors are there once each, in one order, without what stands betwe
 test('trust bundles are read from the first who asks on, and a change wakes those who have asked', async () => {
   const { api, changed, podValues } = values();
   api.on('GET', '/apis/certificates.k8s.io/v1beta1', { resources: [{ name: 'clustertrustbundles' }] });
-  const ask = podValues.values(
+  const ask = podValues.get(
     [
       { kind: 'TrustBundle', name: 'one', optional: false },
       { kind: 'TrustBundle', name: 'none', optional: true },
@@ -87,7 +87,7 @@ test('trust bundles are gone through once for all who ask the same, until one ch
 test('an API server that does not say which trust bundles it has holds up no end', async () => {
   const { api, podValues } = values();
   api.hold('GET', '/apis/certificates.k8s.io/v1beta1');
-  const asked = podValues.values([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
+  const asked = podValues.get([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
   await settle();
   const [call] = api.callsTo('GET', '/apis/certificates.k8s.io/v1beta1');
   assert.deepEqual([call?.deadlineMs, call?.maxAttempts], [10_000, 1]);
@@ -97,7 +97,7 @@ test('an API server that does not say which trust bundles it has holds up no end
 
 test('trust bundles behind a gate that is shut are refused', async () => {
   const { podValues } = values({ projectsTrustBundles: false });
-  const [result] = await podValues.values([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
+  const [result] = await podValues.get([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
   assert.ok(result?.outcome === 'failed');
   assert.equal(result.failure.message, 'ClusterTrustBundle projection is not supported in static kubelet mode');
   await podValues.close();

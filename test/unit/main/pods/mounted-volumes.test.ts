@@ -1,7 +1,7 @@
 /** How many volumes there are, read as the server thread renders it. */
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
-import { VolumeCount } from '../../../../src/main/pods/mounted-volumes.ts';
+import { MountedVolumes } from '../../../../src/main/pods/mounted-volumes.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { totalVolumes, volumeOperationTotal } from '../../../../src/shared/metrics/definitions/volumes.ts';
@@ -42,7 +42,7 @@ describe('the count of volumes', () => {
   const uid = 'a' as PodUID;
 
   test('each volume that a container uses is wanted while its pod runs, and actual while it is set up', () => {
-    const count = new VolumeCount(new FakeClock());
+    const count = new MountedVolumes(new FakeClock());
     count.want(aPodWith('a', 'scratch', 'login'));
     count.want(aPodWith('a', 'scratch', 'login'));
     count.want(aPodWith('b', 'scratch', 'host', 'disk'));
@@ -73,7 +73,7 @@ describe('the count of volumes', () => {
   });
 
   test('main knows whether all are in place, of a pod that comes to use one more as well', () => {
-    const count = new VolumeCount(new FakeClock());
+    const count = new MountedVolumes(new FakeClock());
     assert.equal(count.areInPlace(uid), true);
     count.want(aPodWith('a', 'scratch'));
     assert.equal(count.areInPlace(uid), false);
@@ -85,7 +85,7 @@ describe('the count of volumes', () => {
 
   test('how long a volume took is measured once, from when it was wanted', async () => {
     const clock = new FakeClock();
-    const count = new VolumeCount(clock);
+    const count = new MountedVolumes(clock);
     count.want(aPodWith('a', 'scratch', 'login'));
     await clock.advance(400);
     count.set(uid, ['scratch']);
@@ -107,7 +107,7 @@ describe('the count of volumes', () => {
     const pod = aPodWith('a', 'scratch');
     await node.add(pod);
     const { task } = node.task('sync');
-    assert.equal(task.kind === 'sync' && task.volumesInPlace, false);
+    assert.equal(task.kind === 'sync' && task.volumesMounted, false);
     assert.deepEqual(counted(), ['desired kubernetes.io/empty-dir 1']);
     node.volumes.set(uid, ['scratch']);
     await node.end(node.task('sync'));

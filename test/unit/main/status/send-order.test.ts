@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { holdMs, isUrgent, longestHoldMs, mayBeRemoved, stepHoldMs } from '../../../../src/main/status/send-order.ts';
+import { coalesceDelayMs, isUrgent, maxCoalesceDelayMs, mayBeRemoved, startStepDelayMs } from '../../../../src/main/status/send-order.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../support/pods.ts';
 import { table } from '../../../support/table.ts';
@@ -49,13 +49,13 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; firstS
     base: aBase({ phase: 'Pending' }),
     next: pending(waiting('PodInitializing'), { initContainerStatuses: [app(waiting('PodInitializing'), { name: 'first' })] }),
     firstStatusInMs: 5000,
-    want: stepHoldMs,
+    want: startStepDelayMs,
   },
   {
     name: 'the conditions of every start wait with it',
     base: aBase(created),
     next: { ...created, podIP: '10.0.0.7', conditions: [{ type: 'Ready', status: 'False', reason: 'ContainersNotReady' }] },
-    want: longestHoldMs,
+    want: maxCoalesceDelayMs,
   },
   {
     name: 'a condition with a reason of its own does not wait',
@@ -67,22 +67,27 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; firstS
     name: 'a condition whose reason was published before delays nothing and hurries nothing',
     base: aBase({ ...created, conditions: [{ type: 'Ready', status: 'False', reason: 'ReadinessGatesNotReady' }] }),
     next: { ...created, podIP: '10.0.0.7', conditions: [{ type: 'Ready', status: 'False', reason: 'ReadinessGatesNotReady' }] },
-    want: longestHoldMs,
+    want: maxCoalesceDelayMs,
   },
   {
     name: 'a sandbox that is ready waits for its containers',
     base: aBase(created),
     next: { ...created, podIP: '10.0.0.7' },
-    want: longestHoldMs,
+    want: maxCoalesceDelayMs,
   },
-  { name: 'a container that was created waits until it runs', base: aBase(created), next: pending(waiting()), want: longestHoldMs },
-  { name: 'the first of two containers waits for the second', base: aBase(created), next: pending({ running: {} }), want: longestHoldMs },
-  { name: 'a container that is done waits for what follows', base: aBase(created), next: pending(ended(0)), want: longestHoldMs },
+  { name: 'a container that was created waits until it runs', base: aBase(created), next: pending(waiting()), want: maxCoalesceDelayMs },
+  {
+    name: 'the first of two containers waits for the second',
+    base: aBase(created),
+    next: pending({ running: {} }),
+    want: maxCoalesceDelayMs,
+  },
+  { name: 'a container that is done waits for what follows', base: aBase(created), next: pending(ended(0)), want: maxCoalesceDelayMs },
   {
     name: 'a pod that initializes has more to show, and waits less',
     base: aBase(created),
     next: pending(waiting('PodInitializing'), { initContainerStatuses: [app(ended(0), { name: 'first' })] }),
-    want: stepHoldMs,
+    want: startStepDelayMs,
   },
   { name: 'a container that failed does not wait', base: aBase(created), next: pending(ended(1)), want: 0 },
   { name: 'an image that cannot be pulled does not wait', base: aBase(created), next: pending(waiting('ErrImagePull')), want: 0 },
@@ -105,7 +110,7 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; firstS
     name: 'a new generation that was seen, and nothing else, waits for what follows from it',
     base: aBase({ phase: 'Running', startTime, observedGeneration: 1, ...isReady }, deleted),
     next: { phase: 'Running', startTime, observedGeneration: 2, conditions: [{ ...isReady.conditions[0]!, observedGeneration: 2 }] },
-    want: stepHoldMs,
+    want: startStepDelayMs,
   },
   {
     name: 'a new generation that was seen does not wait when there is more to say',
@@ -118,13 +123,13 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; firstS
     base: aBase({ phase: 'Running', startTime }),
     next: { phase: 'Running', startTime, containerStatuses: [app(ended(0))] },
     own: { phase: 'Succeeded' },
-    want: stepHoldMs,
+    want: startStepDelayMs,
   },
   {
     name: 'that the runtime does not answer waits, for it mostly answers soon',
     base: aBase({ phase: 'Running', startTime }),
     next: { phase: 'Running', startTime, reason: 'ContainerStatusUnknown', message: 'status of container app (c1): no answer for 2000 ms' },
-    want: longestHoldMs,
+    want: maxCoalesceDelayMs,
   },
   {
     name: 'what else is said beside that does not wait',
@@ -135,7 +140,7 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; firstS
 ];
 table('a status may wait or goes first', (row) => {
   for (const { name, base, next, own = next, firstStatusInMs, want } of cases) {
-    row(name, () => assert.equal(holdMs(base, next, own, firstStatusInMs), want));
+    row(name, () => assert.equal(coalesceDelayMs(base, next, own, firstStatusInMs), want));
   }
 });
 

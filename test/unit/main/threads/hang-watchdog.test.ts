@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HangWatch } from '../../../../src/main/threads/hang-watchdog.ts';
-import { BeatWriter, createHeartbeats, LivesWriter } from '../../../../src/shared/state/heartbeats.ts';
+import { HangWatchdog } from '../../../../src/main/threads/hang-watchdog.ts';
+import { HeartbeatWriter, createHeartbeats, ThreadStatusWriter } from '../../../../src/shared/state/heartbeats.ts';
 import type { Clock } from '../../../../src/shared/time/clock.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
@@ -10,8 +10,8 @@ import { silentLogger } from '../../../support/logger.ts';
 function aWatched({ isDebugged = () => false }: { isDebugged?: () => boolean } = {}) {
   const clock = new FakeClock();
   const heartbeats = createHeartbeats([{ thread: 'main' }, { thread: 'pleg' }, { thread: 'stats' }]);
-  const lives = new LivesWriter(heartbeats);
-  const writer = new BeatWriter(heartbeats, 1);
+  const lives = new ThreadStatusWriter(heartbeats);
+  const writer = new HeartbeatWriter(heartbeats, 1);
   const ended: string[] = [];
   const watched = { beats: true };
   /** How long main's monotonic clock ran while nobody did. */
@@ -22,7 +22,7 @@ function aWatched({ isDebugged = () => false }: { isDebugged?: () => boolean } =
     sleep: (ms, signal) => clock.sleep(ms, signal),
     after: (ms, callback) => clock.after(ms, callback),
   };
-  const watch = new HangWatch({ heartbeats, clock: real, isDebugged });
+  const watch = new HangWatchdog({ heartbeats, clock: real, isDebugged });
   const beat = () => {
     if (watched.beats) writer.beat(real.monotonic(), 0);
     clock.after(1000, beat);

@@ -2,27 +2,27 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PodSyncLine, type PodSyncHandlers, type PodTask } from '../../../../src/main/threads/task-channel.ts';
-import { firstPermit, type PodSyncReply } from '../../../../src/shared/contracts/pod-sync.ts';
-import type { ValueRef } from '../../../../src/shared/contracts/pod-objects.ts';
+import { TaskChannel, type TaskHandlers, type PodTask } from '../../../../src/main/threads/task-channel.ts';
+import { sandboxPermitID, type PodSyncReply } from '../../../../src/shared/contracts/pod-sync.ts';
+import type { PodObjectRef } from '../../../../src/shared/contracts/pod-objects.ts';
 import { KubeletError } from '../../../../src/shared/errors/kubelet-error.ts';
 import { silentLogger } from '../../../support/logger.ts';
 
 const task = { kind: 'cleanUp', podUID: 'uid-1' } as unknown as PodTask;
-const refs: ValueRef[] = [
+const refs: PodObjectRef[] = [
   { kind: 'Secret', namespace: 'd', name: 's' },
   { kind: 'Services', namespace: 'd', links: true },
 ];
 
 /** What main answers to a task that asks for values. */
-async function answer(t: TestContext, values?: NonNullable<PodSyncHandlers['values']>): Promise<PodSyncReply> {
-  const handlers: PodSyncHandlers = {
+async function answer(t: TestContext, values?: NonNullable<TaskHandlers['values']>): Promise<PodSyncReply> {
+  const handlers: TaskHandlers = {
     ensureImage: () => Promise.reject(new Error('not asked for')),
     startPermit: () => Promise.reject(new Error('not asked for')),
     event: () => {},
     ...(values && { values }),
   };
-  const line = new PodSyncLine(task, handlers, silentLogger);
+  const line = new TaskChannel(task, handlers, silentLogger);
   t.after(() => {
     line.close();
     line.port.close();
@@ -65,15 +65,15 @@ test('a handler that fails fails every value', async (t) => {
   );
 });
 
-const granting = (granted: string[]): PodSyncHandlers => ({
+const granting = (granted: string[]): TaskHandlers => ({
   ensureImage: () => Promise.reject(new Error('not asked for')),
   startPermit: () => Promise.reject(new Error('not asked for')),
   tryStartPermit: (kind) => {
     granted.push(kind);
     return {
       release: (succeeded) => void granted.push(`released ${succeeded}`),
-      passOn: () => void granted.push('passed on'),
-      setAside: () => void granted.push('set aside'),
+      transfer: () => void granted.push('passed on'),
+      stopCounting: () => void granted.push('set aside'),
     };
   },
   event: () => {},
@@ -82,7 +82,7 @@ const aSync = (fields: object) => ({ kind: 'sync', podUID: 'uid-1', status: null
 
 test('a pod that need not wait for its values brings the permit for its sandbox along; unused, it goes back after the line', async () => {
   const granted: string[] = [];
-  const line = new PodSyncLine(aSync({}), granting(granted), silentLogger);
+  const line = new TaskChannel(aSync({}), granting(granted), silentLogger);
   assert.equal(line.hasSandboxPermit, true);
   line.close();
   line.port.close();
@@ -93,10 +93,10 @@ test('a pod that need not wait for its values brings the permit for its sandbox 
 
 test('what a task told last is heard before what it held is taken back', async () => {
   const granted: string[] = [];
-  const line = new PodSyncLine(aSync({}), granting(granted), silentLogger);
+  const line = new TaskChannel(aSync({}), granting(granted), silentLogger);
   line.close([
-    { type: 'passPermit', id: firstPermit },
-    { type: 'returnPermit', id: firstPermit, succeeded: true },
+    { type: 'passPermit', id: sandboxPermitID },
+    { type: 'returnPermit', id: sandboxPermitID, succeeded: true },
   ]);
   line.port.close();
   await nextTurn();
@@ -105,10 +105,10 @@ test('what a task told last is heard before what it held is taken back', async (
 
 test('what a task holds when it is told to stop is set aside at once, and given back when it has ended', async () => {
   const granted: string[] = [];
-  const line = new PodSyncLine(aSync({}), granting(granted), silentLogger);
+  const line = new TaskChannel(aSync({}), granting(granted), silentLogger);
   line.stop(true);
   assert.deepEqual(granted, ['sandbox', 'set aside']);
-  line.close([{ type: 'returnPermit', id: firstPermit, succeeded: false }]);
+  line.close([{ type: 'returnPermit', id: sandboxPermitID, succeeded: false }]);
   line.port.close();
   await nextTurn();
   assert.deepEqual(granted, ['sandbox', 'set aside', 'released false']);
@@ -121,7 +121,7 @@ for (const [what, fields] of [
 ] as const) {
   test(`a pod that ${what} gets no permit before it asks`, () => {
     const granted: string[] = [];
-    const line = new PodSyncLine(aSync(fields), granting(granted), silentLogger);
+    const line = new TaskChannel(aSync(fields), granting(granted), silentLogger);
     line.close();
     line.port.close();
     assert.deepEqual([line.hasSandboxPermit, granted], [false, []]);
@@ -130,7 +130,7 @@ for (const [what, fields] of [
 
 test('which volumes a task has set up is heard with its pod', async () => {
   const { promise, resolve } = Promise.withResolvers<unknown[]>();
-  const line = new PodSyncLine(
+  const line = new TaskChannel(
     aSync({}),
     { ...granting([]), volumesInPlace: (names, { podUID }) => resolve([podUID, names]) },
     silentLogger,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeyedWork } from '../../../../src/shared/concurrency/keyed-work-queue.ts';
+import { KeyedWorkQueue } from '../../../../src/shared/concurrency/keyed-work-queue.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
 function aDesk({ parallel = 2 } = {}) {
@@ -8,7 +8,7 @@ function aDesk({ parallel = 2 } = {}) {
   const begun: string[] = [];
   const ends = new Map<string, { resolve: () => void; reject: (err: Error) => void }>();
   const errors: string[] = [];
-  const work = new KeyedWork<string>({
+  const work = new KeyedWorkQueue<string>({
     work: (key, signal) => {
       begun.push(key);
       return new Promise((resolve, reject) => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startBeating } from '../../../../src/shared/state/beat.ts';
+import { startHeartbeat } from '../../../../src/shared/state/beat.ts';
 import { claimSlot, createClaims, releaseSlot } from '../../../../src/shared/state/claims.ts';
-import { createHeartbeats, HeartbeatsReader, LivesWriter } from '../../../../src/shared/state/heartbeats.ts';
+import { createHeartbeats, HeartbeatsReader, ThreadStatusWriter } from '../../../../src/shared/state/heartbeats.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 function someHeartbeats() {
   const heartbeats = createHeartbeats([{ thread: 'main', loopStaleAfterMs: 300_000 }, { thread: 'pleg' }]);
-  const lives = new LivesWriter(heartbeats);
+  const lives = new ThreadStatusWriter(heartbeats);
   return { heartbeats, lives, reader: new HeartbeatsReader(heartbeats), row: lives.rowOf('pleg') };
 }
 
@@ -23,7 +23,7 @@ test('a thread beats each second and says how late it was', async () => {
   const clock = new FakeClock();
   const delays: number[] = [];
   lives.started(row, clock.monotonic());
-  const heart = startBeating({ heartbeats, heartbeatRow: row, clock, onBeat: (seconds) => delays.push(seconds) });
+  const heart = startHeartbeat({ heartbeats, heartbeatRow: row, clock, onBeat: (seconds) => delays.push(seconds) });
   await clock.advance(3000);
   heart.loop();
   assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 3000, eventLoopDelayMs: 0, loopAtMs: 3000 });
@@ -37,7 +37,7 @@ test('a death is counted with its cause, and the beat of the life before is no s
   const { heartbeats, lives, reader, row } = someHeartbeats();
   const clock = new FakeClock();
   lives.started(row, 0);
-  startBeating({ heartbeats, heartbeatRow: row, clock }).stop();
+  startHeartbeat({ heartbeats, heartbeatRow: row, clock }).stop();
   lives.died(row, 1, `${'ü'.repeat(300)}\nat someone`);
   const dead = reader.threads()[row];
   assert.deepEqual([dead?.alive, dead?.starts, dead?.deaths, dead?.lastExitCode], [0, 1, 1, 1]);

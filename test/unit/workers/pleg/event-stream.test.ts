@@ -65,7 +65,7 @@ suite('the event stream of the runtime', () => {
     node.runtime.addPod('u1', 'app');
     node.runtime.say(started);
     await node.clock.advance(1);
-    await pleg.look(u1);
+    await pleg.inspectPod(u1);
     await node.clock.advance(200);
     assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 1);
     node.runtime.addContainer('u1', 'other');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sysctlAdmission, type AdmitHandler } from '../../../../../src/main/pods/admission/index.ts';
 import { PodFaults } from '../../../../../src/main/pods/workers/pod-faults.ts';
-import { PodUpdates } from '../../../../../src/main/pods/pod-handlers.ts';
+import { PodHandlers } from '../../../../../src/main/pods/pod-handlers.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { preemptions } from '../../../../../src/shared/metrics/definitions/pods.ts';
@@ -20,7 +20,7 @@ function aNode(allowed: readonly string[]) {
 function aNodeWith(admitHandlers: readonly AdmitHandler[], refreshNode: (() => Promise<unknown>) | null = null) {
   const node = new FakeNode();
   const admitted = new Set<PodUID>();
-  const updates = new PodUpdates({
+  const updates = new PodHandlers({
     podManager: node.podManager,
     podWorkers: node.workers,
     statuses: node.statuses,

@@ -43,7 +43,7 @@ describe('the admission of starts', () => {
     const { admission, granted, ask, end, permits } = anAdmission(2);
     for (const name of ['a', 'b', 'c']) ask(name);
     await settle();
-    permits.get('a')!.passOn();
+    permits.get('a')!.transfer();
     await settle();
     assert.deepEqual([granted, admission.inFlight], [['a', 'b'], 2]);
     await end('a');
@@ -230,8 +230,8 @@ describe('the admission of starts', () => {
     const { admission, granted, ask, end, permits } = anAdmission(1);
     for (const name of ['deleted', 'b', 'c']) ask(name);
     await settle();
-    permits.get('deleted')!.setAside();
-    permits.get('deleted')!.setAside();
+    permits.get('deleted')!.stopCounting();
+    permits.get('deleted')!.stopCounting();
     await settle();
     assert.deepEqual([granted, admission.hung], [['deleted', 'b'], 1]);
     await end('deleted');
@@ -242,7 +242,7 @@ describe('the admission of starts', () => {
     const { clock, admission, ask, end, permits } = anAdmission(1);
     ask('a');
     await clock.advance(3_000);
-    permits.get('a')!.passOn();
+    permits.get('a')!.transfer();
     assert.deepEqual([admission.inFlight, admission.hung], [1, 0]);
     await end('a');
     assert.deepEqual([admission.inFlight, admission.hung], [0, 0]);
@@ -252,7 +252,7 @@ describe('the admission of starts', () => {
     const { clock, admission, ask } = anAdmission(1);
     ask('a');
     await clock.advance(3_000);
-    await admission.calm(never);
+    await admission.untilIdle(never);
   });
 
   test('where all starts are slow, none of them hangs', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { TurnPace, type Turn, type TurnKind } from '../../../../../src/main/pods/scheduling/sync-scheduler.ts';
+import { SyncScheduler, type SyncSlot, type SyncKind } from '../../../../../src/main/pods/scheduling/sync-scheduler.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 const nextTurn = async () => {
@@ -10,7 +10,7 @@ const nextTurn = async () => {
 };
 
 interface Asked {
-  readonly kind?: TurnKind;
+  readonly kind?: SyncKind;
   readonly priority?: number;
   readonly podSeenAtMs?: number;
 }
@@ -18,11 +18,11 @@ interface Asked {
 /** Of a kubelet that is at work, unless it has just begun. */
 async function aPace({ startLimit = 4, hasBegun: isAtWork = true } = {}) {
   const clock = new FakeClock();
-  const pace = new TurnPace(clock, () => startLimit);
+  const pace = new SyncScheduler(clock, () => startLimit);
   const went: string[] = [];
-  const turns = new Map<string, Turn>();
+  const turns = new Map<string, SyncSlot>();
   const ask = (name: string, { kind = 'other', priority = 0, podSeenAtMs = 0 }: Asked = {}) => {
-    const turn = pace.turn({ uid: name as PodUID, kind, priority, podSeenAtMs });
+    const turn = pace.requestSlot({ uid: name as PodUID, kind, priority, podSeenAtMs });
     turns.set(name, turn);
     void turn.granted.then(() => went.push(name));
   };
@@ -32,7 +32,7 @@ async function aPace({ startLimit = 4, hasBegun: isAtWork = true } = {}) {
     return went.splice(0);
   };
   if (isAtWork) {
-    pace.turn({ uid: 'first' as PodUID, kind: 'other', priority: 0, podSeenAtMs: 0 }).over();
+    pace.requestSlot({ uid: 'first' as PodUID, kind: 'other', priority: 0, podSeenAtMs: 0 }).release();
     await clock.advance(200);
   }
   const hasBegun = (name: string) => pace.hasBegun(name as PodUID);
@@ -44,8 +44,8 @@ async function aPace({ startLimit = 4, hasBegun: isAtWork = true } = {}) {
     now,
     hasBegun,
     isQueued,
-    over: (name: string) => turns.get(name)!.over(),
-    hurry: (name: string) => turns.get(name)!.hurry(),
+    over: (name: string) => turns.get(name)!.release(),
+    hurry: (name: string) => turns.get(name)!.prioritize(),
   };
 }
 

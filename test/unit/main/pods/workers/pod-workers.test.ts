@@ -125,7 +125,7 @@ test('who kills a pod that only the runtime knows waits for its end', async () =
   const node = new FakeNode();
   const status = aRuntimePodStatus({ podUID: uid('web'), observedAtMs: 0, containers: [aRuntimeContainer()] });
   node.runtime.set(uid('web'), status);
-  node.cache.applyLook(uid('web'), status, 0);
+  node.cache.applyInspection(uid('web'), status, 0);
   node.workers.terminateRuntimePod(status);
   await settle();
   let isOver = false;
@@ -239,7 +239,7 @@ test('a pod that ran to its end is terminated without anyone asking, and stays a
   await node.add(pod);
   await node.end(node.task('sync'));
   node.runtime.set(uid('job'), aRuntimePodStatus({ podUID: uid('job'), name: 'job', containers: [anExitedContainer(0)] }));
-  node.cache.applyLook(uid('job'), { ...node.runtime.get(uid('job'))!, observedAtMs: 1e6 }, 1e6);
+  node.cache.applyInspection(uid('job'), { ...node.runtime.get(uid('job'))!, observedAtMs: 1e6 }, 1e6);
   node.workers.wake([uid('job')]);
   await settle();
   await node.endAll();
@@ -268,7 +268,7 @@ test('the end of a pod is told when each of its containers was seen to have ende
   assert.deepEqual([told, node.workers.hasEnded(uid('web'))], [[], false]);
   const status = aRuntimePodStatus({ podUID: uid('web'), containers: [anExitedContainer(0)] });
   node.runtime.set(uid('web'), status);
-  node.cache.applyLook(uid('web'), { ...status, observedAtMs: 1e6 }, 1e6);
+  node.cache.applyInspection(uid('web'), { ...status, observedAtMs: 1e6 }, 1e6);
   node.workers.refreshStatuses([uid('web')]);
   assert.deepEqual([told, node.workers.hasEnded(uid('web'))], [['Succeeded has ended'], true]);
   // That is the last word: a sandbox that could not be stopped changes nothing, and neither does its end.
@@ -296,7 +296,7 @@ test('a pod that only the runtime knows is ended as its annotations say, and its
   const node = new FakeNode();
   const status = aRuntimePodStatus({ podUID: uid('lost'), name: 'lost', observedAtMs: 0, containers: [aRuntimeContainer()] });
   node.runtime.set(uid('lost'), status);
-  node.cache.applyLook(uid('lost'), status, 0);
+  node.cache.applyInspection(uid('lost'), status, 0);
   node.workers.terminateRuntimePod(status);
   await settle();
   const { task } = node.task('terminating');

@@ -1,8 +1,8 @@
 /** What a pod's worker goes by: what was last seen, as long as that is new enough and more than lists say. */
 import assert from 'node:assert/strict';
-import { PodStatusCache } from '../../../../../src/main/pods/runtime-status-cache.ts';
-import { PodView } from '../../../../../src/main/pods/workers/runtime-status-reader.ts';
-import type { MadeInRuntime } from '../../../../../src/shared/contracts/pod-sync.ts';
+import { RuntimeStatusCache } from '../../../../../src/main/pods/runtime-status-cache.ts';
+import { RuntimeStatusReader } from '../../../../../src/main/pods/workers/runtime-status-reader.ts';
+import type { CreatedObjects } from '../../../../../src/shared/contracts/pod-sync.ts';
 import type { RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
@@ -12,7 +12,7 @@ import { table } from '../../../../support/table.ts';
 const listed = aRuntimePodStatus({ containers: [aRuntimeContainer({ listedOnly: true })] });
 const failure = { reason: 'ContainerStatusUnknown', message: 'no answer' };
 
-const cases: { name: string; seen: RuntimePodStatus | null; expired?: boolean; looks: (MadeInRuntime | undefined)[] }[] = [
+const cases: { name: string; seen: RuntimePodStatus | null; expired?: boolean; looks: (CreatedObjects | undefined)[] }[] = [
   { name: 'what was seen is news enough', seen: aRuntimePodStatus(), looks: [] },
   { name: 'the runtime has nothing of the pod', seen: null, looks: [] },
   { name: 'the runtime was changed since', seen: aRuntimePodStatus(), expired: true, looks: [undefined] },
@@ -24,14 +24,14 @@ const cases: { name: string; seen: RuntimePodStatus | null; expired?: boolean; l
 async function check({ seen, expired, looks: want }: (typeof cases)[number]): Promise<void> {
   const clock = new FakeClock();
   await clock.advance(100);
-  const cache = new PodStatusCache();
+  const cache = new RuntimeStatusCache();
   cache.apply({ relistedAtMs: 50, statuses: seen ? [{ ...seen, observedAtMs: 50 }] : [], gone: [], events: [] });
-  const looks: (MadeInRuntime | undefined)[] = [];
-  const look = async (_: PodUID, made?: MadeInRuntime) => {
+  const looks: (CreatedObjects | undefined)[] = [];
+  const look = async (_: PodUID, made?: CreatedObjects) => {
     looks.push(made);
     return aRuntimePodStatus({ observedAtMs: 100 });
   };
-  const view = new PodView(listed.podUID, { cache, clock, look });
+  const view = new RuntimeStatusReader(listed.podUID, { cache, clock, inspectPod: look });
   if (expired) view.expire();
   const status = await view.fresh();
   assert.deepEqual(looks, want);

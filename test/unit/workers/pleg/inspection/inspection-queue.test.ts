@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ContainerID, PodUID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { LookQueue, slowLookMs } from '../../../../../src/workers/pleg/inspection/inspection-queue.ts';
+import { InspectionQueue, slowLookMs } from '../../../../../src/workers/pleg/inspection/inspection-queue.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 /** Looks end when the test says so. */
@@ -10,7 +10,7 @@ function aQueue() {
   const begun: string[] = [];
   const slow: string[] = [];
   const ends = new Map<string, () => void>();
-  const queue = new LookQueue({
+  const queue = new InspectionQueue({
     look: (uid, known) => {
       if (known && 'made' in known)
         begun.push([uid, 'with', known.made.sandbox?.id, ...known.made.containers.map(({ id }) => id)].join(' '));

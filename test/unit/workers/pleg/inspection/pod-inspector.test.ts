@@ -11,9 +11,9 @@ suite('a look', () => {
     const node = aPleg(t);
     const pleg = node.start();
     await settle();
-    assert.equal(await pleg.look(u1), null);
+    assert.equal(await pleg.inspectPod(u1), null);
     node.runtime.addPod('u1', 'app');
-    assert.equal(show((await pleg.look(u1))!), 'u1: app=running s=ready');
+    assert.equal(show((await pleg.inspectPod(u1))!), 'u1: app=running s=ready');
     assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
     await node.clock.advance(1000);
     assert.deepEqual(node.news(), []);
@@ -25,11 +25,11 @@ suite('a look', () => {
     const pleg = node.start();
     await settle();
     const release = node.runtime.hold('listPod u1');
-    const first = pleg.look(u1);
+    const first = pleg.inspectPod(u1);
     await settle();
     node.runtime.exit('u1-app', 1);
-    const second = pleg.look(u1);
-    const third = pleg.look(u1);
+    const second = pleg.inspectPod(u1);
+    const third = pleg.inspectPod(u1);
     release();
     const [seen, seenLater, seenToo] = await Promise.all([first, second, third]);
     assert.equal(show(seenLater!), 'u1: app=exited s=ready');
@@ -46,7 +46,7 @@ suite('a look', () => {
     const pleg = node.start();
     await settle();
     node.runtime.sandboxes.set('u1-s', { podUID: 'u1', state: 0 });
-    assert.equal(show((await pleg.look(u1))!), 'u1: app=running s=ready');
+    assert.equal(show((await pleg.inspectPod(u1))!), 'u1: app=running s=ready');
     node.news();
     await node.clock.advance(1000);
     assert.deepEqual(node.news().sort(), ['ContainerDied u1-s', 'ContainerRemoved u1-s', 'gone u9']);
@@ -64,7 +64,7 @@ suite('a look', () => {
     node.news();
     node.runtime.sandboxes.clear();
     node.runtime.containers.clear();
-    assert.equal(await pleg.look(u1), null);
+    assert.equal(await pleg.inspectPod(u1), null);
     assert.deepEqual(node.news().sort(), [
       'ContainerDied u1-app',
       'ContainerDied u1-s',
@@ -84,8 +84,8 @@ suite('a look', () => {
     node.runtime.addContainer('u1', 'app', exited);
     const pleg = node.start();
     await settle();
-    await pleg.look(u1);
-    await pleg.look(u1);
+    await pleg.inspectPod(u1);
+    await pleg.inspectPod(u1);
     assert.equal(node.runtime.calls.filter((call) => call === 'containerStatus u1-app').length, 1);
     assert.equal(node.runtime.calls.filter((call) => call === 'sandboxStatus u1-s').length, 3);
   });
@@ -97,7 +97,7 @@ suite('a look', () => {
     await settle();
     node.news();
     node.runtime.failures.set('*', grpcCode.UNAVAILABLE);
-    await assert.rejects(pleg.look(u1), /Unavailable/);
+    await assert.rejects(pleg.inspectPod(u1), /Unavailable/);
     node.runtime.exit('u1-app', 2);
     node.runtime.failures.clear();
     await node.clock.advance(1000);
@@ -111,7 +111,7 @@ suite('a look', () => {
     await pleg.relist();
     node.news();
     await node.clock.advance(10);
-    assert.equal((await pleg.look(u1))?.observedAtMs, 10);
+    assert.equal((await pleg.inspectPod(u1))?.observedAtMs, 10);
     assert.deepEqual(node.news(), []);
   });
 
@@ -121,7 +121,7 @@ suite('a look', () => {
     const pleg = node.start();
     await pleg.relist();
     node.runtime.sandboxes.get('u1-s')!.state = 1;
-    assert.deepEqual((await pleg.look(u1))?.podIPs, ['10.0.0.1']);
+    assert.deepEqual((await pleg.inspectPod(u1))?.podIPs, ['10.0.0.1']);
   });
 
   test('is not undone by a list that was made before it', async (t) => {
@@ -136,7 +136,7 @@ suite('a look', () => {
     node.runtime.exit('u1-app', 5);
     node.runtime.addContainer('u1', 'next');
     await node.clock.advance(5);
-    await pleg.look(u1);
+    await pleg.inspectPod(u1);
     assert.deepEqual(node.news(), ['status u1: app=exited next=running s=ready', 'ContainerDied u1-app', 'ContainerStarted u1-next']);
     release();
     await node.clock.advance(3000);
@@ -150,7 +150,7 @@ suite('a look', () => {
     node.runtime.addPod('u1', 'app');
     node.runtime.calls.length = 0;
     const containers = [{ id: 'u1-app' as ContainerID, sandboxID: 'u1-s' as SandboxID, name: 'app' }];
-    const status = await pleg.look(u1, { sandbox: { id: 'u1-s' as SandboxID, podName: 'web', podNamespace: 'default' }, containers });
+    const status = await pleg.inspectPod(u1, { sandbox: { id: 'u1-s' as SandboxID, podName: 'web', podNamespace: 'default' }, containers });
     assert.deepEqual(node.runtime.calls, ['sandboxStatus u1-s', 'containerStatus u1-app']);
     assert.deepEqual([status?.name, status?.namespace], ['web', 'default']);
     assert.deepEqual([status?.sandboxes[0]?.state, status?.containers[0]?.state, status?.containers[0]?.name], ['ready', 'running', 'app']);
@@ -168,7 +168,7 @@ suite('a look', () => {
       Object.fromEntries([...node.snapshot.all()].map(({ id, containerName, createdAtMs }) => [id, [containerName, createdAtMs > 0]]));
     const release = node.runtime.hold('containerStatus u1-app');
     const containers = [{ id: 'u1-app' as ContainerID, sandboxID: 'u1-s' as SandboxID, name: 'app' }];
-    const look = pleg.look(u1, { sandbox: { id: 'u1-s' as SandboxID, podName: 'web', podNamespace: 'default' }, containers });
+    const look = pleg.inspectPod(u1, { sandbox: { id: 'u1-s' as SandboxID, podName: 'web', podNamespace: 'default' }, containers });
     await settle();
     assert.deepEqual(shown(), { 'u1-s': ['', true] });
     release();
@@ -190,12 +190,12 @@ suite('a look', () => {
     };
     const [first, second] = [await made('u1'), await made('u2')];
     node.runtime.calls.length = 0;
-    const status = await pleg.look(u1, first);
+    const status = await pleg.inspectPod(u1, first);
     assert.deepEqual(node.runtime.calls, ['containerStatus u1-app']);
     assert.deepEqual(status && show(status), 'u1: app=running s=ready');
     node.runtime.sandboxes.get('u2-s')!.state = 1;
     await node.clock.advance(1000);
-    assert.equal(show((await pleg.look(u2, second))!), 'u2: app=running s=notReady');
+    assert.equal(show((await pleg.inspectPod(u2, second))!), 'u2: app=running s=notReady');
   });
 
   test('lists the pod where no whole list was had yet, whatever was made: it is not all that there is', async (t) => {
@@ -205,7 +205,7 @@ suite('a look', () => {
     const pleg = node.start();
     await settle();
     const containers = [{ id: 'u1-next' as ContainerID, sandboxID: 'u1-s' as SandboxID, name: 'next' }];
-    const status = await pleg.look(u1, { containers });
+    const status = await pleg.inspectPod(u1, { containers });
     assert.deepEqual(status && show(status), 'u1: app=running next=running s=ready');
   });
 });

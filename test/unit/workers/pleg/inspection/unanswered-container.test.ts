@@ -27,7 +27,7 @@ suite('a container about which the runtime does not answer', () => {
     assert.ok(asked >= 4 && asked <= 7, `asked ${asked} times in a minute`);
     // Who asks meanwhile is answered at once, without asking the runtime about it.
     node.runtime.calls.length = 0;
-    assert.match(show((await pleg.look(u1))!), /!ContainerStatusUnknown/);
+    assert.match(show((await pleg.inspectPod(u1))!), /!ContainerStatusUnknown/);
     assert.ok(!node.runtime.calls.includes('containerStatus u1-wedged'));
     node.news();
     node.runtime.failures.clear();

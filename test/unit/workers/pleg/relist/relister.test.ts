@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { isListedOnly } from '../../../../../src/shared/contracts/runtime-status.ts';
+import { isOnlyListed } from '../../../../../src/shared/contracts/runtime-status.ts';
 import { grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
 import { ContainerState } from '../../../../../src/shared/cri/generated/cri-v1.ts';
 import { startPatienceMs } from '../../../../../src/workers/pleg/pod-records.ts';
@@ -53,11 +53,11 @@ suite('a relist', () => {
     const pleg = node.start();
     await settle();
     assert.deepEqual(asked(), ['sandboxStatus u3-s']);
-    const listed = node.posted.flatMap(({ statuses }) => statuses).filter(isListedOnly);
+    const listed = node.posted.flatMap(({ statuses }) => statuses).filter(isOnlyListed);
     assert.deepEqual(listed.map(show).sort(), ['u1: app=running s=ready', 'u2: app=running s=ready']);
-    assert.equal(node.posted.at(-1)?.unlooked, undefined);
+    assert.equal(node.posted.at(-1)?.uninspected, undefined);
     node.news();
-    await pleg.look(u1, { containers: [] });
+    await pleg.inspectPod(u1, { containers: [] });
     assert.deepEqual(asked(), ['sandboxStatus u1-s']);
     assert.deepEqual(node.news(), ['status u1: app=running s=ready']);
     await node.clock.advance(startPatienceMs - 1);
@@ -78,10 +78,10 @@ suite('a relist', () => {
     node.start();
     await settle();
     assert.ok(node.runtime.calls.includes('sandboxStatus u1-s'));
-    assert.deepEqual(node.posted.flatMap(({ statuses }) => statuses).filter(isListedOnly), []);
+    assert.deepEqual(node.posted.flatMap(({ statuses }) => statuses).filter(isOnlyListed), []);
     node.runtime.addContainer('u1', 'next');
     await node.clock.advance(1000);
-    assert.deepEqual(node.posted.at(-1)?.unlooked, ['u1'], 'a start waits as ever');
+    assert.deepEqual(node.posted.at(-1)?.uninspected, ['u1'], 'a start waits as ever');
   });
 
   test('finds pods, their deaths and their ends, each once, and looks at changed pods only', async (t) => {
@@ -142,7 +142,7 @@ suite('a relist', () => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const pleg = node.start();
-    await pleg.look(u1);
+    await pleg.inspectPod(u1);
     node.news();
     node.runtime.failures.set('*', grpcCode.UNAVAILABLE);
     await node.clock.advance(20_000);
@@ -244,7 +244,7 @@ suite('a relist', () => {
     assert.deepEqual(node.posted.at(-1), { relistedAtMs: 1000, unlooked: [u1], statuses: [], gone: [], events: [] });
     await node.clock.advance(startPatienceMs);
     assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
-    assert.equal(node.posted.at(-1)?.unlooked, undefined);
+    assert.equal(node.posted.at(-1)?.uninspected, undefined);
   });
 
   test('that finds an end has it looked at, also when it is a start that ended', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Value, ValueResult } from '../../../../../src/shared/contracts/pod-objects.ts';
+import type { PodObject, PodObjectResult } from '../../../../../src/shared/contracts/pod-objects.ts';
 import type { Container, EnvVar } from '../../../../../src/shared/kubernetes/api.ts';
 import { readEnvironmentValues } from '../../../../../src/workers/pod-sync/runtime-config/environment-values.ts';
 import { makeEnvironment } from '../../../../../src/workers/pod-sync/runtime-config/environment.ts';
@@ -29,7 +29,7 @@ interface Fields {
   readonly annotations?: Record<string, string>;
 }
 
-const noClient: ValueResult = { outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } };
+const noClient: PodObjectResult = { outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } };
 const standalone: EnvironmentValues = {
   services: noClient,
   configMaps: new Map([['cm', noClient]]),
@@ -200,8 +200,8 @@ test('an environment that no runtime takes is refused', () => {
   assert.throws(() => environment({ envFrom }, { values }), /the environment: more than 16777216 bytes/);
 });
 
-const found = (value: Value): ValueResult => ({ outcome: 'value', value });
-const failed = (reason: string, message: string): ValueResult => ({ outcome: 'failed', failure: { reason, message } });
+const found = (value: PodObject): PodObjectResult => ({ outcome: 'value', value });
+const failed = (reason: string, message: string): PodObjectResult => ({ outcome: 'failed', failure: { reason, message } });
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const objects: Partial<EnvironmentValues> = {
   configMaps: new Map([
