@@ -178,7 +178,7 @@ export class SyncBench {
       readonly status?: null;
       readonly withoutContainers?: boolean;
       readonly apiStatus?: PodStatus;
-      readonly valuesAtHand?: boolean;
+      readonly dependenciesReady?: boolean;
       readonly hasSandboxPermit?: boolean;
     } = {},
   ): Run {
@@ -192,7 +192,7 @@ export class SyncBench {
         status,
         apiStatus: more.apiStatus ?? {},
         backoffs: this.backoffs,
-        dependenciesReady: more.valuesAtHand ?? false,
+        dependenciesReady: more.dependenciesReady ?? false,
         hasSandboxPermit: more.hasSandboxPermit ?? false,
         volumesMounted: this.volumesInPlace,
         ...handler,
@@ -208,7 +208,7 @@ export class SyncBench {
       readonly status?: null;
       readonly withoutContainers?: boolean;
       readonly apiStatus?: PodStatus;
-      readonly valuesAtHand?: boolean;
+      readonly dependenciesReady?: boolean;
       readonly hasSandboxPermit?: boolean;
     } = {},
   ): Promise<{ line: FakeLine; result: PodSyncResult }> {
@@ -230,7 +230,7 @@ export class SyncBench {
 
   #run(task: TaskWithoutLine, uid: string): Run {
     const line = new FakeLine(this.images, this.holdPermits, this.values);
-    const whole = { ...task, podUID: uid, node: this.node, line: null } as unknown as PodSyncTask;
+    const whole = { ...task, podUID: uid, node: this.node, channel: null } as unknown as PodSyncTask;
     const answer = runTask(this.#dependencies(), whole, line);
     return { line, result: answer.then(({ result, notifications: told }) => (line.postMessage(told), result)) };
   }

@@ -86,11 +86,11 @@ test('every start has a permit, which is given back', async () => {
 test('a sandbox is made beside volumes that need not be waited for, and containers wait for both', async () => {
   using bench = new SyncBench();
   bench.failing.set('mount volumes', new Error('no luck'));
-  const { result } = await bench.synced(aPod(), { valuesAtHand: true });
+  const { result } = await bench.synced(aPod(), { dependenciesReady: true });
   assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0']);
   assert.equal(result.outcome === 'failed' && result.failure.reason, 'FailedMount');
   bench.failing.clear();
-  await bench.synced(aPod(), { valuesAtHand: true });
+  await bench.synced(aPod(), { dependenciesReady: true });
   assert.deepEqual(bench.runtime.calls.slice(1), ['createContainer app 0', 'startContainer app']);
 });
 

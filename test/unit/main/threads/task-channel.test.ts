@@ -78,7 +78,8 @@ const granting = (granted: string[]): TaskHandlers => ({
   },
   event: () => {},
 });
-const aSync = (fields: object) => ({ kind: 'sync', podUID: 'uid-1', status: null, valuesAtHand: true, ...fields }) as unknown as PodTask;
+const aSync = (fields: object) =>
+  ({ kind: 'sync', podUID: 'uid-1', status: null, dependenciesReady: true, ...fields }) as unknown as PodTask;
 
 test('a pod that need not wait for its values brings the permit for its sandbox along; unused, it goes back after the line', async () => {
   const granted: string[] = [];
@@ -117,7 +118,7 @@ test('what a task holds when it is told to stop is set aside at once, and given 
 for (const [what, fields] of [
   ['has its sandbox', { status: { sandboxes: [{ state: 'ready' }], containers: [] } }],
   ['has an old sandbox to be ended before', { status: { sandboxes: [{ state: 'notReady' }], containers: [] } }],
-  ['may have to wait for a secret', { valuesAtHand: false }],
+  ['may have to wait for a secret', { dependenciesReady: false }],
 ] as const) {
   test(`a pod that ${what} gets no permit before it asks`, () => {
     const granted: string[] = [];

@@ -241,7 +241,7 @@ suite('a relist', () => {
     await node.clock.advance(1);
     node.runtime.addPod('u1', 'app');
     await node.clock.advance(1000);
-    assert.deepEqual(node.posted.at(-1), { relistedAtMs: 1000, unlooked: [u1], statuses: [], gone: [], events: [] });
+    assert.deepEqual(node.posted.at(-1), { relistedAtMs: 1000, uninspected: [u1], statuses: [], gone: [], events: [] });
     await node.clock.advance(startPatienceMs);
     assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
     assert.equal(node.posted.at(-1)?.uninspected, undefined);
