@@ -23,7 +23,7 @@ import { standaloneRuntimeHandler } from '../objects/runtime-classes.ts';
 import { isPodRunning } from '../pods/pod-running.ts';
 import type { StartAdmission } from '../pods/scheduling/start-admission.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
-import { SyncScheduler } from '../pods/scheduling/sync-scheduler.ts';
+import { SyncScheduler } from '../pods/scheduling/sync-slots.ts';
 import { WorkQueue } from '../pods/workers/work-queue.ts';
 import { VolumeCount } from '../objects/index.ts';
 import { withTimeout } from '../shutdown.ts';

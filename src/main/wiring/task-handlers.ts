@@ -8,7 +8,7 @@ import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodWorkers } from '../pods/workers/pod-workers.ts';
 import type { StartAdmission } from '../pods/scheduling/start-admission.ts';
 import { startRequest } from '../pods/scheduling/start-request.ts';
-import type { SyncScheduler } from '../pods/scheduling/sync-scheduler.ts';
+import type { SyncScheduler } from '../pods/scheduling/sync-slots.ts';
 import type { TaskHandlers } from '../threads/task-channel.ts';
 import type { PodValues, VolumeCount } from '../objects/index.ts';
 

@@ -14,7 +14,7 @@ import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 import type { PodStatuses } from '../api-status/pod-statuses.ts';
 import type { PodWorker } from './pod-worker.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
-import type { SyncScheduler } from '../scheduling/sync-scheduler.ts';
+import type { SyncScheduler } from '../scheduling/sync-slots.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface PodWorkerDependencies {

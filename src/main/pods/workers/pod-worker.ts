@@ -26,7 +26,7 @@ import { haveAllContainersExited } from '../pod-running.ts';
 import { startRank } from '../scheduling/start-request.ts';
 import { failedWith, hasFailed, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
 import { syncKind } from '../scheduling/sync-kind.ts';
-import type { SyncSlot } from '../scheduling/sync-scheduler.ts';
+import type { SyncSlot } from '../scheduling/sync-slots.ts';
 
 export class PodWorker {
   readonly uid: PodUID;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { SyncScheduler, type SyncSlot, type SyncKind } from '../../../../../src/main/pods/scheduling/sync-scheduler.ts';
+import { SyncScheduler, type SyncSlot, type SyncKind } from '../../../../../src/main/pods/scheduling/sync-slots.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 const nextTurn = async () => {
