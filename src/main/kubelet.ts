@@ -21,7 +21,7 @@ import { startPodRunner } from './wiring/pod-runner.ts';
 import { EventLog } from './events/event-sink.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
-import { StartAdmission } from './pods/scheduling/start-admission.ts';
+import { PodScheduler } from './pods/scheduling/index.ts';
 import { PodStatuses } from './pods/api-status/pod-statuses.ts';
 import type { PodWorkers } from './pods/workers/pod-workers.ts';
 import { startHealth, startServer } from './server/index.ts';
@@ -62,11 +62,11 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
     // What is made here runs for the first time, 10 ms a part: one part a round of the loop.
     await yieldToEventLoop();
     const eventLog = new EventLog({ logger: log('events'), clock });
-    const admission = new StartAdmission({ clock, cores: availableParallelism() });
+    const scheduler = new PodScheduler({ clock, cores: availableParallelism() });
     const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.apiPod(uid));
     const syncUnderWay = (uid: PodUID) => podWorkers?.syncUnderWay(uid);
     const events =
-      cluster && statusManager ? cluster.recordEvents(eventLog, admission, { statuses: statusManager, syncUnderWay }) : eventLog;
+      cluster && statusManager ? cluster.recordEvents(eventLog, scheduler, { statuses: statusManager, syncUnderWay }) : eventLog;
     const statuses = new PodStatuses({
       node: () => thisNode?.facts.current() ?? { hostIPs: [], runtimeName: '' },
       mirrorOf: (pod) => podManager.mirrorOf(pod),
@@ -102,7 +102,7 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
       podManager,
       cache,
       statuses,
-      admission,
+      scheduler,
       events,
       sources: { areReady: sourcesReady, hasApiSynced: () => sources?.hasApiSynced() ?? false },
       loop: { onDue: () => loop.onDue(), requestHousekeeping: () => loop.requestHousekeeping() },

@@ -96,7 +96,7 @@ export class FakeNode {
     },
     cache: this.cache,
     statuses: this.statuses,
-    scheduler: { requestSlot: () => ({ granted: this.line ?? Promise.resolve(), prioritize: () => {}, release: () => {} }) },
+    scheduler: { requestSyncSlot: () => ({ granted: this.line ?? Promise.resolve(), prioritize: () => {}, release: () => {} }) },
     workQueue: this.workQueue,
     events: { record: (event) => this.events.push(event) },
     node: () => facts,

@@ -16,7 +16,7 @@ import { RuntimeClasses, type RuntimeClassesOptions } from '../objects/runtime-c
 import { ownerUID } from '../pods/static/mirror-pod.ts';
 import { MirrorPods, type MirrorPodsDependencies } from '../pods/static/mirror-pods.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
-import type { StartAdmission } from '../pods/scheduling/start-admission.ts';
+import type { PodScheduler } from '../pods/scheduling/index.ts';
 import { StatusManager, type StatusManagerDependencies } from '../status/index.ts';
 import { PodValues, type PodValuesOptions } from '../objects/index.ts';
 
@@ -66,7 +66,7 @@ export class Cluster {
   /** Events go to the API server, and to the log as well. */
   recordEvents(
     eventLog: EventSink,
-    admission: Pick<StartAdmission, 'untilIdle'>,
+    scheduler: Pick<PodScheduler, 'untilIdle'>,
     order: Pick<EventsAfterStatusOptions, 'statuses' | 'syncUnderWay'>,
   ): EventSink {
     const { nodeName, log, shutdown: stops } = this.#options;
@@ -75,7 +75,7 @@ export class Cluster {
       nodeName,
       log: eventLog,
       settleMs: eventSettleMs,
-      calm: (signal) => admission.untilIdle(signal),
+      calm: (signal) => scheduler.untilIdle(signal),
       clock,
       logger: log('events'),
     });

@@ -21,9 +21,8 @@ import { PodHandlers } from '../pods/pod-handlers.ts';
 import { PodWorkers } from '../pods/workers/pod-workers.ts';
 import { standaloneRuntimeHandler } from '../objects/runtime-classes.ts';
 import { isPodRunning } from '../pods/pod-running.ts';
-import type { StartAdmission } from '../pods/scheduling/start-admission.ts';
+import type { PodScheduler } from '../pods/scheduling/index.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
-import { SyncScheduler } from '../pods/scheduling/sync-slots.ts';
 import { WorkQueue } from '../pods/workers/work-queue.ts';
 import { VolumeCount } from '../objects/index.ts';
 import { withTimeout } from '../shutdown.ts';
@@ -42,7 +41,7 @@ export interface PodRunnerOptions extends KubeletContext {
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
   readonly statuses: PodStatuses;
-  readonly admission: StartAdmission;
+  readonly scheduler: PodScheduler;
   readonly events: EventSink;
   /** The sources, which come after what they feed. */
   readonly sources: { readonly areReady: () => boolean; readonly hasApiSynced: () => boolean };
@@ -69,7 +68,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     podManager,
     cache,
     statuses,
-    admission,
+    scheduler,
     events,
     sources,
     loop,
@@ -90,7 +89,6 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   });
   const { pool } = runner.threads;
   const volumes = new VolumeCount(clock);
-  const pace = new SyncScheduler(clock, () => admission.allowed);
   pool.answerWith(
     createTaskHandlers({
       observers,
@@ -99,8 +97,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       events,
       values,
       volumes,
-      admission,
-      pace,
+      scheduler,
       workers: {
         containersEnded: (uid) => workers.containersEnded(uid),
         beginRestart: (uid, containers) => workers.beginRestart(uid, containers),
@@ -117,7 +114,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     inspectPod: (uid, made) => observers.look(uid, made),
     cache,
     statuses,
-    scheduler: pace,
+    scheduler,
     workQueue,
     events,
     node: () => thisNode.facts.current(),

@@ -6,9 +6,7 @@ import type { PodManager } from '../pods/pod-manager.ts';
 import { PodStartLatency } from '../pods/pod-start-latency.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodWorkers } from '../pods/workers/pod-workers.ts';
-import type { StartAdmission } from '../pods/scheduling/start-admission.ts';
-import { startRequest } from '../pods/scheduling/start-request.ts';
-import type { SyncScheduler } from '../pods/scheduling/sync-slots.ts';
+import type { PodScheduler } from '../pods/scheduling/index.ts';
 import type { TaskHandlers } from '../threads/task-channel.ts';
 import type { PodValues, VolumeCount } from '../objects/index.ts';
 
@@ -20,8 +18,7 @@ export interface TaskHandlersOptions {
   /** Undefined: standalone. */
   readonly values: PodValues | undefined;
   readonly volumes: VolumeCount;
-  readonly admission: StartAdmission;
-  readonly pace: Pick<SyncScheduler, 'isQueued' | 'hasBegun'>;
+  readonly scheduler: Pick<PodScheduler, 'acquireStartPermit' | 'tryAcquireStartPermit'>;
   readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaiting'>;
 }
 
@@ -32,24 +29,14 @@ export function createTaskHandlers({
   events,
   values,
   volumes,
-  admission,
-  pace,
+  scheduler,
   workers,
 }: TaskHandlersOptions): TaskHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
   return {
     ensureImage: (request) => startLatency.whilePulling(request.podUID, () => observers.images.ensureImage(request)),
-    startPermit: async (kind, task, over) => {
-      if (kind === 'sandbox') pace.isQueued(task.podUID);
-      const permit = await admission.acquire(startRequest(kind, task), over);
-      if (kind === 'sandbox') pace.hasBegun(task.podUID);
-      return permit;
-    },
-    tryStartPermit: (kind, task) => {
-      const permit = admission.tryAcquire(startRequest(kind, task));
-      if (permit) pace.hasBegun(task.podUID);
-      return permit;
-    },
+    startPermit: (kind, task, signal) => scheduler.acquireStartPermit(kind, task, signal),
+    tryStartPermit: (kind, task) => scheduler.tryAcquireStartPermit(kind, task),
     event: (event) => events.record(event),
     containersEnded: ({ podUID }) => workers.containersEnded(podUID),
     waiting: (container, why, { podUID }) => workers.addWaiting(podUID, container, why),

@@ -50,7 +50,7 @@ interface Waiter {
   makeWay: () => void;
 }
 
-export class SyncScheduler {
+export class SyncSlots {
   readonly #clock: Clock;
   readonly #startLimit: () => number;
   readonly #others: ResyncThrottle;

@@ -14,7 +14,7 @@ import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 import type { PodStatuses } from '../api-status/pod-statuses.ts';
 import type { PodWorker } from './pod-worker.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
-import type { SyncScheduler } from '../scheduling/sync-slots.ts';
+import type { PodScheduler } from '../scheduling/index.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface PodWorkerDependencies {
@@ -23,8 +23,8 @@ export interface PodWorkerDependencies {
   readonly inspectPod: (uid: PodUID, made?: CreatedObjects) => Promise<RuntimePodStatus | null>;
   readonly cache: RuntimeStatusCache;
   readonly statuses: PodStatuses;
-  /** Absent: who has a sync to send does so at once. */
-  readonly scheduler?: Pick<SyncScheduler, 'requestSlot'>;
+  /** Absent: every sync runs at once. */
+  readonly scheduler?: Pick<PodScheduler, 'requestSyncSlot'>;
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
   readonly node: () => NodeFacts;

@@ -23,10 +23,8 @@ import { PodTaskRun } from './pod-task-run.ts';
 import { RuntimeStatusReader } from './runtime-status-reader.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { haveAllContainersExited } from '../pod-running.ts';
-import { startRank } from '../scheduling/start-request.ts';
 import { failedWith, hasFailed, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
-import { syncKind } from '../scheduling/sync-kind.ts';
-import type { SyncSlot } from '../scheduling/sync-slots.ts';
+import type { SyncSlot } from '../scheduling/index.ts';
 
 export class PodWorker {
   readonly uid: PodUID;
@@ -181,13 +179,13 @@ export class PodWorker {
   }
 
   async #sync(): Promise<boolean> {
-    const { pod, uid } = this;
+    const { pod } = this;
     if (!pod) return false;
     if (!this.#owner.mayStart(this)) return false;
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#countStart(pod);
     this.apply({ type: 'started' });
     const cancelFirstStatus = this.#showFirstStatusInTime(pod);
-    const turn = this.#deps.scheduler?.requestSlot({ uid, kind: syncKind(pod, this.#deps.cache.get(uid)), ...startRank(pod) });
+    const turn = this.#deps.scheduler?.requestSyncSlot(pod, this.#deps.cache.get(this.uid));
     this.#turn = turn;
     try {
       await turn?.granted;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { SyncScheduler, type SyncSlot, type SyncKind } from '../../../../../src/main/pods/scheduling/sync-slots.ts';
+import { SyncSlots, type SyncSlot, type SyncKind } from '../../../../../src/main/pods/scheduling/sync-slots.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 const nextTurn = async () => {
@@ -18,7 +18,7 @@ interface Asked {
 /** Of a kubelet that is at work, unless it has just begun. */
 async function aPace({ startLimit = 4, hasBegun: isAtWork = true } = {}) {
   const clock = new FakeClock();
-  const pace = new SyncScheduler(clock, () => startLimit);
+  const pace = new SyncSlots(clock, () => startLimit);
   const went: string[] = [];
   const turns = new Map<string, SyncSlot>();
   const ask = (name: string, { kind = 'other', priority = 0, podSeenAtMs = 0 }: Asked = {}) => {
