@@ -4,7 +4,7 @@
  */
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
-import { kindOf, pluginNameOf, usedVolumes } from '../../shared/kubernetes/volume-kind.ts';
+import { volumeKind, pluginNameOf, volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
 import { totalVolumes, volumeOperationTotal } from '../../shared/metrics/definitions/volumes.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
@@ -33,7 +33,7 @@ export class MountedVolumes {
   want(pod: Pod): void {
     const uid = podUID(pod);
     const volumes = this.#pods.get(uid) ?? new Map<string, CountedVolume>();
-    for (const volume of usedVolumes(pod)) {
+    for (const volume of volumesToMount(pod)) {
       if (volumes.has(volume.name)) continue;
       const plugin = pluginOf(volume);
       volumes.set(volume.name, { plugin, wantedAtMs: this.#clock.monotonic(), isWanted: true, isInPlace: false, isMeasured: false });
@@ -95,7 +95,7 @@ export class MountedVolumes {
 /** `N/A`, as upstream, where this kubelet has none for it. */
 function pluginOf(volume: Volume): string {
   try {
-    return pluginNameOf(kindOf(volume));
+    return pluginNameOf(volumeKind(volume));
   } catch {
     return 'N/A';
   }

@@ -1,6 +1,6 @@
 /**
- * The CRI v1 client: one gRPC connection to the runtime's socket, typed calls made from the generated service definitions.
- * Every call has a deadline and may be cancelled; a failure is a CriError that names the call and carries the gRPC code.
+ * The CRI v1 client: one gRPC connection to the runtime's socket, with calls typed by the generated service definitions. Every
+ * call has a deadline and can be cancelled. A failed call rejects with CriError, which names the call and the gRPC code.
  */
 import { Client, credentials, Metadata, type CallOptions, type ServiceError } from '@grpc/grpc-js';
 import { CriError, grpcCode } from './cri-error.ts';
@@ -21,7 +21,7 @@ type UnaryNames<D extends Definition> = {
 type StreamNames<D extends Definition> = Exclude<keyof Methods<D>, UnaryNames<D>>;
 type RequestOf<M> = M extends { requestType: Message<infer R> } ? R : never;
 type ResponseOf<M> = M extends { responseType: Message<infer R> } ? R : never;
-/** What a caller must give of a request: fields left out have proto3's zero values. */
+/** A request in which omitted fields have proto3's zero values. */
 export type Partially<T> = T extends bigint | Uint8Array
   ? T
   : T extends readonly (infer U)[]
@@ -36,12 +36,12 @@ export interface CallLimits {
 }
 
 export interface StreamLimits {
-  /** For the whole stream; absent: as long as it lasts. */
+  /** The limit of the whole stream. Absent for a stream without a limit. */
   readonly deadlineMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** Told of every call that ended; `errorCode` is absent for a success. */
+/** Called at the end of every call. `errorCode` is absent on success. */
 export type CallObserver = (method: string, durationMs: number, errorCode: number | undefined) => void;
 
 export interface CriClientOptions {
@@ -61,7 +61,7 @@ class ServiceClient<D extends Definition> {
     this.#onCall = onCall;
   }
 
-  /** A unary call. Rejects with CriError. */
+  /** Makes a unary call. Rejects with CriError. */
   call<K extends UnaryNames<D>>(
     method: K,
     request: Partially<RequestOf<Methods<D>[K]>>,
@@ -71,12 +71,12 @@ class ServiceClient<D extends Definition> {
     return this.#unary(method, request, limits, (bytes) => responseType.decode(bytes)) as Promise<ResponseOf<Methods<D>[K]>>;
   }
 
-  /** The same, with the reply as bytes: for lists, which are scanned and not decoded. */
+  /** Like `call`, but resolves with the bytes of the reply. List replies are scanned and not decoded. */
   callRaw<K extends UnaryNames<D>>(method: K, request: Partially<RequestOf<Methods<D>[K]>>, limits: CallLimits): Promise<Buffer> {
     return this.#unary(method, request, limits, (bytes) => bytes);
   }
 
-  /** A server stream. Ends with the stream or the signal; throws CriError when it breaks. */
+  /** Opens a server stream. The generator ends with the stream or when the signal aborts, and throws CriError when the stream breaks. */
   stream<K extends StreamNames<D>>(
     method: K,
     request: Partially<RequestOf<Methods<D>[K]>>,
@@ -86,7 +86,7 @@ class ServiceClient<D extends Definition> {
     return this.#stream(method, request, limits, (bytes) => responseType.decode(bytes)) as AsyncGenerator<ResponseOf<Methods<D>[K]>>;
   }
 
-  /** The same, with each message as bytes. */
+  /** Like `stream`, but yields each message as bytes. */
   streamRaw<K extends StreamNames<D>>(
     method: K,
     request: Partially<RequestOf<Methods<D>[K]>>,
@@ -116,7 +116,8 @@ class ServiceClient<D extends Definition> {
     );
     const cancel = () => call.cancel();
     limits.signal?.addEventListener('abort', cancel);
-    // The status of a call that is cancelled below comes when nobody iterates any more: without a listener it would end the thread.
+    // After a cancellation the status arrives when the iteration is over. An 'error' event without a listener would end the
+    // thread.
     call.on('error', () => {});
     try {
       for await (const message of call) yield message as T;
@@ -168,7 +169,7 @@ function serialize(type: Message<unknown>, message: never): Buffer {
   return Buffer.from(type.encode(type.fromPartial(message)).finish());
 }
 
-/** A deadline has eight digits in gRPC's header; grpc-js throws, where nobody catches it, at one that is farther off. */
+/** The gRPC timeout header holds eight digits. For a later deadline grpc-js throws outside of the caller's reach. */
 const maxDeadlineMs = 365 * 24 * 3600 * 1000;
 
 function toDeadline(deadlineMs: number): number {
@@ -177,7 +178,7 @@ function toDeadline(deadlineMs: number): number {
 
 function toCriError(call: string, err: unknown): CriError {
   const { code = grpcCode.UNKNOWN, details } = err as Partial<ServiceError>;
-  // grpc-js ends what it says of a connection with an empty note on name resolution.
+  // grpc-js appends an empty name resolution note to connection errors.
   return new CriError(call, code, (details ?? String(err)).replace(/ Resolution note: $/, ''));
 }
 
@@ -190,21 +191,21 @@ export class CriClient {
     this.#client = new Client(endpoint.startsWith('/') ? `unix://${endpoint}` : endpoint, credentials.createInsecure(), {
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc.max_send_message_length': maxMessageBytes,
-      // grpc-js starts with 64 KiB windows: a list of 1,000 containers would need 23 round trips
+      // grpc-js starts with 64 KiB windows. A list of 1,000 containers would need 23 round trips.
       'grpc-node.flow_control_window': maxMessageBytes,
-      // A runtime that comes back must be found at once, not after grpc's two-minute back-off.
+      // The client must find a restarted runtime promptly, not after gRPC's two-minute back-off.
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 3000,
-      // A unix socket's path makes no good :authority header; containerd's Go server refuses it.
+      // The path of a unix socket is not a valid :authority header. containerd's Go server rejects it.
       'grpc.default_authority': 'localhost',
-      // Two threads, two connections: one thread's lists never queue behind another's.
+      // Each thread has its own connection, so the lists of one thread never delay another thread's calls.
       'grpc.use_local_subchannel_pool': 1,
     });
     this.runtime = new ServiceClient(RuntimeServiceDefinition, this.#client, onCall);
     this.images = new ServiceClient(ImageServiceDefinition, this.#client, onCall);
   }
 
-  /** Begins to connect, before the first call does. */
+  /** Starts to connect before the first call. */
   connect(): void {
     this.#client.getChannel().getConnectivityState(true);
   }

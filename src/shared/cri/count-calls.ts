@@ -1,8 +1,11 @@
-/** Counts calls under upstream's names of operations (pkg/kubelet/kuberuntime/instrumented_services.go). For CriClient's `onCall`. */
+/**
+ * Counts CRI calls in the runtime operation metrics, under upstream's operation names
+ * (pkg/kubelet/kuberuntime/instrumented_services.go). Passed to CriClient as `onCall`.
+ */
 import { runtimeOperations, runtimeOperationsDuration, runtimeOperationsErrors } from '../metrics/definitions/runtime-operations.ts';
 import type { CallObserver } from './client.ts';
 
-/** Those that are not their call's name in snake case. A streamed list is the same operation as one in a single reply. */
+/** Operations whose name is not the call's name in snake case. A streamed list counts as the same operation as a unary one. */
 const irregular: Readonly<Record<string, string>> = {
   UpdateContainerResources: 'update_container',
   StreamPodSandboxes: 'list_podsandbox',

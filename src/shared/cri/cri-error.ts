@@ -1,4 +1,7 @@
-/** A failed call to the runtime, and gRPC's codes: apart from the client, since most that judge a failure make no calls. */
+/**
+ * The error of a failed CRI call, and the gRPC codes. Separate from the client, because most code that inspects failures makes no
+ * calls.
+ */
 
 /** google.golang.org/grpc/codes */
 export const grpcCode = {
@@ -23,7 +26,7 @@ export const grpcCode = {
 export type GrpcCode = (typeof grpcCode)[keyof typeof grpcCode];
 const names = Object.keys(grpcCode);
 
-/** A call that the runtime refused, or did not answer in time. `code` is gRPC's. */
+/** The runtime rejected a call or did not reply before its deadline. `code` is the gRPC code. */
 export class CriError extends Error {
   override readonly name = 'CriError';
   readonly call: string;
@@ -35,7 +38,7 @@ export class CriError extends Error {
   }
 }
 
-/** gRPC code names as Go prints them: `DeadlineExceeded`, not `DEADLINE_EXCEEDED`. */
+/** Returns the code's name as Go prints it: `DeadlineExceeded`, not `DEADLINE_EXCEEDED`. */
 function codeName(code: number): string {
   const name = names[code] ?? 'UNKNOWN';
   return name === 'OK' ? name : name.toLowerCase().replace(/(^|_)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
@@ -47,11 +50,11 @@ export function isNotFound(err: unknown): boolean {
 export function isUnimplemented(err: unknown): boolean {
   return err instanceof CriError && err.code === grpcCode.UNIMPLEMENTED;
 }
-/** A reply over the message limit, from either side. */
+/** A message exceeds the size limit of the client or the server. */
 export function isResourceExhausted(err: unknown): boolean {
   return err instanceof CriError && err.code === grpcCode.RESOURCE_EXHAUSTED;
 }
-/** Nobody serves the socket, or the connection broke. */
+/** No process serves the socket, or the connection broke. */
 export function isUnavailable(err: unknown): boolean {
   return err instanceof CriError && err.code === grpcCode.UNAVAILABLE;
 }

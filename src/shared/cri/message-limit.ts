@@ -1,2 +1,2 @@
-/** 16 MiB: upstream's maxMsgSize (cri-client). */
+/** 16 MiB, as upstream's maxMsgSize (cri-client). */
 export const maxMessageBytes = 16 * 1024 * 1024;

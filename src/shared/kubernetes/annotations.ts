@@ -1,4 +1,7 @@
-/** Labels and annotations that the kubelet writes or reads (upstream pkg/kubelet/types and pkg/kubelet/kuberuntime/labels.go). */
+/**
+ * Names of the labels and annotations that the kubelet writes or reads (upstream pkg/kubelet/types and
+ * pkg/kubelet/kuberuntime/labels.go).
+ */
 export const configSourceAnnotation = 'kubernetes.io/config.source';
 export const configHashAnnotation = 'kubernetes.io/config.hash';
 export const configSeenAnnotation = 'kubernetes.io/config.seen';

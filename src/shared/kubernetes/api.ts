@@ -1,7 +1,7 @@
 /**
- * The Kubernetes API objects as they stand on the wire: JSON, with times as RFC 3339 strings. Derived from the client
- * library's types (imported as types only: at run time that library costs 65 MB a thread and belongs to main).
- * Everything is read-only: an object that came from a source is never changed in place; `Draft` is for whoever builds one.
+ * Types of the Kubernetes API objects in their JSON form, with times as RFC 3339 strings. They derive from the client library's
+ * types. The imports are type-only: at run time the library costs 65 MB per thread, and only main loads it.
+ * Every field is read-only, because an object from a source is never modified. Code that builds an object uses `Draft`.
  */
 import type {
   V1Container,
@@ -22,12 +22,12 @@ export type Wire<T> = T extends Date
       ? { readonly [K in keyof T]: Wire<T[K]> }
       : T;
 
-/** The same object while it is being built. */
+/** A mutable version of `T`, for code that builds an object. */
 export type Draft<T> = T extends readonly (infer U)[] ? Draft<U>[] : T extends object ? { -readonly [K in keyof T]: Draft<T[K]> } : T;
 
 type Metadata = Wire<NonNullable<V1Pod['metadata']>>;
 
-/** A pod with what every pod in this kubelet has: a name, a namespace, a UID and a spec. */
+/** A pod with the fields that every pod in this kubelet has: a name, a namespace, a UID and a spec. */
 export interface Pod extends Omit<Wire<V1Pod>, 'metadata' | 'spec'> {
   readonly metadata: Metadata & { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly spec: PodSpec;
@@ -47,14 +47,14 @@ export type ResourceRequirements = NonNullable<Container['resources']>;
 export type PodSecurityContext = NonNullable<PodSpec['securityContext']>;
 export type SecurityContext = NonNullable<Container['securityContext']>;
 export type ContainerState = NonNullable<ContainerStatus['state']>;
-/** An object that an event is about. */
+/** The object that an event refers to. */
 export interface ObjectReference {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly apiVersion?: string;
-  /** Of the object as it was seen when the event happened. */
+  /** The version of the object at the time of the event. */
   readonly resourceVersion?: string;
   readonly fieldPath?: string;
 }

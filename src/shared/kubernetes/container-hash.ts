@@ -1,18 +1,18 @@
 /**
- * The hash that every container carries in its annotation `io.kubernetes.container.hash`: a running container whose hash differs from its
- * spec's is replaced. It must be upstream's to the bit (pkg/kubelet/container HashContainer), or a change-over between
- * kubelets would restart every container of the node.
+ * Computes the value of the annotation `io.kubernetes.container.hash`. The kubelet replaces a running container when this hash
+ * differs from the hash of its spec. The value equals upstream's (pkg/kubelet/container HashContainer): any difference would
+ * restart every container when a node switches between kubelets.
  */
 import type { Container } from './api.ts';
 
-/** 32-bit FNV-1a: offset basis and prime as published (RFC 9923). */
+/** 32-bit FNV-1a. RFC 9923 defines the offset basis and the prime. */
 export function fnv32a(bytes: Uint8Array): number {
   let hash = 0x811c9dc5;
   for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
   return hash;
 }
 
-/** JSON string as Go's encoder writes it: `<`, `>`, `&` and the two line separators are escaped. */
+/** Encodes a string like Go's JSON encoder, which escapes `<`, `>`, `&` and the two Unicode line separators. */
 function goJSONString(text: string): string {
   return JSON.stringify(text.toWellFormed()).replace(
     /[<>&\u2028\u2029]/g,
@@ -21,8 +21,8 @@ function goJSONString(text: string): string {
 }
 
 /**
- * Hex without leading zeroes, as the annotation has it. Only image and name count. What is hashed is not the JSON itself but Go's
- * debug print of its bytes: upstream gives a byte slice to a function meant for objects, and the result has been kept since v1.31.
+ * Returns lower-case hex without leading zeroes. The hash covers only image and name. Its input is Go's debug print of the JSON
+ * bytes: upstream passes a byte slice to a function that prints objects, and has kept the result stable since v1.31.
  */
 export function containerHash(container: Pick<Container, 'name' | 'image'>): string {
   const json = `{"image":${goJSONString(container.image ?? '')},"name":${goJSONString(container.name)}}`;

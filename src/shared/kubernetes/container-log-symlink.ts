@@ -1,11 +1,11 @@
 /**
- * The links in /var/log/containers that log collectors follow: `<pod>_<namespace>_<container>-<container ID>.log`, each to its
- * container's log (upstream kuberuntime/legacy.go).
+ * Names of the symlinks in /var/log/containers that log collectors read: `<pod>_<namespace>_<container>-<container ID>.log`. Each
+ * symlink points to one container's log (upstream kuberuntime/legacy.go).
  */
 import { join } from 'node:path';
 import type { ContainerID } from './ids.ts';
 
-/** A file's name has 255 bytes on ext4. */
+/** ext4 limits a file name to 255 bytes. */
 const maxNameLength = 255;
 const suffix = '.log';
 
@@ -20,12 +20,12 @@ export function containerLogSymlink(
   containerLogsDir: string,
   { podName, podNamespace, containerName, containerID }: LoggingContainer,
 ): string {
-  // The runtime chooses the ID: one with separators must not lead out of the folder.
+  // The runtime chooses the ID. An ID with separators must not name a path outside the folder.
   const name = `${podName}_${podNamespace}_${containerName}-${containerID}`.replaceAll(/[/\0]/g, '_');
   return join(containerLogsDir, name.slice(0, maxNameLength - suffix.length) + suffix);
 }
 
-/** The container's ID at the end of a link's name; undefined where there is none, or where the name was cut. */
+/** Parses the container ID at the end of a symlink's name. Undefined when the name has no ID or was truncated. */
 export function containerOfLogSymlink(name: string): ContainerID | undefined {
   return /-([0-9a-zA-Z]{6,})\.log$/.exec(name)?.[1] as ContainerID | undefined;
 }

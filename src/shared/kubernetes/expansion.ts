@@ -1,19 +1,20 @@
 /**
- * `$(VAR)` in commands, arguments, environment values and subPathExpr. `$$` is a dollar sign; a reference to what is not defined stays
- * as it was written (upstream third_party/forked/golang/expansion, and the API's documentation of `command`).
+ * Expands `$(VAR)` in commands, arguments, environment values and subPathExpr. `$$` is a literal dollar sign. A reference to an
+ * undefined variable stays unchanged (upstream third_party/forked/golang/expansion, and the API documentation of `command`).
  */
 
 /**
- * What a runtime takes in one message (upstream's maxMsgSize of the CRI). A variable that refers twice to one that refers twice to another
- * comes to any length, with some twenty lines of a user's pod.
+ * The largest CRI message (upstream's maxMsgSize). A chain of about twenty variables, each of which refers twice to the next,
+ * would otherwise expand without practical limit.
  */
 export const maxExpandedLength = 16 * 1024 * 1024;
 
-/** Replaces each reference by what `resolve` makes of its name. Throws an Error when it comes to more than any runtime takes. */
+/** Replaces each reference by `resolve(name)`. Throws an Error when the result exceeds maxExpandedLength. */
 export function expand(input: string, resolve: (name: string) => string): string {
   let output = '';
   let from = 0;
-  // Once there is none, there is none behind it either: not to be looked for at each dollar of a megabyte.
+  // After the first dollar without a closing parenthesis the search for one stops. Otherwise a megabyte of `$(` would cost
+  // quadratic time.
   let isClosed = true;
   for (let dollar = input.indexOf('$'); dollar !== -1 && dollar + 1 < input.length; dollar = input.indexOf('$', from)) {
     output += input.slice(from, dollar);
@@ -34,8 +35,8 @@ export function expand(input: string, resolve: (name: string) => string): string
   return output + input.slice(from);
 }
 
-/** Throws an Error when all together are more than any runtime takes. */
-export function requireShort(texts: Iterable<{ readonly length: number }>, what: string): void {
+/** Throws an Error when the total length exceeds maxExpandedLength. */
+export function checkExpandedLength(texts: Iterable<{ readonly length: number }>, what: string): void {
   let length = 0;
   for (const text of texts) length += text.length;
   if (length > maxExpandedLength) throw new Error(`${what}: ${tooLong}`);
@@ -43,8 +44,8 @@ export function requireShort(texts: Iterable<{ readonly length: number }>, what:
 
 const tooLong = `more than ${maxExpandedLength} bytes, which no container runtime takes`;
 
-/** Looks a name up in each map in turn; one that is in none is written back as a reference. */
-export function resolveIn(...maps: readonly ReadonlyMap<string, string>[]): (name: string) => string {
+/** Returns a resolver that takes the value from the first map with the name. An unknown name resolves to its own reference. */
+export function resolverFrom(...maps: readonly ReadonlyMap<string, string>[]): (name: string) => string {
   return (name) => {
     for (const map of maps) {
       const value = map.get(name);

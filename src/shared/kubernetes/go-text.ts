@@ -1,9 +1,9 @@
 /**
- * Text as Go's standard library writes it, where others compare it byte for byte: JSON in annotations, quoted strings in files and
- * messages, durations in events.
+ * Formats text like Go's standard library, for output that other programs compare byte for byte: JSON in annotations, quoted
+ * strings in files and messages, durations in events.
  */
 
-/** JSON like encoding/json: `<`, `>`, `&` and the two line separators are escaped. Keys stand in the order of the object. */
+/** Encodes JSON like encoding/json, which escapes `<`, `>`, `&` and the two Unicode line separators. Keys keep the order of the object. */
 export function toGoJSON(value: unknown): string {
   return JSON.stringify(value, (_, field: unknown) => (typeof field === 'string' ? field.toWellFormed() : field)).replaceAll(
     /[<>&\u2028\u2029]/g,
@@ -23,7 +23,7 @@ const shortEscapes: Readonly<Record<string, string>> = {
   '"': '\\"',
 };
 
-/** A Go string literal (strconv.Quote, `%q`): what is printable stays. */
+/** Formats a Go string literal (strconv.Quote, `%q`). Printable characters stay unescaped. */
 export function goQuote(text: string): string {
   const escaped = text.toWellFormed().replaceAll(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (char) => {
     const short = shortEscapes[char];
@@ -35,7 +35,7 @@ export function goQuote(text: string): string {
   return `"${escaped}"`;
 }
 
-/** A duration in ms (time.Duration): `1m0s`, `1h0m10.5s`, `100ms`, `0s`. To the nanosecond. */
+/** Formats milliseconds like time.Duration, with nanosecond precision: `1m0s`, `1h0m10.5s`, `100ms`, `0s`. */
 export function goDuration(ms: number): string {
   const nanos = Math.round(Math.abs(ms) * 1e6);
   const sign = ms < 0 ? '-' : '';

@@ -1,8 +1,8 @@
-/** Identifiers, branded so that no container ID passes for a pod UID. */
+/** Identifier types. They are branded, so the compiler rejects a container ID where a pod UID belongs. */
 import type { Pod } from './api.ts';
 
 export type PodUID = string & { readonly __brand: 'PodUID' };
-/** As the runtime names it: without the `containerd://` that the API shows before it. */
+/** The runtime's ID, without the `containerd://` prefix of the API. */
 export type ContainerID = string & { readonly __brand: 'ContainerID' };
 export type SandboxID = string & { readonly __brand: 'SandboxID' };
 
@@ -10,7 +10,7 @@ export function podUID(pod: Pod): PodUID {
   return pod.metadata.uid as PodUID;
 }
 
-/** `<name>_<namespace>`: what a static pod keeps when its UID changes (upstream pkg/kubelet/container GetPodFullName). */
+/** Returns `<name>_<namespace>`. A static pod keeps this name when its UID changes (upstream pkg/kubelet/container GetPodFullName). */
 export function podFullName(pod: { readonly metadata: { readonly name: string; readonly namespace: string } }): string {
   return `${pod.metadata.name}_${pod.metadata.namespace}`;
 }

@@ -1,11 +1,11 @@
 /**
- * Image names in full: `[domain/]repository[:tag][@digest]`, with the rules of the distribution project's reference grammar (what
- * upstream's parsers.ParseImageName accepts), since a name that is wrong must be told apart from an image that cannot be pulled.
+ * Parses image names: `[domain/]repository[:tag][@digest]`. The grammar is the distribution project's reference grammar, as in
+ * upstream's parsers.ParseImageName. The kubelet reports an invalid name as InvalidImageName, not as a failed pull.
  */
 export interface ImageName {
-  /** With its domain: `docker.io/library/busybox`. */
+  /** Includes the domain: `docker.io/library/busybox`. */
   readonly repository: string;
-  /** `latest` when the name has neither tag nor digest; empty when it has a digest only. */
+  /** `latest` when the name has neither tag nor digest. Empty when the name has only a digest. */
   readonly tag: string;
   readonly digest: string;
 }
@@ -25,10 +25,10 @@ const digest = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{
 const reference = new RegExp(`^(${domain}/${component}(?:/${component})*)(?::(${tag}))?(?:@(${digest}))?$`);
 const digestLengths: Readonly<Record<string, number>> = { sha256: 64, sha384: 96, sha512: 128 };
 const maxRepositoryLength = 255;
-/** No valid name is longer; a hostile one is not matched at all. */
+/** The length of the longest valid name. The regular expression never runs on a longer string. */
 const maxLength = maxRepositoryLength + 1 + 128 + 1 + 512;
 
-/** Throws ImageNameError saying what is wrong. */
+/** Throws ImageNameError with the cause. */
 export function parseImageName(image: string): ImageName {
   if (/^[a-f0-9]{64}$/.test(image))
     throw new ImageNameError(image, `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`);
@@ -48,7 +48,7 @@ export function parseImageName(image: string): ImageName {
   return { repository, tag: foundTag === '' && foundDigest === '' ? 'latest' : foundTag, digest: foundDigest };
 }
 
-/** The first part is a host only when it cannot be a folder of the default registry. */
+/** The first path component is a host only when it cannot be a repository of the default registry. */
 function splitDomain(image: string): { domain: string; remainder: string } {
   const slash = image.indexOf('/');
   const first = image.slice(0, Math.max(slash, 0));
@@ -67,8 +67,8 @@ function checkDigest(image: string, value: string): void {
 }
 
 /**
- * The name that the runtime is given: with the default tag where it has neither tag nor digest, and otherwise as it was written (a
- * short name stays short: which registry it means is the runtime's to say). Throws ImageNameError.
+ * Returns the name to send to the runtime: with the tag `latest` when the name has neither tag nor digest, otherwise unchanged. A
+ * short name stays short, because the runtime chooses its registry. Throws ImageNameError.
  */
 export function withDefaultTag(image: string): string {
   const parsed = parseImageName(image);

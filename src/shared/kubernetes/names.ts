@@ -1,7 +1,7 @@
 /**
- * The forms that names take in the Kubernetes API (upstream apimachinery util/validation and api/validate/content). Each function answers
- * with what is wrong, in the API's words; an empty list means that the value is well-formed. A value that is far too long is only told
- * its length: matching megabytes against a pattern that backtracks would stall the thread.
+ * Validates names of the Kubernetes API (upstream apimachinery util/validation and api/validate/content). Each function returns
+ * its errors in the API's wording; an empty list means a valid value. A value beyond its length limit gets only the length error:
+ * a backtracking pattern on megabytes of input would stall the thread.
  */
 const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const subdomain = `${label}(\\.${label})*`;
@@ -15,7 +15,7 @@ const headerName = '[-A-Za-z0-9]+';
 export const maxLabelLength = 63;
 export const maxSubdomainLength = 253;
 
-/** Of a DNS label of RFC 1123: what names containers, volumes and namespaces. */
+/** A DNS label (RFC 1123): names of containers, volumes and namespaces. */
 export function dns1123LabelErrors(value: string): string[] {
   if (value.length > maxLabelLength) return [tooLong(maxLabelLength)];
   if (matches(label, value)) return [];
@@ -25,7 +25,7 @@ export function dns1123LabelErrors(value: string): string[] {
   return [mismatch(rule, label, 'my-name', '123-abc')];
 }
 
-/** Of a DNS subdomain of RFC 1123: what names most objects. */
+/** A DNS subdomain (RFC 1123): names of most objects. */
 export function dns1123SubdomainErrors(value: string): string[] {
   if (value.length > maxSubdomainLength) return [tooLong(maxSubdomainLength)];
   if (matches(subdomain, value)) return [];
@@ -34,7 +34,7 @@ export function dns1123SubdomainErrors(value: string): string[] {
   return [mismatch(rule, subdomain, 'example.com')];
 }
 
-/** The same with underscores allowed: DNS search paths. */
+/** A DNS subdomain that may contain underscores: DNS search paths. */
 export function dns1123SubdomainWithUnderscoreErrors(value: string): string[] {
   if (value.length > maxSubdomainLength) return [tooLong(maxSubdomainLength)];
   if (matches(subdomainWithUnderscore, value)) return [];
@@ -43,7 +43,7 @@ export function dns1123SubdomainWithUnderscoreErrors(value: string): string[] {
   return [mismatch(rule, subdomainWithUnderscore, 'example.com')];
 }
 
-/** Of a label's key: a name with an optional DNS subdomain before it (`example.com/name`). Also called a qualified name. */
+/** A label key, also called a qualified name: a name with an optional DNS subdomain as prefix (`example.com/name`). */
 export function labelKeyErrors(value: string): string[] {
   const rule = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
   const wrong = mismatch(rule, labelKey, 'MyName', 'my.name', '123-abc');
@@ -68,7 +68,7 @@ export function labelValueErrors(value: string): string[] {
   return [mismatch(rule, labelValue, 'MyValue', 'my_value', '12345')];
 }
 
-/** Of the name of a container's port (an IANA service name). */
+/** The name of a container port (an IANA service name). */
 export function portNameErrors(value: string): string[] {
   if (value.length > 15) return [tooLong(15)];
   const errors: string[] = [];
@@ -83,12 +83,12 @@ export function portNumberErrors(value: number): string[] {
   return rangeErrors(value, 1, 65535);
 }
 
-/** Of a user's or a group's ID: what fits the runtime's 31 bits. */
+/** The ID of a user or group. The runtime accepts 31 bits. */
 export function userOrGroupIDErrors(value: number): string[] {
   return rangeErrors(value, 0, 2 ** 31 - 1);
 }
 
-/** Of a key in a ConfigMap or a Secret: it becomes the name of a file. */
+/** A key of a ConfigMap or Secret. The key becomes a file name. */
 export function configMapKeyErrors(value: string): string[] {
   const errors = value.length > maxSubdomainLength ? [tooLong(maxSubdomainLength)] : [];
   if (!matches(configMapKey, value)) {
@@ -107,7 +107,7 @@ export function configMapKeyErrors(value: string): string[] {
   return errors;
 }
 
-/** Of an environment variable's name: any printable ASCII but `=`. */
+/** The name of an environment variable: printable ASCII except `=`. */
 export function envVarNameErrors(value: string): string[] {
   if (value === '') return ['environment variable name must be non-empty'];
   if (/^[ -<>-~]+$/.test(value)) return [];
@@ -119,7 +119,7 @@ export function httpHeaderNameErrors(value: string): string[] {
   return [mismatch("a valid HTTP header must consist of alphanumeric characters or '-'", headerName, 'X-Header-Name')];
 }
 
-/** Between two bounds, both allowed. */
+/** Both bounds are inclusive. */
 export function rangeErrors(value: number, min: number, max: number): string[] {
   return value >= min && value <= max ? [] : [`must be between ${min} and ${max}, inclusive`];
 }

@@ -1,9 +1,9 @@
-/** How events name the node. */
+/** The object reference of node events. */
 import type { ObjectReference } from './api.ts';
 
 /**
- * What events about the node name as their object. Its UID is the node's name: so `kubectl describe node` finds them, and they can be
- * recorded before the node is registered.
+ * The UID is the node's name. `kubectl describe node` selects events by this value, and the kubelet can record events before the
+ * node is registered.
  */
 export function nodeReference(nodeName: string): ObjectReference {
   return { kind: 'Node', namespace: '', name: nodeName, uid: nodeName };

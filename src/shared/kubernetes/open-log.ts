@@ -1,9 +1,12 @@
-/** A container's log: a regular file below the pods' log folder, wherever the runtime's path and the links on it lead. */
+/**
+ * Opens container logs. The runtime reports the path, and pods may place symlinks on it, so the opened file must be a regular
+ * file below the pod log directory.
+ */
 import { realpath } from 'node:fs/promises';
 import { isWithin } from '../linux/mountinfo.ts';
 import { openChecked, type OpenedFile } from '../linux/open-checked.ts';
 
-/** Rejects with the system's error, or one that says what is wrong with the place. */
+/** Rejects with the system's error, or with an error that describes the unsafe path. */
 export async function openLog(path: string, podLogsDir: string): Promise<OpenedFile> {
   const root = await realpath(podLogsDir);
   return openChecked(path, ({ realPath, stats }) => {

@@ -1,12 +1,12 @@
 /**
- * Where a pod's files are, as every kubelet has them (upstream pkg/kubelet/kubelet_getters.go, pkg/kubelet/config/defaults.go and
- * pkg/kubelet/kuberuntime/helpers.go), so that a node can change over from the Go kubelet and back.
+ * Paths of a pod's files. They equal upstream's (pkg/kubelet/kubelet_getters.go, pkg/kubelet/config/defaults.go and
+ * pkg/kubelet/kuberuntime/helpers.go), so a node can switch between the Go kubelet and this one.
  */
 import { join } from 'node:path';
 
 /**
- * A UID, a container's or a volume's name as one folder name. Upstream's validation lets a manifest's UID be anything: `..` must not
- * lead out of the root dir. Throws naming the value.
+ * Returns the name unchanged when it is a valid path component, otherwise throws an Error with the name. Upstream's validation
+ * accepts any UID in a manifest: `..` must not lead out of the root directory.
  */
 function component(what: string, name: string): string {
   if (name === '' || name === '.' || name === '..' || name.includes('/') || name.includes('\0')) {
@@ -24,7 +24,7 @@ export function podDir(rootDir: string, podUID: string): string {
 export function podVolumesDir(rootDir: string, podUID: string): string {
   return join(podDir(rootDir, podUID), 'volumes');
 }
-/** `plugin` is the volume plugin's name, `kubernetes.io/empty-dir`. */
+/** `plugin` is the name of the volume plugin, for example `kubernetes.io/empty-dir`. */
 export function podVolumeDir(rootDir: string, podUID: string, plugin: string, volume: string): string {
   return join(podVolumesDir(rootDir, podUID), escapeQualifiedName(plugin), component('volume', volume));
 }
@@ -37,14 +37,14 @@ export function podPluginDir(rootDir: string, podUID: string, plugin: string): s
 function podContainersDir(rootDir: string, podUID: string): string {
   return join(podDir(rootDir, podUID), 'containers');
 }
-/** Holds the container's termination message files. */
+/** Contains the container's termination message files. */
 export function podContainerDir(rootDir: string, podUID: string, container: string): string {
   return join(podContainersDir(rootDir, podUID), component('container', container));
 }
 export function podSubpathsDir(rootDir: string, podUID: string): string {
   return join(podDir(rootDir, podUID), 'volume-subpaths');
 }
-/** Where a subPath is bound: `index` is the volumeMount's place in the container. */
+/** The mount point of a subPath. `index` is the position of the volumeMount in the container. */
 export function subpathTarget(rootDir: string, podUID: string, volume: string, container: string, index: number): string {
   return join(podSubpathsDir(rootDir, podUID), component('volume', volume), component('container', container), String(index));
 }
@@ -52,19 +52,22 @@ export function etcHostsPath(rootDir: string, podUID: string): string {
   return join(podDir(rootDir, podUID), 'etc-hosts');
 }
 
-/** A qualified name as one folder name: `kubernetes.io~empty-dir`. */
+/** Turns a qualified name into one path component: `kubernetes.io~empty-dir`. */
 export function escapeQualifiedName(name: string): string {
   return name.replaceAll('/', '~');
 }
 
-/** One folder of links to every container's log, for log collectors: always here, also where the pods' logs were moved (upstream: ContainerLogsDir). */
+/**
+ * The directory with a symlink to each container's log, for log collectors. The path is constant even when podLogsDir is
+ * configured (upstream ContainerLogsDir).
+ */
 export const containerLogsDir = '/var/log/containers';
 
 interface PodName {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
 }
 
-/** `<podLogsDir>/<namespace>_<name>_<uid>`: a sandbox's log directory. */
+/** A sandbox's log directory: `<podLogsDir>/<namespace>_<name>_<uid>`. */
 export function podLogsDirectory(podLogsDir: string, { metadata: { namespace, name, uid } }: PodName): string {
   return join(podLogsDir, component('log folder', `${namespace}_${name}_${uid}`));
 }

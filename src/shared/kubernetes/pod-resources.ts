@@ -1,21 +1,20 @@
 /**
- * What a pod as a whole asks for and is limited to (upstream component-helpers resource/helpers.go): the sum of its containers and
- * sidecars, or the most that its init containers need at a time, whichever is more; pod-level resources override; overhead
- * comes on top.
+ * Computes the effective requests and limits of a pod (upstream component-helpers resource/helpers.go): the greater of the sum of
+ * containers and sidecars, and the peak of the init containers. Pod-level resources override this value. Overhead is added last.
  */
 import type { Pod, PodSpec } from './api.ts';
 import { addQuantities, compareQuantities, isZeroQuantity, parseQuantity, type Quantity } from './quantity.ts';
 import { isRestartableInitContainer } from './restart-policy.ts';
 
-/** Quantities by resource name. A name that is absent was not asked for, which is not the same as zero. */
+/** Quantities by resource name. An absent name is not requested, which differs from zero. */
 export type ResourceAmounts = Readonly<Record<string, Quantity>>;
 
 export interface PodResourcesOptions {
-  /** Leave out the runtime class's overhead. */
+  /** Excludes the runtime class's overhead. */
   readonly excludeOverhead?: boolean;
-  /** Only what the containers say, even where the pod has resources of its own. */
+  /** Ignores the pod-level resources. */
   readonly skipPodLevel?: boolean;
-  /** Told of each container's effective amounts: an init container's include the sidecars started before it. */
+  /** Called with each container's effective amounts. The amounts of an init container include the sidecars that start before it. */
   readonly onContainer?: (amounts: ResourceAmounts, type: 'container' | 'initContainer') => void;
 }
 
@@ -33,19 +32,19 @@ export function podLimits(pod: PodWithSpec, options: PodResourcesOptions = {}): 
   if (!options.skipPodLevel) Object.assign(limits, podLevel(pod.spec, 'limits'));
   if (options.excludeOverhead) return limits;
   for (const [name, overhead] of Object.entries(amountsOf(pod.spec.overhead))) {
-    // What has no limit stays without one.
+    // Overhead adds to existing limits only. A resource without a limit stays unlimited.
     const limit = amountOf(limits, name);
     if (limit && !isZeroQuantity(limit)) limits[name] = addQuantities(limit, overhead);
   }
   return limits;
 }
 
-/** CPU, memory and hugepages are what a pod may ask for as a whole. */
+/** Pods may set pod-level resources for CPU, memory and hugepages only. */
 export function isPodLevelResource(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 }
 
-/** The pod has resources of its own that count. */
+/** Whether the pod sets at least one supported pod-level resource. */
 export function hasPodLevelResources(spec: PodSpec): boolean {
   return [...Object.keys(spec.resources?.requests ?? {}), ...Object.keys(spec.resources?.limits ?? {})].some(isPodLevelResource);
 }
@@ -83,7 +82,7 @@ function amountsOf(list: Readonly<Record<string, string>> | undefined): Amounts 
   return Object.fromEntries(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
 }
 
-/** A resource may be named like what every object inherits. */
+/** A resource name may equal a property of Object.prototype. */
 function amountOf(list: ResourceAmounts, name: string): Quantity | undefined {
   return Object.hasOwn(list, name) ? list[name] : undefined;
 }

@@ -1,21 +1,24 @@
-/** The quality-of-service class of a pod (upstream pkg/apis/core/v1/helper/qos): decides its cgroup's place and its OOM score. */
+/**
+ * Computes the quality-of-service class of a pod (upstream pkg/apis/core/v1/helper/qos). The class determines the parent of the
+ * pod's cgroup and the OOM score.
+ */
 import type { Pod, PodSpec, ResourceRequirements } from './api.ts';
 import { parseQuantity } from './quantity.ts';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
-/** The class in the pod's status, which never changes once the API server has set it, else the computed one. */
+/** Returns the class in the pod's status, which is immutable once the API server sets it, or the computed class. */
 export function qosClass(pod: Pick<Pod, 'spec' | 'status'>): QosClass {
   const persisted = pod.status?.qosClass;
   return persisted ? (persisted as QosClass) : computeQosClass(pod.spec);
 }
 
-/** Only these count: a pod that asks for a GPU and nothing else is BestEffort. */
+/** The class depends only on these resources. A pod that requests only a GPU is BestEffort. */
 const computeResources = ['cpu', 'memory'] as const;
 
 /**
- * BestEffort asks for nothing; Guaranteed has limits for both resources everywhere, and requests equal to them in sum; all else
- * is Burstable. Pod-level resources, where given, stand for the containers' own.
+ * BestEffort pods have no requests and no limits. Guaranteed pods have limits for both resources on every container, and their
+ * total requests equal their total limits. All other pods are Burstable. Pod-level resources replace the containers' resources.
  */
 export function computeQosClass(spec: PodSpec): QosClass {
   const holders: readonly (ResourceRequirements | undefined)[] = spec.resources

@@ -1,17 +1,17 @@
 /**
- * Resource quantities (`500m`, `1.5Gi`, `2e3`), exact: a count of nanos as a bigint, never a float. The grammar, the rounding
- * and the canonical form are upstream's (apimachinery pkg/api/resource), so that what this kubelet writes reads the same.
+ * Exact resource quantities (`500m`, `1.5Gi`, `2e3`) as a bigint count of nanos. Grammar, rounding and canonical form equal
+ * upstream's (apimachinery pkg/api/resource), so other components read the same values.
  */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 export interface Quantity {
-  /** Billionths. What is finer was rounded away from zero: who asks for something gets something. */
+  /** Billionths of a unit. Parsing rounds finer values away from zero, so a non-zero request stays non-zero. */
   readonly nanos: bigint;
-  /** How it was written, and will be again. */
+  /** The format of the input, which formatting preserves. */
   readonly format: QuantityFormat;
 }
 
-/** A quantity as the API has it, parsed, or left out (which is zero). */
+/** A parsed quantity, an unparsed one, or undefined for zero. */
 export type QuantityLike = Quantity | string | undefined;
 
 export class QuantityError extends Error {
@@ -21,17 +21,17 @@ export class QuantityError extends Error {
 const nanosPerUnit = 1_000_000_000n;
 export const zeroQuantity: Quantity = { nanos: 0n, format: 'DecimalSI' };
 
-/** Largest BinarySI quantity: 2^63−1, where upstream caps. */
+/** The largest BinarySI quantity: 2^63−1, upstream's cap. */
 const maxInt64 = (1n << 63n) - 1n;
-/** The largest count that a number holds and that fits an int64: 2^63−1024. */
+/** The largest double that fits an int64: 2^63−1024. */
 const maxCount = 2 ** 63 - 1024;
 /**
- * Decimal forms have no bound upstream. Amounts from 10^1000 on count as 10^1000: no host has as much of anything, and `1e999999999` must not
- * become a number of a billion digits.
+ * Upstream does not bound decimal quantities. Amounts from 10^1000 on count as 10^1000: no host has as much of any resource, and
+ * `1e999999999` must not allocate a number of a billion digits.
  */
 const maxDigits = 1000;
 const maxNanos = 10n ** BigInt(maxDigits + 9);
-/** Digits of a fraction that can matter: a Ei of it is still finer than a billionth beyond 28. */
+/** The number of fraction digits that parsing considers. In Ei, the largest unit, digits after the 28th are below one billionth. */
 const maxFractionDigits = 100;
 
 const decimalSuffixes: readonly (readonly [suffix: string, exponent: number])[] = [
@@ -48,10 +48,10 @@ const decimalSuffixes: readonly (readonly [suffix: string, exponent: number])[] 
 ];
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
-/** Each text matches in one way only: with several, a long text that matches in none would take minutes. */
+/** Unambiguous: each input matches in at most one way. An ambiguous pattern would need minutes to reject a long input. */
 const grammar = /^([+-]?)0*([1-9][0-9]*)?(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?)$/;
 
-/** Parses a quantity. Throws QuantityError with upstream's wording. Its cost is linear in the length of the text. */
+/** Throws QuantityError with upstream's wording. The cost is linear in the length of the text. */
 export function parseQuantity(text: string): Quantity {
   const match = text === '' ? null : grammar.exec(text);
   if (!match) throw new QuantityError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
@@ -60,7 +60,7 @@ export function parseQuantity(text: string): Quantity {
   const magnitude = base === 2 ? binaryNanos(whole, fraction, exponent) : decimalNanos(whole, fraction, exponent);
   if (magnitude === 0n) return { nanos: 0n, format };
   const capped = format === 'BinarySI' && magnitude > maxInt64 * nanosPerUnit ? maxInt64 * nanosPerUnit : magnitude;
-  // Below one, a binary form has no meaning left.
+  // Amounts below one have no binary suffix.
   const shown = format === 'BinarySI' && capped < nanosPerUnit ? 'DecimalSI' : format;
   return { nanos: sign === '-' ? -capped : capped, format: shown };
 }
@@ -74,16 +74,16 @@ function parseSuffix(suffix: string): { base: 2 | 10; exponent: number; format: 
   throw new QuantityError("unable to parse quantity's suffix");
 }
 
-/** Go reads an int64 and keeps its lower half: `1e4294967299` is `1e3`. */
+/** Go parses an int64 and truncates it to 32 bits: `1e4294967299` is `1e3`. */
 function parseExponent(text: string): number {
   const digits = text.replace(/^[-+]?0*/, '');
-  // An int64 has 19 digits.
+  // An int64 has at most 19 digits.
   const parsed = digits.length > 19 ? null : BigInt(digits || '0') * (text.startsWith('-') ? -1n : 1n);
   if (parsed === null || parsed !== BigInt.asIntN(64, parsed)) throw new QuantityError("unable to parse quantity's suffix");
   return Number(BigInt.asIntN(32, parsed));
 }
 
-/** The digits × 10^exponent. */
+/** Returns digits × 10^exponent in nanos. */
 function decimalNanos(whole: string, fraction: string, exponent: number): bigint {
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
   if (digits === '') return 0n;
@@ -94,12 +94,12 @@ function decimalNanos(whole: string, fraction: string, exponent: number): bigint
   return BigInt(digits.slice(0, kept) || '0') + (isAllZeros(digits.slice(kept)) ? 0n : 1n);
 }
 
-/** The digits × 2^exponent, exponent ≤ 60. */
+/** Returns digits × 2^exponent in nanos, for exponent ≤ 60. */
 function binaryNanos(whole: string, fraction: string, exponent: number): bigint {
-  // More is above the cap in any case.
+  // A longer number exceeds the cap.
   if (whole.length > 20) return maxNanos;
   const tail = fraction.slice(maxFractionDigits);
-  // Of what is cut off only counts that there was something: the sum is rounded up.
+  // The result is rounded up, so the digits cut off matter only when one of them is not zero.
   const shown = `${fraction.slice(0, maxFractionDigits)}${isAllZeros(tail) ? '' : '1'}`;
   return divideUp((BigInt(`0${whole}${shown}`) << BigInt(exponent)) * nanosPerUnit, 10n ** BigInt(shown.length));
 }
@@ -108,13 +108,13 @@ function isAllZeros(digits: string): boolean {
   return /^0*$/.test(digits);
 }
 
-/** Quotient of two numbers that are not negative, rounded up. */
+/** Divides two non-negative numbers and rounds up. */
 function divideUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor - 1n) / divisor;
 }
 
-/** Null: the text is no quantity. For text that somebody else wrote, where one value more or less is no reason to fail. */
-export function readQuantity(text: string): Quantity | null {
+/** Returns null when the text is not a quantity. For values from other components, where one invalid value must not fail the whole. */
+export function tryParseQuantity(text: string): Quantity | null {
   try {
     return parseQuantity(text);
   } catch (err) {
@@ -123,18 +123,24 @@ export function readQuantity(text: string): Quantity | null {
   }
 }
 
-/** Parsed, or as it is; undefined is zero. Throws QuantityError. */
+/** Parses strings and returns quantities unchanged; undefined is zero. Throws QuantityError. */
 export function toQuantity(quantity: QuantityLike): Quantity {
   if (quantity === undefined) return zeroQuantity;
   return typeof quantity === 'string' ? parseQuantity(quantity) : quantity;
 }
 
-/** The whole units (bytes, cores), rounded away from zero. Exact below 2^53; what is beyond an int64 is the largest that fits. */
+/**
+ * Returns whole units (bytes, cores), rounded away from zero. Exact below 2^53. Values beyond an int64 return the largest double
+ * that fits.
+ */
 export function value(quantity: QuantityLike): number {
   return scaled(quantity, nanosPerUnit);
 }
 
-/** The thousandths (millicores), rounded away from zero. Exact below 2^53; what is beyond an int64 is the largest that fits. */
+/**
+ * Returns thousandths (millicores), rounded away from zero. Exact below 2^53. Values beyond an int64 return the largest double
+ * that fits.
+ */
 export function milliValue(quantity: QuantityLike): number {
   return scaled(quantity, nanosPerUnit / 1000n);
 }
@@ -145,7 +151,7 @@ function scaled(quantity: QuantityLike, unit: bigint): number {
   return Math.max(-maxCount, Math.min(maxCount, count));
 }
 
-/** Negative, zero or positive, as `a` is less than, equal to or greater than `b`. */
+/** Returns a negative number, zero or a positive number when `a` is less than, equal to or greater than `b`. */
 export function compareQuantities(a: QuantityLike, b: QuantityLike): number {
   const [left, right] = [toQuantity(a).nanos, toQuantity(b).nanos];
   return left < right ? -1 : Number(left > right);
@@ -155,28 +161,28 @@ export function isZeroQuantity(quantity: QuantityLike): boolean {
   return toQuantity(quantity).nanos === 0n;
 }
 
-/** The sum, written as `a` is, or as `b` when `a` is zero. */
+/** The result has the format of `a`, or the format of `b` when `a` is zero. */
 export function addQuantities(a: QuantityLike, b: QuantityLike): Quantity {
   const [left, right] = [toQuantity(a), toQuantity(b)];
   return { nanos: left.nanos + right.nanos, format: left.nanos === 0n ? right.format : left.format };
 }
 
-/** A whole number of units. */
+/** Returns the quantity of a whole number of units. */
 export function quantityOf(units: number | bigint, format: QuantityFormat = 'DecimalSI'): Quantity {
   return { nanos: BigInt(units) * nanosPerUnit, format };
 }
 
-/** The canonical form: no fraction, no digit lost, the greatest suffix. `1.5Gi` is `1536Mi`, `0.1` is `100m`. */
+/** Formats the canonical form: no fraction, no lost digit, the greatest possible suffix. `1.5Gi` is `1536Mi`, `0.1` is `100m`. */
 export function formatQuantity({ nanos, format }: Quantity): string {
   if (nanos === 0n) return '0';
   const magnitude = nanos < 0n ? -nanos : nanos;
   const isWhole = magnitude % nanosPerUnit === 0n;
-  // Below 1024 and for fractions a binary form would round.
+  // The binary form would round fractions and has no suffix below 1024.
   if (format === 'BinarySI' && isWhole && magnitude >= 1024n * nanosPerUnit) return formatBinary(nanos / nanosPerUnit);
   return formatDecimal(nanos, format === 'DecimalExponent');
 }
 
-/** The same quantity in canonical form. Throws QuantityError. */
+/** Returns the quantity in canonical form. Throws QuantityError. */
 export function canonicalQuantity(text: string): string {
   return formatQuantity(parseQuantity(text));
 }
@@ -191,7 +197,7 @@ function formatBinary(units: bigint): string {
 }
 
 function formatDecimal(nanos: bigint, asExponent: boolean): string {
-  // There is no suffix above E; an exponent has no end.
+  // `E` is the greatest suffix. Exponents are unbounded.
   const greatest = asExponent ? Infinity : 18;
   let [rest, exponent] = [nanos, -9];
   while (rest % 1000n === 0n && exponent < greatest) {

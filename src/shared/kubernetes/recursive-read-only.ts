@@ -1,17 +1,18 @@
 /**
- * recursiveReadOnly: whether what is mounted below a read-only volume is read-only too. Asked by syncs, which mount it so, and by the API
- * status, which says so (upstream kubelet_pods.go resolveRecursiveReadOnly, runtimeHandlerSupportsRecursiveReadOnlyMounts).
+ * Resolves recursiveReadOnly: whether mounts below a read-only volume are read-only too. The pod sync mounts accordingly and the
+ * API status reports the result (upstream kubelet_pods.go resolveRecursiveReadOnly,
+ * runtimeHandlerSupportsRecursiveReadOnlyMounts).
  */
 import type { RuntimeHandlerFacts } from '../contracts/node-facts.ts';
 import type { VolumeMount } from './api.ts';
 import { goQuote } from './go-text.ts';
 
-/** A handler of which the runtime says nothing has no features. `''` is the runtime's default. */
+/** The empty handler name is the runtime's default. A handler that the runtime does not report has no features. */
 export function supportsRecursiveReadOnly(handlers: readonly RuntimeHandlerFacts[], handler: string): boolean {
   return handlers.find(({ name }) => name === handler)?.recursiveReadOnlyMounts ?? false;
 }
 
-/** Throws an Error when it is asked for where it cannot be. */
+/** Throws an Error when the mount requires the mode and the mode is not available. */
 export function recursiveReadOnly(
   { name, readOnly, recursiveReadOnly: mode, mountPropagation: propagation }: VolumeMount,
   isSupported: boolean,

@@ -1,6 +1,6 @@
 /**
- * Removes what a dead container has logged: its log, what rotation made of it, and its link in the node's flat log folder (upstream
- * kuberuntime_gc.go removeContainerLog). Done by syncs and by garbage collection, each for the containers that it removes.
+ * Removes the logs of a dead container: the log, its rotated files, and its symlink in /var/log/containers (upstream
+ * kuberuntime_gc.go removeContainerLog). Pod syncs and garbage collection call this for each container that they remove.
  */
 import { open, readdir, readlink, realpath, rm } from 'node:fs/promises';
 import { constants } from 'node:fs';
@@ -9,9 +9,9 @@ import { openPath } from '../linux/directory-calls.ts';
 import { isWithin } from '../linux/mountinfo.ts';
 
 /**
- * `link`: of containerLogSymlink. `logPath` is what the runtime says: nothing is removed that is not below `podLogsDir`, nor through
- * a link on the way, which a pod that collects logs could put there at any time. What is gone already is a success; rejects with the file
- * system's error.
+ * `link` is the result of containerLogSymlink. `logPath` is the path that the runtime reports. The function removes only files
+ * below `podLogsDir` and follows no symlink on the way, because a pod that collects logs could create one at any time. Missing
+ * files are not an error. Rejects with the file system's error.
  */
 export async function removeContainerLogs(podLogsDir: string, logPath: string, link: string): Promise<void> {
   await rm(link, { force: true });

@@ -1,12 +1,15 @@
-/** Whether a container that exited is to run again, and which init containers are sidecars. Asked by syncs and by the API status. */
+/**
+ * Decides whether an exited container runs again, and which init containers are sidecars. Pod syncs and the API status share
+ * these rules.
+ */
 import type { Container, PodSpec } from './api.ts';
 
-/** A sidecar: an init container that keeps running beside the regular ones. */
+/** True for a sidecar: an init container that keeps running next to the regular containers. */
 export function isRestartableInitContainer(container: Pick<Container, 'restartPolicy'>): boolean {
   return container.restartPolicy === 'Always';
 }
 
-/** The container's own rule that matches the exit code, if it has one (upstream FindMatchingContainerRestartRule). */
+/** Returns the first restart rule of the container that matches the exit code (upstream FindMatchingContainerRestartRule). */
 export function matchingRestartRule(container: Container, exitCode: number): { readonly action: string } | undefined {
   return container.restartPolicyRules?.find(({ exitCodes }) => {
     if (!exitCodes) return false;
@@ -16,7 +19,7 @@ export function matchingRestartRule(container: Container, exitCode: number): { r
 }
 
 /**
- * By the container's rules, then its own policy, then the pod's (upstream podutil.ContainerShouldRestart). The action
+ * Applies the container's rules, then its own policy, then the pod's (upstream podutil.ContainerShouldRestart). The action
  * RestartAllContainers counts as a restart.
  */
 export function shouldRestartContainer(container: Container, spec: PodSpec, exitCode: number): boolean {

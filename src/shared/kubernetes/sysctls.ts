@@ -1,4 +1,7 @@
-/** Which sysctls a pod may set, asked at admission and by syncs, and under which names (upstream pkg/kubelet/sysctl and component-helpers node/util/sysctl). */
+/**
+ * Checks and normalizes the sysctls of a pod, for admission and pod syncs (upstream pkg/kubelet/sysctl and component-helpers
+ * node/util/sysctl).
+ */
 import type { Pod } from './api.ts';
 import { goQuote } from './go-text.ts';
 import { isKernelAtLeast } from '../linux/kernel-version.ts';
@@ -18,7 +21,7 @@ const ipcSysctls = new Set([
   'kernel.msg',
 ]);
 
-/** Each has no influence on other pods from the kernel on in which it became namespaced. */
+/** These sysctls cannot affect other pods, starting with the kernel version that namespaces them. */
 const safeSysctls: readonly (readonly [name: string, sinceKernel: string])[] = [
   ['kernel.shm_rmid_forced', '0'],
   ['net.ipv4.ip_local_port_range', '0'],
@@ -34,15 +37,18 @@ const safeSysctls: readonly (readonly [name: string, sinceKernel: string])[] = [
   ['net.ipv4.tcp_wmem', '4.15'],
 ];
 
-/** With dots between its parts: a name whose first separator is a slash has the two exchanged throughout (sysctl.d(5)). */
+/**
+ * Returns the name with dots as separators. A name whose first separator is a slash uses slashes for dots and dots for slashes
+ * (sysctl.d(5)).
+ */
 export function normalizeSysctl(name: string): string {
   if (/[./]/.exec(name)?.[0] !== '/') return name;
   return name.replaceAll(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
 }
 
 /**
- * Why the pod may not run here, as the message of an admission failure with reason `SysctlForbidden`; null when it may. The patterns
- * are the configuration's allowedUnsafeSysctls: names, or prefixes that end in `*`.
+ * Returns the message of a `SysctlForbidden` admission failure, or null when the node admits the pod. `allowedUnsafeSysctls`
+ * comes from the configuration: names, or prefixes that end in `*`.
  */
 export function checkSysctls(pod: Pod, allowedUnsafeSysctls: readonly string[], kernelVersion: string): string | null {
   const allowed = [
@@ -60,7 +66,7 @@ const maxPatternLength = 253;
 const segment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const patternFormat = `(${segment}[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]`;
 
-/** Why the pattern can't be one of allowedUnsafeSysctls; null when it can. Only what has a namespace may be left to pods. */
+/** Returns why the pattern is not valid in allowedUnsafeSysctls, or null when it is. Only namespaced sysctls may be set by pods. */
 export function checkSysctlPattern(pattern: string): string | null {
   if (pattern.length > maxPatternLength || !new RegExp(`^${patternFormat}$`).test(pattern))
     return `sysctl ${goQuote(pattern)} must have at most ${maxPatternLength} characters and match regex ${patternFormat}`;

@@ -1,4 +1,4 @@
-/** Which of a pod's volumes are used, and what each is. Pure. */
+/** Classifies a pod's volumes by kind and selects those that containers mount. Pure. */
 import type { Pod, Volume } from './api.ts';
 
 type Source<K extends keyof Volume> = NonNullable<Volume[K]>;
@@ -10,10 +10,10 @@ export type VolumeKind =
   | { readonly kind: 'projected'; readonly source: Source<'projected'> }
   | { readonly kind: 'configMap'; readonly source: Source<'configMap'> }
   | { readonly kind: 'secret'; readonly source: Source<'secret'> }
-  /** Pulled, and mounted by the runtime: nothing is set up here. */
+  /** The images thread pulls the image and the runtime mounts it. The kubelet sets up no files. */
   | { readonly kind: 'image' };
 
-/** Folder names under `volumes/`. */
+/** Folder names below `volumes/`. */
 export const pluginNames = {
   emptyDir: 'kubernetes.io/empty-dir',
   downwardAPI: 'kubernetes.io/downward-api',
@@ -22,14 +22,14 @@ export const pluginNames = {
   secret: 'kubernetes.io/secret',
 } as const;
 
-/** As metrics have it: also of those that have no folder. */
+/** Returns the plugin name for metrics. Kinds without a folder have a name too. */
 export function pluginNameOf({ kind }: VolumeKind): string {
   if (kind === 'image') return 'kubernetes.io/image';
   return kind === 'hostPath' ? 'kubernetes.io/host-path' : pluginNames[kind];
 }
 
-/** Throws an Error that says why the volume cannot be had. */
-export function kindOf(volume: Volume): VolumeKind {
+/** Throws an Error with the reason when this kubelet does not support the volume. */
+export function volumeKind(volume: Volume): VolumeKind {
   const { name, emptyDir, hostPath, downwardAPI, projected, configMap, secret, image } = volume;
   if (hostPath) return { kind: 'hostPath', source: hostPath };
   if (downwardAPI) return { kind: 'downwardAPI', source: downwardAPI };
@@ -43,15 +43,15 @@ export function kindOf(volume: Volume): VolumeKind {
   throw new Error(`can't use volume plugins for ${name}: this kubelet has none for ${other}`);
 }
 
-/** Kinds whose files the kubelet writes: read-only to containers, and brought up to date by each sync. */
-export function isWritten(kind: VolumeKind['kind']): kind is WrittenKind {
+/** True for kinds whose files the kubelet writes. They are read-only for containers, and each sync updates them. */
+export function isWrittenByKubelet(kind: VolumeKind['kind']): kind is WrittenKind {
   return kind === 'downwardAPI' || kind === 'projected' || kind === 'configMap' || kind === 'secret';
 }
 
 export type WrittenKind = 'downwardAPI' | 'projected' | 'configMap' | 'secret';
 
-/** Volumes that no container mounts are not set up, as upstream. */
-export function usedVolumes({ spec }: Pod): Volume[] {
+/** Returns the volumes that at least one container mounts. Upstream sets up no others. */
+export function volumesToMount({ spec }: Pod): Volume[] {
   const containers = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
   const used = new Set(
     containers.flatMap(({ volumeMounts = [], volumeDevices = [] }) => [...volumeMounts, ...volumeDevices].map(({ name }) => name)),

@@ -5,7 +5,7 @@
 import type { Pod } from '../kubernetes/api.ts';
 import { hasPodLevelResources, podLimits, podRequests, type ResourceAmounts } from '../kubernetes/pod-resources.ts';
 import { qosClass } from '../kubernetes/qos-class.ts';
-import { isZeroQuantity, milliValue, readQuantity, value } from '../kubernetes/quantity.ts';
+import { isZeroQuantity, milliValue, tryParseQuantity, value } from '../kubernetes/quantity.ts';
 
 /** The kernel's bounds of cpu.shares (kernel/sched/sched.h). */
 export const minShares = 2;
@@ -106,7 +106,7 @@ function hugePageLimits(requests: ResourceAmounts): Record<string, number> {
   const limits: Record<string, number> = {};
   for (const [name, amount] of Object.entries(requests)) {
     if (!name.startsWith('hugepages-')) continue;
-    const pageBytes = readQuantity(name.slice('hugepages-'.length));
+    const pageBytes = tryParseQuantity(name.slice('hugepages-'.length));
     // Admission refuses the pod: the node has no pages of such a size.
     if (pageBytes === null) continue;
     const size = hugePageSizeName(value(pageBytes));

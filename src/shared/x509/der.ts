@@ -1,4 +1,7 @@
-/** As much of ASN.1's DER as certificates, and requests for them, are made of. Node reads certificates and signs, but writes none. */
+/**
+ * Encodes the parts of ASN.1 DER that certificates and certificate requests need. Node can parse certificates and sign, but
+ * cannot encode DER.
+ */
 
 export type Der = Buffer;
 
@@ -21,27 +24,27 @@ export const sequence = (...items: readonly Der[]): Der => element(0x30, Buffer.
 export const set = (...items: readonly Der[]): Der => element(0x31, Buffer.concat(items));
 export const boolean = (value: boolean): Der => element(0x01, Buffer.from([value ? 0xff : 0]));
 /** ASN.1's NULL. */
-export const nothing = (): Der => element(0x05, Buffer.alloc(0));
+export const nullValue = (): Der => element(0x05, Buffer.alloc(0));
 export const octets = (content: Buffer): Der => element(0x04, content);
 export const utf8 = (text: string): Der => element(0x0c, Buffer.from(text));
-/** `[number]` around a value that keeps its own tag. */
+/** A context-specific tag `[number]` around a value that keeps its own tag. */
 export const explicit = (number: number, content: Der): Der => element(0xa0 | number, content);
-/** `[number]` in place of the tag of bytes. */
+/** A context-specific tag `[number]` that replaces the tag of the content. */
 export const implicit = (number: number, content: Buffer): Der => element(0x80 | number, content);
 
-/** Not negative. */
+/** `value` must not be negative. */
 export function integer(value: bigint): Der {
   const bytes = unsignedBytes(value);
-  // A leading one would make it negative.
+  // A leading 1 bit would make the number negative.
   return element(0x02, bytes[0]! >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes);
 }
 
-/** Bits from the most significant of the first byte; `unused` of the last byte don't count. */
+/** Bits start at the most significant bit of the first byte. The last `unused` bits of the last byte do not count. */
 export function bits(content: Buffer, unused = 0): Der {
   return element(0x03, Buffer.concat([Buffer.from([unused]), content]));
 }
 
-/** `1.2.840.…` */
+/** `dotted` has the form `1.2.840.…`. */
 export function oid(dotted: string): Der {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
   return element(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
@@ -53,7 +56,7 @@ function base128(arc: number): number[] {
   return bytes;
 }
 
-/** To the second. UTCTime until 2049, GeneralizedTime after that, as X.509 demands. */
+/** Precision is one second. X.509 requires UTCTime until 2049 and GeneralizedTime from 2050. */
 export function time(ms: number): Der {
   const text = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, '');
   return text < '2050' ? element(0x17, Buffer.from(text.slice(2))) : element(0x18, Buffer.from(text));

@@ -1,6 +1,9 @@
-/** PEM, as Go's encoding/pem writes it: what lies in files is compared byte for byte, and replaced when it differs. Pure. */
+/**
+ * Formats PEM like Go's encoding/pem, because the kubelet compares certificate files byte for byte and replaces them when they
+ * differ. Pure.
+ */
 
-/** One block, with lines of 64 characters and a line feed at the end. `base64` has no line breaks. */
+/** Returns one block with lines of 64 characters and a final line feed. `base64` contains no line breaks. */
 export function pemBlock(label: string, base64: string): string {
   return `-----BEGIN ${label}-----\n${base64.replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END ${label}-----\n`;
 }

@@ -1,7 +1,7 @@
 /**
- * Reads from a certificate's DER what Node's own reading of certificates lacks: the subject attribute by attribute, and the algorithm of
- * the signature. Node's object form (`getPeerCertificate`) ends the process when a key's curve has no NIST name (seen with Node 26.10).
- * Pure. Throws for what is not a certificate, and for a subject that Go does not read.
+ * Reads fields of a certificate that Node's API lacks: each attribute of the subject, and the signature algorithm. Node's object
+ * form (`getPeerCertificate`) crashes the process for a key whose curve has no NIST name (seen with Node 26.10).
+ * Pure. Throws for bytes that are not a certificate, and for a subject that Go rejects.
  */
 
 export interface SubjectAttribute {
@@ -15,7 +15,7 @@ export interface CertificateFields {
   readonly subject: readonly SubjectAttribute[];
   /** Dotted OID. */
   readonly signatureAlgorithm: string;
-  /** The DER that follows the OID; empty: there is none. */
+  /** The DER after the OID. Empty when there are no parameters. */
   readonly signatureParameters: Buffer;
 }
 
@@ -31,7 +31,7 @@ export function readCertificate(raw: Buffer): CertificateFields {
   const [body, algorithm] = elements(contentOf(certificate, tags.sequence));
   const [id, parameters] = elements(contentOf(algorithm, tags.sequence));
   const fields = elements(contentOf(body, tags.sequence));
-  // serialNumber, signature, issuer, validity, subject; a version comes before them from v2 on.
+  // The fields are serialNumber, signature, issuer, validity and subject. From v2 on a version precedes them.
   const subject = fields[fields[0]?.tag === tags.version ? 5 : 4];
   return {
     subject: elements(contentOf(subject, tags.sequence)).flatMap((names) => elements(contentOf(names, tags.set)).map(attributeOf)),
@@ -45,7 +45,7 @@ function attributeOf(pair: Element): SubjectAttribute {
   return { type: readOid(contentOf(type, tags.objectIdentifier)), value: readString(value) };
 }
 
-/** The string types that Go reads (crypto/x509 parseASN1String). T61 is taken for Latin-1 in both. */
+/** Supports the string types that Go reads (crypto/x509 parseASN1String). Like Go, it reads T61String as Latin-1. */
 function readString(value: Element | undefined): string {
   if (!value) throw new Error('this is not a certificate');
   switch (value.tag) {
@@ -79,7 +79,7 @@ function elements(bytes: Buffer): Element[] {
     let start = at + 2;
     if (length >= 0x80) {
       const octets = length & 0x7f;
-      // DER always has a length, and none of four octets fits into a handshake.
+      // DER lengths are definite. A length of four octets does not fit into a handshake.
       if (octets === 0 || octets > 3 || start + octets > bytes.length) throw new Error('this is not DER');
       length = bytes.readUIntBE(start, octets);
       start += octets;

@@ -6,7 +6,7 @@
 import type { ContainerBackoff, SyncPodTask } from '../../shared/contracts/pod-sync.ts';
 import type { PodObjectRef } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
-import { usedVolumes } from '../../shared/kubernetes/volume-kind.ts';
+import { volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
 import { stepBackoff, withJitter } from '../../shared/time/backoff.ts';
 import type { TaskContext } from './dependencies.ts';
 import type { SyncReport } from './sync-report.ts';
@@ -28,7 +28,7 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
   const missing = failures.filter(({ state }) => state !== 'outdated');
   if (missing.length > 0 || !task.volumesMounted) {
     const lacking = new Set(missing.map(({ volume }) => volume));
-    line.volumesMounted(usedVolumes(pod).flatMap(({ name }) => (lacking.has(name) ? [] : [name])));
+    line.volumesMounted(volumesToMount(pod).flatMap(({ name }) => (lacking.has(name) ? [] : [name])));
   }
   const before = backoffs.find(({ key }) => key === backoffKey);
   if (failures.length === 0) {

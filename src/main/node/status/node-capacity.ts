@@ -8,7 +8,7 @@ import type { MachineInfo } from '../../../shared/contracts/stats.ts';
 import {
   formatQuantity,
   milliValue,
-  readQuantity,
+  tryParseQuantity,
   quantityOf,
   toQuantity,
   value,
@@ -83,13 +83,13 @@ export function capacityList(existing: ResourceList, machine: MachineInfo, setti
 export function allocatableList(existing: ResourceList, capacity: ResourceList, settings: ResourceSettings): ResourceList {
   const kept = Object.entries(existing).filter(([name]) => Object.hasOwn(capacity, name) || !isExtendedResource(name));
   const allocatable = Object.entries(capacity).flatMap(([name, text]): [string, Quantity][] => {
-    const total = readQuantity(text);
+    const total = tryParseQuantity(text);
     return total ? [[name, subtract(total, reservation(name, total, settings))]] : [];
   });
   const list = new Map<string, Quantity>(allocatable);
   const memory = list.get('memory');
   if (memory) {
-    const inPages = [...list.keys()].filter(isHugePages).flatMap((name) => readQuantity(capacity[name]!) ?? []);
+    const inPages = [...list.keys()].filter(isHugePages).flatMap((name) => tryParseQuantity(capacity[name]!) ?? []);
     list.set('memory', inPages.reduce(subtract, memory));
   }
   return { ...Object.fromEntries(kept), ...Object.fromEntries([...list].map(([name, amount]) => [name, formatQuantity(amount)])) };

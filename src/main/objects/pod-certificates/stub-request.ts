@@ -25,6 +25,6 @@ export async function stubCertificateRequest(
   const emptySubject = der.sequence();
   const body = der.sequence(der.integer(0n), emptySubject, publicKey.export({ type: 'spki', format: 'der' }), noAttributes);
   const signature = await signInPool(hash, body, privateKey);
-  const algorithm = hasNullParameters ? der.sequence(der.oid(oid), der.nothing()) : der.sequence(der.oid(oid));
+  const algorithm = hasNullParameters ? der.sequence(der.oid(oid), der.nullValue()) : der.sequence(der.oid(oid));
   return der.sequence(body, algorithm, der.bits(signature));
 }

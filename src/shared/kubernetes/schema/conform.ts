@@ -1,7 +1,8 @@
 /**
- * Makes an object of the API server what its type says, as Go's decoder does: null is absent, a field that is never left out has its zero.
- * Unknown fields stay, since a newer server may have more. A field of another type is a problem; upstream then refuses the whole answer.
- * The object is returned as it is where nothing has to be changed, which is the common case.
+ * Normalizes an object from the API server to its schema, like Go's decoder: null is absent, and a required field that is absent
+ * gets its zero value. Unknown fields stay, because a newer server may send more. A field with the wrong type is an error;
+ * upstream then rejects the whole response.
+ * An object that needs no change is returned as it is, which is the common case.
  */
 import { parseQuantity, QuantityError } from '../quantity.ts';
 import { isRFC3339 } from './rfc3339.ts';
@@ -10,7 +11,7 @@ import { zeroOf } from './zero.ts';
 
 export type Conformed = { readonly value: unknown; readonly problem: null } | { readonly value: null; readonly problem: string };
 
-/** Fields that the schema does not know may nest so deep; whoever compares, copies or prints an object recurses into it. */
+/** Limits the depth of fields that the schema does not know, because code that compares, copies or prints an object recurses into it. */
 const maxUnknownDepth = 64;
 const maxInt64 = 2 ** 63;
 
@@ -24,7 +25,7 @@ export function conform(schema: Schema, value: unknown): Conformed {
 }
 
 class Misfit extends Error {
-  /** From the inside out. */
+  /** From the innermost field outwards. */
   readonly path: string[] = [];
 }
 
@@ -67,7 +68,7 @@ function isInt32(value: unknown): boolean {
   return Number.isInteger(value) && value === ((value as number) | 0);
 }
 
-/** JSON's numbers are doubles here: what they do not hold exactly is the nearest that they do. */
+/** A JavaScript number holds the nearest double of a JSON number. */
 function conformInt64(value: unknown): number {
   if (!Number.isInteger(value) || Math.abs(value as number) > maxInt64) throw new Misfit('a 64-bit integer');
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, value as number));
@@ -137,12 +138,12 @@ function at<T>(place: string, work: () => T): T {
 }
 
 function misfitAt(place: string, err: unknown): unknown {
-  // A hostile key may be megabytes.
+  // A hostile key may have megabytes.
   if (err instanceof Misfit) err.path.push(place.slice(0, 100));
   return err;
 }
 
-/** The recursion is as deep as the bound, whatever the value is. */
+/** The recursion stops at the limit. */
 function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((element) => isDeeperThan(levels - 1, element));

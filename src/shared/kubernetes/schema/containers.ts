@@ -1,4 +1,4 @@
-/** Containers: main, init and ephemeral. Field names, types and which may be left out: the v1 API's. */
+/** Schema of containers (main, init and ephemeral), from the v1 API: field names, types and optionality. */
 import { always, bool, int32, list, map, pointer, quantity, struct, text } from './types.ts';
 import { envFromSource, envVar } from './environment.ts';
 import { lifecycle, probe } from './probes.ts';

@@ -1,4 +1,4 @@
-/** The environment of a container. Field names, types and which may be left out: the v1 API's. */
+/** Schema of a container's environment, from the v1 API: field names, types and optionality. */
 import { always, bool, pointer, struct, text } from './types.ts';
 import { localObjectReference, objectFieldSelector, resourceFieldSelector } from './references.ts';
 

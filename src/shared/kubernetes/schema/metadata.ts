@@ -1,4 +1,4 @@
-/** Object metadata and label selectors. managedFields, which only the API server keeps, are left out. */
+/** Schema of object metadata and label selectors. Excludes managedFields, which only the API server uses. */
 import { always, bool, int64, list, map, pointer, struct, text, time } from './types.ts';
 
 const ownerReference = struct({

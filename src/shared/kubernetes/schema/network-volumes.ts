@@ -1,4 +1,7 @@
-/** Volumes of particular storage systems, most of them no longer run by any kubelet, all of them still in the API. Field names, types and which may be left out: the v1 API's. */
+/**
+ * Schema of volumes of particular storage systems, from the v1 API: field names, types and optionality. Kubelets no longer mount
+ * most of them, but the API still has them.
+ */
 import { always, bool, int32, list, map, pointer, struct, text } from './types.ts';
 import { localObjectReference } from './references.ts';
 

@@ -1,4 +1,4 @@
-/** Objects other than pods, as far as the kubelet reads them of others. */
+/** Schema of objects other than pods. Only the fields that the kubelet reads. */
 import { objectMeta } from './metadata.ts';
 import { always, bool, int32, list, map, quantity, struct, text } from './types.ts';
 

@@ -1,4 +1,4 @@
-/** The pod itself. Field names, types and which may be left out: the v1 API's. */
+/** Schema of the pod spec, from the v1 API: field names, types and optionality. */
 import { always, bool, int32, int64, list, map, pointer, quantity, struct, text } from './types.ts';
 import { container, ephemeralContainer, resourceRequirements } from './containers.ts';
 import { localObjectReference } from './references.ts';

@@ -1,4 +1,4 @@
-/** What the API server has of a pod's status. A newer server may have more. */
+/** Schema of the pod status that the API server stores. A newer server may send more fields. */
 import { resourceRequirements } from './containers.ts';
 import { always, bool, int32, int64, list, map, pointer, quantity, struct, text, time } from './types.ts';
 

@@ -1,4 +1,4 @@
-/** A pod as the API server sends it. */
+/** Schema of a pod that the API server sends. */
 import { objectMeta } from './metadata.ts';
 import { podSpec } from './pod-spec.ts';
 import { podStatus } from './pod-status.ts';

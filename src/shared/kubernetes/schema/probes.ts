@@ -1,4 +1,4 @@
-/** Probes and lifecycle hooks. Field names, types and which may be left out: the v1 API's. */
+/** Schema of probes and lifecycle hooks, from the v1 API: field names, types and optionality. */
 import { always, int32, int64, intOrString, list, pointer, struct, text } from './types.ts';
 
 const execAction = struct({

@@ -1,4 +1,4 @@
-/** How one part of a pod points at another object, or at a field of its own. Field names, types and which may be left out: the v1 API's. */
+/** Schema of references from a pod to other objects or to its own fields, from the v1 API: field names, types and optionality. */
 import { always, int32, pointer, quantity, struct, text } from './types.ts';
 
 export const localObjectReference = struct({

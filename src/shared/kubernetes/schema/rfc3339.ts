@@ -1,4 +1,4 @@
-/** The form of times in the API. */
+/** The time format of the API. */
 export function isRFC3339(value: string): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(Date.parse(value));
 }

@@ -1,4 +1,7 @@
-/** Affinity, tolerations, spread: what the scheduler reads, decoded here since a static pod may carry it. Field names, types and which may be left out: the v1 API's. */
+/**
+ * Schema of affinity, tolerations and topology spread, from the v1 API: field names, types and optionality. Only the scheduler
+ * uses these fields, but a static pod may contain them.
+ */
 import { always, int32, int64, list, pointer, struct, text } from './types.ts';
 import { labelSelector } from './metadata.ts';
 

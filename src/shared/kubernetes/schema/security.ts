@@ -1,4 +1,4 @@
-/** Security contexts, of the pod and of its containers. Field names, types and which may be left out: the v1 API's. */
+/** Schema of the security contexts of pods and containers, from the v1 API: field names, types and optionality. */
 import { always, bool, int64, list, pointer, struct, text } from './types.ts';
 
 const seLinuxOptions = struct({

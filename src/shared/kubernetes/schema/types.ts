@@ -1,14 +1,14 @@
 /**
- * The words in which the API's types are written down here. A manifest is decoded by them: what is unknown falls away, what has the wrong
- * type is an error with its path, and what Go could not tell from absent (a zero that may be omitted) becomes absent, so that all code
- * after this sees one form.
+ * The schema language that describes the API's types. Decoding a manifest by a schema drops unknown fields, reports wrong types
+ * with their paths, and drops zero values of optional fields, which Go cannot distinguish from absent ones. All later code sees
+ * this one form.
  */
 export type Schema =
   | { readonly kind: 'text' | 'bool' | 'int32' | 'int64' | 'quantity' | 'intOrString' | 'time' }
   | { readonly kind: 'list' | 'map'; readonly of: Schema }
-  /** May be left out; present, even a zero means something. */
+  /** Optional. A zero value is significant when it is present. */
   | { readonly kind: 'pointer'; readonly of: Schema }
-  /** Never left out: absent is zero. */
+  /** Required. An absent value is zero. */
   | { readonly kind: 'always'; readonly of: Schema }
   | Struct;
 
@@ -29,7 +29,7 @@ export const time: Schema = { kind: 'time' };
 export function list(of: Schema): Schema {
   return { kind: 'list', of };
 }
-/** Keys are text. */
+/** The keys are strings. */
 export function map(of: Schema): Schema {
   return { kind: 'map', of };
 }

@@ -1,4 +1,4 @@
-/** The volumes of a pod. Field names, types and which may be left out: the v1 API's. */
+/** Schema of the volumes of a pod, from the v1 API: field names, types and optionality. */
 import { always, bool, int32, int64, list, map, pointer, quantity, struct, text } from './types.ts';
 import { labelSelector, objectMeta } from './metadata.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Schema } from './types.ts';
 
-/** What Go has where nothing was given; undefined: a time has no zero that could be written. */
+/** Returns Go's zero value for the type. Undefined for times: the zero time has no JSON form. */
 export function zeroOf(schema: Schema): unknown {
   switch (schema.kind) {
     case 'text':

@@ -2,7 +2,7 @@
  * What a pod needs done, from its spec and from what the runtime has of it: sandbox, init containers, sidecars, regular and
  * ephemeral containers. Pure. Called by syncPod. After upstream's kuberuntime_manager.go computePodActions.
  */
-import { podSandboxChanged, type SandboxVerdict } from '../../../shared/kubernetes/pod-sandbox.ts';
+import { podSandboxChanged, type SandboxChange } from '../../../shared/kubernetes/pod-sandbox.ts';
 import { initContainerActions } from './init-containers.ts';
 import { regularContainerActions } from './regular-containers.ts';
 import { containersToReset } from './restart-all.ts';
@@ -43,7 +43,7 @@ export function computePodActions(input: PodActionsInput): PodActions {
   };
 }
 
-function nothingToDo({ changed, attempt, sandboxID }: SandboxVerdict): PodActions {
+function nothingToDo({ changed, attempt, sandboxID }: SandboxChange): PodActions {
   return {
     killPod: changed,
     createSandbox: changed,

@@ -1,7 +1,7 @@
 /** A container's config (upstream kuberuntime_container.go, generateContainerConfig). */
 import { type ContainerConfig, type LinuxContainerConfig, NamespaceMode, Signal } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
-import { expand, requireShort, resolveIn } from '../../../shared/kubernetes/expansion.ts';
+import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
 import { containerLogPath } from '../../../shared/kubernetes/paths.ts';
 import { isEnabled } from './gates.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
@@ -23,10 +23,10 @@ export function makeContainerConfig(input: ContainerConfigInput): ContainerConfi
 
 function make(input: ContainerConfigInput): ContainerConfig {
   const { pod, container, restartCount, imageRef, env } = input;
-  const resolve = resolveIn(new Map(env.map(({ name, value }) => [name, value])));
+  const resolve = resolverFrom(new Map(env.map(({ name, value }) => [name, value])));
   const expanded = (parts: readonly string[] = []) => parts.map((part) => expand(part, resolve));
   const [command, args] = [expanded(container.command), expanded(container.args)];
-  requireShort([...command, ...args], 'command and arguments');
+  checkExpandedLength([...command, ...args], 'command and arguments');
   const linux = linuxConfig(input);
   const userNamespace = linux.securityContext?.namespaceOptions?.usernsOptions;
   return {

@@ -2,7 +2,7 @@
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EnvVar } from '../../../shared/kubernetes/api.ts';
 import { configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
-import { expand, requireShort, resolveIn } from '../../../shared/kubernetes/expansion.ts';
+import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { envFileValue, parseEnvFile, type EnvFile } from './env-file.ts';
 import { envField } from './fields.ts';
@@ -31,7 +31,7 @@ function resolveAll(input: EnvironmentInput): EnvValue[] {
   const texts = new Map([...values].map(([name, { value }]) => [name, value]));
   for (const variable of input.container.env ?? []) {
     const value = variable.value
-      ? { value: expand(variable.value, resolveIn(texts, services)) }
+      ? { value: expand(variable.value, resolverFrom(texts, services)) }
       : variable.valueFrom
         ? fromSource(variable.valueFrom, input, files)
         : { value: '' };
@@ -40,7 +40,7 @@ function resolveAll(input: EnvironmentInput): EnvValue[] {
     texts.set(variable.name, value.value);
   }
   for (const [name, value] of services) if (!values.has(name)) values.set(name, { value });
-  requireShort(
+  checkExpandedLength(
     [...values].flatMap(([name, { value, bytes }]) => [name, bytes ?? value]),
     'the environment',
   );

@@ -11,7 +11,7 @@ import type { PodHostname } from '../runtime-config/hostname.ts';
 import { placeHostsFile, writeHostsFile } from './etc-hosts.ts';
 import { mountPropagation, subPathOf } from './mount-options.ts';
 import type { ContainerMountsInput, PodVolumesOptions } from './types.ts';
-import { isWritten, kindOf, pluginNames, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
+import { isWrittenByKubelet, volumeKind, pluginNames, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
 
 type Context = ContainerMountsInput & PodVolumesOptions & { readonly hostname: PodHostname };
 
@@ -42,9 +42,9 @@ async function mountOf(context: Context, mount: VolumeMount, index: number): Pro
   const { pod, container, env, imageVolumes } = context;
   const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
   if (!volume) throw new Error(`cannot find volume ${goQuote(mount.name)} to mount into container ${goQuote(container.name)}`);
-  const kind = kindOf(volume);
+  const kind = volumeKind(volume);
   const subPath = subPathOf(mount, env);
-  const written = isWritten(kind.kind);
+  const written = isWrittenByKubelet(kind.kind);
   const from =
     kind.kind === 'image'
       ? { image: pulledImage(volume.name, imageVolumes), imageSubPath: subPath }

@@ -18,7 +18,7 @@ import { measure } from './measure.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
 import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
 import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './types.ts';
-import { isWritten, kindOf, pluginNameOf, usedVolumes, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
+import { isWrittenByKubelet, volumeKind, pluginNameOf, volumesToMount, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
 import { hasFiles, setUpWrittenVolume } from './written-volume.ts';
 
 /** An environment file larger than this is no environment file. */
@@ -40,7 +40,7 @@ export class PodVolumes {
   async mountVolumes({ pod, node, askValues, signal }: MountVolumesInput): Promise<readonly VolumeFailure[]> {
     const { helper, logger } = this.#options;
     const rootDir = await realpath(this.#options.rootDir);
-    const volumes = usedVolumes(pod);
+    const volumes = volumesToMount(pod);
     const podLevelResources = isEnabled(this.#gates, 'PodLevelResources');
     const nested = nestedMountpoints(pod);
     const context: VolumeContext = { pod, node, rootDir, helper, askValues, logger, nested, podLevelResources, signal };
@@ -131,7 +131,7 @@ export class PodVolumes {
 
   async #readVolumeFile(pod: Pod, volumeName: string, path: string, signal: AbortSignal | undefined): Promise<string> {
     const volume = pod.spec.volumes?.find(({ name }) => name === volumeName);
-    const kind = volume && kindOf(volume);
+    const kind = volume && volumeKind(volume);
     if (!volume || !kind || kind.kind === 'image')
       throw new Error(`cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
     const rootDir = await realpath(this.#options.rootDir);
@@ -144,7 +144,7 @@ export class PodVolumes {
 async function failureOf(context: VolumeContext, volume: Volume): Promise<VolumeFailure | undefined> {
   let kind: VolumeKind;
   try {
-    kind = kindOf(volume);
+    kind = volumeKind(volume);
   } catch (err) {
     return { volume: volume.name, message: messageOf(err), state: 'unknown' };
   }
@@ -155,7 +155,7 @@ async function failureOf(context: VolumeContext, volume: Volume): Promise<Volume
     return undefined;
   } catch (err) {
     ended(pluginNameOf(kind), false);
-    const isOutdated = isWritten(kind.kind) && (await hasFiles(context, volume.name, kind.kind));
+    const isOutdated = isWrittenByKubelet(kind.kind) && (await hasFiles(context, volume.name, kind.kind));
     const message = `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}`;
     return { volume: volume.name, message, state: isOutdated ? 'outdated' : 'missing' };
   }

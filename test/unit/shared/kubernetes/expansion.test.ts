@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expand, resolveIn } from '../../../../src/shared/kubernetes/expansion.ts';
+import { expand, resolverFrom } from '../../../../src/shared/kubernetes/expansion.ts';
 import { table } from '../../../support/table.ts';
 
-const resolve = resolveIn(
+const resolve = resolverFrom(
   new Map([
     ['VAR_A', 'A'],
     ['VAR_B', 'B'],
@@ -43,7 +43,7 @@ table('expansion', (row) => {
 test('what no runtime takes is not made, whatever refers to what', () => {
   const texts = new Map([['A0', 'x'.repeat(100)]]);
   const double = () => {
-    for (let next = 1; next <= 60; next += 1) texts.set(`A${next}`, expand(`$(A${next - 1})$(A${next - 1})`, resolveIn(texts)));
+    for (let next = 1; next <= 60; next += 1) texts.set(`A${next}`, expand(`$(A${next - 1})$(A${next - 1})`, resolverFrom(texts)));
   };
   assert.throws(double, /^Error: \$\(A17\): more than 16777216 bytes, which no container runtime takes$/);
 });

@@ -9,7 +9,7 @@ const encodings: [name: string, bytes: Buffer, hex: string][] = [
   ['a long string', der.octets(Buffer.alloc(300)).subarray(0, 4), '0482012c'],
   ['a time of this half of the century', der.time(Date.parse('2049-12-31T23:59:59.9Z')), '170d3439313233313233353935395a'],
   ['a time after it', der.time(Date.parse('2050-01-01T00:00:00Z')), '180f32303530303130313030303030305a'],
-  ['nothing', der.nothing(), '0500'],
+  ['nothing', der.nullValue(), '0500'],
   ['bits', der.bits(Buffer.from([0xa0]), 5), '030205a0'],
 ];
 table('DER is written as it should', (row) => {

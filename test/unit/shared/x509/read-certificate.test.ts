@@ -25,7 +25,7 @@ test('a subject is read in its order, with every value of an attribute', () => {
 /** As much of a certificate as is read: one attribute, whose value is given as DER. */
 function withName(value: Buffer, version = true): Buffer {
   const name = der.sequence(der.set(der.sequence(der.oid('2.5.4.3'), value)));
-  const algorithm = der.sequence(der.oid('1.2.840.113549.1.1.11'), der.nothing());
+  const algorithm = der.sequence(der.oid('1.2.840.113549.1.1.11'), der.nullValue());
   const before = [der.integer(1n), algorithm, der.sequence(), der.sequence(), name];
   const body = der.sequence(...(version ? [der.explicit(0, der.integer(2n))] : []), ...before);
   return der.sequence(body, algorithm, der.bits(Buffer.alloc(0)));

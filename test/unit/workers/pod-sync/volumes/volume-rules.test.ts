@@ -4,7 +4,7 @@ import type { Volume, VolumeMount } from '../../../../../src/shared/kubernetes/a
 import { validatePath } from '../../../../../src/workers/pod-sync/volumes/atomic-writer.ts';
 import { mountPropagation, subPathOf } from '../../../../../src/workers/pod-sync/volumes/mount-options.ts';
 import { nestedMountpoints } from '../../../../../src/workers/pod-sync/volumes/nested-mountpoints.ts';
-import { kindOf, usedVolumes } from '../../../../../src/shared/kubernetes/volume-kind.ts';
+import { volumeKind, volumesToMount } from '../../../../../src/shared/kubernetes/volume-kind.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { table } from '../../../../support/table.ts';
 
@@ -84,13 +84,13 @@ test('no folder is made for a mount that leads out of the volume', () => {
 });
 
 test('a volume without a source is an emptyDir; only mounted ones are used', () => {
-  assert.equal(kindOf({ name: 'v' }).kind, 'emptyDir');
-  assert.equal(kindOf({ name: 'v', image: { reference: 'r' } }).kind, 'image');
+  assert.equal(volumeKind({ name: 'v' }).kind, 'emptyDir');
+  assert.equal(volumeKind({ name: 'v', image: { reference: 'r' } }).kind, 'image');
   const volumes: Volume[] = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
   const containers = [aContainer({ volumeMounts: [mount({ name: 'a' })] })];
   const initContainers = [aContainer({ name: 'i', volumeDevices: [{ name: 'c', devicePath: '/dev/x' }] })];
   assert.deepEqual(
-    usedVolumes(aPod({ spec: { volumes, containers, initContainers } })).map(({ name }) => name),
+    volumesToMount(aPod({ spec: { volumes, containers, initContainers } })).map(({ name }) => name),
     ['a', 'c'],
   );
 });
