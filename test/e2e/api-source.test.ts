@@ -8,7 +8,7 @@ import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { systemClock } from '../../src/shared/time/clock.ts';
-import { HandMadeCluster, populate } from '../support/hand-made-cluster.ts';
+import { HandMadeCluster, populate } from '../support/bare-cluster.ts';
 import { aLogger } from '../support/logger.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 

@@ -12,7 +12,7 @@ import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { FakeNode } from '../support/fake-node.ts';
-import { HandMadeCluster } from '../support/hand-made-cluster.ts';
+import { HandMadeCluster } from '../support/bare-cluster.ts';
 import { aLogger } from '../support/logger.ts';
 import { aPod, aRuntimeContainer, aRuntimePodStatus } from '../support/pods.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';

@@ -7,18 +7,18 @@ import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { execPluginTTL } from '../../shared/metrics/definitions/rest-client.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { ConfigurationError } from '../config/config-error.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { kubernetesVersion } from '../cli/version.ts';
 import type { ApiClient } from './api-client.ts';
 import { CertificateAuthority } from './http/certificate-authority.ts';
-import { jsonCodec } from './http/codec.ts';
+import { jsonCodec } from './http/wire-codec.ts';
 import { HttpApiClient } from './http/http-api-client.ts';
 import { createLanes } from './http/lanes.ts';
 import { Transport } from './http/transport.ts';
 import { KubeconfigIdentity } from './identity/kubeconfig-identity.ts';
 import { loadKubeconfig } from './kubeconfig/load-kubeconfig.ts';
-import { readBounded } from './read-bounded.ts';
+import { readBounded } from './read-bounded-file.ts';
 
 export interface ApiClientOptions {
   /** --kubeconfig */

@@ -5,8 +5,8 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Pair, type Tags } from 'yaml';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
-import { ConfigurationError } from './config-error.ts';
-import { formatPath } from './place.ts';
+import { ConfigurationError } from './configuration-error.ts';
+import { formatPath } from './field-path.ts';
 
 type Path = readonly (string | number)[];
 

@@ -1,6 +1,6 @@
 /** The body of `/configz`, and the configuration as it may be logged. */
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
-import { withoutCredentials } from './without-credentials.ts';
+import { withoutCredentials } from './strip-url-credentials.ts';
 import { apiVersion, kind, kubeletConfiguration } from './schema.ts';
 
 /**

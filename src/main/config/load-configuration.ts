@@ -5,12 +5,12 @@
 import { readdirSync, type Dirent } from 'node:fs';
 import { dirname, extname, isAbsolute, join, resolve } from 'node:path';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import { ConfigurationError } from './config-error.ts';
+import { ConfigurationError } from './configuration-error.ts';
 import { applyDefaults, fileEvictionHard, legacyDefaults } from './defaults.ts';
 import { computeFeatureGates, type FeatureGates, type FeatureGateWarning } from './feature-gates.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { mergePatch } from './merge-patch.ts';
-import { Place, type Problem } from './place.ts';
+import { Place, type Problem } from './field-path.ts';
 import { readConfigFile } from './read-config-file.ts';
 import { kubeletConfiguration, type RawConfiguration } from './schema.ts';
 

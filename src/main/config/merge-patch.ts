@@ -2,7 +2,7 @@
  * JSON merge patch (RFC 7396), which is how a drop-in changes what stands before it: maps merge key by key, anything else is
  * replaced, null takes a key away (so that its default holds again).
  */
-import { isMap } from './codecs.ts';
+import { isMap } from './field-codecs.ts';
 
 /** The target with the patch applied; neither is changed. */
 export function mergePatch(target: unknown, patch: unknown): unknown {

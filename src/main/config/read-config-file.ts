@@ -2,10 +2,10 @@
 import { openSync, closeSync, fstatSync, readSync } from 'node:fs';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
-import { isMap, unknownField } from './codecs.ts';
+import { isMap, unknownField } from './field-codecs.ts';
 import { parseConfigDocument, type ConfigDocument } from './config-document.ts';
-import { ConfigurationError } from './config-error.ts';
-import { describeValue, formatPath, Place, type Problem } from './place.ts';
+import { ConfigurationError } from './configuration-error.ts';
+import { describeValue, formatPath, Place, type Problem } from './field-path.ts';
 import { apiVersion, kind, kubeletConfiguration, type RawConfiguration } from './schema.ts';
 
 export interface ConfigFile {

@@ -3,7 +3,7 @@
  * (upstream: staging/src/k8s.io/kubelet/config/v1beta1/types.go and pkg/kubelet/apis/config/v1beta1/defaults.go). Defaults that
  * depend on another field or on a feature gate are in defaults.ts.
  */
-import * as c from './codecs.ts';
+import * as c from './field-codecs.ts';
 import type { KubeletConfiguration, Milliseconds, Taint } from './kubelet-configuration.ts';
 
 const second = 1000;

@@ -7,8 +7,8 @@ import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
 import { parseDuration } from '../config/duration.ts';
 import type { VModuleItem } from '../config/kubelet-configuration.ts';
-import { parseReservedMemory, parseTaints } from './reserved-resources.ts';
-import { parseBool, parseInteger, parseUnsigned } from './numbers.ts';
+import { parseReservedMemory, parseTaints } from './parse-reserved-memory.ts';
+import { parseBool, parseInteger, parseUnsigned } from './parse-numbers.ts';
 
 /** Throws with what is wrong. `before` is what the flag was given before on the same command line. */
 type Read = (text: string, before: unknown) => unknown;

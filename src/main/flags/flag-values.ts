@@ -3,8 +3,8 @@
  * (upstream: component-base/zpages/flagz over pflag's String of each value). Pure.
  */
 import { formatDuration } from '../config/duration.ts';
-import { isMap } from '../config/codecs.ts';
-import { withoutCredentials } from '../config/without-credentials.ts';
+import { isMap } from '../config/field-codecs.ts';
+import { withoutCredentials } from '../config/strip-url-credentials.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import { flagTable, type FlagSpec } from './flag-table.ts';
 

@@ -4,7 +4,7 @@
  */
 export { declaredFeatures } from './status/declared-features.ts';
 export { LocalNodeStatus as LocalNode, type LocalNodeStatusOptions as LocalNodeOptions } from './status/local-node-status.ts';
-export { ClusterNode as NodeMembership, type ClusterNodeOptions as NodeMembershipOptions } from './registration/cluster-node.ts';
+export { ClusterNode as NodeMembership, type ClusterNodeOptions as NodeMembershipOptions } from './cluster-node.ts';
 export { isReady, type Node, type NodeCondition, type NodeEvent, type NodeStatus } from './node-object.ts';
-export type { NodeStore, StoredNode } from './registration/node-store.ts';
+export type { NodeStore, StoredNode } from './node-store.ts';
 export { threadErrors } from './status/thread-health.ts';

@@ -7,7 +7,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import type { ApiObject } from '../api/reflector/object-store.ts';
 import { Reflector } from '../api/reflector/reflector.ts';
-import { wellTyped } from '../api/well-typed.ts';
+import { wellTyped } from '../api/reflector/accept-conforming.ts';
 
 export interface RuntimeClassesOptions {
   readonly client: ApiClient;

@@ -8,7 +8,7 @@ import type { ApiClient } from '../api/api-client.ts';
 import { fieldNotEquals } from '../api/field-selector.ts';
 import type { ApiObject } from '../api/reflector/object-store.ts';
 import { Reflector } from '../api/reflector/reflector.ts';
-import { wellTyped } from '../api/well-typed.ts';
+import { wellTyped } from '../api/reflector/accept-conforming.ts';
 
 export interface Service extends ApiObject {
   readonly spec?: {

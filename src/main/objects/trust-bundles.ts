@@ -10,7 +10,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import { apiPath, isNotFound, type ApiClient } from '../api/api-client.ts';
 import type { ApiObject, ObjectReader } from '../api/reflector/object-store.ts';
 import { Reflector } from '../api/reflector/reflector.ts';
-import { wellTyped } from '../api/well-typed.ts';
+import { wellTyped } from '../api/reflector/accept-conforming.ts';
 import { labelMatcher } from './label-selector.ts';
 import { trustAnchors } from './trust-anchors.ts';
 

@@ -3,7 +3,7 @@
  * were given for, proxies from the environment, ten seconds in all.
  */
 import { EnvHttpProxyAgent, type Dispatcher } from 'undici';
-import { withoutCredentials } from '../config/without-credentials.ts';
+import { withoutCredentials } from '../config/strip-url-credentials.ts';
 import { maxManifestBytes } from './manifest-source.ts';
 
 export type Headers = Readonly<Record<string, readonly string[]>>;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiCall, ApiClient } from '../../../src/main/api/api-client.ts';
-import { ServerPresence } from '../../../src/main/api/http/server-presence.ts';
+import { ServerPresence } from '../../../src/main/api/http/server-availability.ts';
 import { Reflector } from '../../../src/main/api/reflector/reflector.ts';
 import { NodeLease } from '../../../src/main/node/node-lease.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';

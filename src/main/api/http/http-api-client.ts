@@ -9,11 +9,11 @@ import { ApiError, type ApiCall, type ApiClient, type WatchEvent } from '../api-
 import type { IdentitySource } from '../identity/identity.ts';
 import { CallMetrics } from './call-metrics.ts';
 import type { CertificateAuthority } from './certificate-authority.ts';
-import { exchange, Unanswered, type Answer } from './exchange.ts';
+import { exchange, Unanswered, type Answer } from './request-attempt.ts';
 import { isHeartbeat, type Lanes } from './lanes.ts';
 import { responseError, retryAfterHeaderMs } from './response-error.ts';
-import { retryDelayMs, type AttemptFailure } from './retry-decision.ts';
-import { ServerPresence } from './server-presence.ts';
+import { retryDelayMs, type AttemptFailure } from './retry-delay.ts';
+import { ServerPresence } from './server-availability.ts';
 import { ServerWarnings } from './server-warnings.ts';
 import type { Transport } from './transport.ts';
 import { openWatch, type WatchCall } from './watch.ts';

@@ -2,7 +2,7 @@
  * An answer that is no 2xx as an ApiError: by the v1 Status in its body, or, where a proxy or a bare server wrote the body, by its code
  * (upstream client-go/rest transformResponse, apimachinery NewGenericServerResponse).
  */
-import { isMap } from '../../config/codecs.ts';
+import { isMap } from '../../config/field-codecs.ts';
 import { ApiError, type ApiCall } from '../api-client.ts';
 
 /** What is said about a call in messages. */

@@ -18,7 +18,7 @@ import type { ClientCertificate } from '../identity/identity.ts';
 import type { KubeconfigCluster } from '../kubeconfig/kubeconfig.ts';
 import type { Authorities } from './certificate-authority.ts';
 import { connectTimeoutMs, createConnector, pingIntervalMs, watched, type WatchedConnections } from './connector.ts';
-import { proxyFor } from './proxy-choice.ts';
+import { proxyFor } from './select-proxy.ts';
 
 export interface TransportOptions {
   readonly cluster: KubeconfigCluster;

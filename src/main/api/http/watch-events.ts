@@ -1,7 +1,7 @@
 /** The lines of a watch as events: one JSON object a line, of bounded length, whole or not at all. */
-import { isMap } from '../../config/codecs.ts';
+import { isMap } from '../../config/field-codecs.ts';
 import type { WatchEvent } from '../api-client.ts';
-import type { WireCodec } from './codec.ts';
+import type { WireCodec } from './wire-codec.ts';
 
 /** API servers refuse requests above 3 MB, and etcd objects above 1.5 MB; some room for fields that servers add. */
 const maxEventBytes = 8 * 1024 * 1024;

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError, type ApiCall, type WatchEvent } from '../api-client.ts';
-import { Attempt, maxAnswerBytes, Unanswered, type WireRequest } from './exchange.ts';
+import { Attempt, maxAnswerBytes, Unanswered, type WireRequest } from './request-attempt.ts';
 import { responseError } from './response-error.ts';
 import { readEvents } from './watch-events.ts';
 import type { RequestMaker } from './wire-request.ts';

@@ -3,8 +3,8 @@ import type { ApiCall } from '../api-client.ts';
 import type { Impersonation } from '../kubeconfig/kubeconfig.ts';
 import { impersonationHeaders } from '../identity/impersonation.ts';
 import type { Identity } from '../identity/identity.ts';
-import type { WireCodec } from './codec.ts';
-import type { WireRequest } from './exchange.ts';
+import type { WireCodec } from './wire-codec.ts';
+import type { WireRequest } from './request-attempt.ts';
 
 export interface RequestMaker {
   readonly server: URL;

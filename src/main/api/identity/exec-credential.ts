@@ -2,7 +2,7 @@
 import { createSecureContext } from 'node:tls';
 import { X509Certificate } from 'node:crypto';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
-import { isMap } from '../../config/codecs.ts';
+import { isMap } from '../../config/field-codecs.ts';
 import type { ExecPluginConfig, KubeconfigCluster } from '../kubeconfig/kubeconfig.ts';
 import type { ClientCertificate } from './identity.ts';
 

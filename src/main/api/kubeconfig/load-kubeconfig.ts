@@ -1,8 +1,8 @@
 /** Reads the file of `--kubeconfig`. */
-import { ConfigurationError } from '../../config/config-error.ts';
+import { ConfigurationError } from '../../config/configuration-error.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { readBounded } from '../read-bounded.ts';
+import { readBounded } from '../read-bounded-file.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 import { parseKubeconfig } from './parse-kubeconfig.ts';
 

@@ -1,13 +1,13 @@
 /** A kubeconfig's text as the current context means it (upstream client-go/tools/clientcmd: decoding, validation, relative paths). */
 import { dirname, resolve } from 'node:path';
-import { ConfigurationError } from '../../config/config-error.ts';
+import { ConfigurationError } from '../../config/configuration-error.ts';
 import { parseConfigDocument } from '../../config/config-document.ts';
-import { formatPath, Place, type Problem } from '../../config/place.ts';
+import { formatPath, Place, type Problem } from '../../config/field-path.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { readCluster } from './cluster.ts';
-import { Fields } from './fields.ts';
+import { readCluster } from './read-cluster.ts';
+import { Fields } from './field-reader.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
-import { readUser } from './user.ts';
+import { readUser } from './read-user.ts';
 
 /**
  * @param path the file's, which relative paths in it are relative to

@@ -18,8 +18,8 @@ import { ObjectStore, type ApiObject, type ObjectChange, type ObjectReader } fro
 import { ReflectorBackoff } from './reflector-backoff.ts';
 import { advance, failureOf, initialState, type ReflectorEvent } from './reflector-state.ts';
 import { isOlder } from './resource-version.ts';
-import { SilenceWatch } from './silence-watchdog.ts';
-import { errorOf, metadataOf } from '../wire-object.ts';
+import { SilenceWatch } from './idle-timeout.ts';
+import { errorOf, metadataOf } from './untyped-object.ts';
 
 export interface ReflectorHandler<T> {
   /** All objects there are: after the first sync, and whenever everything had to be read afresh. */

@@ -2,12 +2,12 @@
  * Whether the configuration as a whole can be used: every rule between fields, gates and the host. Types and unknown fields were
  * checked while reading (read-config-file.ts). Called once, before anything starts.
  */
-import { checkChoices } from './choices.ts';
+import { checkChoices } from './fixed-values.ts';
 import { checkEviction } from './eviction.ts';
-import { checkGatedFields } from './gated.ts';
-import { checkHost } from './host.ts';
-import { checkNumbers } from './numbers.ts';
-import { checkObserving } from './observing.ts';
+import { checkGatedFields } from './gated-fields.ts';
+import { checkHost } from './host-rules.ts';
+import { checkNumbers } from './numeric-ranges.ts';
+import { checkObserving } from './observability.ts';
 import { checkPolicyOptions } from './policy-options.ts';
 import { checkResources } from './resources.ts';
 import type { RuleInput, Rules } from './rules.ts';

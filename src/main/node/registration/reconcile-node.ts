@@ -3,7 +3,7 @@
  * labels outside a fixed set, are the cluster's. Upstream: tryRegisterWithAPIServer and what it calls.
  */
 import type { StringMap } from '../../config/kubelet-configuration.ts';
-import { sameQuantity } from './node-difference.ts';
+import { sameQuantity } from '../status/node-status-patch.ts';
 import { controllerManagedAttachAnnotation, operatingSystem, architecture, type Node, type ResourceList } from '../node-object.ts';
 import { isExtendedResource, isHugePages } from '../resource-names.ts';
 

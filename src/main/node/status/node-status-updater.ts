@@ -8,11 +8,11 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath, isNotFound, type ApiClient } from '../../api/api-client.ts';
-import { nodeStatusPatch, statusHasChanged } from '../registration/node-difference.ts';
+import { nodeStatusPatch, statusHasChanged } from './node-status-patch.ts';
 import { statusEvent } from './conditions.ts';
 import type { Node, NodeEvent } from '../node-object.ts';
 import type { ComputedNode } from './node-status.ts';
-import type { NodeStore, StoredNode } from '../registration/node-store.ts';
+import type { NodeStore, StoredNode } from '../node-store.ts';
 import { withRequiredLabels } from '../registration/reconcile-node.ts';
 
 export interface NodeStatusUpdaterDependencies {

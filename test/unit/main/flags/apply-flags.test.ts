@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { kubeletConfiguration } from '../../../../src/main/config/schema.ts';
-import { Place, type Problem } from '../../../../src/main/config/place.ts';
+import { Place, type Problem } from '../../../../src/main/config/field-path.ts';
 import { applyFlags, toKubeletFlags } from '../../../../src/main/flags/apply-flags.ts';
 import { flagTable, type FlagSpec } from '../../../../src/main/flags/flag-table.ts';
 import { flagTypes, type FlagTypeName } from '../../../../src/main/flags/flag-types.ts';

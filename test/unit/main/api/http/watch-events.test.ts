@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { jsonCodec } from '../../../../../src/main/api/http/codec.ts';
+import { jsonCodec } from '../../../../../src/main/api/http/wire-codec.ts';
 import { readEvents } from '../../../../../src/main/api/http/watch-events.ts';
 import { table } from '../../../../support/table.ts';
 

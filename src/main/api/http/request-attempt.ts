@@ -4,7 +4,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError } from '../api-client.ts';
 import { unlessAborted } from '../../../shared/concurrency/until-aborted.ts';
-import type { AttemptFailure } from './retry-decision.ts';
+import type { AttemptFailure } from './retry-delay.ts';
 import type { CallName } from './response-error.ts';
 
 export interface WireRequest {

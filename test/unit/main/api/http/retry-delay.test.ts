@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { retryDelayMs, type AttemptFailure } from '../../../../../src/main/api/http/retry-decision.ts';
+import { retryDelayMs, type AttemptFailure } from '../../../../../src/main/api/http/retry-delay.ts';
 import type { ApiCall } from '../../../../../src/main/api/api-client.ts';
 import { table } from '../../../../support/table.ts';
 

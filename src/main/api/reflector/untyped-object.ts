@@ -1,5 +1,5 @@
 /** What a list or a watch sent, looked at before it is believed: it may be anything. */
-import { ApiError } from './api-client.ts';
+import { ApiError } from '../api-client.ts';
 
 interface LooseMetadata {
   readonly name?: unknown;

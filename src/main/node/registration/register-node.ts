@@ -7,10 +7,10 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath, ApiError, isAlreadyExists, type ApiClient } from '../../api/api-client.ts';
-import { nodeStatusPatch } from './node-difference.ts';
+import { nodeStatusPatch } from '../status/node-status-patch.ts';
 import type { Node } from '../node-object.ts';
 import type { ComputedNode } from '../status/node-status.ts';
-import type { StoredNode } from './node-store.ts';
+import type { StoredNode } from '../node-store.ts';
 import { reconcileNode } from './reconcile-node.ts';
 
 export interface RegistrationDependencies {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { nodeStatusPatch, statusHasChanged } from '../../../../../src/main/node/registration/node-difference.ts';
+import { nodeStatusPatch, statusHasChanged } from '../../../../../src/main/node/status/node-status-patch.ts';
 import type { Node, NodeStatus } from '../../../../../src/main/node/node-object.ts';
 import { table } from '../../../../support/table.ts';
 

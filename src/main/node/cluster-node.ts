@@ -4,26 +4,26 @@
  */
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseBootTime } from '../../../shared/linux/procfs.ts';
-import { nodeReference } from '../../../shared/kubernetes/node-reference.ts';
-import type { Logger } from '../../../shared/log/logger.ts';
-import { withJitter } from '../../../shared/time/backoff.ts';
-import type { Clock } from '../../../shared/time/clock.ts';
-import { apiPath, type ApiClient } from '../../api/api-client.ts';
-import type { FeatureGates } from '../../config/feature-gates.ts';
-import type { KubeletConfiguration } from '../../config/kubelet-configuration.ts';
-import type { EventSink } from '../../events/event-sink.ts';
-import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
-import { nodeHostIPs } from '../addresses/addresses.ts';
-import { ClusterIdentity } from './cluster-identity.ts';
-import type { LocalNodeStatus } from '../status/local-node-status.ts';
-import { NodeLease } from '../node-lease.ts';
-import { isReady, type Node, type NodeEvent } from '../node-object.ts';
-import { NodeStatusUpdater } from '../status/node-status-updater.ts';
+import { parseBootTime } from '../../shared/linux/procfs.ts';
+import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { withJitter } from '../../shared/time/backoff.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { apiPath, type ApiClient } from '../api/api-client.ts';
+import type { FeatureGates } from '../config/feature-gates.ts';
+import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
+import type { EventSink } from '../events/event-sink.ts';
+import { Wakeup } from '../../shared/concurrency/wakeup.ts';
+import { nodeHostIPs } from './addresses/addresses.ts';
+import { ClusterIdentity } from './registration/cluster-identity.ts';
+import type { LocalNodeStatus } from './status/local-node-status.ts';
+import { NodeLease } from './node-lease.ts';
+import { isReady, type Node, type NodeEvent } from './node-object.ts';
+import { NodeStatusUpdater } from './status/node-status-updater.ts';
 import { NodeStore, type NodeChange, type StoredNode } from './node-store.ts';
-import { registerNode } from './registration.ts';
-import { SharedFetch } from '../../../shared/concurrency/shared-fetch.ts';
-import { StartupLatency } from './startup-latency.ts';
+import { registerNode } from './registration/register-node.ts';
+import { SharedFetch } from '../../shared/concurrency/shared-fetch.ts';
+import { StartupLatency } from './registration/startup-latency.ts';
 
 export interface ClusterNodeOptions {
   readonly client: ApiClient;

@@ -1,9 +1,9 @@
 /** For reflectors: of objects that others write, those that have other types than the API's must cost nobody but themselves. */
-import { conform } from '../../shared/kubernetes/schema/conform.ts';
-import type { Schema } from '../../shared/kubernetes/schema/types.ts';
-import type { Logger } from '../../shared/log/logger.ts';
-import { containedFaults } from '../../shared/metrics/definitions/faults.ts';
-import type { ApiObject } from './reflector/object-store.ts';
+import { conform } from '../../../shared/kubernetes/schema/conform.ts';
+import type { Schema } from '../../../shared/kubernetes/schema/types.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { containedFaults } from '../../../shared/metrics/definitions/faults.ts';
+import type { ApiObject } from './object-store.ts';
 
 /** What a reflector is to `accept`: the object as its type says; null, with a log line, when it has other types. */
 export function wellTyped<T extends ApiObject>(schema: Schema, logger: Logger): (object: T) => T | null {

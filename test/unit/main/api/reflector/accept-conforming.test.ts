@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wellTyped } from '../../../../src/main/api/well-typed.ts';
-import { Services } from '../../../../src/main/objects/services.ts';
-import { clusterTrustBundle, node, runtimeClass, service } from '../../../../src/shared/kubernetes/schema/objects.ts';
-import { FakeApi } from '../../../support/fake-api.ts';
-import { FakeClock, settle } from '../../../support/fake-clock.ts';
-import { aLogger, silentLogger } from '../../../support/logger.ts';
-import { table } from '../../../support/table.ts';
+import { wellTyped } from '../../../../../src/main/api/reflector/accept-conforming.ts';
+import { Services } from '../../../../../src/main/objects/services.ts';
+import { clusterTrustBundle, node, runtimeClass, service } from '../../../../../src/shared/kubernetes/schema/objects.ts';
+import { FakeApi } from '../../../../support/fake-api.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+import { aLogger, silentLogger } from '../../../../support/logger.ts';
+import { table } from '../../../../support/table.ts';
 
 const metadata = { name: 'x', namespace: 'default', uid: 'uid-x', resourceVersion: '5' };
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NodeStore, type StoredNode } from '../../../../../src/main/node/registration/node-store.ts';
-import { FakeApi } from '../../../../support/fake-api.ts';
-import { FakeClock, settle } from '../../../../support/fake-clock.ts';
-import { silentLogger } from '../../../../support/logger.ts';
+import { NodeStore, type StoredNode } from '../../../../src/main/node/node-store.ts';
+import { FakeApi } from '../../../support/fake-api.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { silentLogger } from '../../../support/logger.ts';
 
 const node = (resourceVersion: string, uid = 'u1'): StoredNode => ({ metadata: { name: 'n1', uid, resourceVersion } });
 const ended = (resourceVersion: string) => ({ metadata: { resourceVersion, annotations: { 'k8s.io/initial-events-end': 'true' } } });

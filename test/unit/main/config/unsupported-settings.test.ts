@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { notInEffect, settingsNotInEffect } from '../../../../src/main/config/not-in-effect.ts';
+import { notInEffect, settingsNotInEffect } from '../../../../src/main/config/unsupported-settings.ts';
 import { kubeletConfiguration } from '../../../../src/main/config/schema.ts';
 import { flagTable } from '../../../../src/main/flags/flag-table.ts';
 

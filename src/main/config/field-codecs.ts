@@ -8,7 +8,7 @@ import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 import type { Milliseconds, QuantityString, StringMap } from './kubelet-configuration.ts';
-import { describeValue, type Place } from './place.ts';
+import { describeValue, type Place } from './field-path.ts';
 
 export interface Codec<T> {
   /** What the field is when it is absent, before defaults that depend on other fields. */

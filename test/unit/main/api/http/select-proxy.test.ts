@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { proxyFor } from '../../../../../src/main/api/http/proxy-choice.ts';
+import { proxyFor } from '../../../../../src/main/api/http/select-proxy.ts';
 import { table } from '../../../../support/table.ts';
 
 const proxy = 'http://proxy:3128';

@@ -1,7 +1,7 @@
 /** A node that joins an API server in memory. */
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
 import type { LocalNodeStatusOptions } from '../../src/main/node/status/local-node-status.ts';
-import { ClusterNode } from '../../src/main/node/registration/cluster-node.ts';
+import { ClusterNode } from '../../src/main/node/cluster-node.ts';
 import type { Node } from '../../src/main/node/node-object.ts';
 import { FakeClock, settle } from './fake-clock.ts';
 import { apiError, FakeApi } from './fake-api.ts';

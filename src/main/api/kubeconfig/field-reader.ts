@@ -2,8 +2,8 @@
  * Reads the fields of a kubeconfig by the rules of Go's JSON: null is the same as absent, an absent field is its zero, unknown fields are
  * nobody's business. What is wrong is noted at its place and never quoted: a kubeconfig is full of secrets.
  */
-import { isMap } from '../../config/codecs.ts';
-import type { Place } from '../../config/place.ts';
+import { isMap } from '../../config/field-codecs.ts';
+import type { Place } from '../../config/field-path.ts';
 
 export class Fields {
   readonly at: Place;

@@ -1,7 +1,7 @@
 /** The user of a kubeconfig: who we are to the API server, by which means. */
 import { resolve } from 'node:path';
-import { fileOrData } from './cluster.ts';
-import { Fields } from './fields.ts';
+import { fileOrData } from './read-cluster.ts';
+import { Fields } from './field-reader.ts';
 import { execAPIVersions, type ExecPluginConfig, type Impersonation, type KubeconfigUser } from './kubeconfig.ts';
 
 export function readUser(fields: Fields, folder: string): KubeconfigUser {

@@ -5,7 +5,7 @@ import type { Node } from '../../../../../src/main/node/node-object.ts';
 import type { ImageFacts } from '../../../../../src/shared/contracts/images.ts';
 import { apiError } from '../../../../support/fake-api.ts';
 import { localConfig } from '../../../../support/local-node.ts';
-import { aCluster, idle, nodes, path, service } from '../../../../support/node-membership.ts';
+import { aCluster, idle, nodes, path, service } from '../../../../support/cluster-node-fixture.ts';
 
 test('a new node is made with its whole status, and says that it has started', async (t) => {
   const { api, events, patches, start } = await aCluster();

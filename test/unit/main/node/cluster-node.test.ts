@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Node } from '../../../../../src/main/node/node-object.ts';
-import type { AdmissionNode } from '../../../../../src/main/pods/admission/types.ts';
-import { apiError } from '../../../../support/fake-api.ts';
-import { aCluster, conflict, idle, path, status } from '../../../../support/node-membership.ts';
+import type { Node } from '../../../../src/main/node/node-object.ts';
+import type { AdmissionNode } from '../../../../src/main/pods/admission/types.ts';
+import { apiError } from '../../../support/fake-api.ts';
+import { aCluster, conflict, idle, path, status } from '../../../support/cluster-node-fixture.ts';
 
 test('a kubelet that starts again with nothing new writes one heartbeat and nothing else', async (t) => {
   const { patches, start, clock, existing } = await aCluster({

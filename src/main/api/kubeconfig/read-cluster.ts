@@ -1,6 +1,6 @@
 /** The cluster of a kubeconfig: where the API server is and how it is known. */
 import { resolve } from 'node:path';
-import type { Fields } from './fields.ts';
+import type { Fields } from './field-reader.ts';
 import type { FileOrData, KubeconfigCluster } from './kubeconfig.ts';
 
 /** The extension whose content exec plugins get as `spec.cluster.config`. */

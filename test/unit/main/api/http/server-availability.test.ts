@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServerPresence } from '../../../../../src/main/api/http/server-presence.ts';
+import { ServerPresence } from '../../../../../src/main/api/http/server-availability.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 
 function aPresence() {

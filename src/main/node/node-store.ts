@@ -2,16 +2,16 @@
  * The Node as the API server has it: kept by a reflector on this one object, and by the answers to our own writes, whichever is newer.
  * For admission, fieldRef, owner references and the status.
  */
-import { node as nodeSchema } from '../../../shared/kubernetes/schema/objects.ts';
-import type { Logger } from '../../../shared/log/logger.ts';
-import type { Clock } from '../../../shared/time/clock.ts';
-import type { ApiClient } from '../../api/api-client.ts';
-import { fieldEquals } from '../../api/field-selector.ts';
-import type { ApiObject, ObjectChange } from '../../api/reflector/object-store.ts';
-import { Reflector, vitalQuietLimitMs } from '../../api/reflector/reflector.ts';
-import { wellTyped } from '../../api/well-typed.ts';
-import { isOlder } from '../../api/reflector/resource-version.ts';
-import type { Node } from '../node-object.ts';
+import { node as nodeSchema } from '../../shared/kubernetes/schema/objects.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { ApiClient } from '../api/api-client.ts';
+import { fieldEquals } from '../api/field-selector.ts';
+import type { ApiObject, ObjectChange } from '../api/reflector/object-store.ts';
+import { Reflector, vitalQuietLimitMs } from '../api/reflector/reflector.ts';
+import { wellTyped } from '../api/reflector/accept-conforming.ts';
+import { isOlder } from '../api/reflector/resource-version.ts';
+import type { Node } from './node-object.ts';
 
 export type StoredNode = Node & ApiObject;
 /** `deleted`: the server said so. `missing`: it was not there any more when everything had to be read afresh. */

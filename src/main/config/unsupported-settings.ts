@@ -2,7 +2,7 @@
  * Settings whose part is not built yet. They are read and checked like all others, and named once at the start, so that nobody believes
  * in them. Whoever builds a part takes its lines out of this table.
  */
-import { isMap } from './codecs.ts';
+import { isMap } from './field-codecs.ts';
 
 interface Missing {
   /** What is not there. */
