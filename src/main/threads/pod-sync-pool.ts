@@ -11,6 +11,7 @@ import type {
   PodSyncWorkerData,
   PodSyncResult,
   PodSyncSettings,
+  PodSyncTask,
 } from '../../shared/contracts/pod-sync.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -126,10 +127,12 @@ export class PodSyncPool {
       try {
         // Piscina's type for the list is read off the wrong overload of postMessage.
         const transferList = [sent.port] as never;
-        answer = (await pool.run(
-          { ...task, line: sent.port, hasSandboxPermit: sent.hasSandboxPermit },
-          { transferList },
-        )) as PodSyncTaskReply;
+        const message: PodSyncTask & { hasSandboxPermit: boolean } = {
+          ...task,
+          channel: sent.port,
+          hasSandboxPermit: sent.hasSandboxPermit,
+        };
+        answer = (await pool.run(message, { transferList })) as PodSyncTaskReply;
         return answer.result;
       } finally {
         sent.close(answer?.notifications);
