@@ -6,7 +6,7 @@ import { removeLogLinks } from '../host/log-links.ts';
 import { stopControlPlane } from '../host/control-plane.ts';
 import { destroyPrivateContainerd, removeFolder } from '../host/private-containerd.ts';
 import { stopDaemon } from '../up/processes.ts';
-import { kubelet, place } from './place.ts';
+import { kubelet, place } from './cluster-paths.ts';
 
 if (existsSync(place.folder)) {
   console.log(`==> stopping the kubelet, its pods, containerd and the control plane, and removing ${place.folder}`);

@@ -1,7 +1,7 @@
 /** The kubelet's configuration for `npm run cluster`: an ordinary KubeletConfiguration file, left in the folder for people to read. */
 import { stringify } from 'yaml';
 import type { ClusterMember } from '../host/control-plane-member.ts';
-import { place } from './place.ts';
+import { place } from './cluster-paths.ts';
 
 export function kubeletConfigText(member: ClusterMember, runtimeEndpoint: string): string {
   return `# Written by npm run cluster.

@@ -10,7 +10,7 @@ import { busyboxImage, pauseImage } from '../host/local-images.ts';
 import { endpointOf, PrivateContainerd, runningContainerd } from '../host/private-containerd.ts';
 import { runningPid, startDaemon, stopDaemon } from '../up/processes.ts';
 import { kubeletConfigText } from './kubelet-config.ts';
-import { kubelet, place, project } from './place.ts';
+import { kubelet, place, project } from './cluster-paths.ts';
 
 /** A kubelet is Ready some seconds after its start; one that is not by then says why. */
 const readyDeadlineMs = 60_000;

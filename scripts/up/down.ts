@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { removeCgroup } from '../host/cgroups.ts';
 import { removeLogLinks } from '../host/log-links.ts';
 import { destroyPrivateContainerd, removeFolder } from '../host/private-containerd.ts';
-import { placeOf, project } from './place.ts';
+import { placeOf, project } from './up-paths.ts';
 import { stopDaemon } from './processes.ts';
 
 for (const place of [placeOf(false), placeOf(true)]) {

@@ -1,5 +1,5 @@
 /** The kubelet's configuration for `npm run up`: an ordinary KubeletConfiguration file, left in the folder for people to read. */
-import type { Place } from './place.ts';
+import type { Place } from './up-paths.ts';
 
 export function kubeletConfigText(place: Place, runtimeEndpoint: string): string {
   return `# Written by npm run up.

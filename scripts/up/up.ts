@@ -8,7 +8,7 @@ import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { build, isBuilt } from '../build.ts';
 import { endpointOf, PrivateContainerd, runningContainerd } from '../host/private-containerd.ts';
 import { kubeletConfigText } from './kubelet-config.ts';
-import { placeOf, project, type Place } from './place.ts';
+import { placeOf, project, type Place } from './up-paths.ts';
 import { runningPid, startDaemon, stopDaemon } from './processes.ts';
 import { fitted, podTable, terminalSize } from './table.ts';
 

@@ -8,11 +8,11 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
 import { HealthSource } from '../../shared/health/health-source.ts';
 import type { OpenSecureServer } from './open-secure-server.ts';
-import { renderPage } from './render.ts';
+import { renderPage } from './render-metrics-page.ts';
 import { countRequest } from './request-metrics.ts';
 import { replyOnReadOnly, type Sources } from './routes.ts';
 import { PlainServer } from '../../shared/http/plain-server.ts';
-import { boundedUpcalls } from './upcalls.ts';
+import { boundedUpcalls } from './main-client.ts';
 
 const { workerData: birth, logger, heartbeat: heart } = enterThread<ServerWorkerData>();
 const heartbeats = new HeartbeatsReader(birth.heartbeats);

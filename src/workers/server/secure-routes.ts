@@ -8,11 +8,11 @@ import type { HealthCheck } from '../../shared/health/health.ts';
 import { replyHealthz } from '../../shared/health/healthz.ts';
 import type { Exchange } from './listener.ts';
 import type { ContainerLogs } from './logs/index.ts';
-import { Mux } from './mux.ts';
+import { Mux } from './serve-mux.ts';
 import { accepts, error, methodNotAllowed, notAcceptable, ok, pageNotFound, type Reply } from '../../shared/http/reply.ts';
 import { debugPrefixes, metricsPages, replyMetrics, type MetricsPage } from './routes.ts';
 import type { Streaming } from './streaming/index.ts';
-import type { Target } from './target.ts';
+import type { Target } from './request-target.ts';
 
 export interface Asked extends Omit<Exchange, 'connection'>, Target {
   readonly method: string;

@@ -15,12 +15,12 @@ import { verdictOnCertificate, type PeerFacts } from './auth/client-certificate.
 import { TokenReviews } from './auth/token-reviews.ts';
 import type { Verdict } from './auth/user.ts';
 import type { Exchange } from './listener.ts';
-import type { Mux } from './mux.ts';
+import type { Mux } from './serve-mux.ts';
 import { error, lastOnConnection, message, notFound, type Reply } from '../../shared/http/reply.ts';
 import type { Handler } from './secure-routes.ts';
 import { sendReply } from '../../shared/http/send-reply.ts';
 import { RefusalLog } from './refusal-log.ts';
-import { readTarget } from './target.ts';
+import { readTarget } from './request-target.ts';
 
 export interface SecureServerOptions {
   readonly settings: Pick<SecureServerSettings, 'authentication' | 'authorization' | 'nodeName'>;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { readTarget } from '../../../src/workers/server/target.ts';
+import { readTarget } from '../../../src/workers/server/request-target.ts';
 import { sendReply } from '../../../src/shared/http/send-reply.ts';
 import { systemLogs } from '../../../src/workers/server/system-logs/index.ts';
 

@@ -9,7 +9,7 @@ import { hasBody } from './forwarded-headers.ts';
 import { goErrorText, streamErrorStatus } from './go-error.ts';
 import type { ContainerTarget, PodTarget, Streaming, StreamingDependencies, StreamRequest } from './types.ts';
 import { proxyUpgrade } from './proxy-upgrade.ts';
-import { runInContainer } from './run.ts';
+import { runInContainer } from './run-in-container.ts';
 import { isUpgrade, portForwardPorts, remoteCommandOptions, type RemoteCommandOptions } from './stream-options.ts';
 import { translateCommand } from './translate-command.ts';
 import type { Translation } from './translation.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Mux } from '../../../../src/workers/server/mux.ts';
-import { readTarget } from '../../../../src/workers/server/target.ts';
+import { Mux } from '../../../../src/workers/server/serve-mux.ts';
+import { readTarget } from '../../../../src/workers/server/request-target.ts';
 import { table } from '../../../support/table.ts';
 
 const targets: [target: string, want: string][] = [
