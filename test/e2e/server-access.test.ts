@@ -35,7 +35,7 @@ async function aServer(t: Afterwards, cacheMs = 0) {
       authentication: { clientCAFile: '', reloadClientCAFile: true, webhook: { cacheTTLMs: cacheMs }, anonymous: false },
       authorization: { authorizedTTLMs: cacheMs, unauthorizedTTLMs: cacheMs },
     },
-    upcalls: {
+    mainApi: {
       reviewToken: (token) => {
         reviews += 1;
         return reviewToken(token);

@@ -9,13 +9,13 @@ import type { ServerSettings } from '../../src/main/threads/server-thread.ts';
 import type { SecureServerSettings, MainApi } from '../../src/shared/contracts/server.ts';
 import { createVerbosityCell } from '../../src/shared/log/live-verbosity.ts';
 import { aLogger } from './logger.ts';
-import { secureSettings, serverSettings, serverUpcalls } from './server.ts';
+import { secureSettings, serverSettings, fakeMainApi } from './server.ts';
 import type { Afterwards } from './simulated-runtime.ts';
 
-export interface SecureServerOver {
+export interface SecureServerOverrides {
   readonly secure?: Partial<SecureServerSettings>;
   readonly settings?: Partial<ServerSettings>;
-  readonly upcalls?: Partial<MainApi>;
+  readonly mainApi?: Partial<MainApi>;
   /** Written as `client-ca.crt`, and used as such. */
   readonly clientCA?: string;
 }
@@ -26,7 +26,7 @@ export interface Answer {
   readonly body: string;
 }
 
-export async function aSecureServer(t: Afterwards, over: SecureServerOver = {}) {
+export async function aSecureServer(t: Afterwards, over: SecureServerOverrides = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'server-'));
   const { logger, lines } = aLogger();
   const logging = { format: 'text', verbosity: 0, vmodule: [], live: createVerbosityCell() } as const;
@@ -43,7 +43,7 @@ export async function aSecureServer(t: Afterwards, over: SecureServerOver = {}) 
   const server = ServerThread.start({
     state,
     logger,
-    upcalls: serverUpcalls(over.upcalls),
+    mainApi: fakeMainApi(over.mainApi),
     settings: serverSettings({ secure, ...over.settings }),
   });
   t.after(async () => {

@@ -54,7 +54,7 @@ export function secureSettings(folder: string, over: Partial<SecureServerSetting
   };
 }
 
-export function serverUpcalls(over: Partial<MainApi> = {}): MainApi {
+export function fakeMainApi(over: Partial<MainApi> = {}): MainApi {
   return {
     pods: async () => '{"kind":"PodList"}',
     runningPods: async () => '{"kind":"PodList"}',

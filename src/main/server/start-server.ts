@@ -53,7 +53,7 @@ export function startServer({
     state,
     logger,
     settings: serverSettings(options, { nodeName, snapshot, hasApiServer }),
-    upcalls: {
+    mainApi: {
       pods: async () => podListJson(podManager, statuses, logger),
       runningPods: async () => runningPodListJson(cache.all()),
       configz: async () => options.configz,

@@ -1,4 +1,4 @@
-/** Main's half of the server thread: it answers what only main knows (`ServerUpcalls`), over a port that is made at each birth. */
+/** Main's half of the server thread: it answers what only main knows (`MainApi`), over a port that is made at each birth. */
 import { expose } from 'comlink';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { ServerApi, ServerWorkerData, MainApi, ServingCertificate } from '../../shared/contracts/server.ts';
@@ -13,7 +13,7 @@ export type ServerSettings = Settings<ServerWorkerData, 'main' | 'metricsSegment
 export interface ServerThreadOptions extends ThreadDependencies {
   readonly settings: ServerSettings;
   /** A kubelet without an API server has no reviews to give: whoever asks for one is told so. */
-  readonly upcalls: Omit<MainApi, Reviews> & Partial<Pick<MainApi, Reviews>>;
+  readonly mainApi: Omit<MainApi, Reviews> & Partial<Pick<MainApi, Reviews>>;
 }
 type Reviews = 'reviewToken' | 'reviewAccess';
 
@@ -36,7 +36,7 @@ export class ServerThread {
     this.#current = current;
   }
 
-  static start({ state, logger, settings, upcalls }: ServerThreadOptions): ServerThread {
+  static start({ state, logger, settings, mainApi }: ServerThreadOptions): ServerThread {
     const common = state.workerData('server');
     const current: Current = { port: null, certificate: null };
     const thread = new Thread<ServerApi>({
@@ -44,7 +44,7 @@ export class ServerThread {
       entry: entryUrl('server'),
       onStart: () => {
         const { port1, port2 } = new MessageChannel();
-        expose({ reviewToken: noReview, reviewAccess: noReview, ...upcalls }, endpoint(port1));
+        expose({ reviewToken: noReview, reviewAccess: noReview, ...mainApi }, endpoint(port1));
         current.port = port1;
         const workerData: ServerWorkerData = {
           ...common,

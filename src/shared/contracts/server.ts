@@ -14,7 +14,7 @@ export interface ServerWorkerData extends ThreadWorkerData {
   readonly metricsSegments: readonly SharedArrayBuffer[];
   /** RuntimeSnapshot: which containers run. */
   readonly snapshot: SharedArrayBuffer;
-  /** Comlink endpoint of ServerUpcalls. */
+  /** Comlink endpoint of MainApi. */
   readonly main: MessagePort;
 }
 

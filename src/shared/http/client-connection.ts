@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { addressKey, type ConnectionState, type HeldConnection } from './connection-limits.ts';
+import { addressKey, type ConnectionState, type ServerConnection } from './connection-limits.ts';
 
 export type EndReason = 'evicted' | 'pipelining' | 'refused';
 
@@ -29,13 +29,13 @@ interface WaitingRequest {
   readonly run: () => void;
 }
 
-export class ClientConnection implements HeldConnection {
+export class ClientConnection implements ServerConnection {
   readonly address: string;
   readonly #socket: Socket;
   readonly #owner: ConnectionOwner;
   #state: ConnectionState;
   #stateSinceMs: number;
-  #isAdmitted = false;
+  #isAuthorized = false;
   #refusals = 0;
   #waiting: WaitingRequest[] = [];
   #waitingBytes = 0;
@@ -55,12 +55,12 @@ export class ClientConnection implements HeldConnection {
   get stateSinceMs(): number {
     return this.#stateSinceMs;
   }
-  get isAdmitted(): boolean {
-    return this.#isAdmitted;
+  get isAuthorized(): boolean {
+    return this.#isAuthorized;
   }
 
   /** Its TLS handshake is done. */
-  secured(): void {
+  markSecure(): void {
     this.#enter('idle');
   }
 
@@ -86,16 +86,16 @@ export class ClientConnection implements HeldConnection {
   }
 
   /** A request on it was authorized. False: the kubelet has no room for another such connection. */
-  admit(): boolean {
-    if (this.#isAdmitted) return true;
-    this.#isAdmitted = true;
-    this.#isAdmitted = this.#owner.admit(this);
-    return this.#isAdmitted;
+  authorize(): boolean {
+    if (this.#isAuthorized) return true;
+    this.#isAuthorized = true;
+    this.#isAuthorized = this.#owner.admit(this);
+    return this.#isAuthorized;
   }
 
   /** A request on it was not. True: the connection ends with the response. */
-  refuse(): boolean {
-    if (this.#isAdmitted) return false;
+  countRefusal(): boolean {
+    if (this.#isAuthorized) return false;
     this.#refusals += 1;
     if (this.#refusals < maxRefusals) return false;
     this.#owner.onEnd('refused');

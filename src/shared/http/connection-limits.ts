@@ -4,19 +4,19 @@
  */
 export interface ConnectionLimits {
   /** Connections without an admitted request, in total. */
-  readonly strangers: number;
+  readonly unauthorized: number;
   /** The same of one address. It only decides whose connection ends, since many clients may share an address. */
-  readonly strangersPerAddress: number;
+  readonly unauthorizedPerAddress: number;
   /** Connections with an admitted request. */
-  readonly admitted: number;
+  readonly authorized: number;
 }
 
 /** `busy`: at least one request waits for its response. */
 export type ConnectionState = 'handshaking' | 'idle' | 'busy';
 
-export interface HeldConnection {
+export interface ServerConnection {
   readonly address: string;
-  readonly isAdmitted: boolean;
+  readonly isAuthorized: boolean;
   readonly state: ConnectionState;
   readonly stateSinceMs: number;
 }
@@ -27,22 +27,22 @@ const ranks: Readonly<Record<ConnectionState, number>> = { idle: 0, handshaking:
 const youngRank = 3;
 
 /** The connection that ends because `newcomer`, which is one of `held`, has come; null: there is room for both. */
-export function computeEviction<T extends HeldConnection>(
+export function computeEviction<T extends ServerConnection>(
   held: readonly T[],
   newcomer: T,
   limits: ConnectionLimits,
   nowMs: number,
 ): T | null {
-  const strangers = held.filter(({ isAdmitted }) => !isAdmitted);
+  const strangers = held.filter(({ isAuthorized: isAdmitted }) => !isAdmitted);
   const neighbours = strangers.filter(({ address }) => address === newcomer.address);
-  if (neighbours.length > limits.strangersPerAddress) return cheapest(neighbours, newcomer, nowMs);
-  if (strangers.length > limits.strangers) return cheapest(ofLargestAddress(strangers), newcomer, nowMs);
+  if (neighbours.length > limits.unauthorizedPerAddress) return cheapest(neighbours, newcomer, nowMs);
+  if (strangers.length > limits.unauthorized) return cheapest(ofLargestAddress(strangers), newcomer, nowMs);
   return null;
 }
 
 /** The connection that ends because there is one more admitted connection; null: every one of them is in use. */
-export function computeAdmittedEviction<T extends HeldConnection>(held: readonly T[], nowMs: number): T | null {
-  const idle = held.filter(({ isAdmitted, state }) => isAdmitted && state === 'idle');
+export function computeAdmittedEviction<T extends ServerConnection>(held: readonly T[], nowMs: number): T | null {
+  const idle = held.filter(({ isAuthorized: isAdmitted, state }) => isAdmitted && state === 'idle');
   return cheapest(idle, null, nowMs);
 }
 
@@ -50,7 +50,7 @@ export function computeAdmittedEviction<T extends HeldConnection>(held: readonly
  * Idle ones first, then handshakes, then those with a request under way; of each kind the one that has been so for longest. Young ones
  * come last, whatever they do.
  */
-function cheapest<T extends HeldConnection>(candidates: readonly T[], newcomer: T | null, nowMs: number): T | null {
+function cheapest<T extends ServerConnection>(candidates: readonly T[], newcomer: T | null, nowMs: number): T | null {
   const rank = ({ state, stateSinceMs }: T) => (nowMs - stateSinceMs < youngMs ? youngRank : ranks[state]);
   let found: T | null = null;
   for (const candidate of candidates) {
@@ -61,7 +61,7 @@ function cheapest<T extends HeldConnection>(candidates: readonly T[], newcomer: 
   return found;
 }
 
-function ofLargestAddress<T extends HeldConnection>(strangers: readonly T[]): readonly T[] {
+function ofLargestAddress<T extends ServerConnection>(strangers: readonly T[]): readonly T[] {
   const byAddress = Map.groupBy(strangers, ({ address }) => address);
   return [...byAddress.values()].reduce((largest, group) => (group.length > largest.length ? group : largest));
 }

@@ -27,7 +27,7 @@ export class ConnectionTable {
   }
 
   /** A connection was accepted. @param hasTls its handshake is still to come */
-  opened(socket: Socket, hasTls: boolean): void {
+  add(socket: Socket, hasTls: boolean): void {
     const key = endsOf(socket);
     const connection = new ClientConnection(socket, hasTls ? 'handshaking' : 'idle', this.#owner);
     this.#connections.set(key, connection);
@@ -38,13 +38,13 @@ export class ConnectionTable {
   }
 
   /** Of a socket as it was accepted, or of the TLS socket over it. Undefined: it has ended. */
-  of(socket: Socket): ClientConnection | undefined {
+  find(socket: Socket): ClientConnection | undefined {
     return this.#connections.get(endsOf(socket));
   }
 
   #admit(connection: ClientConnection): boolean {
     const held = [...this.#connections.values()];
-    if (held.filter(({ isAdmitted }) => isAdmitted).length <= this.#limits.admitted) return true;
+    if (held.filter(({ isAuthorized: isAdmitted }) => isAdmitted).length <= this.#limits.authorized) return true;
     const evicted = computeAdmittedEviction(
       held.filter((other) => other !== connection),
       monotonicMs(),

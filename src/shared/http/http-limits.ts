@@ -15,7 +15,7 @@ export const httpLimits = {
 };
 
 /** A client that takes nothing for so long, with an answer under way, is cut off. Streams have times of their own. */
-export const stalledAfterMs = 60_000;
+export const stallTimeoutMs = 60_000;
 
 /** Each costs its name, its value and their places. For `maxHeadersCount`: Node drops what is beyond. */
 export const maxHeaders = 256;

@@ -9,7 +9,7 @@ export interface PlainRequest {
 }
 
 /** The target is split by hand: `new URL` throws for what clients may send (`//`, `http:`). */
-export function parsePlain(request: IncomingMessage): PlainRequest {
+export function parsePlainRequest(request: IncomingMessage): PlainRequest {
   const target = request.url ?? '/';
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);

@@ -5,10 +5,10 @@ import type { ListenAddress } from '../contracts/server.ts';
 import { messageOf } from '../errors/kubelet-error.ts';
 import type { Logger } from '../log/logger.ts';
 import { ConnectionTable } from './connection-table.ts';
-import { httpLimits, maxHeaders, refuseTooManyHeaders, stalledAfterMs } from './http-limits.ts';
+import { httpLimits, maxHeaders, refuseTooManyHeaders, stallTimeoutMs } from './http-limits.ts';
 import { ListeningPort } from './listening-port.ts';
-import { parsePlain, type PlainRequest } from './plain-request.ts';
-import { error, lastOnConnection, type Reply } from './reply.ts';
+import { parsePlainRequest, type PlainRequest } from './plain-request.ts';
+import { error, withConnectionClose, type Reply } from './reply.ts';
 import { sendReply } from './send-reply.ts';
 
 export interface PlainServerOptions {
@@ -19,7 +19,7 @@ export interface PlainServerOptions {
 }
 
 /** Scrapers and probes, not crowds. */
-const connectionLimits = { strangers: 256, strangersPerAddress: 256, admitted: 0 };
+const connectionLimits = { unauthorized: 256, unauthorizedPerAddress: 256, authorized: 0 };
 /** Replies that clients have not taken yet: a page of metrics, or all pods of a large node, is some MB. */
 const maxUnsentLength = 32 * 1024 * 1024;
 
@@ -35,10 +35,10 @@ export class PlainServer {
     const { name, listen, logger } = options;
     this.#connections = new ConnectionTable({ server: name, limits: connectionLimits });
     this.#server.maxHeadersCount = maxHeaders;
-    this.#server.setTimeout(stalledAfterMs);
-    this.#server.on('connection', (socket: Socket) => this.#connections.opened(socket, false));
+    this.#server.setTimeout(stallTimeoutMs);
+    this.#server.on('connection', (socket: Socket) => this.#connections.add(socket, false));
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      this.#connections.of(request.socket)?.serve(request, response, () => this.#serve(request, response));
+      this.#connections.find(request.socket)?.serve(request, response, () => this.#serve(request, response));
     });
     this.#port = new ListeningPort({ server: this.#server, name, listen, logger });
   }
@@ -68,14 +68,14 @@ export class PlainServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { name, logger, reply } = this.#options;
-    const answer = await reply(parsePlain(request)).catch((err: unknown): Reply => {
+    const answer = await reply(parsePlainRequest(request)).catch((err: unknown): Reply => {
       logger.error({ server: name, err, path: request.url?.slice(0, 200) }, 'request failed');
       return error(500, messageOf(err));
     });
     if (request.socket.destroyed) return;
     const { length } = answer.body;
     if (this.#unsentLength > 0 && this.#unsentLength + length > maxUnsentLength)
-      return sendReply(request, response, lastOnConnection(error(503, 'too many clients have not taken their responses')));
+      return sendReply(request, response, withConnectionClose(error(503, 'too many clients have not taken their responses')));
     this.#unsentLength += length;
     response.once('close', () => (this.#unsentLength -= length));
     await sendReply(request, response, answer);

@@ -12,7 +12,7 @@ export function ok(body: string, contentType = plain['Content-Type']): Reply {
 }
 
 /** The connection ends with it. */
-export function lastOnConnection(reply: Reply): Reply {
+export function withConnectionClose(reply: Reply): Reply {
   return { ...reply, headers: { ...reply.headers, Connection: 'close' } };
 }
 
@@ -49,7 +49,7 @@ export function methodNotAllowed(allow: string): Reply {
 export function notAcceptable(available: string): Reply {
   return message(406, `406: Not Acceptable\n\nAvailable representations: ${available}`);
 }
-export const pageNotFound: Reply = message(404, '404: Page Not Found');
+export const restfulNotFound: Reply = message(404, '404: Page Not Found');
 
 /** Whether a client takes a type: its exact name, or anything at all (go-restful knows no `application/*`). */
 export function accepts(accept: string | undefined, contentType: string): boolean {

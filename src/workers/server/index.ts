@@ -8,23 +8,23 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
 import { HealthSource } from '../../shared/health/health-source.ts';
 import type { OpenSecureServer } from './open-secure-server.ts';
-import { renderPage } from './render-metrics-page.ts';
+import { renderMetricsPage } from './render-metrics-page.ts';
 import { countRequest } from './request-metrics.ts';
-import { replyOnReadOnly, type Sources } from './routes.ts';
+import { replyOnReadOnly, type RouteSources } from './routes.ts';
 import { PlainServer } from '../../shared/http/plain-server.ts';
-import { boundedUpcalls } from './main-client.ts';
+import { createMainClient } from './main-client.ts';
 
 const { workerData: birth, logger, heartbeat: heart } = enterThread<ServerWorkerData>();
 const heartbeats = new HeartbeatsReader(birth.heartbeats);
 const health = new HealthSource(heartbeats, logger);
-const main = boundedUpcalls(birth.main);
-const sources: Sources = {
+const main = createMainClient(birth.main);
+const sources: RouteSources = {
   health: () => health.checks(),
   resetHealthMetrics: () => {
     health.resetMetrics();
     return main.resetHealthMetrics();
   },
-  metrics: (page) => renderPage(page, { segments: birth.metricsSegments, heartbeats, monotonicMs }),
+  metrics: (page) => renderMetricsPage(page, { segments: birth.metricsSegments, heartbeats, monotonicMs }),
   main,
 };
 
@@ -42,7 +42,7 @@ async function openSecure(settings: SecureServerSettings): Promise<OpenSecureSer
   try {
     // The runtime's client comes with it: 20 MB that a node without this server keeps.
     const { openSecureServer } = await import('./open-secure-server.ts');
-    return await openSecureServer({ settings, birth, sources, main, logger });
+    return await openSecureServer({ settings, workerData: birth, sources, main, logger });
   } catch (err) {
     logger.error({ err }, 'the authenticated server can not be started');
     return null;

@@ -11,12 +11,12 @@ import type { ListenAddress } from '../../shared/contracts/server.ts';
 import type { ClientConnection } from '../../shared/http/client-connection.ts';
 import type { ConnectionLimits } from '../../shared/http/connection-limits.ts';
 import { ConnectionTable } from '../../shared/http/connection-table.ts';
-import { httpLimits, maxHeaders, refuseTooManyHeaders, stalledAfterMs } from '../../shared/http/http-limits.ts';
+import { httpLimits, maxHeaders, refuseTooManyHeaders, stallTimeoutMs } from '../../shared/http/http-limits.ts';
 import { ListeningPort } from '../../shared/http/listening-port.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { noPeer, readPeer, type PeerFacts } from './auth/client-certificate.ts';
+import { noPeerCertificate, readPeerCertificate, type PeerCertificate } from './auth/client-certificate.ts';
 import type { TlsContexts } from './tls/contexts.ts';
-import { HandshakeWatch } from './tls/handshake-watch.ts';
+import { HandshakeSizeLimiter } from './tls/handshake-watch.ts';
 
 export interface Exchange {
   readonly request: IncomingMessage;
@@ -44,7 +44,7 @@ export interface ListenerOptions {
   readonly connections: ConnectionLimits;
   readonly tls: { readonly contexts: Contexts; readonly requestCert: boolean };
   /** Default: a minute. */
-  readonly stalledMs?: number;
+  readonly stallTimeoutMs?: number;
 }
 
 const handshakeTimeoutMs = 10_000;
@@ -55,24 +55,24 @@ export class Listener {
   /** Connections that were handed on: nobody else ends them. */
   readonly #upgraded = new Set<Duplex>();
   /** What each handshake showed of its client. The connection is never asked again. */
-  readonly #peers = new WeakMap<Socket, PeerFacts>();
+  readonly #peers = new WeakMap<Socket, PeerCertificate>();
   readonly #connections: ConnectionTable;
-  readonly #handshakes = new HandshakeWatch();
+  readonly #handshakes = new HandshakeSizeLimiter();
   readonly #port: ListeningPort;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    const { name, listen, logger, connections, tls, stalledMs = stalledAfterMs } = options;
+    const { name, listen, logger, connections, tls, stallTimeoutMs: stalledMs = stallTimeoutMs } = options;
     this.#connections = new ConnectionTable({ server: name, limits: connections });
     const { requestCert } = tls;
     this.#server = createServer({ ...httpLimits, requestCert, rejectUnauthorized: false, handshakeTimeout: handshakeTimeoutMs });
     this.#server.maxHeadersCount = maxHeaders;
     this.#server.on('connection', (socket: Socket) => {
-      this.#connections.opened(socket, true);
+      this.#connections.add(socket, true);
       this.#handshakes.opened(socket);
     });
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      const connection = this.#connections.of(request.socket);
+      const connection = this.#connections.find(request.socket);
       connection?.serve(request, response, () => this.#handle({ request, response, upgrade: null, connection }));
     });
     this.#secure(tls.contexts, stalledMs);
@@ -86,8 +86,8 @@ export class Listener {
   }
 
   /** The client of a connection, as its handshake showed it. */
-  peer(connection: Socket): PeerFacts {
-    return this.#peers.get(connection) ?? noPeer;
+  peerCertificate(connection: Socket): PeerCertificate {
+    return this.#peers.get(connection) ?? noPeerCertificate;
   }
 
   /** Answers what is under way; takes nothing new. */
@@ -115,19 +115,19 @@ export class Listener {
       // What the handshake began with: the authorities may have changed before it ended.
       const { _tlsOptions: begunWith, _parent: wire } = socket as TLSSocketInternals;
       if (wire) this.#handshakes.ended(wire);
-      const peer = readPeer(socket, contexts.clientCAGenerationOf(begunWith?.secureContext));
+      const peer = readPeerCertificate(socket, contexts.clientCAGenerationOf(begunWith?.secureContext));
       if (!peer) {
         socket.destroy();
         return;
       }
       this.#peers.set(socket, peer);
-      this.#connections.of(socket)?.secured();
+      this.#connections.find(socket)?.markSecure();
     });
     this.#server.on('tlsClientError', (err: Error, socket: TLSSocket) => {
       this.#options.logger.debug({ server: this.#options.name, peer: socket.remoteAddress, err }, 'TLS handshake failed');
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      const connection = this.#connections.of(socket as Socket);
+      const connection = this.#connections.find(socket as Socket);
       this.#upgraded.add(socket);
       socket.once('close', () => this.#upgraded.delete(socket));
       // Its listeners went with the HTTP parser: an error without one would end the thread.

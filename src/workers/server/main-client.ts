@@ -15,7 +15,7 @@ const reviewDeadlineMs = 30_000;
 const maxUnderWay = 1024;
 
 /** The same calls, each with a deadline. Rejects when main does not answer, and when too many wait for it already. */
-export function boundedUpcalls(port: MessagePort): MainApi {
+export function createMainClient(port: MessagePort): MainApi {
   const main = wrap<MainApi>(endpoint(port));
   let underWay = 0;
   const bounded = async <T>(name: string, ask: () => Promise<T>, withinMs = deadlineMs): Promise<T> => {

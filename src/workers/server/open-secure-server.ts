@@ -7,21 +7,21 @@ import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { Listener } from './listener.ts';
 import { createContainerLogs } from './logs/index.ts';
-import { profiling } from './pprof/index.ts';
+import { createProfilingHandler } from './pprof/index.ts';
 import { countRequest } from './request-metrics.ts';
-import type { Sources } from './routes.ts';
-import { secureRoutes } from './secure-routes.ts';
+import type { RouteSources } from './routes.ts';
+import { createSecureRoutes } from './secure-routes.ts';
 import { SecureServer, type SecureServerOptions } from './secure-server.ts';
 import { createStreaming } from './streaming/index.ts';
-import { nodeLogDir, systemLogs } from './system-logs/index.ts';
+import { nodeLogDir, createSystemLogsHandler } from './system-logs/index.ts';
 import { TlsContexts } from './tls/contexts.ts';
-import { verbosityFlag } from './verbosity-flag.ts';
-import { flagz, statusz } from './zpages/index.ts';
+import { createVerbosityHandler } from './verbosity-flag.ts';
+import { createFlagzHandler, createStatuszHandler } from './zpages/index.ts';
 
 export interface OpenSecureServerOptions {
   readonly settings: SecureServerSettings;
-  readonly birth: ServerWorkerData;
-  readonly sources: Sources;
+  readonly workerData: ServerWorkerData;
+  readonly sources: RouteSources;
   readonly main: MainApi;
   readonly logger: Logger;
 }
@@ -36,10 +36,16 @@ export interface OpenSecureServer {
  * Those with an admitted request: followers of logs and streams hold theirs for long, several for each of a node's pods. Those without:
  * more than an API server opens at once after its restart. An idle one costs 50 KB.
  */
-const connections = { strangers: 320, strangersPerAddress: 256, admitted: 1024 };
+const connections = { unauthorized: 320, unauthorizedPerAddress: 256, authorized: 1024 };
 
 /** Resolves when it listens, or tries to. Rejects for versions, ciphers or groups that OpenSSL refuses. */
-export async function openSecureServer({ settings, birth, sources, main, logger }: OpenSecureServerOptions): Promise<OpenSecureServer> {
+export async function openSecureServer({
+  settings,
+  workerData: birth,
+  sources,
+  main,
+  logger,
+}: OpenSecureServerOptions): Promise<OpenSecureServer> {
   const { authentication, listen, version, handlers } = settings;
   const { clientCAFile, reloadClientCAFile } = authentication;
   const contexts = await TlsContexts.start({
@@ -66,7 +72,7 @@ export async function openSecureServer({ settings, birth, sources, main, logger 
     logger,
   });
   const facts = { version, startedAtMs: Date.now() - process.uptime() * 1000, now: Date.now };
-  const routes = secureRoutes({
+  const routes = createSecureRoutes({
     switches: handlers,
     health: sources.health,
     metrics: sources.metrics,
@@ -75,23 +81,23 @@ export async function openSecureServer({ settings, birth, sources, main, logger 
     logs,
     streaming,
     extra: {
-      systemLogs: systemLogs({
+      systemLogs: createSystemLogsHandler({
         roots: [nodeLogDir, birth.streaming.podLogsDir],
         queries: handlers.systemLogQuery,
         journalctl: 'journalctl',
       }),
-      profiling: profiling(),
-      verbosity: birth.logging.live ? verbosityFlag(birth.logging.live) : null,
-      flagz: flagz(main),
-      statusz: (roots) => statusz(facts, roots),
+      profiling: createProfilingHandler(),
+      verbosity: birth.logging.live ? createVerbosityHandler(birth.logging.live) : null,
+      flagz: createFlagzHandler(main),
+      statusz: (roots) => createStatuszHandler(facts, roots),
     },
   });
 
-  const clients: SecureServerOptions['clients'] = {
-    peer: (connection) => listener.peer(connection),
+  const clients: SecureServerOptions['clientCertificates'] = {
+    peer: (connection) => listener.peerCertificate(connection),
     clientCAGeneration: () => contexts.current.clientCAGeneration,
   };
-  const server = new SecureServer({ settings, main, routes, clients, clock: systemClock, logger });
+  const server = new SecureServer({ settings, main, routes, clientCertificates: clients, clock: systemClock, logger });
   const listener: Listener = new Listener({
     name: 'secure',
     listen,

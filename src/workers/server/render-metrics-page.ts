@@ -10,14 +10,14 @@ import { droppedSeries, renderMetrics } from '../../shared/metrics/index.ts';
 import type { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { faultOf } from '../../shared/health/health.ts';
 
-export interface MetricsPages {
+export interface MetricsSources {
   readonly segments: readonly SharedArrayBuffer[];
   readonly heartbeats: HeartbeatsReader;
   readonly monotonicMs: () => number;
 }
 
 /** `all`: /metrics. `probes` and `slis`: pages of their own, as upstream keeps them. */
-export async function renderPage(page: 'all' | 'probes' | 'slis', pages: MetricsPages): Promise<string> {
+export async function renderMetricsPage(page: 'all' | 'probes' | 'slis', pages: MetricsSources): Promise<string> {
   await observeProcess();
   if (page === 'slis') return renderMetrics(pages.segments, [...Object.values(sli), startTime]);
   if (page === 'probes') return renderMetrics(pages.segments, [startTime]);
@@ -39,7 +39,7 @@ for (const { stability } of [...definitions, ...Object.values(sli)]) {
   if (stability !== 'none') registered.set(stability, (registered.get(stability) ?? 0) + 1);
 }
 
-function observeThreads({ heartbeats, segments, monotonicMs }: MetricsPages): void {
+function observeThreads({ heartbeats, segments, monotonicMs }: MetricsSources): void {
   for (const health of heartbeats.threads()) {
     if (health.starts === 0) continue;
     const { thread } = health;

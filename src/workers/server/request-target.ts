@@ -4,13 +4,13 @@
  */
 import { badRequest, movedTo, type Reply } from '../../shared/http/reply.ts';
 
-export interface Target {
+export interface RequestTarget {
   /** Decoded, absolute, without empty, `.` and `..` segments; a slash at its end stays. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
 
-export function readTarget(url: string): Target | Reply {
+export function parseRequestTarget(url: string): RequestTarget | Reply {
   const relative = url.replace(/^https?:\/\/[^/?]*/i, '');
   const mark = relative.indexOf('?');
   const escaped = mark < 0 ? relative : relative.slice(0, mark);

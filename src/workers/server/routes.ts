@@ -6,7 +6,7 @@ import { isHealthz, replyHealthz } from '../../shared/health/healthz.ts';
 import type { PlainRequest } from '../../shared/http/plain-request.ts';
 import { accepts, error, methodNotAllowed, movedTo, notAcceptable, notFound, ok, type Reply } from '../../shared/http/reply.ts';
 
-export interface Sources {
+export interface RouteSources {
   readonly health: () => HealthCheck[];
   /** Of `/metrics/slis`. */
   readonly resetHealthMetrics: () => Promise<void>;
@@ -26,7 +26,7 @@ export const debugPrefixes = [
   '/logs/',
 ];
 /** Prometheus' text format, as its Go client announces it. */
-export const metricsType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
+export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 export type MetricsPage = 'all' | 'probes' | 'slis';
 export const metricsPages: Readonly<Record<string, MetricsPage>> = {
   '/metrics': 'all',
@@ -35,7 +35,7 @@ export const metricsPages: Readonly<Record<string, MetricsPage>> = {
 };
 
 /** The read-only port. */
-export async function replyOnReadOnly(request: PlainRequest, sources: Sources): Promise<Reply> {
+export async function replyOnReadOnly(request: PlainRequest, sources: RouteSources): Promise<Reply> {
   const { method, path } = request;
   if (isHealthz(path)) return replyHealthz(path, request.query, sources.health());
   if (path === '/pods' || path === '/pods/') return replyJSON(request, () => sources.main.pods());
@@ -50,9 +50,9 @@ export async function replyOnReadOnly(request: PlainRequest, sources: Sources): 
 export async function replyMetrics(
   page: MetricsPage,
   method: string,
-  { metrics, resetHealthMetrics }: Pick<Sources, 'metrics' | 'resetHealthMetrics'>,
+  { metrics, resetHealthMetrics }: Pick<RouteSources, 'metrics' | 'resetHealthMetrics'>,
 ): Promise<Reply> {
-  if (page !== 'slis' || method !== 'DELETE') return ok(await metrics(page), metricsType);
+  if (page !== 'slis' || method !== 'DELETE') return ok(await metrics(page), metricsContentType);
   await resetHealthMetrics();
   return ok('metrics reset\n');
 }

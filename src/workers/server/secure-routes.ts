@@ -8,17 +8,17 @@ import type { HealthCheck } from '../../shared/health/health.ts';
 import { replyHealthz } from '../../shared/health/healthz.ts';
 import type { Exchange } from './listener.ts';
 import type { ContainerLogs } from './logs/index.ts';
-import { Mux } from './serve-mux.ts';
-import { accepts, error, methodNotAllowed, notAcceptable, ok, pageNotFound, type Reply } from '../../shared/http/reply.ts';
+import { ServeMux } from './serve-mux.ts';
+import { accepts, error, methodNotAllowed, notAcceptable, ok, restfulNotFound, type Reply } from '../../shared/http/reply.ts';
 import { debugPrefixes, metricsPages, replyMetrics, type MetricsPage } from './routes.ts';
 import type { Streaming } from './streaming/index.ts';
-import type { Target } from './request-target.ts';
+import type { RequestTarget } from './request-target.ts';
 
-export interface Asked extends Omit<Exchange, 'connection'>, Target {
+export interface RoutedRequest extends Omit<Exchange, 'connection'>, RequestTarget {
   readonly method: string;
 }
 /** Null: the handler has answered by itself. */
-export type Handler = (asked: Asked) => Promise<Reply | null>;
+export type Handler = (asked: RoutedRequest) => Promise<Reply | null>;
 
 /** Handlers that are files of their own. */
 export interface ExtraHandlers {
@@ -45,7 +45,7 @@ export interface SecureRoutesOptions {
 /** Upstream's bound on an answer: its server's WriteTimeout. */
 const longestAnswerMs = 4 * 3600 * 1000;
 
-export function secureRoutes(options: SecureRoutesOptions): Mux<Handler> {
+export function createSecureRoutes(options: SecureRoutesOptions): ServeMux<Handler> {
   const { health, main, switches } = options;
   const healthz: Handler = async ({ path, query }) => replyHealthz(path, query, health());
   const pods = objects('/pods', () => main.pods());
@@ -63,10 +63,10 @@ export function secureRoutes(options: SecureRoutesOptions): Mux<Handler> {
   };
   if (!switches.debugging) {
     const disabled: Handler = async () => error(405, 'Debug endpoints are disabled.');
-    return new Mux({ ...always, ...Object.fromEntries(debugPrefixes.map((prefix) => [prefix, disabled])) });
+    return new ServeMux({ ...always, ...Object.fromEntries(debugPrefixes.map((prefix) => [prefix, disabled])) });
   }
   const served = { ...always, ...debugHandlers(options) };
-  return new Mux(switches.statusz ? { ...served, '/statusz': options.extra.statusz(new Mux(served).roots()) } : served);
+  return new ServeMux(switches.statusz ? { ...served, '/statusz': options.extra.statusz(new ServeMux(served).roots()) } : served);
 }
 
 function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesOptions): Record<string, Handler> {
@@ -106,7 +106,7 @@ function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesO
 /** A list of API objects, as go-restful serves it. */
 function objects(root: string, ask: () => Promise<string>): Handler {
   return async ({ method, path, request }) => {
-    if (segmentsBelow(root, path).length > 0) return pageNotFound;
+    if (segmentsBelow(root, path).length > 0) return restfulNotFound;
     if (method !== 'GET') return methodNotAllowed('GET');
     return accepts(request.headers.accept, 'application/json') ? answered(ask) : notAcceptable('application/json');
   };
@@ -151,11 +151,11 @@ function below<T>(
   root: string,
   methods: readonly string[],
   read: ReadSegments<T>,
-  serve: (asked: Asked, target: T) => Promise<void>,
+  serve: (asked: RoutedRequest, target: T) => Promise<void>,
 ): Record<string, Handler> {
   const handler: Handler = async (asked) => {
     const target = read(segmentsBelow(root, asked.path));
-    if (target === null) return pageNotFound;
+    if (target === null) return restfulNotFound;
     if (!methods.includes(asked.method)) return methodNotAllowed(methods.join(', '));
     asked.request.socket.setTimeout(longestAnswerMs);
     await serve(asked, target);

@@ -10,25 +10,25 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { clientCertificateExpiration } from '../../shared/metrics/definitions/authentication.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { authenticate, type AuthenticationSources } from './auth/authenticate.ts';
-import { accessReviews, alwaysAllow, type Authorize } from './auth/authorize.ts';
-import { verdictOnCertificate, type PeerFacts } from './auth/client-certificate.ts';
+import { createAccessReviewAuthorizer, alwaysAllow, type Authorize } from './auth/authorize.ts';
+import { authenticateCertificate, type PeerCertificate } from './auth/client-certificate.ts';
 import { TokenReviews } from './auth/token-reviews.ts';
-import type { Verdict } from './auth/user.ts';
+import type { AuthenticationResult } from './auth/user.ts';
 import type { Exchange } from './listener.ts';
-import type { Mux } from './serve-mux.ts';
-import { error, lastOnConnection, message, notFound, type Reply } from '../../shared/http/reply.ts';
+import type { ServeMux } from './serve-mux.ts';
+import { error, withConnectionClose, message, notFound, type Reply } from '../../shared/http/reply.ts';
 import type { Handler } from './secure-routes.ts';
 import { sendReply } from '../../shared/http/send-reply.ts';
 import { RefusalLog } from './refusal-log.ts';
-import { readTarget } from './request-target.ts';
+import { parseRequestTarget } from './request-target.ts';
 
 export interface SecureServerOptions {
   readonly settings: Pick<SecureServerSettings, 'authentication' | 'authorization' | 'nodeName'>;
   readonly main: Pick<MainApi, 'reviewToken' | 'reviewAccess'>;
-  readonly routes: Mux<Handler>;
-  readonly clients: {
+  readonly routes: ServeMux<Handler>;
+  readonly clientCertificates: {
     /** What the handshake of a connection showed of its client. */
-    readonly peer: (connection: IncomingMessage['socket']) => PeerFacts;
+    readonly peer: (connection: IncomingMessage['socket']) => PeerCertificate;
     /** Of the authorities that count now. */
     readonly clientCAGeneration: () => number;
   };
@@ -52,11 +52,12 @@ export class SecureServer {
       certificate: clientCAFile === '' ? null : (request) => this.#byCertificate(request),
       token:
         tokens &&
-        ((token, { socket }) => tokens.judge(token, { address: addressKey(socket.remoteAddress), isGone: () => socket.destroyed })),
+        ((token, { socket }) =>
+          tokens.authenticate(token, { address: addressKey(socket.remoteAddress), isDisconnected: () => socket.destroyed })),
       anonymous,
     };
     this.#authorize = settings.authorization
-      ? accessReviews({ ...settings.authorization, nodeName: settings.nodeName, reviewAccess: main.reviewAccess, clock })
+      ? createAccessReviewAuthorizer({ ...settings.authorization, nodeName: settings.nodeName, reviewAccess: main.reviewAccess, clock })
       : alwaysAllow;
   }
 
@@ -74,15 +75,15 @@ export class SecureServer {
 
   async #answer(exchange: Exchange): Promise<Reply | null> {
     const { request } = exchange;
-    const target = readTarget(request.url ?? '/');
+    const target = parseRequestTarget(request.url ?? '/');
     if ('status' in target) return target;
     const found = this.#options.routes.find(target.path);
     if (found === null) return notFound;
     if ('reply' in found) return found.reply;
     const method = request.method ?? 'GET';
     const refusal = await this.#refusal(request, method, target.path);
-    if (refusal) return exchange.connection.refuse() ? lastOnConnection(refusal) : refusal;
-    if (!exchange.connection.admit()) return lastOnConnection(error(503, 'too many connections'));
+    if (refusal) return exchange.connection.countRefusal() ? withConnectionClose(refusal) : refusal;
+    if (!exchange.connection.authorize()) return withConnectionClose(error(503, 'too many connections'));
     // A client that has left wants nothing any more: a command would run, and a log be followed, for nobody. The HTTP server ends its
     // side as soon as it reads the client's end; the socket is destroyed only after that end was sent.
     if (request.socket.destroyed || request.socket.writableEnded) return null;
@@ -107,11 +108,11 @@ export class SecureServer {
     return message(decision.status, decision.message);
   }
 
-  #byCertificate({ socket }: IncomingMessage): Verdict {
-    const { clients, clock } = this.#options;
+  #byCertificate({ socket }: IncomingMessage): AuthenticationResult {
+    const { clientCertificates: clients, clock } = this.#options;
     const peer = clients.peer(socket);
     if (peer.certificate) clientCertificateExpiration.observe((peer.certificate.validToMs - clock.now()) / 1000);
-    return verdictOnCertificate(peer, clients.clientCAGeneration(), clock.now());
+    return authenticateCertificate(peer, clients.clientCAGeneration(), clock.now());
   }
 }
 

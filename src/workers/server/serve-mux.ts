@@ -4,9 +4,9 @@
  */
 import { movedTo, type Reply } from '../../shared/http/reply.ts';
 
-export type Found<T> = { readonly handler: T } | { readonly reply: Reply } | null;
+export type MuxMatch<T> = { readonly handler: T } | { readonly reply: Reply } | null;
 
-export class Mux<T> {
+export class ServeMux<T> {
   readonly #exact: ReadonlyMap<string, T>;
   /** Longest first. */
   readonly #folders: readonly (readonly [prefix: string, handler: T])[];
@@ -19,7 +19,7 @@ export class Mux<T> {
   }
 
   /** @param path decoded and clean */
-  find(path: string): Found<T> {
+  find(path: string): MuxMatch<T> {
     const handler = this.#exact.get(path) ?? this.#folders.find(([prefix]) => path.startsWith(prefix))?.[1];
     if (handler !== undefined) return { handler };
     return this.#exact.has(`${path}/`) ? { reply: movedTo(`${encodeURI(path)}/`) } : null;

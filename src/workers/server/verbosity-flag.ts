@@ -8,7 +8,7 @@ import type { Handler } from './secure-routes.ts';
 const maxBodyBytes = 1024;
 const maxVerbosity = 2 ** 31 - 1;
 
-export function verbosityFlag(cell: SharedArrayBuffer): Handler {
+export function createVerbosityHandler(cell: SharedArrayBuffer): Handler {
   return async ({ method, request }) => {
     if (method !== 'PUT') return plainText(406, 'unsupported http method');
     const text = await readBody(request);

@@ -24,7 +24,7 @@ test('a client with a certificate of the cluster is who it says, and what it may
   const { ask } = await aSecureServer(t, {
     clientCA: authority.cert,
     secure: { authentication: nobody, authorization: everybodyAsked },
-    upcalls: {
+    mainApi: {
       reviewAccess: async (spec) => {
         asked.push(spec);
         return { allowed: true };
@@ -193,7 +193,7 @@ test('a good token counts beside a bad certificate', async () => {
   const { ask } = await aSecureServer(t, {
     clientCA: authority.cert,
     secure: { authentication: { ...nobody, webhook: { cacheTTLMs: 60_000 } } },
-    upcalls: { reviewToken: async (token) => ({ authenticated: token === 'good', user: { username: 'jane' } }) },
+    mainApi: { reviewToken: async (token) => ({ authenticated: token === 'good', user: { username: 'jane' } }) },
   });
   const stranger = new TestAuthority('other').issue({ commonName: 'admin' });
   const by = async (token: string) => (await ask('/pods', { ...stranger, headers: { Authorization: `Bearer ${token}` } })).status;
@@ -252,7 +252,7 @@ test('a token is reviewed once for many requests, a refused one too, and a revie
   let down = true;
   const { ask } = await aSecureServer(t, {
     secure: { authentication: { ...nobody, webhook: { cacheTTLMs: 60_000 }, anonymous: true } },
-    upcalls: {
+    mainApi: {
       reviewToken: async (token) => {
         asked.push(token);
         if (token === 'unlucky' && down) throw new Error('the API server is gone');

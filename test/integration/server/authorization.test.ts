@@ -10,7 +10,7 @@ test('who may not is told so in the words that tools know, after each subresourc
   const asked: string[] = [];
   const { ask } = await aSecureServer(t, {
     secure: { authorization },
-    upcalls: {
+    mainApi: {
       reviewAccess: async ({ resourceAttributes: { verb, subresource } }) => {
         asked.push(`${verb} ${subresource}`);
         return { allowed: false };
@@ -37,7 +37,7 @@ test('for a client that leaves while it is asked whether it may, nothing is begu
   const resolved: string[] = [];
   const { port, ask } = await aSecureServer(t, {
     secure: { authorization },
-    upcalls: {
+    mainApi: {
       reviewAccess: async ({ resourceAttributes: { verb } }) => {
         if (verb === 'create') {
           isAsked.resolve();
@@ -67,7 +67,7 @@ test('for a client that leaves while it is asked whether it may, nothing is begu
 test('nodes/proxy is as good as what is finer', async () => {
   const { ask } = await aSecureServer(t, {
     secure: { authorization },
-    upcalls: { reviewAccess: async ({ resourceAttributes }) => ({ allowed: resourceAttributes.subresource === 'proxy' }) },
+    mainApi: { reviewAccess: async ({ resourceAttributes }) => ({ allowed: resourceAttributes.subresource === 'proxy' }) },
   });
   for (const path of ['/pods', '/healthz', '/configz', '/runningpods/']) assert.equal((await ask(path)).status, 200, path);
   for (const path of ['/metrics', '/statusz', '/flagz']) assert.equal((await ask(path)).status, 403, path);
@@ -77,7 +77,7 @@ test('an access review that failed is a 500, is not remembered, and says nothing
   let down = true;
   const { ask } = await aSecureServer(t, {
     secure: { authorization },
-    upcalls: { reviewAccess: async () => (down ? Promise.reject(new Error('secret reason')) : { allowed: true }) },
+    mainApi: { reviewAccess: async () => (down ? Promise.reject(new Error('secret reason')) : { allowed: true }) },
   });
   const { status, body } = await ask('/pods');
   assert.deepEqual([status, body], [500, 'Authorization error (user=system:anonymous, verb=get, resource=nodes, subresource=pods)']);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { ensureSelfSigned } from '../../../src/workers/server/tls/ensure-self-signed.ts';
-import { judgePair } from '../../../src/workers/server/tls/serving-pair.ts';
+import { computePairState } from '../../../src/workers/server/tls/serving-pair.ts';
 import { TestAuthority } from '../../support/certificates.ts';
 
 function aFolder(t: TestContext) {
@@ -14,7 +14,7 @@ function aFolder(t: TestContext) {
   const [certFile, keyFile] = [join(folder, 'pki/kubelet.crt'), join(folder, 'pki/kubelet.key')];
   const ensure = (settle = async () => {}) => ensureSelfSigned({ certFile, keyFile, host: 'node-1', settle });
   const read = () => ({ cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') });
-  const isGood = () => judgePair(read(), Date.now()).state === 'good';
+  const isGood = () => computePairState(read(), Date.now()).state === 'good';
   return { certFile, keyFile, ensure, read, isGood, names: () => readdirSync(join(folder, 'pki')).toSorted() };
 }
 

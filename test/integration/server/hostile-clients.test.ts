@@ -109,7 +109,7 @@ test('what is authorized is what is served', async () => {
   const asked: string[] = [];
   const { ask } = await aSecureServer(t, {
     secure: { authorization: { authorizedTTLMs: 0, unauthorizedTTLMs: 0 } },
-    upcalls: {
+    mainApi: {
       reviewAccess: async ({ resourceAttributes }) => {
         asked.push(resourceAttributes.subresource);
         return { allowed: resourceAttributes.subresource === 'metrics' };
@@ -144,7 +144,7 @@ test('clients that pipeline large requests with tokens of their own invention en
   const { port, ask, lines } = await aSecureServer(t, {
     secure: { authentication: tokensOnly },
     // As slow as an API server that is flooded.
-    upcalls: { reviewToken: () => new Promise(() => {}) },
+    mainApi: { reviewToken: () => new Promise(() => {}) },
   });
   const request = (token: string) => `GET /pods HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`;
   const flood = Array.from({ length: 10 }, (_, client) =>
@@ -161,7 +161,7 @@ test('requests of one connection are answered one after the other, and too many 
   let underWay = 0;
   let most = 0;
   const { port } = await aSecureServer(t, {
-    upcalls: {
+    mainApi: {
       resolveContainer: async ({ pod }) => {
         most = Math.max(most, (underWay += 1));
         await new Promise((resolve) => setTimeout(resolve, 10));
@@ -181,7 +181,7 @@ test('requests of one connection are answered one after the other, and too many 
 });
 
 test('a change of protocol before the responses to earlier requests ends the connection, and no thread', async () => {
-  const { port, ask, lines } = await aSecureServer(t, { upcalls: { pods: () => new Promise(() => {}) } });
+  const { port, ask, lines } = await aSecureServer(t, { mainApi: { pods: () => new Promise(() => {}) } });
   const bytes =
     'GET /pods HTTP/1.1\r\nHost: a\r\n\r\nPOST /exec/ns/pod/app?command=sh&output=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n';
   assert.equal(await raw(port, bytes), '');
@@ -197,7 +197,7 @@ test('a request with more headers than are kept is refused', async () => {
 test('while the API server is flooded with invented tokens, a known token is served, and an unknown one is refused at once', async () => {
   const { ask } = await aSecureServer(t, {
     secure: { authentication: { ...tokensOnly, webhook: { cacheTTLMs: 1 } } },
-    upcalls: {
+    mainApi: {
       reviewToken: (token) =>
         token === 'good' ? Promise.resolve({ authenticated: true, user: { username: 'jane' } }) : new Promise(() => {}),
     },
@@ -215,7 +215,7 @@ test('while the API server is flooded with invented tokens, a known token is ser
 test('a connection ends after some refused requests, unless one was admitted', async () => {
   const { port } = await aSecureServer(t, {
     secure: { authentication: tokensOnly },
-    upcalls: {
+    mainApi: {
       reviewToken: async (token) => (token === 'good' ? { authenticated: true, user: { username: 'jane' } } : { authenticated: false }),
     },
   });
@@ -229,7 +229,7 @@ test('a connection ends after some refused requests, unless one was admitted', a
 test('whoever may gets in, and stays, while others hold as many connections as they can', async () => {
   const { port, ask } = await aSecureServer(t, {
     secure: { authentication: tokensOnly },
-    upcalls: {
+    mainApi: {
       reviewToken: async (token) => (token === 'good' ? { authenticated: true, user: { username: 'jane' } } : { authenticated: false }),
     },
   });

@@ -26,9 +26,9 @@ test('a connection that asked for another protocol and was given none ends, thou
     name: 'test',
     listen: anyPort,
     logger,
-    connections: { strangers: 10, strangersPerAddress: 10, admitted: 10 },
+    connections: { unauthorized: 10, unauthorizedPerAddress: 10, authorized: 10 },
     tls: { contexts, requestCert: false },
-    stalledMs: 200,
+    stallTimeoutMs: 200,
     // More than the kernel and a stream hold for one who does not read.
     handle: async ({ response, upgrade }) => {
       upgrade!.socket.once('close', ended.resolve);
@@ -57,11 +57,11 @@ test('a client stays who its handshake showed, whatever certificate the connecti
     name: 'test',
     listen: anyPort,
     logger: aLogger().logger,
-    connections: { strangers: 10, strangersPerAddress: 10, admitted: 10 },
+    connections: { unauthorized: 10, unauthorizedPerAddress: 10, authorized: 10 },
     tls: { contexts, requestCert: true },
     handle: async ({ request, response }) => {
       const later = { getPeerX509Certificate: () => undefined, authorized: true };
-      const { certificate, fault, generation } = listener.peer(Object.assign(request.socket, later));
+      const { certificate, fault, generation } = listener.peerCertificate(Object.assign(request.socket, later));
       response.end(JSON.stringify([certificate?.subject.at(-1)?.value, fault, generation]));
     },
   });
@@ -88,7 +88,7 @@ test('connections from one port to several addresses of the node count each, and
     name: 'test',
     listen: { address: '0.0.0.0', port: 0 },
     logger: aLogger().logger,
-    connections: { strangers: 2, strangersPerAddress: 2, admitted: 2 },
+    connections: { unauthorized: 2, unauthorizedPerAddress: 2, authorized: 2 },
     tls: {
       contexts: { current: { context, clientCAGeneration: 0 }, onChange: () => {}, clientCAGenerationOf: () => 0 },
       requestCert: false,

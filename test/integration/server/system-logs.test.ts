@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { readTarget } from '../../../src/workers/server/request-target.ts';
+import { parseRequestTarget } from '../../../src/workers/server/request-target.ts';
 import { sendReply } from '../../../src/shared/http/send-reply.ts';
-import { systemLogs } from '../../../src/workers/server/system-logs/index.ts';
+import { createSystemLogsHandler } from '../../../src/workers/server/system-logs/index.ts';
 
 /** The handler behind a plain server, on a folder of the test's own, with a journal of its own. */
 async function someLogs(queries = true) {
@@ -28,9 +28,9 @@ async function someLogs(queries = true) {
   const journalctl = join(folder, 'journalctl');
   writeFileSync(journalctl, '#!/bin/sh\n[ "$1" = --field ] && { echo containerd.service; exit; }\nfor a in "$@"; do echo "$a"; done\n');
   chmodSync(journalctl, 0o755);
-  const handler = systemLogs({ roots: [logs, pods], queries, journalctl });
+  const handler = createSystemLogsHandler({ roots: [logs, pods], queries, journalctl });
   const server = createServer((request, response) => {
-    const target = readTarget(request.url ?? '');
+    const target = parseRequestTarget(request.url ?? '');
     const serve = async () => {
       if ('status' in target) return target;
       return handler({ request, response, upgrade: null, method: request.method ?? '', ...target });

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
 import { HealthThread } from '../../../src/main/threads/index.ts';
 import { aLogger } from '../../support/logger.ts';
-import { aSecureServer, type SecureServerOver } from '../../support/secure-server.ts';
+import { aSecureServer, type SecureServerOverrides } from '../../support/secure-server.ts';
 import { anyPort, secureSettings } from '../../support/server.ts';
 
 /**
@@ -98,7 +98,7 @@ async function everyRoute(context: TestContext, port: Port, ask: (method: string
   }
 }
 
-async function aServer(over: SecureServerOver = {}) {
+async function aServer(over: SecureServerOverrides = {}) {
   const { ask, server, state } = await aSecureServer({ after }, over);
   const health = HealthThread.start({ state, logger: aLogger().logger, settings: { listen: anyPort } });
   after(() => health.close());

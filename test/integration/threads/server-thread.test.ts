@@ -4,9 +4,9 @@ import { after, test } from 'node:test';
 import { HealthThread, ServerThread, ThreadState } from '../../../src/main/threads/index.ts';
 import type { ListenAddress, MainApi } from '../../../src/shared/contracts/server.ts';
 import { aLogger } from '../../support/logger.ts';
-import { anyPort, serverSettings, serverUpcalls } from '../../support/server.ts';
+import { anyPort, serverSettings, fakeMainApi } from '../../support/server.ts';
 
-async function aServer(over: { healthz?: ListenAddress; upcalls?: Partial<MainApi> } = {}) {
+async function aServer(over: { healthz?: ListenAddress; mainApi?: Partial<MainApi> } = {}) {
   const { logger, lines } = aLogger();
   const state = new ThreadState({ logging: { format: 'text', verbosity: -9, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   const heart = state.enterMain();
@@ -14,7 +14,7 @@ async function aServer(over: { healthz?: ListenAddress; upcalls?: Partial<MainAp
   const server = ServerThread.start({
     state,
     logger,
-    upcalls: serverUpcalls({ resetHealthMetrics: () => health.resetMetrics(), ...over.upcalls }),
+    mainApi: fakeMainApi({ resetHealthMetrics: () => health.resetMetrics(), ...over.mainApi }),
     settings: serverSettings(),
   });
   after(async () => {
@@ -109,7 +109,7 @@ test('a main thread that fails is an error for who asked, and many who ask at on
     asked += 1;
     return asked === 1 ? Promise.reject(new Error('not ready')) : gate.promise;
   };
-  const { get } = await aServer({ upcalls: { pods } });
+  const { get } = await aServer({ mainApi: { pods } });
   const failed = await get('/pods');
   assert.deepEqual([failed.status, await failed.text()], [500, 'not ready\n']);
   const answers = Array.from({ length: 10 }, () => get('/pods'));

@@ -22,14 +22,14 @@ const own: readonly (readonly [prefix: string, subresource: string])[] = [
   ['/flagz', 'configz'],
 ];
 
-export interface NeededAccess {
+export interface RequiredAccess {
   /** Empty for methods that have none: a rule for `*` allows them. */
   readonly verb: string;
   readonly subresources: readonly string[];
 }
 
 /** @param path decoded and clean */
-export function neededAccess(method: string, path: string): NeededAccess {
+export function computeRequiredAccess(method: string, path: string): RequiredAccess {
   const find = (table: typeof own) => table.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1];
   const finer = find(fineGrained);
   const coarse = find(own) ?? 'proxy';

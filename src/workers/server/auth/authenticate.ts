@@ -4,47 +4,47 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { bearerToken, webSocketToken, withoutToken } from './bearer-token.ts';
-import { anonymous, noVerdict, withAuthenticatedGroup, type Verdict } from './user.ts';
+import { anonymous, noCredentials, withAuthenticatedGroup, type AuthenticationResult } from './user.ts';
 
-export type JudgeToken = (token: string, request: IncomingMessage) => Promise<Verdict>;
+export type TokenAuthenticator = (token: string, request: IncomingMessage) => Promise<AuthenticationResult>;
 
 export interface AuthenticationSources {
   /** Null: no authorities are configured. */
-  readonly certificate: ((request: IncomingMessage) => Verdict) | null;
+  readonly certificate: ((request: IncomingMessage) => AuthenticationResult) | null;
   /** Null: tokens are not looked at. */
-  readonly token: JudgeToken | null;
+  readonly token: TokenAuthenticator | null;
   readonly anonymous: boolean;
 }
 
 /** `user`: let in, so far. `busy` is a 429, all else a 401, and the message is for the log. Never rejects. */
-export async function authenticate(request: IncomingMessage, sources: AuthenticationSources): Promise<Verdict> {
+export async function authenticate(request: IncomingMessage, sources: AuthenticationSources): Promise<AuthenticationResult> {
   const faults: string[] = [];
   const tries = [sources.certificate, sources.token && byHeader(sources.token), sources.token && byWebSocket(sources.token)];
   for (const judge of tries) {
-    const verdict = judge ? await judge(request) : noVerdict;
+    const verdict = judge ? await judge(request) : noCredentials;
     if (verdict.type === 'user') return { type: 'user', user: withAuthenticatedGroup(verdict.user) };
     if (verdict.type === 'busy') return verdict;
     if (verdict.type === 'error') faults.push(verdict.message);
   }
   if (faults.length > 0) return { type: 'error', message: faults.join(', ') };
-  return sources.anonymous ? { type: 'user', user: anonymous } : noVerdict;
+  return sources.anonymous ? { type: 'user', user: anonymous } : noCredentials;
 }
 
-function byHeader(judge: JudgeToken) {
-  return async (request: IncomingMessage): Promise<Verdict> => {
+function byHeader(judge: TokenAuthenticator) {
+  return async (request: IncomingMessage): Promise<AuthenticationResult> => {
     const token = bearerToken(request.headers.authorization);
-    if (token === null) return noVerdict;
+    if (token === null) return noCredentials;
     const verdict = await judge(token, request);
     if (verdict.type === 'user') dropHeader(request, 'authorization');
     return verdict;
   };
 }
 
-function byWebSocket(judge: JudgeToken) {
-  return async (request: IncomingMessage): Promise<Verdict> => {
+function byWebSocket(judge: TokenAuthenticator) {
+  return async (request: IncomingMessage): Promise<AuthenticationResult> => {
     const { upgrade, connection, 'sec-websocket-protocol': protocols } = request.headers;
     const carried = webSocketToken({ upgrade, connection, protocols });
-    if (carried === null) return noVerdict;
+    if (carried === null) return noCredentials;
     if ('fault' in carried) return { type: 'error', message: carried.fault };
     const verdict = await judge(carried.token, request);
     if (verdict.type === 'user') {

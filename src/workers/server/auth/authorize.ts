@@ -6,7 +6,7 @@ import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
 import type { MainApi, SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../../../shared/contracts/server.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { neededAccess } from './attributes.ts';
+import { computeRequiredAccess } from './attributes.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 import type { User } from './user.ts';
 
@@ -32,10 +32,10 @@ const cacheCapacity = 8192;
 const maxPathLength = 10_000;
 
 /** Never rejects. */
-export function accessReviews(options: AccessReviewsOptions): Authorize {
+export function createAccessReviewAuthorizer(options: AccessReviewsOptions): Authorize {
   const ask = cachedReviews(options);
   return async (user, method, path) => {
-    const { verb, subresources } = neededAccess(method, path);
+    const { verb, subresources } = computeRequiredAccess(method, path);
     const who = `user=${user.name}, verb=${verb}, resource=nodes`;
     for (const subresource of subresources) {
       const spec = reviewSpec(user, verb, subresource, options.nodeName);

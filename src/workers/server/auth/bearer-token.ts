@@ -4,7 +4,7 @@
  */
 
 /** `fault`: there is one, and it can't be read. */
-export type CarriedToken = { readonly token: string } | { readonly fault: string } | null;
+export type WebSocketToken = { readonly token: string } | { readonly fault: string } | null;
 
 export function bearerToken(authorization: string | undefined): string | null {
   const [scheme = '', token = ''] = (authorization ?? '').trim().split(' ');
@@ -27,7 +27,7 @@ export interface WebSocketHeaders {
   readonly protocols?: string | undefined;
 }
 
-export function webSocketToken(headers: WebSocketHeaders): CarriedToken {
+export function webSocketToken(headers: WebSocketHeaders): WebSocketToken {
   if (headers.upgrade?.toLowerCase() !== 'websocket' || !/\bupgrade\b/i.test(headers.connection ?? '')) return null;
   const names = namesOf(headers.protocols ?? '');
   const [encoded, ...more] = names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));

@@ -7,11 +7,11 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { readCertificate, type SubjectAttribute } from '../../../shared/x509/read-certificate.ts';
-import { weaknessOf } from '../tls/certificate-strength.ts';
-import { noVerdict, type User, type Verdict } from './user.ts';
+import { findWeakness } from '../tls/certificate-strength.ts';
+import { noCredentials, type User, type AuthenticationResult } from './user.ts';
 
 /** What is known of a connection's peer. */
-export interface PeerFacts {
+export interface PeerCertificate {
   /** Null: the client showed none. */
   readonly certificate: ClientCertificate | null;
   /** Why the certificate does not count; empty: the chain was verified. */
@@ -33,10 +33,10 @@ export interface ClientCertificate {
  * The bytes of a handshake that does not verify its client. OpenSSL takes 100 KB of certificates, which cost 2.5 MB a connection
  * (measured: 300 connections, 754 MB). A certificate on an RSA-4096 key has 2 KB.
  */
-const maxStrangerHandshake = 32 * 1024;
+const maxUnverifiedHandshakeBytes = 32 * 1024;
 
 /** A connection without a handshake has no client certificate. */
-export const noPeer: PeerFacts = { certificate: null, fault: '', generation: 0 };
+export const noPeerCertificate: PeerCertificate = { certificate: null, fault: '', generation: 0 };
 
 /**
  * Reads the certificate and the result of its verification together. Call it once, when the handshake ends: after a renegotiation the
@@ -44,18 +44,18 @@ export const noPeer: PeerFacts = { certificate: null, fault: '', generation: 0 }
  * @param generation of the authorities that the handshake verified against
  * @returns null for a client that nobody knows and that fills memory with certificates
  */
-export function readPeer(socket: TLSSocket, generation: number): PeerFacts | null {
+export function readPeerCertificate(socket: TLSSocket, generation: number): PeerCertificate | null {
   const { _parent: wire } = socket as { readonly _parent?: Socket };
-  if (!socket.authorized && (wire?.bytesRead ?? 0) > maxStrangerHandshake) return null;
+  if (!socket.authorized && (wire?.bytesRead ?? 0) > maxUnverifiedHandshakeBytes) return null;
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return { certificate: null, fault: '', generation };
   const { serialNumber, fingerprint256, validFrom, validTo } = certificate;
   const facts = { serialNumber, fingerprint256, validFromMs: Date.parse(validFrom), validToMs: Date.parse(validTo) };
   // A stranger's subject may have a hundred kilobytes, for as long as the connection lives: it is not kept.
-  const refused = (fault: string): PeerFacts => ({ certificate: { ...facts, subject: [] }, fault, generation });
+  const refused = (fault: string): PeerCertificate => ({ certificate: { ...facts, subject: [] }, fault, generation });
   if (!socket.authorized) return refused(String(socket.authorizationError ?? 'it was not verified'));
   try {
-    const weakness = weaknessOf(certificate);
+    const weakness = findWeakness(certificate);
     if (weakness !== null) return refused(weakness);
     return { certificate: { ...facts, subject: readCertificate(certificate.raw).subject }, fault: '', generation };
   } catch (err) {
@@ -71,13 +71,13 @@ const uidAttribute = '1.3.6.1.4.1.57683.2';
  * @param generation of the authorities that count now; 0: there are none, and certificates say nothing
  * @param nowMs wall clock
  */
-export function verdictOnCertificate(
-  { certificate, fault, generation: verifiedBy }: PeerFacts,
+export function authenticateCertificate(
+  { certificate, fault, generation: verifiedBy }: PeerCertificate,
   generation: number,
   nowMs: number,
-): Verdict {
-  if (certificate === null || generation === 0) return noVerdict;
-  const failed = (why: string): Verdict => ({
+): AuthenticationResult {
+  if (certificate === null || generation === 0) return noCredentials;
+  const failed = (why: string): AuthenticationResult => ({
     type: 'error',
     message: `verifying certificate SN=${certificate.serialNumber} failed: ${why}`,
   });
@@ -87,11 +87,11 @@ export function verdictOnCertificate(
   return userOf(certificate);
 }
 
-function userOf({ subject, fingerprint256 }: ClientCertificate): Verdict {
+function userOf({ subject, fingerprint256 }: ClientCertificate): AuthenticationResult {
   const valuesOf = (type: string) => subject.filter((attribute) => attribute.type === type).map(({ value }) => value);
   // As Go reads a subject: of many common names the last one counts.
   const name = valuesOf(attributes.commonName).at(-1) ?? '';
-  if (name === '') return noVerdict;
+  if (name === '') return noCredentials;
   const uids = valuesOf(uidAttribute);
   if (uids.length > 1) return { type: 'error', message: `expected 1 UID, but found multiple: [${uids.join(' ')}]` };
   if (uids[0] === '') return { type: 'error', message: 'UID cannot be an empty string' };

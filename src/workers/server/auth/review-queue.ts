@@ -34,7 +34,7 @@ export class ReviewQueue {
   }
 
   /** Resolves with what gives the slot back, to be called once. @param isWanted whether somebody still waits for the answer */
-  enter(address: string, isWanted: () => boolean): Promise<ReviewSlot> {
+  acquire(address: string, isWanted: () => boolean): Promise<ReviewSlot> {
     const { slots, maxWaiting, maxWaitingPerAddress, maxWaitMs, clock } = this.#options;
     if (this.#inUse < slots) return Promise.resolve(this.#slot());
     const neighbours = this.#waiting.get(address) ?? [];

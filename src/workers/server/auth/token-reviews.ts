@@ -15,7 +15,7 @@ import {
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 import { ReviewQueue } from './review-queue.ts';
-import type { Verdict } from './user.ts';
+import type { AuthenticationResult } from './user.ts';
 
 /** Upstream keeps 32 stripes of 1024 for both kinds; here invented tokens displace no good one. */
 const acceptedCapacity = 8192;
@@ -42,18 +42,18 @@ export interface TokenReviewsOptions {
 export interface TokenBearer {
   readonly address: string;
   /** Its connection has ended: nobody waits for the verdict. */
-  readonly isGone: () => boolean;
+  readonly isDisconnected: () => boolean;
 }
 
 interface Review {
   readonly bearers: TokenBearer[];
-  readonly verdict: Promise<Verdict>;
+  readonly verdict: Promise<AuthenticationResult>;
 }
 
 export class TokenReviews {
   readonly #options: TokenReviewsOptions;
-  readonly #accepted: ExpiringCache<Verdict>;
-  readonly #refused: ExpiringCache<Verdict>;
+  readonly #accepted: ExpiringCache<AuthenticationResult>;
+  readonly #refused: ExpiringCache<AuthenticationResult>;
   /** Digests of tokens that were good, also when their verdict has expired. */
   readonly #remembered: ExpiringCache<true>;
   readonly #queue: ReviewQueue;
@@ -70,7 +70,7 @@ export class TokenReviews {
   }
 
   /** Never rejects: a review that could not be had is an error of the request. It is not kept. */
-  async judge(token: string, bearer: TokenBearer): Promise<Verdict> {
+  async authenticate(token: string, bearer: TokenBearer): Promise<AuthenticationResult> {
     if (token.length > maxTokenLength) return { type: 'error', message: `a token of ${token.length} characters is not looked at` };
     const beganAtMs = this.#options.clock.monotonic();
     const key = createHmac('sha256', this.#salt).update(token).digest('base64');
@@ -82,7 +82,7 @@ export class TokenReviews {
     return verdict;
   }
 
-  async #awaited(key: string, token: string, bearer: TokenBearer): Promise<Verdict> {
+  async #awaited(key: string, token: string, bearer: TokenBearer): Promise<AuthenticationResult> {
     tokenCacheActiveFetches.add(1, { status: 'blocked' });
     try {
       const underWay = this.#reviews.get(key);
@@ -95,21 +95,26 @@ export class TokenReviews {
 
   #begin(key: string, token: string, bearer: TokenBearer): Review {
     const bearers = [bearer];
-    const isWanted = () => !bearers.every(({ isGone }) => isGone());
+    const isWanted = () => !bearers.every(({ isDisconnected: isGone }) => isGone());
     const verdict = this.#inTurn(key, bearer.address, isWanted, () => this.#ask(key, token)).finally(() => this.#reviews.delete(key));
     const review = { bearers, verdict };
     this.#reviews.set(key, review);
     return review;
   }
 
-  async #inTurn(key: string, address: string, isWanted: () => boolean, ask: () => Promise<Verdict>): Promise<Verdict> {
+  async #inTurn(
+    key: string,
+    address: string,
+    isWanted: () => boolean,
+    ask: () => Promise<AuthenticationResult>,
+  ): Promise<AuthenticationResult> {
     if (this.#remembered.get(key)) return ask();
-    const release = await this.#queue.enter(address, isWanted);
+    const release = await this.#queue.acquire(address, isWanted);
     if (release === null) return { type: 'busy' };
     return ask().finally(release);
   }
 
-  async #ask(key: string, token: string): Promise<Verdict> {
+  async #ask(key: string, token: string): Promise<AuthenticationResult> {
     tokenCacheActiveFetches.add(1, { status: 'in_flight' });
     try {
       const status = await this.#options.reviewToken(token);
@@ -124,7 +129,7 @@ export class TokenReviews {
       tokenCacheActiveFetches.add(-1, { status: 'in_flight' });
     }
   }
-  #keep(key: string, verdict: Verdict): void {
+  #keep(key: string, verdict: AuthenticationResult): void {
     const { cacheTTLMs } = this.#options;
     if (verdict.type === 'user') {
       this.#accepted.set(key, verdict, cacheTTLMs);
@@ -135,7 +140,7 @@ export class TokenReviews {
   }
 }
 
-function verdictOn({ authenticated, user, error }: TokenReviewStatus): Verdict {
+function verdictOn({ authenticated, user, error }: TokenReviewStatus): AuthenticationResult {
   if (authenticated !== true) return { type: 'error', message: error || 'invalid bearer token' };
   const { username = '', uid = '', groups = [], extra = {} } = user ?? {};
   return { type: 'user', user: { name: username, uid, groups, extra } };

@@ -10,13 +10,13 @@ export interface User {
  * `none`: it has no credentials of this kind. `error`: it has, and they are no good; that is no guest any more. `busy`: it has some, and
  * there are too many to judge.
  */
-export type Verdict =
+export type AuthenticationResult =
   | { readonly type: 'user'; readonly user: User }
   | { readonly type: 'none' }
   | { readonly type: 'busy' }
   | { readonly type: 'error'; readonly message: string };
 
-export const noVerdict: Verdict = { type: 'none' };
+export const noCredentials: AuthenticationResult = { type: 'none' };
 
 const authenticated = 'system:authenticated';
 const unauthenticated = 'system:unauthenticated';

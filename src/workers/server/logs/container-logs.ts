@@ -101,9 +101,9 @@ export class ContainerLogsHandler implements ContainerLogs {
       response.end();
     } finally {
       gone.removeEventListener('abort', onGone);
-      if (filter.unreadable > 0) {
+      if (filter.unparsableLines > 0) {
         logger.warn(
-          { pod: `${namespace}/${pod}`, container, path, lines: filter.unreadable },
+          { pod: `${namespace}/${pod}`, container, path, lines: filter.unparsableLines },
           'lines of a container log could not be read',
         );
       }

@@ -9,7 +9,7 @@ export interface ContainerList {
 }
 
 /** Answers for one moment. A container that is not listed has ended only if a complete list began after `knownAtMs` (monotonic), when it was. */
-export function endedContainers(list: ContainerList): (id: ContainerID, knownAtMs: number) => boolean {
+export function createEndedCheck(list: ContainerList): (id: ContainerID, knownAtMs: number) => boolean {
   const { relistedAtMs } = list;
   const listed = new Set<string>();
   const ended = new Set<string>();

@@ -6,7 +6,7 @@ import { watch, type FSWatcher } from 'node:fs';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { endedContainers, type ContainerList } from './ended-containers.ts';
+import { createEndedCheck, type ContainerList } from './ended-containers.ts';
 
 /** How soon a follower learns that its container has ended. */
 const tickMs = 250;
@@ -98,7 +98,7 @@ export class Followers {
   }
 
   #tick(): void {
-    const hasEnded = endedContainers(this.#deps.containers);
+    const hasEnded = createEndedCheck(this.#deps.containers);
     for (const waiting of this.#all) {
       if (!waiting.wake) continue;
       waiting.ticksLeft -= 1;

@@ -50,12 +50,12 @@ export class LogFilter {
   }
 
   /** Lines that were left out since they could not be parsed. */
-  get unreadable(): number {
+  get unparsableLines(): number {
     return this.#unreadable;
   }
 
   /** What the bytes make of output; empty when nothing. The block is not kept, but the output may be part of it. */
-  feed(block: Buffer): Buffer {
+  push(block: Buffer): Buffer {
     let start = 0;
     while (!this.done) {
       const end = block.indexOf(newline, start);
@@ -75,7 +75,7 @@ export class LogFilter {
   }
 
   /** The file begins anew (rotation, truncation): the rest of a line will not come. */
-  startFile(): void {
+  startNewFile(): void {
     if (this.#heldBytes > 0) this.#endLine(Buffer.alloc(0));
     this.#long = null;
   }

@@ -85,7 +85,7 @@ class LogReader {
       if (!(await this.#drain())) return false;
       // While lines come there is nothing else to look for, but now and then.
       if (event === 'changed' && this.#file.position > before) continue;
-      if (await this.#file.rewindIfTruncated()) filter.startFile();
+      if (await this.#file.rewindIfTruncated()) filter.startNewFile();
       else if (await this.#file.isReplaced()) {
         if (!(await this.#nextFile(follower))) return false;
       }
@@ -112,7 +112,7 @@ class LogReader {
       this.#file = next;
       await old.close();
     }
-    filter.startFile();
+    filter.startNewFile();
     follower.move(next.directory);
     return this.#drain();
   }
@@ -123,7 +123,7 @@ class LogReader {
     while (!filter.done) {
       const block = await this.#file.read();
       if (!block) return true;
-      if (!(await this.#write(filter.feed(block)))) return false;
+      if (!(await this.#write(filter.push(block)))) return false;
     }
     return false;
   }

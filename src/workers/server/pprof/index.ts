@@ -5,8 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { error, methodNotAllowed, ok, pageNotFound, type Reply } from '../../../shared/http/reply.ts';
-import type { Asked, Handler } from '../secure-routes.ts';
+import { error, methodNotAllowed, ok, restfulNotFound, type Reply } from '../../../shared/http/reply.ts';
+import type { RoutedRequest, Handler } from '../secure-routes.ts';
 import { takeCpuProfile, takeHeapProfile } from './take-profile.ts';
 
 const root = '/debug/pprof/';
@@ -15,7 +15,7 @@ const defaultSeconds = { profile: 30, heap: 5 };
 const maxSeconds = 600;
 const compress = promisify(gzip);
 
-export function profiling(): Handler {
+export function createProfilingHandler(): Handler {
   let underWay = false;
   return async (asked) => {
     if (asked.method !== 'GET') return methodNotAllowed('GET');
@@ -42,12 +42,12 @@ export function profiling(): Handler {
         }
       }
       default:
-        return name.includes('/') ? pageNotFound : error(404, 'Unknown profile');
+        return name.includes('/') ? restfulNotFound : error(404, 'Unknown profile');
     }
   };
 }
 
-async function send({ request, response }: Asked, name: 'profile' | 'heap', seconds: number): Promise<Reply | null> {
+async function send({ request, response }: RoutedRequest, name: 'profile' | 'heap', seconds: number): Promise<Reply | null> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   request.socket.setTimeout((seconds + 60) * 1000);

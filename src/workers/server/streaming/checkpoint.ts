@@ -6,7 +6,7 @@ import { podFullName } from '../../../shared/kubernetes/ids.ts';
 import type { ContainerTarget } from './types.ts';
 
 /** The container is known; the request is not checked yet. */
-export interface Checkpoint {
+export interface CheckpointOptions {
   readonly cri: Pick<CriClient, 'runtime'>;
   readonly containerID: string;
   readonly location: string;
@@ -18,7 +18,7 @@ export interface Checkpoint {
 }
 
 /** The last of the values counts. Null: it is no number. */
-export function checkpointTimeout(query: URLSearchParams): number | null {
+export function parseCheckpointTimeout(query: URLSearchParams): number | null {
   const text = query.getAll('timeout').at(-1);
   if (text === undefined) return 0;
   if (!/^[+-]?\d{1,18}$/.test(text)) return null;
@@ -31,7 +31,7 @@ export function checkpointLocation(dir: string, { namespace, pod, container }: C
 }
 
 /** Rejects with what the runtime said, or with what is wrong with the timeout. */
-export async function checkpointContainer(checkpoint: Checkpoint): Promise<void> {
+export async function checkpointContainer(checkpoint: CheckpointOptions): Promise<void> {
   const { cri, containerID, location, timeoutSeconds, runtimeRequestTimeoutMs, checkpointsDir, signal } = checkpoint;
   if (timeoutSeconds < 0) throw new Error('CheckpointContainer requires the timeout value to be > 0');
   await mkdir(checkpointsDir, { recursive: true, mode: 0o700 });

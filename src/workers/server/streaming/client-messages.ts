@@ -4,12 +4,12 @@ import { closeFrame, opcodes, webSocketFrame, WebSocketReader, type WebSocketPie
 
 export const closeCodes = { normal: 1000, protocolError: 1002 } as const;
 
-export class ClientMessages {
+export class WebSocketClientReader {
   readonly #reader = new WebSocketReader();
   #ended = false;
 
   /** `onPiece`: of a message: what of it goes on; null: no client says such a thing. */
-  feed(chunk: Buffer, onPiece: (piece: WebSocketPiece) => Buffer[] | null): Converted {
+  push(chunk: Buffer, onPiece: (piece: WebSocketPiece) => Buffer[] | null): Converted {
     const forward: Buffer[] = [];
     const reply: Buffer[] = [];
     const finish = (code: number) => {

@@ -4,12 +4,12 @@ import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 
-export type RuntimeAnswer =
+export type RuntimeResponse =
   /** It speaks the protocol from here on. `head`: what it has said already. */
   | { readonly upgraded: true; readonly response: IncomingMessage; readonly socket: Socket; readonly head: Buffer }
   | { readonly upgraded: false; readonly response: IncomingMessage };
 
-export interface Dial {
+export interface DialOptions {
   readonly url: string;
   readonly method: string;
   readonly headers: (host: string) => OutgoingHttpHeaders;
@@ -18,7 +18,7 @@ export interface Dial {
 }
 
 /** The runtime may be at any address: it is trusted with that, as upstream does. Rejects when it can't be reached, or says nothing in time. */
-export function dialRuntime({ url: text, method, headers, deadlineMs, signal }: Dial): Promise<RuntimeAnswer> {
+export function dialRuntime({ url: text, method, headers, deadlineMs, signal }: DialOptions): Promise<RuntimeResponse> {
   return new Promise((resolve, reject) => {
     const fail = (err: unknown) => reject(new Error(`error dialing backend: ${messageOf(err)}`, { cause: err }));
     const url = parseUrl(text);
@@ -31,7 +31,7 @@ export function dialRuntime({ url: text, method, headers, deadlineMs, signal }: 
       signal,
     });
     const late = setTimeout(() => request.destroy(new Error(`no answer from ${url.host} within ${deadlineMs} ms`)), deadlineMs);
-    const answered = (answer: RuntimeAnswer) => {
+    const answered = (answer: RuntimeResponse) => {
       clearTimeout(late);
       resolve(answer);
     };

@@ -16,13 +16,13 @@ const known = [
 ] as const;
 
 /** Who is asked: `host`, the runtime's own; and who asks. */
-interface Ends {
+interface ConnectionEnds {
   readonly host: string;
   readonly peer: string | undefined;
 }
 
 /** `headersDistinct` is Node's: every value of every header. */
-export function forwardedHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, ends: Ends): OutgoingHttpHeaders {
+export function forwardedHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, ends: ConnectionEnds): OutgoingHttpHeaders {
   const headers = commonHeaders(headersDistinct, ends);
   for (const name of known) {
     const [first, ...more] = headersDistinct[name] ?? [];
@@ -34,13 +34,13 @@ export function forwardedHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>
 /** For a client that speaks WebSocket, where the runtime is to speak SPDY. */
 export function spdyHeaders(
   headersDistinct: Readonly<NodeJS.Dict<string[]>>,
-  ends: Ends,
+  ends: ConnectionEnds,
   protocols: readonly string[],
 ): OutgoingHttpHeaders {
   return { ...commonHeaders(headersDistinct, ends), Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': [...protocols] };
 }
 
-function commonHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, { host, peer }: Ends): OutgoingHttpHeaders {
+function commonHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, { host, peer }: ConnectionEnds): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { Host: host, Connection: 'Upgrade' };
   const chain = [...(headersDistinct['x-forwarded-for'] ?? []), ...(peer ? [peer] : [])];
   if (chain.length > 0) headers['X-Forwarded-For'] = chain.join(', ');
@@ -48,6 +48,6 @@ function commonHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, { host,
 }
 
 /** A body before the other protocol begins: the two ends could disagree on where it ends. */
-export function hasBody(headers: IncomingHttpHeaders): boolean {
+export function hasRequestBody(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }

@@ -2,12 +2,12 @@
 import { CriError, grpcCode } from '../../../shared/cri/cri-error.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 
-export function goErrorText(err: unknown): string {
+export function toGoErrorText(err: unknown): string {
   return err instanceof CriError ? err.message.slice(err.call.length + ': '.length) : messageOf(err);
 }
 
 /** Upstream: streaming.WriteError. */
-export function streamErrorStatus(err: unknown): number {
+export function toStreamErrorStatus(err: unknown): number {
   if (!(err instanceof CriError)) return 500;
   if (err.code === grpcCode.NOT_FOUND) return 404;
   return err.code === grpcCode.RESOURCE_EXHAUSTED ? 429 : 500;

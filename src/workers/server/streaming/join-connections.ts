@@ -3,7 +3,7 @@
  * gets the rest of it and a little time to answer; when one breaks, or nothing goes either way for too long, both end.
  */
 import type { Socket } from 'node:net';
-import type { Converter, Translation } from './translation.ts';
+import type { Converter, StreamTranslation } from './translation.ts';
 
 /** After one side has ended. The protocols say goodbye within themselves before that. */
 const lingerMs = 10_000;
@@ -17,17 +17,17 @@ const maxTimerMs = 2 ** 31 - 1;
 
 export type StreamEnd = 'client' | 'runtime' | 'idle';
 
-export interface Joined {
+export interface JoinOptions {
   readonly client: Socket;
   readonly runtime: Socket;
   /** 0: never. */
   readonly idleTimeoutMs: number;
   /** Null: both speak the same. */
-  readonly translation?: Pick<Translation, 'fromClient' | 'fromRuntime'> | null;
+  readonly translation?: Pick<StreamTranslation, 'fromClient' | 'fromRuntime'> | null;
 }
 
 /** Resolves when both are closed, with who ended it. Both have their error listeners. */
-export function joinConnections({ client, runtime, idleTimeoutMs, translation = null }: Joined): Promise<StreamEnd> {
+export function joinConnections({ client, runtime, idleTimeoutMs, translation = null }: JoinOptions): Promise<StreamEnd> {
   return new Promise((resolve) => {
     let end: StreamEnd | null = null;
     let open = 2;
@@ -84,7 +84,7 @@ function convert(from: Socket, to: Socket, converter: Converter, onEnd: () => vo
   };
   from.on('data', (chunk: Buffer) => {
     if (ended) return;
-    const converted = converter.feed(chunk);
+    const converted = converter.push(chunk);
     for (const bytes of converted.reply) if (from.writable && from.writableLength < maxReplyBytes) from.write(bytes);
     let taken = true;
     for (const bytes of converted.forward) taken = to.writable && to.write(bytes);

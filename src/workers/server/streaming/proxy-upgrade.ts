@@ -6,8 +6,8 @@ import { dialRuntime } from './dial-runtime.ts';
 import { forwardedHeaders, spdyHeaders } from './forwarded-headers.ts';
 import type { StreamRequest, Upgrade } from './types.ts';
 import { joinConnections, type StreamEnd } from './join-connections.ts';
-import type { Translation } from './translation.ts';
-import { switchingToWebSocket } from './websocket-request.ts';
+import type { StreamTranslation } from './translation.ts';
+import { webSocketHandshakeResponse } from './websocket-request.ts';
 
 /** For an answer of the runtime that is an error: upstream's. */
 const errorRelayMs = 10_000;
@@ -17,7 +17,7 @@ export interface ProxyOptions {
   readonly deadlineMs: number;
   readonly idleTimeoutMs: number;
   /** Null: client and runtime speak the same. */
-  readonly translation: Translation | null;
+  readonly translation: StreamTranslation | null;
   /** Aborted when the client is gone, or the server closes. */
   readonly signal: AbortSignal;
   /** Called when the runtime speaks the protocol, before the client's connection is read. */
@@ -71,8 +71,8 @@ export async function proxyUpgrade(
     response.detachSocket(client);
     client.write(translation ? webSocketHead(request, answer.response, translation) : switchingHead(answer.response), 'latin1');
     if (translation) {
-      client.write(translation.opening.toClient);
-      runtime.write(translation.opening.toRuntime);
+      client.write(translation.initialBytes.toClient);
+      runtime.write(translation.initialBytes.toRuntime);
     }
     // Read again, as the first of what comes.
     if (answer.head.length > 0) runtime.unshift(answer.head);
@@ -90,9 +90,9 @@ function switchingHead({ statusMessage, rawHeaders }: IncomingMessage): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-function webSocketHead({ headers }: IncomingMessage, { headers: answered }: IncomingMessage, { subprotocol }: Translation): string {
+function webSocketHead({ headers }: IncomingMessage, { headers: answered }: IncomingMessage, { subprotocol }: StreamTranslation): string {
   const chosen = answered['x-stream-protocol-version'];
-  return switchingToWebSocket(headers['sec-websocket-key'] ?? '', subprotocol(typeof chosen === 'string' ? chosen : ''));
+  return webSocketHandshakeResponse(headers['sec-websocket-key'] ?? '', subprotocol(typeof chosen === 'string' ? chosen : ''));
 }
 
 async function relay(from: IncomingMessage, to: StreamRequest['response']): Promise<void> {

@@ -4,17 +4,17 @@ import type { Duplex } from 'node:stream';
 import type { ContainerQuery, ResolvedContainer } from '../../../shared/contracts/server.ts';
 import { webSocketStreamingRequests } from '../../../shared/metrics/definitions/http.ts';
 import { sendText } from '../text-response.ts';
-import { checkpointContainer, checkpointLocation, checkpointTimeout } from './checkpoint.ts';
-import { hasBody } from './forwarded-headers.ts';
-import { goErrorText, streamErrorStatus } from './go-error.ts';
+import { checkpointContainer, checkpointLocation, parseCheckpointTimeout } from './checkpoint.ts';
+import { hasRequestBody } from './forwarded-headers.ts';
+import { toGoErrorText, toStreamErrorStatus } from './go-error.ts';
 import type { ContainerTarget, PodTarget, Streaming, StreamingDependencies, StreamRequest } from './types.ts';
 import { proxyUpgrade } from './proxy-upgrade.ts';
 import { runInContainer } from './run-in-container.ts';
-import { isUpgrade, portForwardPorts, remoteCommandOptions, type RemoteCommandOptions } from './stream-options.ts';
-import { translateCommand } from './translate-command.ts';
-import type { Translation } from './translation.ts';
-import { tunnelPorts } from './tunnel-ports.ts';
-import { asksForCommandChannels, handshakeFault, tunnelledProtocols } from './websocket-request.ts';
+import { isUpgradeRequest, parsePortForwardPorts, parseRemoteCommandOptions, type RemoteCommandOptions } from './stream-options.ts';
+import { createCommandTranslation } from './translate-command.ts';
+import type { StreamTranslation } from './translation.ts';
+import { createPortForwardTranslation } from './tunnel-ports.ts';
+import { isCommandWebSocket, findHandshakeFault, parseTunnelledProtocols } from './websocket-request.ts';
 
 /** Each holds two connections. Upstream's runtimes give out as many URLs at a time (cri-streaming's maxInFlight). */
 const maxStreams = 1000;
@@ -36,7 +36,7 @@ interface StreamKind {
     limits: { readonly deadlineMs: number; readonly signal: AbortSignal },
   ) => Promise<{ readonly url: string }>;
   /** Null: the runtime speaks the client's protocol. */
-  readonly translation: (found: Found) => Translation | null;
+  readonly translation: (found: Found) => StreamTranslation | null;
 }
 
 export class StreamHandler implements Streaming {
@@ -48,7 +48,7 @@ export class StreamHandler implements Streaming {
   }
 
   async exec(stream: StreamRequest, target: ContainerTarget): Promise<void> {
-    const options = remoteCommandOptions(stream.query);
+    const options = parseRemoteCommandOptions(stream.query);
     if (typeof options === 'string') return sendText(stream.response, 400, options);
     const cmd = stream.query.getAll('command');
     await this.#stream('exec', stream, target, {
@@ -58,7 +58,7 @@ export class StreamHandler implements Streaming {
   }
 
   async attach(stream: StreamRequest, target: ContainerTarget): Promise<void> {
-    const options = remoteCommandOptions(stream.query);
+    const options = parseRemoteCommandOptions(stream.query);
     if (typeof options === 'string') return sendText(stream.response, 400, options);
     // A process that runs has a terminal or has none, whatever the client would like.
     await this.#stream('attach', stream, target, {
@@ -70,12 +70,12 @@ export class StreamHandler implements Streaming {
 
   async portForward(stream: StreamRequest, target: PodTarget): Promise<void> {
     const { headers } = stream.request;
-    const tunnelled = this.#deps.settings.translateWebSockets ? tunnelledProtocols(headers) : [];
-    const ports = tunnelled.length > 0 ? [] : portForwardPorts(headers, stream.query);
+    const tunnelled = this.#deps.settings.translateWebSockets ? parseTunnelledProtocols(headers) : [];
+    const ports = tunnelled.length > 0 ? [] : parsePortForwardPorts(headers, stream.query);
     if (typeof ports === 'string') return sendText(stream.response, 400, ports);
     await this.#stream('portForward', stream, target, {
       askUrl: ({ sandboxID }, limits) => this.#deps.cri().runtime.call('portForward', { podSandboxId: sandboxID, port: ports }, limits),
-      translation: () => (tunnelled.length > 0 ? tunnelPorts(tunnelled) : null),
+      translation: () => (tunnelled.length > 0 ? createPortForwardTranslation(tunnelled) : null),
     });
   }
 
@@ -91,14 +91,14 @@ export class StreamHandler implements Streaming {
     await this.#admit('checkpoint', request, response, target, async ({ containerID }, signal) => {
       const { settings, clock, cri, logger } = this.#deps;
       const { namespace, pod, container } = target;
-      const timeoutSeconds = checkpointTimeout(query);
+      const timeoutSeconds = parseCheckpointTimeout(query);
       if (timeoutSeconds === null) return sendText(response, 404, 'cannot parse value of timeout parameter');
       const location = checkpointLocation(settings.checkpointsDir, target, clock.now());
       try {
         await checkpointContainer({ ...settings, cri: cri(), containerID, location, timeoutSeconds, signal });
       } catch (err) {
         logger.warn({ pod: `${namespace}/${pod}`, container, location, err }, 'checkpoint failed');
-        return sendText(response, 500, `checkpointing of ${namespace}/${pod}/${container} failed (${goErrorText(err)})`);
+        return sendText(response, 500, `checkpointing of ${namespace}/${pod}/${container} failed (${toGoErrorText(err)})`);
       }
       response.writeHead(200, { 'Content-Type': 'application/json' });
       response.end(JSON.stringify({ items: [location] }));
@@ -117,10 +117,11 @@ export class StreamHandler implements Streaming {
   ): Promise<void> {
     const { request, response, upgrade } = stream;
     await this.#admit(purpose, request, response, target, async (found, signal) => {
-      if (!upgrade || !isUpgrade(request.headers)) return sendText(response, 500, 'Upgrade request required\n', noSniff);
-      if (hasBody(request.headers)) return sendText(response, 400, 'a request for another protocol has no body', { Connection: 'close' });
+      if (!upgrade || !isUpgradeRequest(request.headers)) return sendText(response, 500, 'Upgrade request required\n', noSniff);
+      if (hasRequestBody(request.headers))
+        return sendText(response, 400, 'a request for another protocol has no body', { Connection: 'close' });
       const translation = translate(found);
-      const fault = translation && handshakeFault(request.method ?? '', request.headers);
+      const fault = translation && findHandshakeFault(request.method ?? '', request.headers);
       if (fault) return sendText(response, 400, `${fault}\n`, noSniff);
       const { runtimeRequestTimeoutMs, streamingIdleTimeoutMs } = this.#deps.settings;
       const stopListening = listenForEnd(upgrade.socket);
@@ -132,9 +133,9 @@ export class StreamHandler implements Streaming {
     });
   }
 
-  #commandTranslation(subresource: 'exec' | 'attach', { request }: StreamRequest, options: RemoteCommandOptions): Translation | null {
+  #commandTranslation(subresource: 'exec' | 'attach', { request }: StreamRequest, options: RemoteCommandOptions): StreamTranslation | null {
     const { translateWebSockets } = this.#deps.settings;
-    return translateWebSockets && asksForCommandChannels(request.headers) ? translateCommand(subresource, options) : null;
+    return translateWebSockets && isCommandWebSocket(request.headers) ? createCommandTranslation(subresource, options) : null;
   }
 
   /** One of the bounded places, the container, and the errors of both. */
@@ -167,8 +168,8 @@ export class StreamHandler implements Streaming {
   #fail(what: object, response: ServerResponse, err: unknown, gone: AbortSignal): void {
     if (gone.aborted) return void response.destroy();
     this.#deps.logger.warn({ ...what, err }, 'request to the runtime failed');
-    const status = streamErrorStatus(err);
-    sendText(response, status, goErrorText(err), status === 429 ? retryAfter : {});
+    const status = toStreamErrorStatus(err);
+    sendText(response, status, toGoErrorText(err), status === 429 ? retryAfter : {});
   }
 }
 

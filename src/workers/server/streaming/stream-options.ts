@@ -10,7 +10,7 @@ export interface RemoteCommandOptions {
 }
 
 /** A string: what is wrong. */
-export function remoteCommandOptions(query: URLSearchParams): RemoteCommandOptions | string {
+export function parseRemoteCommandOptions(query: URLSearchParams): RemoteCommandOptions | string {
   const isSet = (name: string) => query.get(name) === '1';
   const tty = isSet('tty');
   // A terminal is one stream.
@@ -20,8 +20,8 @@ export function remoteCommandOptions(query: URLSearchParams): RemoteCommandOptio
 }
 
 /** The ports that a WebSocket client names beforehand; SPDY clients name them as they go. A string: what is wrong. */
-export function portForwardPorts(headers: IncomingHttpHeaders, query: URLSearchParams): readonly number[] | string {
-  if (!isWebSocket(headers)) return [];
+export function parsePortForwardPorts(headers: IncomingHttpHeaders, query: URLSearchParams): readonly number[] | string {
+  if (!isWebSocketRequest(headers)) return [];
   const given = query.getAll('port');
   if (given.length === 0) return 'query parameter "port" is required';
   const ports: number[] = [];
@@ -37,11 +37,11 @@ export function portForwardPorts(headers: IncomingHttpHeaders, query: URLSearchP
   return ports;
 }
 
-export function isWebSocket(headers: IncomingHttpHeaders): boolean {
-  return headers.upgrade?.toLowerCase() === 'websocket' && isUpgrade(headers);
+export function isWebSocketRequest(headers: IncomingHttpHeaders): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket' && isUpgradeRequest(headers);
 }
 
 /** As httpstream.IsUpgradeRequest. */
-export function isUpgrade({ connection }: IncomingHttpHeaders): boolean {
+export function isUpgradeRequest({ connection }: IncomingHttpHeaders): boolean {
   return connection?.toLowerCase().includes('upgrade') ?? false;
 }

@@ -4,8 +4,8 @@
  */
 import type { RemoteCommandOptions } from './stream-options.ts';
 import { dataFrame, openStreams, pingFrame, SpdyReader, streamID } from './spdy-frames.ts';
-import type { Converted, Converter, Translation } from './translation.ts';
-import { closeCodes, ClientMessages } from './client-messages.ts';
+import type { Converted, Converter, StreamTranslation } from './translation.ts';
+import { closeCodes, WebSocketClientReader } from './client-messages.ts';
 import { closeFrame, opcodes, webSocketFrame, type WebSocketPiece } from './websocket-frames.ts';
 
 export const commandProtocol = 'v5.channel.k8s.io';
@@ -17,7 +17,10 @@ const nothing = Buffer.alloc(0);
 
 type StreamName = 'error' | 'stdin' | 'stdout' | 'stderr' | 'resize';
 
-export function translateCommand(subresource: 'exec' | 'attach', { stdin, stdout, stderr, tty }: RemoteCommandOptions): Translation {
+export function createCommandTranslation(
+  subresource: 'exec' | 'attach',
+  { stdin, stdout, stderr, tty }: RemoteCommandOptions,
+): StreamTranslation {
   // The runtime waits for exactly these.
   const names: StreamName[] = ['error'];
   if (stdin) names.push('stdin');
@@ -30,7 +33,7 @@ export function translateCommand(subresource: 'exec' | 'attach', { stdin, stdout
     subresource,
     protocols: [runtimeProtocol],
     subprotocol: () => commandProtocol,
-    opening: {
+    initialBytes: {
       // By this the client knows that it is connected.
       toClient: channelFrame(first, nothing),
       toRuntime: openStreams(names.map((streamtype) => ({ streamtype }))),
@@ -51,7 +54,7 @@ interface ClientStreams {
 }
 
 function fromClient({ stdin, resize }: ClientStreams): Converter {
-  const messages = new ClientMessages();
+  const messages = new WebSocketClientReader();
   const open = new Map<number, number>();
   if (stdin !== null) open.set(channels.stdin, stdin);
   if (resize !== null) open.set(channels.resize, resize);
@@ -81,7 +84,7 @@ function fromClient({ stdin, resize }: ClientStreams): Converter {
     const stream = channel === null ? undefined : open.get(channel);
     return stream === undefined || body.length === 0 ? [] : [dataFrame(stream, body)];
   };
-  return { feed: (chunk) => messages.feed(chunk, onPiece), end: () => nothing };
+  return { push: (chunk) => messages.push(chunk, onPiece), end: () => nothing };
 }
 
 interface RuntimeStreams {
@@ -121,7 +124,7 @@ function fromRuntime({ error, stdout, stderr }: RuntimeStreams): Converter {
     return { forward, reply, ended: open.size === 0 };
   };
   return {
-    feed: (chunk) => {
+    push: (chunk) => {
       try {
         return feed(chunk);
       } catch (err) {

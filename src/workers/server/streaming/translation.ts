@@ -1,5 +1,5 @@
 /** What stands between a WebSocket client and a runtime that speaks SPDY. Pure: bytes in, bytes out. */
-export interface Translation {
+export interface StreamTranslation {
   /** Of the metric: the subresource of the API. */
   readonly subresource: 'exec' | 'attach' | 'portforward';
   /** What the runtime is asked to speak within SPDY. */
@@ -7,14 +7,14 @@ export interface Translation {
   /** The subprotocol of the WebSocket, by the runtime's choice of one of them; empty: none. */
   readonly subprotocol: (chosen: string) => string;
   /** What each hears first. */
-  readonly opening: { readonly toClient: Buffer; readonly toRuntime: Buffer };
+  readonly initialBytes: { readonly toClient: Buffer; readonly toRuntime: Buffer };
   readonly fromClient: Converter;
   readonly fromRuntime: Converter;
 }
 
 /** One direction. It never throws: what can't be read ends it. */
 export interface Converter {
-  readonly feed: (chunk: Buffer) => Converted;
+  readonly push: (chunk: Buffer) => Converted;
   /** The sender says no more, or is gone: what the other side hears last. Called once, also after the end. */
   readonly end: () => Buffer;
 }

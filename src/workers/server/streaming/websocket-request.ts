@@ -1,6 +1,6 @@
 /** What a WebSocket client asks for, by the subprotocols that it offers, and the answer to its handshake. Pure. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { isWebSocket } from './stream-options.ts';
+import { isWebSocketRequest } from './stream-options.ts';
 import { commandProtocol } from './translate-command.ts';
 import { tunnelPrefix } from './tunnel-ports.ts';
 import { acceptKey } from './websocket-frames.ts';
@@ -8,20 +8,20 @@ import { acceptKey } from './websocket-frames.ts';
 const suffix = '.k8s.io';
 
 /** The one protocol of commands in which a client can end its input. */
-export function asksForCommandChannels(headers: IncomingHttpHeaders): boolean {
-  return isWebSocket(headers) && offered(headers).includes(commandProtocol);
+export function isCommandWebSocket(headers: IncomingHttpHeaders): boolean {
+  return isWebSocketRequest(headers) && offered(headers).includes(commandProtocol);
 }
 
 /** The protocols that it would speak in SPDY inside of the WebSocket; empty: none. */
-export function tunnelledProtocols(headers: IncomingHttpHeaders): string[] {
-  if (!isWebSocket(headers)) return [];
+export function parseTunnelledProtocols(headers: IncomingHttpHeaders): string[] {
+  if (!isWebSocketRequest(headers)) return [];
   return offered(headers)
     .filter((name) => name.startsWith(tunnelPrefix) && name.endsWith(suffix))
     .map((name) => name.slice(tunnelPrefix.length));
 }
 
 /** What is wrong with the handshake; null: nothing. */
-export function handshakeFault(
+export function findHandshakeFault(
   method: string,
   { 'sec-websocket-version': version, 'sec-websocket-key': key = '' }: IncomingHttpHeaders,
 ): string | null {
@@ -30,7 +30,7 @@ export function handshakeFault(
   return /^[A-Za-z0-9+/]{22}==$/.test(key) ? null : 'the key of a WebSocket has 16 bytes';
 }
 
-export function switchingToWebSocket(key: string, subprotocol: string): string {
+export function webSocketHandshakeResponse(key: string, subprotocol: string): string {
   const lines = [
     'HTTP/1.1 101 Switching Protocols',
     'Upgrade: websocket',

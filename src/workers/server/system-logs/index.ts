@@ -3,7 +3,7 @@
  * of pkg/kubelet/kubelet.go.
  */
 import { error, methodNotAllowed, type Reply } from '../../../shared/http/reply.ts';
-import type { Asked, Handler } from '../secure-routes.ts';
+import type { RoutedRequest, Handler } from '../secure-routes.ts';
 import { aggregate, logQueryFaults, parseLogQuery, type LogQuery } from './log-query.ts';
 import { openInside } from './open-inside.ts';
 import { serveFile } from './serve-file.ts';
@@ -23,10 +23,10 @@ const maxQueries = 8;
 /** Of a client that takes nothing of a long file. */
 const stalledMs = 60_000;
 
-export function systemLogs(options: SystemLogsOptions): Handler {
+export function createSystemLogsHandler(options: SystemLogsOptions): Handler {
   let queries = 0;
 
-  const byQuery = async (query: LogQuery, asked: Asked): Promise<Reply | null> => {
+  const byQuery = async (query: LogQuery, asked: RoutedRequest): Promise<Reply | null> => {
     if (queries >= maxQueries) return { ...error(503, 'too many queries for logs are under way'), headers: { 'Retry-After': '5' } };
     queries += 1;
     try {

@@ -6,13 +6,13 @@ import { readdir } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { error, ok, type Reply } from '../../../shared/http/reply.ts';
-import type { Asked } from '../secure-routes.ts';
+import type { RoutedRequest } from '../secure-routes.ts';
 import { openInside } from './open-inside.ts';
 
 const sniffBytes = 512;
 
 /** @param path below the first root, relative; a slash at the end asks for a folder */
-export async function serveFile(roots: readonly [string, ...string[]], path: string, asked: Asked): Promise<Reply | null> {
+export async function serveFile(roots: readonly [string, ...string[]], path: string, asked: RoutedRequest): Promise<Reply | null> {
   const opened = await openInside(roots, path);
   if (opened.type === 'missing') return error(404, '404 page not found');
   if (opened.type === 'forbidden') return error(403, '403 Forbidden');
@@ -51,7 +51,7 @@ function escapeHtml(text: string): string {
 }
 
 /** As much as there was when it was opened: a log that grows has no end. */
-async function sendFile(handle: FileHandle, size: number, modifiedAtMs: number, { request, response }: Asked): Promise<void> {
+async function sendFile(handle: FileHandle, size: number, modifiedAtMs: number, { request, response }: RoutedRequest): Promise<void> {
   const modified = new Date(Math.floor(modifiedAtMs / 1000) * 1000);
   const since = Date.parse(request.headers['if-modified-since'] ?? '');
   response.setHeader('Last-Modified', modified.toUTCString());

@@ -25,7 +25,7 @@ const curves = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
 const rsaBits = { least: 1024, most: 8192 };
 
 /** Null: all are strong enough. A certificate that signs itself counts by trust, not by its signature. */
-export function weaknessOf(leaf: X509Certificate): string | null {
+export function findWeakness(leaf: X509Certificate): string | null {
   for (let certificate: X509Certificate | undefined = leaf; certificate; certificate = certificate.issuerCertificate) {
     const weakness = weakKey(certificate) ?? weakSignature(certificate);
     if (weakness !== null) return weakness;

@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeFolderDurably, syncFolder, writeDurably } from '../../../shared/linux/write-durably.ts';
 import { selfSignedCertificate } from './self-signed.ts';
-import { judgePair, type PairFiles, type PairState } from './serving-pair.ts';
+import { computePairState, type PairFiles, type PairState } from './serving-pair.ts';
 
 export interface SelfSignedFiles {
   readonly certFile: string;
@@ -27,10 +27,10 @@ export type EnsuredPair =
 /** Rejects when files are there that may be an operator's, and that are no pair. */
 export async function ensureSelfSigned({ certFile, keyFile, host, settle = () => sleep(1000) }: SelfSignedFiles): Promise<EnsuredPair> {
   let files = await readPair(certFile, keyFile);
-  let pair = judgePair(files, Date.now());
+  let pair = computePairState(files, Date.now());
   if (pair.state === 'broken') {
     const staged = { cert: await readText(stagedOf(certFile)), key: files.key };
-    if (judgePair(staged, Date.now()).state === 'good') {
+    if (computePairState(staged, Date.now()).state === 'good') {
       await moveIn(certFile);
       return { done: 'made', replaced: null };
     }
@@ -71,7 +71,7 @@ async function afterSettling(
   if (pair.state !== 'broken' || !pair.replaceable) return { files, pair };
   const again = await readLater();
   const same = again.cert === files.cert && again.key === files.key;
-  return same ? { files, pair } : afterSettling(again, judgePair(again, Date.now()), readLater);
+  return same ? { files, pair } : afterSettling(again, computePairState(again, Date.now()), readLater);
 }
 
 async function readPair(certFile: string, keyFile: string): Promise<PairFiles> {

@@ -9,7 +9,7 @@ const maxHandshakeBytes = 64 * 1024;
 /** OpenSSL takes some 20 ms for a hundred kilobytes of certificates, so that few handshakes pass between two checks. */
 const checkEachMs = 50;
 
-export class HandshakeWatch {
+export class HandshakeSizeLimiter {
   readonly #open = new Set<Socket>();
   #timer: NodeJS.Timeout | undefined;
 

@@ -21,7 +21,7 @@ const keyBlock = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----[^]+-----END \1PRIVATE KEY
  * A pair is replaceable when a loss of power has emptied or cut off one of its files, or when the kubelet itself made its certificate.
  * Anything else may be an operator's, and half of it still to come.
  */
-export function judgePair({ cert, key }: PairFiles, nowMs: number): PairState {
+export function computePairState({ cert, key }: PairFiles, nowMs: number): PairState {
   if (cert === null && key === null) return { state: 'missing' };
   const leaf = cert !== null && certificateBlock.test(cert) ? readLeaf(cert) : null;
   const broken = (why: string, replaceable = leaf !== null && isSelfMade(leaf)): PairState => ({ state: 'broken', why, replaceable });

@@ -5,19 +5,19 @@
 import type { MainApi } from '../../../shared/contracts/server.ts';
 import { error, ok, type Reply } from '../../../shared/http/reply.ts';
 import type { Handler } from '../secure-routes.ts';
-import { formFor } from './negotiate.ts';
+import { negotiateForm } from './negotiate.ts';
 
 const warning = (page: string) =>
   `\nkubelet ${page}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n`;
 
-export interface StatuszFacts {
+export interface StatuszOptions {
   readonly version: string;
   readonly startedAtMs: number;
   readonly now: () => number;
 }
 
 /** @param roots what else is served: the first segments of its paths */
-export function statusz({ version, startedAtMs, now }: StatuszFacts, roots: readonly string[]): Handler {
+export function createStatuszHandler({ version, startedAtMs, now }: StatuszOptions, roots: readonly string[]): Handler {
   return async ({ request }) => {
     const upSeconds = Math.max(0, Math.floor((now() - startedAtMs) / 1000));
     const emulated = version.replace(/^v(\d+\.\d+).*/, '$1');
@@ -45,7 +45,7 @@ export function statusz({ version, startedAtMs, now }: StatuszFacts, roots: read
   };
 }
 
-export function flagz(main: Pick<MainApi, 'flagz'>): Handler {
+export function createFlagzHandler(main: Pick<MainApi, 'flagz'>): Handler {
   return async ({ request }) => {
     const flags = Object.entries(await main.flagz()).sort(([a], [b]) => (a < b ? -1 : 1));
     const text = () => [warning('flagz'), ...flags.map(([name, value]) => `${name}=${value}`), ''].join('\n');
@@ -54,7 +54,7 @@ export function flagz(main: Pick<MainApi, 'flagz'>): Handler {
 }
 
 async function reply(kind: 'Statusz' | 'Flagz', accept: string | undefined, text: () => string, fields: () => object): Promise<Reply> {
-  const form = formFor(accept, kind);
+  const form = negotiateForm(accept, kind);
   if (form.type === 'text') return ok(text());
   if (form.type === 'none')
     return error(406, 'only the following media types are accepted: application/json, application/yaml, text/plain');

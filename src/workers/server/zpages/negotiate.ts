@@ -17,7 +17,7 @@ const structured: Readonly<Record<string, 'json' | 'yaml'>> = {
 const texts = ['text/plain', 'text/*', '*/*'];
 
 /** The form that is wanted most of those that can be had. */
-export function formFor(accept: string | undefined, kind: 'Statusz' | 'Flagz'): Form {
+export function negotiateForm(accept: string | undefined, kind: 'Statusz' | 'Flagz'): Form {
   if (accept === undefined || accept.trim() === '') return { type: 'text' };
   for (const { mediaType, named } of ranges(accept)) {
     const [group, version, as] = [named('g'), named('v'), named('as')];

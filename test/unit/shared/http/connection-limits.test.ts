@@ -3,19 +3,19 @@ import {
   addressKey,
   computeAdmittedEviction,
   computeEviction,
-  type HeldConnection,
+  type ServerConnection,
 } from '../../../../src/shared/http/connection-limits.ts';
 import { table } from '../../../support/table.ts';
 
 const nowMs = 100_000;
-const limits = { strangers: 4, strangersPerAddress: 3, admitted: 2 };
+const limits = { unauthorized: 4, unauthorizedPerAddress: 3, authorized: 2 };
 
-interface Named extends HeldConnection {
+interface Named extends ServerConnection {
   readonly name: string;
 }
-const held = (name: string, address: string, over: Partial<HeldConnection> & { readonly agoMs?: number } = {}): Named => {
+const held = (name: string, address: string, over: Partial<ServerConnection> & { readonly agoMs?: number } = {}): Named => {
   const { agoMs = 10_000, ...rest } = over;
-  return { name, address, isAdmitted: false, state: 'idle', stateSinceMs: nowMs - agoMs, ...rest };
+  return { name, address, isAuthorized: false, state: 'idle', stateSinceMs: nowMs - agoMs, ...rest };
 };
 const newcomer = (address: string) => held('new', address, { agoMs: 0 });
 
@@ -23,7 +23,7 @@ const evictions: { name: string; before: Named[]; from: string; want: string | n
   { name: 'there is room', before: [held('a', '1')], from: '1', want: null },
   {
     name: 'admitted connections take no room',
-    before: ['a', 'b', 'c', 'd', 'e'].map((name) => held(name, '1', { isAdmitted: true })),
+    before: ['a', 'b', 'c', 'd', 'e'].map((name) => held(name, '1', { isAuthorized: true })),
     from: '1',
     want: null,
   },
@@ -89,8 +89,8 @@ table('which connection ends for a new one', (row) => {
 });
 
 table('which admitted connection ends for another', (row) => {
-  const admitted = (name: string, over: Partial<HeldConnection> & { readonly agoMs?: number } = {}) =>
-    held(name, '1', { ...over, isAdmitted: true });
+  const admitted = (name: string, over: Partial<ServerConnection> & { readonly agoMs?: number } = {}) =>
+    held(name, '1', { ...over, isAuthorized: true });
   const pick = (connections: Named[]) => computeAdmittedEviction(connections, nowMs)?.name ?? null;
   row('the one that was idle for longest', () =>
     assert.equal(pick([admitted('a'), admitted('b', { agoMs: 20_000 }), held('stranger', '1', { agoMs: 90_000 })]), 'b'),

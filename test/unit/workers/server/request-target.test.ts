@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Mux } from '../../../../src/workers/server/serve-mux.ts';
-import { readTarget } from '../../../../src/workers/server/request-target.ts';
+import { ServeMux } from '../../../../src/workers/server/serve-mux.ts';
+import { parseRequestTarget } from '../../../../src/workers/server/request-target.ts';
 import { table } from '../../../support/table.ts';
 
 const targets: [target: string, want: string][] = [
@@ -30,7 +30,7 @@ const targets: [target: string, want: string][] = [
 table('a target leads to a place of the server', (row) => {
   for (const [target, want] of targets) {
     row(`the target ${target} leads to ${want}`, () => {
-      const read = readTarget(target);
+      const read = parseRequestTarget(target);
       const got = 'path' in read ? read.path : `${read.status} ${read.headers['Location'] ?? ''}`.trim();
       assert.equal(got, want);
     });
@@ -38,7 +38,7 @@ table('a target leads to a place of the server', (row) => {
 });
 
 test('a pattern with a slash is a folder, the longest counts, and one without its slash is redirected', () => {
-  const mux = new Mux({ '/a': 1, '/a/': 2, '/a/b/': 3, '/c/': 4 });
+  const mux = new ServeMux({ '/a': 1, '/a/': 2, '/a/b/': 3, '/c/': 4 });
   const find = (path: string) => {
     const found = mux.find(path);
     return found === null ? null : 'handler' in found ? found.handler : found.reply.headers['Location'];

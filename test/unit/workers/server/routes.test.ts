@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requestLabels } from '../../../../src/workers/server/request-metrics.ts';
-import { replyOnReadOnly, type Sources } from '../../../../src/workers/server/routes.ts';
+import { replyOnReadOnly, type RouteSources } from '../../../../src/workers/server/routes.ts';
 import { table } from '../../../support/table.ts';
 
-const sources: Sources = {
+const sources: RouteSources = {
   health: () => [{ name: 'ping', fault: '', note: '' }],
   metrics: async (page) => `page ${page}`,
   resetHealthMetrics: async () => {},

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { neededAccess } from '../../../../../src/workers/server/auth/attributes.ts';
+import { computeRequiredAccess } from '../../../../../src/workers/server/auth/attributes.ts';
 import { table } from '../../../../support/table.ts';
 
 const cases: { ask: [method: string, path: string]; want: [verb: string, ...subresources: string[]] }[] = [
@@ -23,7 +23,7 @@ const cases: { ask: [method: string, path: string]; want: [verb: string, ...subr
 table('what a request needs to be allowed', (row) => {
   for (const { ask, want } of cases) {
     row(`${ask.join(' ')} needs ${want.join(' ')}`, () => {
-      const { verb, subresources } = neededAccess(...ask);
+      const { verb, subresources } = computeRequiredAccess(...ask);
       assert.deepEqual([verb, ...subresources], want);
     });
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bearerToken, webSocketToken, withoutToken } from '../../../../../src/workers/server/auth/bearer-token.ts';
-import { verdictOnCertificate, type PeerFacts } from '../../../../../src/workers/server/auth/client-certificate.ts';
+import { authenticateCertificate, type PeerCertificate } from '../../../../../src/workers/server/auth/client-certificate.ts';
 import { ExpiringCache } from '../../../../../src/workers/server/auth/expiring-cache.ts';
 import { anonymous, withAuthenticatedGroup } from '../../../../../src/workers/server/auth/user.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
@@ -55,7 +55,7 @@ test('only a WebSocket carries its token among the protocols, and it is not hand
 const now = Date.parse('2026-06-01T00:00:00Z');
 const types = { CN: '2.5.4.3', O: '2.5.4.10', UID: '1.3.6.1.4.1.57683.2' };
 type Subject = readonly (readonly [type: keyof typeof types, value: string])[];
-const peer = ({ subject, ...over }: Partial<PeerFacts> & { subject?: Subject } = {}): PeerFacts => ({
+const peer = ({ subject, ...over }: Partial<PeerCertificate> & { subject?: Subject } = {}): PeerCertificate => ({
   fault: '',
   generation: 3,
   certificate: {
@@ -73,7 +73,7 @@ const peer = ({ subject, ...over }: Partial<PeerFacts> & { subject?: Subject } =
   },
   ...over,
 });
-const certificates: { name: string; peer: PeerFacts; generation?: number; nowMs?: number; want: string }[] = [
+const certificates: { name: string; peer: PeerCertificate; generation?: number; nowMs?: number; want: string }[] = [
   { name: 'names a user and groups', peer: peer(), want: 'user jane dev,ops ' },
   {
     name: 'of one group',
@@ -126,7 +126,7 @@ const certificates: { name: string; peer: PeerFacts; generation?: number; nowMs?
 table('a client’s certificate', (row) => {
   for (const { name, peer: facts, generation = 3, nowMs = now, want } of certificates) {
     row(`a certificate ${name}`, () => {
-      const verdict = verdictOnCertificate(facts, generation, nowMs);
+      const verdict = authenticateCertificate(facts, generation, nowMs);
       const got = verdict.type === 'user' ? `user ${verdict.user.name} ${verdict.user.groups.join()} ${verdict.user.uid}` : verdict.type;
       assert.equal(got, want);
     });

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TokenReviewStatus } from '../../../../../src/shared/contracts/server.ts';
 import { TokenReviews, type TokenBearer } from '../../../../../src/workers/server/auth/token-reviews.ts';
-import type { Verdict } from '../../../../../src/workers/server/auth/user.ts';
+import type { AuthenticationResult } from '../../../../../src/workers/server/auth/user.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 const invalid: TokenReviewStatus = { authenticated: false, error: '[invalid bearer token, token lookup failed]' };
 const valid: TokenReviewStatus = { authenticated: true, user: { username: 'jane' } };
-const from = (address: string): TokenBearer => ({ address, isGone: () => false });
+const from = (address: string): TokenBearer => ({ address, isDisconnected: () => false });
 
 /** An API server that answers when the test says so. */
 function aReviewer(cacheTTLMs = 120_000) {
@@ -32,7 +32,7 @@ const invented = (count: number, prefix = 'invented') => Array.from({ length: co
 
 test('a token that the API server refuses with an error is refused without another review, for ten seconds', async () => {
   const { clock, asked, reviews, answer } = aReviewer();
-  const judge = () => reviews.judge('bad', from('1'));
+  const judge = () => reviews.authenticate('bad', from('1'));
   const first = judge();
   await answer('bad', invalid);
   assert.equal((await first).type, 'error');
@@ -46,29 +46,29 @@ test('a token that the API server refuses with an error is refused without anoth
 
 test('invented tokens displace no good one', async () => {
   const { asked, reviews, answer } = aReviewer();
-  const good = reviews.judge('good', from('1'));
+  const good = reviews.authenticate('good', from('1'));
   await answer('good', valid);
   await good;
   for (const token of invented(10_000)) {
-    void reviews.judge(token, from('2'));
+    void reviews.authenticate(token, from('2'));
     await answer(token, invalid);
   }
   const before = asked.length;
-  assert.equal((await reviews.judge('good', from('1'))).type, 'user');
+  assert.equal((await reviews.authenticate('good', from('1'))).type, 'user');
   assert.equal(asked.length, before);
 });
 
 test('in a flood, few reviews are under way, one of another address is next, and what is too much is refused at once', async () => {
   const { asked, reviews, answer } = aReviewer();
-  const verdicts: Verdict[] = [];
-  for (const token of invented(100)) void reviews.judge(token, from('flooder')).then((verdict) => verdicts.push(verdict));
+  const verdicts: AuthenticationResult[] = [];
+  for (const token of invented(100)) void reviews.authenticate(token, from('flooder')).then((verdict) => verdicts.push(verdict));
   await settle();
   assert.equal(asked.length, 8);
   assert.deepEqual(
     verdicts.map(({ type }) => type),
     Array(60).fill('busy'),
   );
-  void reviews.judge('fresh', from('other'));
+  void reviews.authenticate('fresh', from('other'));
   await answer('invented-0', invalid);
   await answer('invented-1', invalid);
   assert.deepEqual(asked.slice(8), ['invented-8', 'fresh']);
@@ -76,25 +76,25 @@ test('in a flood, few reviews are under way, one of another address is next, and
 
 test('a token that was good before passes the flood by, when its verdict has expired too', async () => {
   const { clock, asked, reviews, answer } = aReviewer();
-  void reviews.judge('good', from('1'));
+  void reviews.authenticate('good', from('1'));
   await answer('good', valid);
   await clock.advance(200_000);
-  for (const token of invented(100)) void reviews.judge(token, from('1'));
-  void reviews.judge('good', from('1'));
+  for (const token of invented(100)) void reviews.authenticate(token, from('1'));
+  void reviews.authenticate('good', from('1'));
   await settle();
   assert.equal(asked.filter((token) => token === 'good').length, 2);
 });
 
 test('nobody waits in the queue for longer than five seconds, and for those who left nothing is asked', async () => {
   const { clock, asked, reviews, answer } = aReviewer();
-  for (const token of invented(8)) void reviews.judge(token, from('1'));
+  for (const token of invented(8)) void reviews.authenticate(token, from('1'));
   let isGone = false;
-  void reviews.judge('left', { address: '2', isGone: () => isGone });
-  const stays = reviews.judge('stays', from('3'));
+  void reviews.authenticate('left', { address: '2', isDisconnected: () => isGone });
+  const stays = reviews.authenticate('stays', from('3'));
   isGone = true;
   await answer('invented-0', invalid);
   assert.equal(asked.at(-1), 'stays');
-  const late = reviews.judge('late', from('4'));
+  const late = reviews.authenticate('late', from('4'));
   await clock.advance(5_000);
   assert.equal((await late).type, 'busy');
   await answer('stays', valid);
@@ -103,9 +103,9 @@ test('nobody waits in the queue for longer than five seconds, and for those who 
 
 test('one bearer that leaves takes no review from another', async () => {
   const { asked, reviews, answer } = aReviewer();
-  for (const token of invented(8)) void reviews.judge(token, from('1'));
-  void reviews.judge('shared', { address: '2', isGone: () => true });
-  const verdict = reviews.judge('shared', from('3'));
+  for (const token of invented(8)) void reviews.authenticate(token, from('1'));
+  void reviews.authenticate('shared', { address: '2', isDisconnected: () => true });
+  const verdict = reviews.authenticate('shared', from('3'));
   await answer('invented-0', invalid);
   await answer('shared', valid);
   assert.equal((await verdict).type, 'user');
@@ -114,6 +114,6 @@ test('one bearer that leaves takes no review from another', async () => {
 
 test('a token that no issuer makes so long is not sent to the API server', async () => {
   const { asked, reviews } = aReviewer();
-  assert.equal((await reviews.judge('x'.repeat(60_000), from('1'))).type, 'error');
+  assert.equal((await reviews.authenticate('x'.repeat(60_000), from('1'))).type, 'error');
   assert.equal(asked.length, 0);
 });

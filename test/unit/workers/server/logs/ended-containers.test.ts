@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import type { SnapshotState } from '../../../../../src/shared/state/runtime-snapshot.ts';
-import { endedContainers } from '../../../../../src/workers/server/logs/ended-containers.ts';
+import { createEndedCheck } from '../../../../../src/workers/server/logs/ended-containers.ts';
 import { table } from '../../../../support/table.ts';
 
 const id = 'c' as ContainerID;
@@ -19,13 +19,13 @@ const cases: { name: string; state: SnapshotState | null; relistedAtMs: number; 
 table('whether a followed container has ended', (row) => {
   for (const { name, state, relistedAtMs, want } of cases) {
     row(`whether a followed container has ended: ${name}`, () => {
-      const hasEnded = endedContainers({ relistedAtMs, all: () => (state ? [{ kind: 'container', id, state }] : []) });
+      const hasEnded = createEndedCheck({ relistedAtMs, all: () => (state ? [{ kind: 'container', id, state }] : []) });
       assert.equal(hasEnded(id, 10), want);
     });
   }
 });
 
 test('a sandbox of the same name is no container', () => {
-  const hasEnded = endedContainers({ relistedAtMs: 5, all: () => [{ kind: 'sandbox', id, state: 'exited' }] });
+  const hasEnded = createEndedCheck({ relistedAtMs: 5, all: () => [{ kind: 'sandbox', id, state: 'exited' }] });
   assert.equal(hasEnded(id, 10), false);
 });

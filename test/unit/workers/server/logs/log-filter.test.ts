@@ -16,7 +16,7 @@ function filtered(file: string | Buffer, query = '', blockBytes = 7): string {
   const filter = aFilter(query);
   const bytes = Buffer.from(file as string);
   const out: Buffer[] = [];
-  for (let at = 0; at < bytes.length && !filter.done; at += blockBytes) out.push(filter.feed(bytes.subarray(at, at + blockBytes)));
+  for (let at = 0; at < bytes.length && !filter.done; at += blockBytes) out.push(filter.push(bytes.subarray(at, at + blockBytes)));
   if (!filter.done) out.push(filter.end());
   return Buffer.concat(out).toString('utf8');
 }
@@ -98,7 +98,7 @@ test('a line longer than is held goes through in pieces, and is the same', () =>
 test('a file of one endless line that is no log costs no memory, and is named', () => {
   const filter = aFilter();
   const block = Buffer.alloc(65_536, 'y');
-  for (let n = 0; n < 100; n += 1) assert.equal(filter.feed(block).length, 0);
+  for (let n = 0; n < 100; n += 1) assert.equal(filter.push(block).length, 0);
   assert.throws(() => filter.end(), /failed to get parse function: unsupported log format: "y{200}"/);
 });
 
@@ -118,14 +118,14 @@ test('a file in which nothing can be read is named, with how it begins', () => {
 
 test('the rest of a line is shown before a new file begins', () => {
   const filter = aFilter();
-  const first = filter.feed(Buffer.from(`${time} stdout F one\n${time} stdout F tw`));
-  filter.startFile();
-  const second = filter.feed(Buffer.from(`${time} stdout F three\n`));
+  const first = filter.push(Buffer.from(`${time} stdout F one\n${time} stdout F tw`));
+  filter.startNewFile();
+  const second = filter.push(Buffer.from(`${time} stdout F three\n`));
   assert.equal(`${first.toString()}|${second.toString()}`, 'one\n|twthree\n');
 });
 
 test('lines that could not be read are counted', () => {
   const filter = aFilter();
-  filter.feed(Buffer.from(`garbage\n${time} stdout F one\ngarbage\n`));
-  assert.equal(filter.unreadable, 2);
+  filter.push(Buffer.from(`garbage\n${time} stdout F one\ngarbage\n`));
+  assert.equal(filter.unparsableLines, 2);
 });

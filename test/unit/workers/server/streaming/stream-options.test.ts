@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
 import { CriError, grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
-import { checkpointLocation, checkpointTimeout } from '../../../../../src/workers/server/streaming/checkpoint.ts';
-import { forwardedHeaders, hasBody } from '../../../../../src/workers/server/streaming/forwarded-headers.ts';
-import { goErrorText, streamErrorStatus } from '../../../../../src/workers/server/streaming/go-error.ts';
-import { isUpgrade, portForwardPorts, remoteCommandOptions } from '../../../../../src/workers/server/streaming/stream-options.ts';
+import { checkpointLocation, parseCheckpointTimeout } from '../../../../../src/workers/server/streaming/checkpoint.ts';
+import { forwardedHeaders, hasRequestBody } from '../../../../../src/workers/server/streaming/forwarded-headers.ts';
+import { toGoErrorText, toStreamErrorStatus } from '../../../../../src/workers/server/streaming/go-error.ts';
+import {
+  isUpgradeRequest,
+  parsePortForwardPorts,
+  parseRemoteCommandOptions,
+} from '../../../../../src/workers/server/streaming/stream-options.ts';
 import { table } from '../../../../support/table.ts';
 
 const commandCases: { query: string; want: unknown }[] = [
@@ -18,7 +22,7 @@ const commandCases: { query: string; want: unknown }[] = [
 ];
 table('the streams that a command is given', (row) => {
   for (const { query, want } of commandCases) {
-    row(`the streams of "${query}"`, () => assert.deepEqual(remoteCommandOptions(new URLSearchParams(query)), want));
+    row(`the streams of "${query}"`, () => assert.deepEqual(parseRemoteCommandOptions(new URLSearchParams(query)), want));
   }
 });
 
@@ -37,12 +41,15 @@ const portCases: { query: string; headers?: IncomingHttpHeaders; want: unknown }
 ];
 table('the ports that are forwarded', (row) => {
   for (const { query, headers = webSocket, want } of portCases) {
-    row(`the ports of "${query}"`, () => assert.deepEqual(portForwardPorts(headers, new URLSearchParams(query)), want));
+    row(`the ports of "${query}"`, () => assert.deepEqual(parsePortForwardPorts(headers, new URLSearchParams(query)), want));
   }
 });
 
 test('a request is for another protocol when its Connection says so', () => {
-  assert.deepEqual([isUpgrade({}), isUpgrade({ connection: 'keep-alive' }), isUpgrade({ connection: 'upgrade' })], [false, false, true]);
+  assert.deepEqual(
+    [isUpgradeRequest({}), isUpgradeRequest({ connection: 'keep-alive' }), isUpgradeRequest({ connection: 'upgrade' })],
+    [false, false, true],
+  );
 });
 
 test('only what the protocols need goes on to the runtime', () => {
@@ -73,7 +80,7 @@ test('only what the protocols need goes on to the runtime', () => {
 
 test('a body is one by either of its headers', () => {
   const bodies = [{}, { 'content-length': '0' }, { 'content-length': '1' }, { 'content-length': 'x' }, { 'transfer-encoding': 'chunked' }];
-  assert.deepEqual(bodies.map(hasBody), [false, false, true, true, true]);
+  assert.deepEqual(bodies.map(hasRequestBody), [false, false, true, true, true]);
 });
 
 const errorCases: { name: string; err: unknown; want: string }[] = [
@@ -88,7 +95,7 @@ const errorCases: { name: string; err: unknown; want: string }[] = [
 ];
 table('a runtime’s error is told', (row) => {
   for (const { name, err, want } of errorCases) {
-    row(`a runtime's error: ${name}`, () => assert.equal(`${streamErrorStatus(err)} ${goErrorText(err)}`, want));
+    row(`a runtime's error: ${name}`, () => assert.equal(`${toStreamErrorStatus(err)} ${toGoErrorText(err)}`, want));
   }
 });
 
@@ -99,6 +106,6 @@ test('a checkpoint is named after pod, container and time', () => {
 });
 
 test('the last timeout of a checkpoint counts', () => {
-  const timeout = (query: string) => checkpointTimeout(new URLSearchParams(query));
+  const timeout = (query: string) => parseCheckpointTimeout(new URLSearchParams(query));
   assert.deepEqual(['', 'timeout=5', 'timeout=x&timeout=-7', 'timeout=x', 'timeout='].map(timeout), [0, 5, -7, null, null]);
 });

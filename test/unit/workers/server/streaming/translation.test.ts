@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
 import { dataFrame, pingFrame } from '../../../../../src/workers/server/streaming/spdy-frames.ts';
-import { translateCommand } from '../../../../../src/workers/server/streaming/translate-command.ts';
-import { tunnelPorts } from '../../../../../src/workers/server/streaming/tunnel-ports.ts';
+import { createCommandTranslation } from '../../../../../src/workers/server/streaming/translate-command.ts';
+import { createPortForwardTranslation } from '../../../../../src/workers/server/streaming/tunnel-ports.ts';
 import {
-  asksForCommandChannels,
-  handshakeFault,
-  switchingToWebSocket,
-  tunnelledProtocols,
+  isCommandWebSocket,
+  findHandshakeFault,
+  webSocketHandshakeResponse,
+  parseTunnelledProtocols,
 } from '../../../../../src/workers/server/streaming/websocket-request.ts';
 import { closeFrame, opcodes, webSocketFrame } from '../../../../../src/workers/server/streaming/websocket-frames.ts';
 import { table } from '../../../../support/table.ts';
@@ -55,8 +55,8 @@ const fromClient: { name: string; sent: Buffer[]; options?: typeof all; forward?
 table('what a client of a command says goes on to its streams', (row) => {
   for (const { name, sent, options = all, forward = [], reply = [], ended = false } of fromClient) {
     row(name, () => {
-      const { fromClient: converter } = translateCommand('exec', options);
-      const converted = sent.map((bytes) => converter.feed(bytes));
+      const { fromClient: converter } = createCommandTranslation('exec', options);
+      const converted = sent.map((bytes) => converter.push(bytes));
       assert.equal(hex(converted.flatMap((one) => one.forward)), hex(forward));
       assert.equal(hex(converted.flatMap((one) => one.reply)), hex(reply));
       assert.equal(converted.at(-1)!.ended, ended);
@@ -101,8 +101,8 @@ const fromRuntime: { name: string; sent: Buffer[]; forward?: Buffer[]; reply?: B
 table('what a runtime says of a command comes to the channels', (row) => {
   for (const { name, sent, forward = [], reply = [], ended = false, status: wanted } of fromRuntime) {
     row(name, () => {
-      const { fromRuntime: converter } = translateCommand('exec', all);
-      const converted = sent.map((bytes) => converter.feed(bytes));
+      const { fromRuntime: converter } = createCommandTranslation('exec', all);
+      const converted = sent.map((bytes) => converter.push(bytes));
       assert.equal(hex(converted.flatMap((one) => one.forward)), hex(forward));
       assert.equal(hex(converted.flatMap((one) => one.reply)), hex(reply));
       assert.equal(converted.at(-1)!.ended, ended);
@@ -121,18 +121,18 @@ table('a client knows at once that it is connected', (row) => {
     ['by its errors', { ...all, stdout: false }, '\x02'],
     ['by the status', { ...all, stdout: false, stderr: false }, '\x03'],
   ] as const)
-    row(name, () => assert.equal(hex([translateCommand('attach', options).opening.toClient]), hex([binary(channel)])));
+    row(name, () => assert.equal(hex([createCommandTranslation('attach', options).initialBytes.toClient]), hex([binary(channel)])));
 });
 
 test('ports go through a tunnel as they are', () => {
-  const { fromClient: client, fromRuntime: runtime, subprotocol } = tunnelPorts(['portforward.k8s.io']);
+  const { fromClient: client, fromRuntime: runtime, subprotocol } = createPortForwardTranslation(['portforward.k8s.io']);
   assert.equal(
-    hex(client.feed(Buffer.concat([masked(2, 'a\0'), masked(2, 'b', { fin: false }), masked(0, 'c')])).forward),
+    hex(client.push(Buffer.concat([masked(2, 'a\0'), masked(2, 'b', { fin: false }), masked(0, 'c')])).forward),
     hex([Buffer.from('a\0bc')]),
   );
-  assert.equal(hex(runtime.feed(Buffer.from('back')).forward), hex([binary('back')]));
+  assert.equal(hex(runtime.push(Buffer.from('back')).forward), hex([binary('back')]));
   assert.equal(hex([runtime.end()]), hex([closeFrame(1000)]));
-  assert.deepEqual(client.feed(masked(1, 'text')), { forward: [], reply: [closeFrame(1002)], ended: true });
+  assert.deepEqual(client.push(masked(1, 'text')), { forward: [], reply: [closeFrame(1002)], ended: true });
   assert.deepEqual([subprotocol('portforward.k8s.io'), subprotocol('')], ['SPDY/3.1+portforward.k8s.io', '']);
 });
 
@@ -156,19 +156,19 @@ table('by its protocols a client asks for a translation', (row) => {
   ];
   for (const { headers, command = false, tunnelled = [] } of cases)
     row(JSON.stringify(headers), () =>
-      assert.deepEqual([asksForCommandChannels(headers), tunnelledProtocols(headers)], [command, tunnelled]),
+      assert.deepEqual([isCommandWebSocket(headers), parseTunnelledProtocols(headers)], [command, tunnelled]),
     );
 });
 
 test('a handshake that is none is told so, and a good one is answered', () => {
   const key = 'dGhlIHNhbXBsZSBub25jZQ==';
   const good = { 'sec-websocket-version': '13', 'sec-websocket-key': key };
-  assert.equal(handshakeFault('GET', good), null);
-  assert.match(handshakeFault('POST', good)!, /GET/);
-  assert.match(handshakeFault('GET', { ...good, 'sec-websocket-version': '8' })!, /13/);
-  assert.match(handshakeFault('GET', { ...good, 'sec-websocket-key': 'a\r\nb' })!, /16 bytes/);
+  assert.equal(findHandshakeFault('GET', good), null);
+  assert.match(findHandshakeFault('POST', good)!, /GET/);
+  assert.match(findHandshakeFault('GET', { ...good, 'sec-websocket-version': '8' })!, /13/);
+  assert.match(findHandshakeFault('GET', { ...good, 'sec-websocket-key': 'a\r\nb' })!, /16 bytes/);
   assert.equal(
-    switchingToWebSocket(key, 'v5.channel.k8s.io'),
+    webSocketHandshakeResponse(key, 'v5.channel.k8s.io'),
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n',
   );
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, X509Certificate, type KeyObject } from 'node:crypto';
 import * as der from '../../../../../src/shared/x509/der.ts';
-import { weaknessOf } from '../../../../../src/workers/server/tls/certificate-strength.ts';
+import { findWeakness } from '../../../../../src/workers/server/tls/certificate-strength.ts';
 import { TestAuthority } from '../../../../support/certificates.ts';
 import { table } from '../../../../support/table.ts';
 
@@ -64,8 +64,8 @@ const rows: { name: string; certificate: () => X509Certificate; want: RegExp | n
 table('the strength of a certificate', (row) => {
   for (const { name, certificate, want } of rows) {
     row(name, () => {
-      if (want === null) assert.equal(weaknessOf(certificate()), null);
-      else assert.match(weaknessOf(certificate()) ?? 'none', want);
+      if (want === null) assert.equal(findWeakness(certificate()), null);
+      else assert.match(findWeakness(certificate()) ?? 'none', want);
     });
   }
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { judgePair, type PairFiles } from '../../../../../src/workers/server/tls/serving-pair.ts';
+import { computePairState, type PairFiles } from '../../../../../src/workers/server/tls/serving-pair.ts';
 import { selfSignedCertificate } from '../../../../../src/workers/server/tls/self-signed.ts';
 import { TestAuthority } from '../../../../support/certificates.ts';
 import { table } from '../../../../support/table.ts';
@@ -61,13 +61,13 @@ const rows: { name: string; files: PairFiles; atMs?: number; want: object }[] = 
   { name: 'a key alone', files: { cert: null, key: own.key }, want: broken('certificate and key must be supplied as a pair', false) },
 ];
 table('the pair of certificate and key', (row) => {
-  for (const { name, files, atMs = nowMs, want } of rows) row(name, () => assert.deepEqual(judgePair(files, atMs), want));
+  for (const { name, files, atMs = nowMs, want } of rows) row(name, () => assert.deepEqual(computePairState(files, atMs), want));
   row('an operator’s key that is encrypted', () => {
-    const state = judgePair({ cert: foreign.cert, key: encrypted }, nowMs);
+    const state = computePairState({ cert: foreign.cert, key: encrypted }, nowMs);
     assert.ok(state.state === 'broken' && !state.replaceable && state.why.startsWith('the key can not be read: '));
   });
   row('a certificate whose content is none', () => {
     const cert = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
-    assert.deepEqual(judgePair({ cert, key: own.key }, nowMs), broken('the certificate can not be read', false));
+    assert.deepEqual(computePairState({ cert, key: own.key }, nowMs), broken('the certificate can not be read', false));
   });
 });

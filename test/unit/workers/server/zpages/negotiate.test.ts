@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { formFor } from '../../../../../src/workers/server/zpages/negotiate.ts';
+import { negotiateForm } from '../../../../../src/workers/server/zpages/negotiate.ts';
 import { table } from '../../../../support/table.ts';
 
 const cases: [accept: string | undefined, want: object][] = [
@@ -19,6 +19,6 @@ const cases: [accept: string | undefined, want: object][] = [
 ];
 table('who accepts what gets what', (row) => {
   for (const [accept, want] of cases) {
-    row(`who accepts ${accept} gets ${JSON.stringify(want)}`, () => assert.deepEqual(formFor(accept, 'Statusz'), want));
+    row(`who accepts ${accept} gets ${JSON.stringify(want)}`, () => assert.deepEqual(negotiateForm(accept, 'Statusz'), want));
   }
 });
