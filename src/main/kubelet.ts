@@ -120,7 +120,7 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
         }
       },
       handlePodSyncs: (uids) => workers.wake(uids),
-      isLooking: (uid) => workers.isLooking(uid),
+      shouldIgnoreStarts: (inspection) => workers.shouldIgnoreStarts(inspection),
       handleContainerChanged: (uid, id) => runner.deadContainers.onChanged(uid, id),
       handleProbeResults: (results) => workers.wake(new Set(results.map((result) => result.podUID))),
       takeDue: () => runner.workQueue.takeDue(),
@@ -131,7 +131,7 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
       logger: log('sync-loop'),
     });
     observers.connect({
-      onLifecycleEvents: (seen) => loop.onLifecycleEvents(seen),
+      onLifecycleEvents: (seen, inspection) => loop.onLifecycleEvents(seen, inspection),
       onProbeResults: (results) => loop.onProbeResults(results),
     });
 

@@ -9,7 +9,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { contain, reportFault } from '../shared/errors/contain.ts';
-import type { PodLifecycleEvent } from '../shared/contracts/pleg.ts';
+import type { InspectionRequest, PodLifecycleEvent } from '../shared/contracts/pleg.ts';
 import type { ProbeResult } from '../shared/contracts/probes.ts';
 import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';
 import type { Logger } from '../shared/log/logger.ts';
@@ -24,8 +24,8 @@ export interface SyncLoopDependencies<Update> {
   readonly handleUpdate: (update: Update) => void | Promise<void>;
   /** These pods changed in the runtime. */
   readonly handlePodSyncs: (uids: Iterable<PodUID>) => void;
-  /** The pod's worker looks at what its last task has done: what has started is its own doing, and nothing is to be done about it. */
-  readonly isLooking: (uid: PodUID) => boolean;
+  /** Whether the starts that an inspection reports are those of the pod's own task, which need no sync. */
+  readonly shouldIgnoreStarts: (inspection: InspectionRequest) => boolean;
   /** A container has started or died. */
   readonly handleContainerChanged: (uid: PodUID, id: ContainerID) => void;
   readonly handleProbeResults: (results: readonly ProbeResult[]) => void;
@@ -69,11 +69,12 @@ export class SyncLoop<Update> {
     this.#ring();
   }
 
-  onLifecycleEvents(events: readonly PodLifecycleEvent[]): void {
+  onLifecycleEvents(events: readonly PodLifecycleEvent[], inspection?: InspectionRequest): void {
+    const ignoresStarts = inspection !== undefined && this.#deps.shouldIgnoreStarts(inspection);
     for (const event of events) {
-      // A removal is our own doing, and nothing is to be done about it (upstream: isSyncPodWorthy).
-      const isOwnDoing = event.type === 'ContainerRemoved' || (event.type === 'ContainerStarted' && this.#deps.isLooking(event.podUID));
-      if (!isOwnDoing) this.#changedPods.add(event.podUID);
+      // The kubelet itself removes containers (upstream: isSyncPodWorthy).
+      const isIgnored = event.type === 'ContainerRemoved' || (event.type === 'ContainerStarted' && ignoresStarts);
+      if (!isIgnored) this.#changedPods.add(event.podUID);
       const isContainerChange = event.type === 'ContainerDied' || event.type === 'ContainerStarted';
       if (isContainerChange && this.#changedContainers.size < maxChangedContainers) {
         this.#changedContainers.set(event.containerID, event.podUID);

@@ -69,6 +69,8 @@ export class FakeNode {
   /** Tasks that are under way. */
   tasks: FakeTask[] = [];
   readonly runtime = new Map<PodUID, RuntimePodStatus>();
+  /** The sequence number of each inspection that a worker asked for. */
+  readonly inspectionSequences: (number | undefined)[] = [];
   /** A look that fails, while it is set. */
   lookError: Error | null = null;
   /** What a look waits for. */
@@ -88,7 +90,8 @@ export class FakeNode {
   readonly volumes = new MountedVolumes(this.clock);
   readonly workers: PodWorkers = new PodWorkers({
     pool: { run: (task) => this.#run(task) },
-    inspectPod: async (uid) => {
+    inspectPod: async (uid, _, sequence) => {
+      this.inspectionSequences.push(sequence);
       if (this.lookError) throw this.lookError;
       await this.onLook();
       const status = this.runtime.get(uid);

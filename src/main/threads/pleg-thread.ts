@@ -50,8 +50,8 @@ export class PlegThread {
   }
 
   /** See PlegApi. Asked again of a successor: a look does no harm. */
-  look(podUID: PodUID, made?: CreatedObjects): Promise<RuntimePodStatus | null> {
-    return this.thread.call((api) => api.inspectPod(podUID, made), { deadlineMs: this.#deadlineMs, retry: true });
+  look(podUID: PodUID, created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null> {
+    return this.thread.call((api) => api.inspectPod(podUID, created, sequence), { deadlineMs: this.#deadlineMs, retry: true });
   }
   relist(): Promise<void> {
     return this.thread.call((api) => api.relist(), { deadlineMs: this.#deadlineMs, retry: true });

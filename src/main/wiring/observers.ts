@@ -2,7 +2,7 @@
  * The threads that look, wired: at the runtime's pods (pleg), at its images, at probes; and whether the runtime is well. What they see goes
  * into the pod cache and on to those who act, who come later: until they are connected nobody is told.
  */
-import type { PlegNotification, PodLifecycleEvent } from '../../shared/contracts/pleg.ts';
+import type { InspectionRequest, PlegNotification, PodLifecycleEvent } from '../../shared/contracts/pleg.ts';
 import { contain } from '../../shared/errors/contain.ts';
 import type { CreatedObjects } from '../../shared/contracts/pod-sync.ts';
 import type { ProbeResult } from '../../shared/contracts/probes.ts';
@@ -29,7 +29,7 @@ export interface ObserversOptions extends KubeletContext {
 /** What is told, and to whom. */
 export interface ObserverListeners {
   readonly onStatuses: (changed: readonly PodUID[]) => void;
-  readonly onLifecycleEvents: (events: readonly PodLifecycleEvent[]) => void;
+  readonly onLifecycleEvents: (events: readonly PodLifecycleEvent[], inspection?: InspectionRequest) => void;
   readonly onProbeResults: (results: readonly ProbeResult[]) => void;
   /** The runtime is well again. */
   readonly onRuntimeRecovered: () => void;
@@ -86,8 +86,8 @@ export class Observers {
   }
 
   /** At one pod, now. */
-  look(uid: PodUID, made?: CreatedObjects): Promise<RuntimePodStatus | null> {
-    return this.#pleg.look(uid, made);
+  look(uid: PodUID, created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null> {
+    return this.#pleg.look(uid, created, sequence);
   }
 
   /**
@@ -113,7 +113,7 @@ export class Observers {
     // Always: what is seen before there are workers is what they begin with.
     const changed = cache.apply(message);
     contain(fault, () => this.#told.onStatuses?.(changed));
-    contain(fault, () => this.#told.onLifecycleEvents?.(message.events));
+    contain(fault, () => this.#told.onLifecycleEvents?.(message.events, message.inspection));
     if (cache.complete) this.#firstList.resolve();
   }
 }

@@ -111,7 +111,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   stops.add('work-queue', async () => workQueue.close());
   const workers = new PodWorkers({
     pool,
-    inspectPod: (uid, made) => observers.look(uid, made),
+    inspectPod: (uid, created, sequence) => observers.look(uid, created, sequence),
     cache,
     statuses,
     scheduler,

@@ -28,9 +28,10 @@ export interface PlegApi {
   /**
    * Looks at one pod now and answers with what it saw, begun after this call: never an older look that was already under way.
    * Null when the runtime has nothing of the pod. Rejects with the runtime's error. Posts what changed as well.
-   * @param made what was just made of the pod: it is asked about by its IDs, and the pod is not listed
+   * @param created what a task has just created of the pod: it is asked about by its IDs, and the pod is not listed
+   * @param sequence identifies this request among those for the pod: what is posted of the pod until the answer carries the number
    */
-  inspectPod(podUID: PodUID, made?: CreatedObjects): Promise<RuntimePodStatus | null>;
+  inspectPod(podUID: PodUID, created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null>;
   /** Relists now; resolves when its events are posted. */
   relist(): Promise<void>;
   /** Asks the runtime for its version, its conditions and its cgroup driver. Rejects with the runtime's error: main asks again. */
@@ -60,6 +61,12 @@ export type PodLifecycleEvent =
   | { readonly type: 'ContainerChanged'; readonly podUID: PodUID; readonly containerID: ContainerID }
   | { readonly type: 'PodSync'; readonly podUID: PodUID };
 
+/** A request for an inspection, by the number that main gave it. */
+export interface InspectionRequest {
+  readonly podUID: PodUID;
+  readonly sequence: number;
+}
+
 /** Statuses come before the events that they explain, in one message. */
 export interface PlegNotification {
   /**
@@ -73,4 +80,9 @@ export interface PlegNotification {
   /** The runtime has nothing left of these; also told of pods that went while the thread was dead, by its successor's first relist. */
   readonly gone: readonly PodUID[];
   readonly events: readonly PodLifecycleEvent[];
+  /**
+   * The numbered request of main that was pending for this pod when the notification was posted. Requests share inspections: the
+   * inspection behind this notification may have begun before the request.
+   */
+  readonly inspection?: InspectionRequest;
 }

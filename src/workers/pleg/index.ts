@@ -26,7 +26,7 @@ const pleg = new Pleg({
 });
 
 const api: PlegApi = {
-  inspectPod: (podUID, made) => pleg.inspectPod(podUID, made),
+  inspectPod: (podUID, created, sequence) => pleg.inspectPod(podUID, created, sequence),
   relist: () => pleg.relist(),
   runtimeStatus: () => pleg.runtimeStatus(),
   close: async () => {

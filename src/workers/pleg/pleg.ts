@@ -50,15 +50,15 @@ export class Pleg implements PlegApi {
     const records = new PodRecords(snapshot, logOnce(logger));
     const looker = new PodInspector({ runtime, records, post, clock, logger, signal, readMessage });
     this.#looks = new InspectionQueue({
-      look: async (uid, known) => {
+      look: async (uid, known, pending) => {
         const beganAtMs = clock.monotonic();
         try {
-          return await looker.look(uid, known);
+          return await looker.look(uid, known, pending);
         } finally {
           plegPodRelistDuration.observe((clock.monotonic() - beganAtMs) / 1000);
         }
       },
-      tellSoFar: (uid, tookMs) => looker.tellSoFar(uid, tookMs),
+      tellSoFar: (uid, tookMs, pending) => looker.tellSoFar(uid, tookMs, pending),
       clock,
     });
     const look = (podUID: PodUID, made?: CreatedObjects) => {
@@ -82,8 +82,8 @@ export class Pleg implements PlegApi {
     this.#running = this.#relister.run();
   }
 
-  inspectPod(podUID: PodUID, made?: CreatedObjects): Promise<RuntimePodStatus | null> {
-    return this.#looks.ask(podUID, made);
+  inspectPod(podUID: PodUID, created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null> {
+    return this.#looks.ask(podUID, created, sequence);
   }
 
   relist(): Promise<void> {

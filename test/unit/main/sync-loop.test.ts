@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SyncLoop } from '../../../src/main/sync-loop.ts';
-import type { PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';
+import type { InspectionRequest, PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';
 import type { ContainerID, PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';
 
 const uid = (name: string) => name as PodUID;
+/** The number of an inspection after a task. */
+const ownSequence = 7;
 const died = (name: string): PodLifecycleEvent => ({
   type: 'ContainerDied',
   podUID: uid(name),
@@ -29,7 +31,7 @@ function aLoop({ sourcesReady = true, handling }: { sourcesReady?: boolean; hand
     takeUpdates: () => node.updates.splice(0),
     handleUpdate: (update) => handle(update),
     handlePodSyncs: (uids) => did.push(`sync ${[...uids].join(' ')}`),
-    isLooking: (uid) => uid === 'looking',
+    shouldIgnoreStarts: ({ sequence }) => sequence === ownSequence,
     handleContainerChanged: (_, id) => did.push(`changed ${id}`),
     handleProbeResults: (results) => did.push(`probes ${results.length}`),
     takeDue: () => node.due.splice(0),
@@ -101,22 +103,32 @@ test('a container that was removed is no reason to look at its pod', async () =>
   await end();
 });
 
-test('a start of what its pod’s worker has just made is no reason for another sync; its end is', async () => {
-  const { did, loop, end } = aLoop();
-  const started = (pod: string) => ({ type: 'ContainerStarted', podUID: uid(pod), containerID: `${pod}-1` as ContainerID }) as const;
-  loop.onLifecycleEvents([started('looking'), started('another')]);
-  await settle();
-  loop.onLifecycleEvents([started('looking'), died('looking')]);
-  await settle();
-  assert.deepEqual(withoutHousekeeping(did), [
-    'sync another',
-    'changed looking-1',
-    'changed another-1',
-    'sync looking',
-    'changed looking-1',
-  ]);
-  await end();
-});
+const started: PodLifecycleEvent = { type: 'ContainerStarted', podUID: uid('web'), containerID: 'web-1' as ContainerID };
+const inspection = (sequence: number) => ({ podUID: uid('web'), sequence });
+const inspections: { name: string; events: PodLifecycleEvent[]; inspection?: InspectionRequest; want: string[] }[] = [
+  { name: 'a start of the worker’s own task', events: [started], inspection: inspection(ownSequence), want: [] },
+  { name: 'a start that another inspection reports', events: [started], inspection: inspection(ownSequence + 1), want: ['sync web'] },
+  { name: 'a start that a relist or a runtime event reports', events: [started], want: ['sync web'] },
+  { name: 'a death, whoever asked', events: [died('web')], inspection: inspection(ownSequence), want: ['sync web'] },
+  { name: 'a death right after a start', events: [started, died('web')], inspection: inspection(ownSequence), want: ['sync web'] },
+  {
+    name: 'a repeated inspection',
+    events: [started, { type: 'PodSync', podUID: uid('web') }],
+    inspection: inspection(ownSequence),
+    want: ['sync web'],
+  },
+];
+for (const { name, events, inspection: request, want } of inspections) {
+  test(`${want.length === 0 ? 'does not sync' : 'syncs'} a pod for ${name}, and tidies its containers`, async () => {
+    const { did, loop, end } = aLoop();
+    await settle();
+    did.length = 0;
+    loop.onLifecycleEvents(events, request);
+    await settle();
+    assert.deepEqual(withoutHousekeeping(did), [...want, 'changed web-1']);
+    await end();
+  });
+}
 
 test('while the runtime is down nothing is handed on, and nothing is lost', async () => {
   const { clock, lines, did, node, report, end } = aLoop();
@@ -188,7 +200,7 @@ test('a step that throws does not end the loop, nor keep the others from their t
     takeUpdates: () => updates.splice(0),
     handleUpdate: async (update) => boom(update),
     handlePodSyncs: () => boom('syncs'),
-    isLooking: () => false,
+    shouldIgnoreStarts: () => false,
     handleContainerChanged: () => boom('died'),
     handleProbeResults: () => boom('probes'),
     takeDue: () => due.splice(0),

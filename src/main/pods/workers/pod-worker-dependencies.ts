@@ -19,8 +19,8 @@ import type { WorkQueue } from './work-queue.ts';
 
 export interface PodWorkerDependencies {
   readonly pool: { run(task: PodTask): PodSyncRun };
-  /** The pleg thread's look at one pod, begun after the call; see PlegApi. Must settle. */
-  readonly inspectPod: (uid: PodUID, made?: CreatedObjects) => Promise<RuntimePodStatus | null>;
+  /** Asks the pleg thread to inspect one pod; see PlegApi. Must settle. */
+  readonly inspectPod: (uid: PodUID, created?: CreatedObjects, sequence?: number) => Promise<RuntimePodStatus | null>;
   readonly cache: RuntimeStatusCache;
   readonly statuses: PodStatuses;
   /** Absent: every sync runs at once. */

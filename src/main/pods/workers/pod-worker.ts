@@ -13,7 +13,6 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { containersPerPod, podWorkerStartDuration } from '../../../shared/metrics/definitions/pods.ts';
-import { yieldToEventLoop } from '../../../shared/concurrency/yield-to-event-loop.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { isTerminalPhase } from '../api-status/phase.ts';
 import { podReference } from '../../events/event-sink.ts';
@@ -46,8 +45,8 @@ export class PodWorker {
   #hasFailed = false;
   /** Its task has ended every container; that each was seen to have ended may come later. */
   #containersEnded = false;
-  /** Looks at what its last tasks have done, until their events have come. */
-  #looks = 0;
+  /** Number of the last inspection after a task. */
+  #inspectionSequence = 0;
   #backoffs: readonly ContainerBackoff[] = [];
   readonly #deps: PodWorkerDependencies;
   readonly #owner: PodWorkerOwner;
@@ -86,9 +85,12 @@ export class PodWorker {
     return this.#hasFailed;
   }
 
-  /** It looks at what its last task has done, and nothing more is to be done because that has started. After a sidecar comes the next one. */
-  get isLooking(): boolean {
-    return this.#looks > 0 && !this.pod?.spec.initContainers?.some(isRestartableInitContainer);
+  /**
+   * Whether the starts that a notification of this inspection reports are those of the worker's own task, which need no further sync.
+   * A sidecar's start needs one: the next container follows it.
+   */
+  shouldIgnoreStarts(inspectionSequence: number): boolean {
+    return inspectionSequence === this.#inspectionSequence && !this.pod?.spec.initContainers?.some(isRestartableInitContainer);
   }
 
   /** Settles when the sync that is under way has ended and its status was made; undefined: none is. */
@@ -240,19 +242,21 @@ export class PodWorker {
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
     const isNews = this.#deps.statuses.setWaiting(uid, result.waiting);
     this.#settle('sync', result);
-    if (result.changedRuntime) await this.#lookAfterwards(result.created);
+    if (result.changedRuntime) await this.#inspectAfterSync(result.created);
     // A sync that found all as it should be has said nothing new; what the runtime does meanwhile, the pleg thread tells.
     if (isNews || result.changedRuntime) this.refreshStatus();
     if (result.outcome === 'failed') this.#deps.statuses.hurry(uid);
     return this.#lifecycle.state !== 'syncing' || isTerminalPhase(this.#deps.statuses.get(uid)?.phase);
   }
 
-  /** For the status' sake: when it fails, the next step asks again. */
-  async #lookAfterwards(made: CreatedObjects | undefined): Promise<void> {
-    this.#looks += 1;
-    await this.#view.inspect(made).catch((err: unknown) => this.#log.debug({ err }, 'Could not look at the pod after its sync'));
-    // On a port of their own, they may come behind the answer.
-    void yieldToEventLoop().then(() => (this.#looks -= 1));
+  /** Brings the status up to date. When this fails, the next step inspects again. */
+  async #inspectAfterSync(created: CreatedObjects | undefined): Promise<void> {
+    this.#inspectionSequence += 1;
+    try {
+      await this.#view.inspect(created, this.#inspectionSequence);
+    } catch (err) {
+      this.#log.debug({ err }, 'Could not inspect the pod after its sync');
+    }
   }
 
   #countStart(pod: Pod): void {

@@ -3,6 +3,7 @@
  * tells it what is wanted (`update`, `remove`, `kill`), housekeeping compares the two (`syncKnownPods`). Upstream:
  * pkg/kubelet/pod_workers.go.
  */
+import type { InspectionRequest } from '../../../shared/contracts/pleg.ts';
 import type { WaitingReason } from '../../../shared/contracts/pod-sync.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain } from '../../../shared/errors/contain.ts';
@@ -199,9 +200,9 @@ export class PodWorkers implements PodWorkerOwner {
     return known;
   }
 
-  /** Its worker looks at what its last task has done, and waits for no start. */
-  isLooking(uid: PodUID): boolean {
-    return this.#workers.get(uid)?.isLooking ?? false;
+  /** Whether the starts that a notification of this inspection reports need no sync; see PodWorker. */
+  shouldIgnoreStarts({ podUID: uid, sequence }: InspectionRequest): boolean {
+    return this.#workers.get(uid)?.shouldIgnoreStarts(sequence) ?? false;
   }
 
   isKnown(uid: PodUID): boolean {

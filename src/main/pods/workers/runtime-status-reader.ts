@@ -48,12 +48,12 @@ export class RuntimeStatusReader {
     return seen && isOnlyListed(seen) && !seen.failure ? this.inspect(noCreatedObjects) : seen;
   }
 
-  /** The same, asked of the runtime now. `made`: all that is new of the pod, where that is known. */
-  async inspect(made?: CreatedObjects): Promise<RuntimePodStatus | null> {
-    const { cache, clock, inspectPod: look } = this.#deps;
+  /** The same, asked of the runtime now. `created`: all that is new of the pod, where that is known. `sequence`: see PlegApi. */
+  async inspect(created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null> {
+    const { cache, clock, inspectPod } = this.#deps;
     const beganAtMs = clock.monotonic();
     try {
-      const status = await look(this.#uid, made);
+      const status = await inspectPod(this.#uid, created, sequence);
       cache.applyInspection(this.#uid, status, beganAtMs);
       return status;
     } catch (err) {

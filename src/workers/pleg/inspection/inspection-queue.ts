@@ -23,20 +23,31 @@ export type KnownSince = { readonly listedAtMs: number } | { readonly made: Crea
 interface Turn {
   /** Undefined: the pod must be listed anew. */
   known: KnownSince | undefined;
+  /** The number of main's request, if that has one. */
+  sequence: number | undefined;
   readonly result: PromiseWithResolvers<Looked>;
   /** The look ended, or main was told that it is slow. */
   readonly told: PromiseWithResolvers<void>;
 }
 
-interface PodTurns {
-  running: Turn | null;
-  next: Turn | null;
+/** Main's numbered request that is pending for a pod. An inspection reads the number when it posts: a request may come meanwhile. */
+export interface PendingRequest {
+  readonly sequence: number | undefined;
+}
+
+class PodTurns implements PendingRequest {
+  running: Turn | null = null;
+  next: Turn | null = null;
+
+  get sequence(): number | undefined {
+    return this.next?.sequence ?? this.running?.sequence;
+  }
 }
 
 export interface InspectionQueueDependencies {
   /** As PodLooker's. */
-  readonly look: (uid: PodUID, known?: KnownSince) => Promise<Looked>;
-  readonly tellSoFar: (uid: PodUID, tookMs: number) => void;
+  readonly look: (uid: PodUID, known: KnownSince | undefined, pending: PendingRequest) => Promise<Looked>;
+  readonly tellSoFar: (uid: PodUID, tookMs: number, pending: PendingRequest) => void;
   readonly clock: Clock;
 }
 
@@ -54,8 +65,8 @@ export class InspectionQueue {
    * A look that begins after this call, and lists the pod itself, unless `made` says what there is new of it. Rejects as PodLooker.look
    * does, or when far too many wait.
    */
-  ask(uid: PodUID, made?: CreatedObjects): Promise<Looked> {
-    const turn = this.#turn(uid, made && { made });
+  ask(uid: PodUID, made?: CreatedObjects, sequence?: number): Promise<Looked> {
+    const turn = this.#turn(uid, made && { made }, sequence);
     return turn ? turn.result.promise : Promise.reject(new Error(`${maxWaiting} pods wait to be looked at; pod ${uid} can't`));
   }
 
@@ -69,14 +80,15 @@ export class InspectionQueue {
     return Array.from(this.#pods.values(), ({ running, next }) => (next ?? running)?.told.promise).filter((told) => told !== undefined);
   }
 
-  #turn(uid: PodUID, known: KnownSince | undefined): Turn | undefined {
-    const pod = this.#pods.get(uid) ?? { running: null, next: null };
+  #turn(uid: PodUID, known: KnownSince | undefined, sequence?: number): Turn | undefined {
+    const pod = this.#pods.get(uid) ?? new PodTurns();
     if (pod.next) {
       pod.next.known = together(pod.next.known, known);
+      pod.next.sequence = sequence ?? pod.next.sequence;
       return pod.next;
     }
     if (this.#waiting.length >= maxWaiting) return undefined;
-    const turn: Turn = { known, result: Promise.withResolvers(), told: Promise.withResolvers() };
+    const turn: Turn = { known, sequence, result: Promise.withResolvers(), told: Promise.withResolvers() };
     // Who asked may have stopped listening; a relist never does listen.
     turn.result.promise.catch(() => {});
     pod.next = turn;
@@ -108,12 +120,12 @@ export class InspectionQueue {
     const cancel = clock.after(slowLookMs, () => {
       slow = true;
       this.#running -= 1;
-      tellSoFar(uid, clock.monotonic() - beganAtMs);
+      tellSoFar(uid, clock.monotonic() - beganAtMs, pod);
       turn.told.resolve();
       this.#begin();
     });
     try {
-      turn.result.resolve(await look(uid, turn.known));
+      turn.result.resolve(await look(uid, turn.known, pod));
     } catch (err) {
       turn.result.reject(err);
     }

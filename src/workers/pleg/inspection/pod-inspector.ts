@@ -14,7 +14,7 @@ import { plegQuarantinedItems } from '../../../shared/metrics/definitions/pleg.t
 import type { Clock } from '../../../shared/time/clock.ts';
 import { readContainerAnnotations } from './container-annotations.ts';
 import { unknownExitCode } from '../lifecycle-events.ts';
-import type { KnownSince } from './inspection-queue.ts';
+import type { KnownSince, PendingRequest } from './inspection-queue.ts';
 import type { PlegRuntime } from '../pleg-runtime.ts';
 import type { ContainerItem, Item, PodRecord, SandboxItem } from '../pod-record.ts';
 import type { PodRecords } from '../pod-records.ts';
@@ -52,7 +52,7 @@ export class PodInspector {
    * Looks, posts what changed, and answers with what it saw; null when the runtime has nothing of the pod. Where it is not known what
    * there is of the pod, it is listed. Rejects when the lists can't be had, or nobody serves.
    */
-  async look(uid: PodUID, known?: KnownSince): Promise<RuntimePodStatus | null> {
+  async look(uid: PodUID, known: KnownSince | undefined, pending: PendingRequest): Promise<RuntimePodStatus | null> {
     const { runtime, records, clock, signal } = this.#deps;
     const observedAtMs = known && 'listedAtMs' in known ? known.listedAtMs : clock.monotonic();
     let told: Item | undefined;
@@ -69,7 +69,7 @@ export class PodInspector {
       if (!record) return null;
       records.setClean(record);
       const failures = await this.#inspect(record, told);
-      return this.#report(record, failures, observedAtMs);
+      return this.#report(record, failures, observedAtMs, pending);
     } catch (err) {
       const record = records.get(uid);
       if (record) records.setFailed(record, 0);
@@ -84,7 +84,7 @@ export class PodInspector {
   }
 
   /** A look has taken long: main hears what is known so far, and what is not. The look goes on. */
-  tellSoFar(uid: PodUID, tookMs: number): void {
+  tellSoFar(uid: PodUID, tookMs: number, pending: PendingRequest): void {
     const record = this.#deps.records.get(uid);
     if (!record) return;
     const asked = this.#asking.get(uid);
@@ -96,21 +96,32 @@ export class PodInspector {
     if (failures.size === 0) return;
     // Who could not go on with this waits for the look's end, also where that has nothing else to tell.
     record.reinspect = true;
-    this.#post(record, failures, this.#deps.clock.monotonic() - tookMs);
+    this.#post(record, failures, this.#deps.clock.monotonic() - tookMs, pending);
   }
 
-  #report(record: PodRecord, failures: ReadonlyMap<string, Failure>, observedAtMs: number): RuntimePodStatus | null {
+  #report(
+    record: PodRecord,
+    failures: ReadonlyMap<string, Failure>,
+    observedAtMs: number,
+    pending: PendingRequest,
+  ): RuntimePodStatus | null {
     if (failures.size > 0) {
       this.#deps.records.setFailed(record, Math.min(...Array.from(failures.keys(), (id) => this.#quarantine.retryAtMs(id))));
     }
-    const status = this.#post(record, failures, observedAtMs);
+    const status = this.#post(record, failures, observedAtMs, pending);
     if (!status) this.#deps.records.forget(record);
     return status;
   }
 
-  #post(record: PodRecord, failures: ReadonlyMap<string, Failure>, observedAtMs: number): RuntimePodStatus | null {
+  #post(
+    record: PodRecord,
+    failures: ReadonlyMap<string, Failure>,
+    observedAtMs: number,
+    pending?: PendingRequest,
+  ): RuntimePodStatus | null {
     const { status, message } = report(record, failures, observedAtMs);
-    if (message) this.#deps.post(message);
+    const sequence = pending?.sequence;
+    if (message) this.#deps.post(sequence === undefined ? message : { ...message, inspection: { podUID: record.uid, sequence } });
     for (const event of message?.events ?? []) {
       if (event.type !== 'ContainerDied' || event.exitCode === unknownExitCode) continue;
       const { podUID, containerID, exitCode } = event;

@@ -59,19 +59,44 @@ test('what arrives while a sync stands in line is in that sync, and asks for no 
   assert.deepEqual(node.begun, ['sync web']);
 });
 
-test('what its own sync has started is known for that also when it is told behind the answer of the look', async () => {
+test('ignores the starts that the inspection after its own sync reports, before and after the answer', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('web'));
   const answered = Promise.withResolvers<void>();
   node.onLook = () => answered.promise;
   await node.end(node.task('sync'));
-  assert.equal(node.workers.isLooking(uid('web')), true);
+  const sequence = node.inspectionSequences.at(-1)!;
+  const ignoresStarts = (of: number) => node.workers.shouldIgnoreStarts({ podUID: uid('web'), sequence: of });
+  assert.equal(ignoresStarts(sequence), true);
+  assert.equal(ignoresStarts(sequence + 1), false);
   answered.resolve();
-  // The message that comes with the answer, on another port.
-  await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(node.workers.isLooking(uid('web')), true);
   await settle();
-  assert.equal(node.workers.isLooking(uid('web')), false);
+  assert.equal(ignoresStarts(sequence), true);
+});
+
+test('ignores no start before its first sync, of an earlier sync, or of a pod that is not known', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('web'));
+  const ignoresStarts = (name: string, sequence: number) => node.workers.shouldIgnoreStarts({ podUID: uid(name), sequence });
+  assert.equal(ignoresStarts('web', 1), false);
+  await node.end(node.task('sync'));
+  const first = node.inspectionSequences.at(-1)!;
+  node.workers.wake([uid('web')]);
+  await settle();
+  await node.end(node.task('sync'));
+  assert.equal(ignoresStarts('web', first), false);
+  assert.equal(ignoresStarts('web', node.inspectionSequences.at(-1)!), true);
+  assert.equal(ignoresStarts('other', first), false);
+});
+
+test('ignores no start of a pod with a sidecar: the next container follows it', async () => {
+  const node = new FakeNode();
+  const pod = aStaticPod('web');
+  const initContainers = [{ name: 'proxy', image: 'proxy', restartPolicy: 'Always' }];
+  await node.add({ ...pod, spec: { ...pod.spec, initContainers } });
+  await node.end(node.task('sync'));
+  const sequence = node.inspectionSequences.at(-1)!;
+  assert.equal(node.workers.shouldIgnoreStarts({ podUID: uid('web'), sequence }), false);
 });
 
 test('pods do not wait for each other', async () => {

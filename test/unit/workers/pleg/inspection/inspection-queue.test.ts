@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ContainerID, PodUID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { InspectionQueue, slowLookMs } from '../../../../../src/workers/pleg/inspection/inspection-queue.ts';
+import { InspectionQueue, slowLookMs, type PendingRequest } from '../../../../../src/workers/pleg/inspection/inspection-queue.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 /** Looks end when the test says so. */
@@ -10,8 +10,10 @@ function aQueue() {
   const begun: string[] = [];
   const slow: string[] = [];
   const ends = new Map<string, () => void>();
+  const pendingRequests = new Map<string, PendingRequest>();
   const queue = new InspectionQueue({
-    look: (uid, known) => {
+    look: (uid, known, pending) => {
+      pendingRequests.set(uid, pending);
       if (known && 'made' in known)
         begun.push([uid, 'with', known.made.sandbox?.id, ...known.made.containers.map(({ id }) => id)].join(' '));
       else begun.push(known === undefined ? uid : `${uid} listed at ${known.listedAtMs}`);
@@ -20,7 +22,14 @@ function aQueue() {
     tellSoFar: (uid) => void slow.push(uid),
     clock,
   });
-  return { queue, clock, begun, slow, end: (uid: string) => ends.get(uid)!() };
+  return {
+    queue,
+    clock,
+    begun,
+    slow,
+    end: (uid: string) => ends.get(uid)!(),
+    sequence: (uid: string) => pendingRequests.get(uid)!.sequence,
+  };
 }
 const uid = (n: number) => `u${n}` as PodUID;
 
@@ -75,6 +84,35 @@ suite('the queue of looks', () => {
     void queue.ask(uid(1), { containers: [{ id: 'c1' as ContainerID, sandboxID, name: 'app' }] });
     await settle();
     assert.deepEqual(begun, ['u1 with s1 c1']);
+  });
+
+  test('names the numbered request that is pending: also to an inspection that began before the request', async () => {
+    const { queue, begun, end, sequence } = aQueue();
+    void queue.ask(uid(1));
+    await settle();
+    assert.equal(sequence('u1'), undefined);
+    void queue.ask(uid(1), { containers: [] }, 7);
+    assert.equal(sequence('u1'), 7);
+    end('u1');
+    await settle();
+    assert.deepEqual(begun, ['u1', 'u1 with ']);
+    assert.equal(sequence('u1'), 7);
+    // Begun after the answer: not the request's any more.
+    void queue.ask(uid(1));
+    end('u1');
+    await settle();
+    assert.equal(begun.length, 3);
+    assert.equal(sequence('u1'), undefined);
+  });
+
+  test('keeps the number of a request that others share', async () => {
+    const { queue, begun, sequence } = aQueue();
+    void queue.inspect(uid(1), 500);
+    void queue.ask(uid(1), undefined, 7);
+    void queue.ask(uid(1));
+    await settle();
+    assert.deepEqual(begun, ['u1']);
+    assert.equal(sequence('u1'), 7);
   });
 
   test('knows of which looks main was not told', async () => {

@@ -143,6 +143,31 @@ suite('a look', () => {
     assert.deepEqual(node.news(), []);
   });
 
+  test('posts the number of the request that is pending, and none when it was not asked by number', async (t) => {
+    const node = aPleg(t);
+    const pleg = node.start();
+    await settle();
+    const inspections = () => node.posted.splice(0).flatMap(({ events, inspection }) => (events.length > 0 ? [inspection] : []));
+    node.runtime.addPod('u1', 'app');
+    await pleg.inspectPod(u1);
+    assert.deepEqual(inspections(), [undefined]);
+    node.runtime.addContainer('u1', 'second');
+    await pleg.inspectPod(u1, undefined, 1);
+    assert.deepEqual(inspections(), [{ podUID: u1, sequence: 1 }]);
+    // The request comes during an inspection that somebody else asked for, which sees all there is to see.
+    node.runtime.addContainer('u1', 'third');
+    const release = node.runtime.hold('listPod u1');
+    const other = pleg.inspectPod(u1);
+    await settle();
+    const own = pleg.inspectPod(u1, undefined, 2);
+    release();
+    await Promise.all([other, own]);
+    assert.deepEqual(inspections(), [{ podUID: u1, sequence: 2 }]);
+    node.runtime.exit('u1-app', 1);
+    await node.clock.advance(1000);
+    assert.deepEqual(inspections(), [undefined]);
+  });
+
   test('after a sync asks about what that has made by its IDs, without a list', async (t) => {
     const node = aPleg(t);
     const pleg = node.start();
