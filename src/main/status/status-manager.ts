@@ -22,7 +22,7 @@ import { isMirrorOf } from '../pods/static/mirror-pod.ts';
 import type { PodStatusSink, StatusUpdate } from '../pods/api-status/pod-statuses.ts';
 import { podPath, removePodObject } from '../pods/termination/remove-pod-object.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
-import { CoalesceTimer } from './coalesce-delay.ts';
+import { CoalesceTimer } from './coalesce-timer.ts';
 import { isNewer } from './newest-object.ts';
 import { coalesceDelayMs, isUrgent, mayBeRemoved } from './send-order.ts';
 import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';

@@ -4,7 +4,7 @@
  */
 import type { ContainerID, PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { containersToDelete } from './container-deletor.ts';
+import { containersToDelete } from './containers-to-delete.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 
 export interface DeadContainersDependencies {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { containersToDelete } from '../../../../../src/main/pods/housekeeping/container-deletor.ts';
+import { containersToDelete } from '../../../../../src/main/pods/housekeeping/containers-to-delete.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
 import { table } from '../../../../support/table.ts';
