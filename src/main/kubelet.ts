@@ -22,7 +22,7 @@ import { EventLog } from './events/event-sink.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/scheduling/index.ts';
-import { PodStatuses } from './pods/api-status/pod-statuses.ts';
+import { PodStatuses } from './pods/api-status/api-status-cache.ts';
 import type { PodWorkers } from './pods/workers/pod-workers.ts';
 import { startHealth, startServer } from './server/index.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { containersOf, remainsOf, runningOf, untilOnlyThese } from '../support/node-remains.ts';
+import { containersOf, remainsOf, runningOf, untilOnlyThese } from '../support/observed-node-state.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 

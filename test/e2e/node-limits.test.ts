@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerState } from '../../src/shared/cri/generated/cri-v1.ts';
 import { ClusterNode } from '../support/cluster-node.ts';
-import { containersOf } from '../support/node-remains.ts';
+import { containersOf } from '../support/observed-node-state.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 

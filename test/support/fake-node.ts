@@ -4,9 +4,9 @@
  */
 import { RuntimeStatusCache } from '../../src/main/pods/runtime-status-cache.ts';
 import { PodManager } from '../../src/main/pods/pod-manager.ts';
-import { PodStatuses, type PodStatusSink } from '../../src/main/pods/api-status/pod-statuses.ts';
+import { PodStatuses, type PodStatusSink } from '../../src/main/pods/api-status/api-status-cache.ts';
 import { PodWorkers } from '../../src/main/pods/workers/pod-workers.ts';
-import { standaloneRuntimeHandler } from '../../src/main/objects/runtime-classes.ts';
+import { standaloneRuntimeHandler } from '../../src/main/objects/runtime-class-manager.ts';
 import { MountedVolumes } from '../../src/main/pods/mounted-volumes.ts';
 import { WorkQueue } from '../../src/main/pods/workers/work-queue.ts';
 import type { PodTask } from '../../src/main/threads/task-channel.ts';

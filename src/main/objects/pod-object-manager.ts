@@ -7,14 +7,14 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
-import { CachingSource } from './caching-source.ts';
+import { CachingSource } from './cache-based-source.ts';
 import { configMapKind, secretKind, type KeyedObject, type ObjectKind, type ObjectSource } from './object-source.ts';
 import { PodCertificates, type PodCertificatesOptions } from './pod-certificates/index.ts';
 import { referencedObjects, tokenRefs } from './referenced-objects.ts';
-import { Services } from './services.ts';
+import { Services } from './service-lister.ts';
 import { TokenManager } from './token-manager.ts';
-import { TrustBundles } from './trust-bundles.ts';
-import { WatchingSource } from './watching-source.ts';
+import { TrustBundles } from './cluster-trust-bundle-manager.ts';
+import { WatchingSource } from './watch-based-source.ts';
 
 export interface PodObjectManagerOptions {
   readonly client: ApiClient;

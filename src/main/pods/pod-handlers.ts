@@ -26,7 +26,7 @@ import { isMirrorPod } from './static/mirror-pod.ts';
 import { isSaidBefore, pendingResize, resizeEventMessage } from './admission/pending-resize.ts';
 import { faultMessage, type PodFaults } from './workers/pod-faults.ts';
 import type { PodManager } from './pod-manager.ts';
-import type { FailedPod, PodStatuses } from './api-status/pod-statuses.ts';
+import type { FailedPod, PodStatuses } from './api-status/api-status-cache.ts';
 import type { PodWorkers } from './workers/pod-workers.ts';
 
 export interface PodHandlersDependencies {

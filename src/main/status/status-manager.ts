@@ -19,12 +19,12 @@ import { KeyedWorkQueue } from '../../shared/concurrency/keyed-work-queue.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { firstSeenMs } from '../pods/first-seen.ts';
 import { isMirrorOf } from '../pods/static/mirror-pod.ts';
-import type { PodStatusSink, StatusUpdate } from '../pods/api-status/pod-statuses.ts';
+import type { PodStatusSink, StatusUpdate } from '../pods/api-status/api-status-cache.ts';
 import { podPath, removePodObject } from '../pods/termination/remove-pod-object.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
 import { CoalesceTimer } from './coalesce-timer.ts';
 import { isNewer } from './newest-object.ts';
-import { coalesceDelayMs, isUrgent, mayBeRemoved } from './send-order.ts';
+import { coalesceDelayMs, isUrgent, mayBeRemoved } from './coalesce-delay.ts';
 import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';
 
 export interface StatusManagerDependencies {

@@ -12,7 +12,7 @@ import { NodeMembership, type LocalNode } from '../node/index.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { EventsAfterStatus, type EventsAfterStatusOptions } from '../events/events-after-status.ts';
 import { firstStatusMs } from '../pods/first-seen.ts';
-import { RuntimeClasses, type RuntimeClassesOptions } from '../objects/runtime-classes.ts';
+import { RuntimeClasses, type RuntimeClassesOptions } from '../objects/runtime-class-manager.ts';
 import { ownerUID } from '../pods/static/mirror-pod.ts';
 import { MirrorPods, type MirrorPodsDependencies } from '../pods/static/mirror-pods.ts';
 import type { PodManager } from '../pods/pod-manager.ts';

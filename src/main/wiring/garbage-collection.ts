@@ -2,14 +2,14 @@
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { Observers } from './observers.ts';
-import { DeadContainers } from '../pods/housekeeping/dead-containers.ts';
+import { DeadContainers } from '../pods/housekeeping/container-deletor.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { Housekeeping } from '../pods/housekeeping/housekeeping.ts';
 import type { MirrorPods } from '../pods/static/mirror-pods.ts';
 import { listPodDirectories } from '../pods/housekeeping/pod-directories.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
-import type { PodStatuses } from '../pods/api-status/pod-statuses.ts';
+import type { PodStatuses } from '../pods/api-status/api-status-cache.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodWorkers } from '../pods/workers/pod-workers.ts';
 

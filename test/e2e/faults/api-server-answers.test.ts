@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, test, type TestContext } from 'node
 import { isWatch, type Matches } from '../../support/api-server-faults.ts';
 import { sharedCluster, type TestCluster } from '../../support/control-plane.ts';
 import { loopDelay, startFaultyNode, type FaultyNode } from '../../support/faulty-node.ts';
-import { containersOf, runningOf, untilOnlyThese } from '../../support/node-remains.ts';
+import { containersOf, runningOf, untilOnlyThese } from '../../support/observed-node-state.ts';
 import { isRunning } from '../../support/pod-watch.ts';
 import { aBusybox } from '../../support/test-node.ts';
 

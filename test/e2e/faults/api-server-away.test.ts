@@ -8,7 +8,7 @@ import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { isWatch } from '../../support/api-server-faults.ts';
 import { privateCluster, sharedCluster } from '../../support/control-plane.ts';
 import { loopDelay, loopDelayEnv, resetLoopDelay, startFaultyNode } from '../../support/faulty-node.ts';
-import { containersOf, runningOf, untilOnlyThese } from '../../support/node-remains.ts';
+import { containersOf, runningOf, untilOnlyThese } from '../../support/observed-node-state.ts';
 import { isRunning, PodWatch } from '../../support/pod-watch.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../../support/test-node.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { privateCluster } from '../../support/control-plane.ts';
 import { loopDelay, loopDelayEnv, resetLoopDelay } from '../../support/faulty-node.ts';
-import { containersOf, runningOf, untilOnlyThese } from '../../support/node-remains.ts';
+import { containersOf, runningOf, untilOnlyThese } from '../../support/observed-node-state.ts';
 import { isRunning, PodWatch } from '../../support/pod-watch.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aManifest, TestNode } from '../../support/test-node.ts';

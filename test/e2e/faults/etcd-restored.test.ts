@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { privateCluster } from '../../support/control-plane.ts';
-import { runningOf, untilOnlyThese } from '../../support/node-remains.ts';
+import { runningOf, untilOnlyThese } from '../../support/observed-node-state.ts';
 import { isRunning, PodWatch } from '../../support/pod-watch.ts';
 import { aManifest, TestNode } from '../../support/test-node.ts';
 

@@ -8,7 +8,7 @@ import { stringify } from 'yaml';
 import type { FaultyApiServer } from '../../support/api-server-faults.ts';
 import { sharedCluster } from '../../support/control-plane.ts';
 import { startFaultyNode } from '../../support/faulty-node.ts';
-import { runningOf, untilOnlyThese } from '../../support/node-remains.ts';
+import { runningOf, untilOnlyThese } from '../../support/observed-node-state.ts';
 import { isRunning } from '../../support/pod-watch.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 

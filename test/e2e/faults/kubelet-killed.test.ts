@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEvent } from '../../../scripts/host/control-plane-access.ts';
 import { sharedCluster } from '../../support/control-plane.ts';
 import { loopDelay, loopDelayEnv, resetLoopDelay } from '../../support/faulty-node.ts';
-import { runningOf, sandboxesOf, untilOnlyThese } from '../../support/node-remains.ts';
+import { runningOf, sandboxesOf, untilOnlyThese } from '../../support/observed-node-state.ts';
 import { isRunning, PodWatch } from '../../support/pod-watch.ts';
 import { seededRandom, testSeed } from '../../support/seeded-random.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { test } from 'node:test';
-import { KeyMaker } from '../../../src/main/objects/pod-certificates/key-maker.ts';
+import { KeyMaker } from '../../../src/main/objects/pod-certificates/key-generator.ts';
 
 const keys = new KeyMaker();
 for (const [keyType, algorithm, signature] of [

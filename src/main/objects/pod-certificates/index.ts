@@ -3,4 +3,4 @@
  * cluster is asked through PodCertificateRequests, and what it issues is renewed for as long as the pod lives. Owned by PodValues.
  * After upstream's pkg/kubelet/podcertificate.
  */
-export { PodCertificates, type Credentials, type PodCertificatesOptions } from './pod-certificates.ts';
+export { PodCertificates, type Credentials, type PodCertificatesOptions } from './pod-certificate-manager.ts';

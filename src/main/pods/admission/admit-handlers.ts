@@ -5,7 +5,7 @@ import { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
 import { featureAdmission } from './features.ts';
 import { predicateAdmission, type PredicateOptions } from './predicates.ts';
 import { sysctlAdmission } from './sysctls.ts';
-import type { AdmitHandler } from './types.ts';
+import type { AdmitHandler } from './admit-handler.ts';
 
 export interface AdmitHandlersOptions extends Pick<KubeletOptions, 'config' | 'featureGates'> {
   readonly node: PredicateOptions['node'];

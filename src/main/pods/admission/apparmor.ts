@@ -1,7 +1,7 @@
 /** Refuses pods that ask for an AppArmor profile where the kernel has no AppArmor (upstream: pkg/security/apparmor). */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import type { AdmitHandler } from './types.ts';
+import type { AdmitHandler } from './admit-handler.ts';
 
 const annotationPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 

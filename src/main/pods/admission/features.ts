@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import type { AdmitHandler } from './types.ts';
+import type { AdmitHandler } from './admit-handler.ts';
 
 export interface FeatureAdmissionOptions {
   /** Gate PodLevelResources. */

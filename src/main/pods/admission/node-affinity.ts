@@ -3,7 +3,7 @@
  * component-helpers scheduling/corev1/nodeaffinity and apimachinery pkg/labels.
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import type { AdmissionNode } from './types.ts';
+import type { AdmissionNode } from './admit-handler.ts';
 
 type NodeAffinity = NonNullable<NonNullable<Pod['spec']['affinity']>['nodeAffinity']>;
 type Term = NonNullable<NodeAffinity['requiredDuringSchedulingIgnoredDuringExecution']>['nodeSelectorTerms'][number];

@@ -9,7 +9,7 @@ import { allowsNode } from './node-affinity.ts';
 import { isCriticalPod, podsToPreempt } from './preemption.ts';
 import { shortages, type Shortage } from './resource-fit.ts';
 import { toleratesNoExecute } from './taints.ts';
-import type { AdmissionNode, AdmitHandler, Refusal, Verdict } from './types.ts';
+import type { AdmissionNode, AdmitHandler, Refusal, Verdict } from './admit-handler.ts';
 
 export interface PredicateOptions {
   /** Null: nothing is known of it yet. */

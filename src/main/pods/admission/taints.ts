@@ -1,7 +1,7 @@
 /** Whether a pod bears a node's NoExecute taints, the only ones that a kubelet looks at: pure. Upstream: api/core/v1 toleration.go. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { compares } from './node-affinity.ts';
-import type { Taint } from './types.ts';
+import type { Taint } from './admit-handler.ts';
 
 type Toleration = NonNullable<Pod['spec']['tolerations']>[number];
 

@@ -11,7 +11,7 @@ import type { PodSyncRun } from '../../threads/pod-sync-pool.ts';
 import type { VolumeCount } from '../../objects/index.ts';
 import type { EventSink } from '../../events/event-sink.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
-import type { PodStatuses } from '../api-status/pod-statuses.ts';
+import type { PodStatuses } from '../api-status/api-status-cache.ts';
 import type { PodWorker } from './pod-worker.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
 import type { PodScheduler } from '../scheduling/index.ts';

@@ -14,7 +14,7 @@ import { isTerminalPhase } from '../api-status/phase.ts';
 import { podReference } from '../../events/event-sink.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
 import { firstSeen, hasEnded, type PodFacts, type PodLifecycle } from './pod-lifecycle.ts';
-import type { FailedPod } from '../api-status/pod-statuses.ts';
+import type { FailedPod } from '../api-status/api-status-cache.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { PodWorker } from './pod-worker.ts';
 import { isPodRunning } from '../pod-running.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../../src/main/node/node-object.ts';
-import type { AdmissionNode } from '../../../../src/main/pods/admission/types.ts';
+import type { AdmissionNode } from '../../../../src/main/pods/admission/admit-handler.ts';
 import { apiError } from '../../../support/fake-api.ts';
 import { aCluster, conflict, idle, path, status } from '../../../support/cluster-node-fixture.ts';
 

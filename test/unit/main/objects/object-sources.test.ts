@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CachingSource } from '../../../../src/main/objects/caching-source.ts';
+import { CachingSource } from '../../../../src/main/objects/cache-based-source.ts';
 import { secretKind } from '../../../../src/main/objects/object-source.ts';
-import { WatchingSource } from '../../../../src/main/objects/watching-source.ts';
+import { WatchingSource } from '../../../../src/main/objects/watch-based-source.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';

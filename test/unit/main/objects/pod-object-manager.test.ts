@@ -7,7 +7,7 @@ import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { apiError } from '../../../support/fake-api.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aContainer, aPod } from '../../../support/pods.ts';
-import { fromApi, initialEnd, pod, tokenPath, tokenRef, tokenVolume, values } from '../../../support/pod-values.ts';
+import { fromApi, initialEnd, pod, tokenPath, tokenRef, tokenVolume, values } from '../../../support/pod-object-manager.ts';
 
 test('what a pod refers to is found wherever it stands', () => {
   const all = aPod({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { wellTyped } from '../../../../../src/main/api/reflector/accept-conforming.ts';
-import { Services } from '../../../../../src/main/objects/services.ts';
+import { Services } from '../../../../../src/main/objects/service-lister.ts';
 import { clusterTrustBundle, node, runtimeClass, service } from '../../../../../src/shared/kubernetes/schema/objects.ts';
 import { FakeApi } from '../../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';

@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { test } from 'node:test';
 import { cleanCertificateChain } from '../../../../../src/main/objects/pod-certificates/certificate-chain.ts';
 import { certificateRequest } from '../../../../../src/main/objects/pod-certificates/certificate-request.ts';
-import { KeyMaker } from '../../../../../src/main/objects/pod-certificates/key-maker.ts';
+import { KeyMaker } from '../../../../../src/main/objects/pod-certificates/key-generator.ts';
 import { stubCertificateRequest } from '../../../../../src/main/objects/pod-certificates/stub-request.ts';
 import { aPod } from '../../../../support/pods.ts';
 import { table } from '../../../../support/table.ts';

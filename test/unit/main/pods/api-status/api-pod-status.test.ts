@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generateApiPodStatus, type ApiStatusInput } from '../../../../../src/main/pods/api-status/index.ts';
+import { generateApiPodStatus, type ApiStatusInput } from '../../../../../src/main/pods/api-status/generate-api-pod-status.ts';
 import { failureReasons, type RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';

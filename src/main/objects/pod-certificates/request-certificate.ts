@@ -3,7 +3,7 @@ import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { apiPath, type ApiClient } from '../../api/api-client.ts';
 import { certificateRequest, requestsApi, type PodCertificateRequest, type PodCertificateSource } from './certificate-request.ts';
-import type { MadeKey } from './key-maker.ts';
+import type { MadeKey } from './key-generator.ts';
 
 export interface Asker {
   readonly client: ApiClient;

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { coalesceDelayMs, isUrgent, maxCoalesceDelayMs, mayBeRemoved, startStepDelayMs } from '../../../../src/main/status/send-order.ts';
+import {
+  coalesceDelayMs,
+  isUrgent,
+  maxCoalesceDelayMs,
+  mayBeRemoved,
+  startStepDelayMs,
+} from '../../../../src/main/status/coalesce-delay.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../support/pods.ts';
 import { table } from '../../../support/table.ts';

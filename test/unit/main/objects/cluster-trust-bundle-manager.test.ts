@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { trustAnchors } from '../../../../src/main/objects/trust-anchors.ts';
-import { TrustBundles } from '../../../../src/main/objects/trust-bundles.ts';
+import { TrustBundles } from '../../../../src/main/objects/cluster-trust-bundle-manager.ts';
 import { FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
-import { certificate, initialEnd, pod, values } from '../../../support/pod-values.ts';
+import { certificate, initialEnd, pod, values } from '../../../support/pod-object-manager.ts';
 
 test('trust anchors are there once each, in one order, without what stands between them', () => {
   const [a, b] = [certificate('a'.repeat(100)), certificate('b')];

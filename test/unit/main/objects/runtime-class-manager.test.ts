@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RuntimeClasses, standaloneRuntimeHandler } from '../../../../src/main/objects/runtime-classes.ts';
+import { RuntimeClasses, standaloneRuntimeHandler } from '../../../../src/main/objects/runtime-class-manager.ts';
 import { FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeadContainers } from '../../../../../src/main/pods/housekeeping/dead-containers.ts';
+import { DeadContainers } from '../../../../../src/main/pods/housekeeping/container-deletor.ts';
 import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';

@@ -12,7 +12,7 @@ import { fieldEquals } from '../../api/field-selector.ts';
 import { Reflector } from '../../api/reflector/reflector.ts';
 import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts';
 import { podReference, type EventSink } from '../../events/event-sink.ts';
-import { askSigner, type Asker } from './ask-signer.ts';
+import { askSigner, type Asker } from './request-certificate.ts';
 import { cleanCertificateChain } from './certificate-chain.ts';
 import { requestsApi, type PodCertificateRequest } from './certificate-request.ts';
 import {
@@ -24,8 +24,8 @@ import {
   nextMomentMs,
   type CertificateState,
 } from './certificate-state.ts';
-import { KeyMaker } from './key-maker.ts';
-import { StateCount } from './state-count.ts';
+import { KeyMaker } from './key-generator.ts';
+import { StateCount } from './state-metrics.ts';
 import { TrackedCertificates, type TrackedCertificate } from './tracked-certificates.ts';
 
 export interface PodCertificatesOptions extends Omit<Asker, 'makeKey'>, Partial<Pick<Asker, 'makeKey'>> {

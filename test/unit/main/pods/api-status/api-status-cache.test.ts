@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PodStatuses, type StatusUpdate } from '../../../../../src/main/pods/api-status/pod-statuses.ts';
+import { PodStatuses, type StatusUpdate } from '../../../../../src/main/pods/api-status/api-status-cache.ts';
 import type { Pod, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';

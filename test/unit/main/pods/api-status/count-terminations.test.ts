@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
-import { countTerminations } from '../../../../../src/main/pods/termination/count-terminations.ts';
+import { countTerminations } from '../../../../../src/main/pods/api-status/count-terminations.ts';
 import type { ContainerState, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import { terminatedContainers } from '../../../../../src/shared/metrics/definitions/pods.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
