@@ -1,26 +1,26 @@
 /**
- * What of a pod only the API server could give: a static pod may refer to none of it (upstream HasAPIObjectReference), unless
- * the gate PreventStaticPodAPIReferences is off: it is then looked for like another pod's.
+ * Detects references of a static pod to objects of the API server, which static pods may not use (upstream HasAPIObjectReference). With
+ * the gate PreventStaticPodAPIReferences off, the kubelet resolves such references like those of other pods.
  */
 import type { Container, Pod, Volume } from '../kubernetes/api.ts';
 import { isOn, type ManifestGates } from './gates.ts';
 import { eachContainer } from './validation/each-container.ts';
 
-/** What is wrong with a static pod that refers to such an object, in upstream's words; null: it refers to none that it may not. */
+/** Returns why the pod's references are not allowed, in upstream's wording, or null when they are. */
 export function apiObjectReference(pod: Pod, gates: ManifestGates): string | null {
   if (!isOn(gates, 'PreventStaticPodAPIReferences')) return neverAllowed(pod);
   const reference = firstReference(pod);
   return reference === null ? null : `static pods may not reference ${reference}`;
 }
 
-/** What was refused before the gate. */
+/** The references that upstream rejected before the gate existed. */
 function neverAllowed({ spec }: Pod): string | null {
   const projectsBundle = spec.volumes?.some(({ projected }) => projected?.sources?.some((source) => source.clusterTrustBundle));
   if (projectsBundle) return 'static pods may not use ClusterTrustBundle projected volume sources';
   return spec.resourceClaims?.length ? 'static pods may not use ResourceClaims' : null;
 }
 
-/** The first kind of object that the pod refers to, in the API's words; null when it refers to none. */
+/** Returns the first kind of object that the pod refers to, in the API's wording, or null. */
 function firstReference({ spec }: Pod): string | null {
   const containers = eachContainer(spec, '').map(({ container }) => container);
   const volumes = spec.volumes ?? [];
@@ -56,7 +56,7 @@ function volumeNamesConfigMap({ projected, configMap }: Volume): boolean {
   return Boolean(configMap?.name || projected?.sources?.some((source) => source.configMap?.name));
 }
 
-/** Kinds of volume that stand for an object, whether or not they name it yet. */
+/** These kinds of volume count as references even without the name of an object. */
 function volumeReference(volume: Volume): string | null {
   if (volume.configMap) return 'configmaps (via configmap volumes)';
   if (volume.secret) return 'secrets (via secret volumes)';

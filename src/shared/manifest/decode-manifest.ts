@@ -1,6 +1,6 @@
 /**
- * A manifest's bytes into pods: parsed, decoded by the API's types, defaulted, made static and validated (upstream
- * pkg/kubelet/config/common.go). Runs in the sync pool; whatever the bytes are, the answer is pods or errors, never an exception.
+ * Decodes the bytes of a manifest into pods: parses, decodes by schema, applies defaults, makes the pods static and validates them
+ * (upstream pkg/kubelet/config/common.go). Runs in the sync pool. The result is pods or errors for any input; the function never throws.
  */
 import type { DecodeManifestResult, DecodeManifestTask } from '../contracts/pod-sync.ts';
 import { messageOf } from '../errors/kubelet-error.ts';
@@ -18,15 +18,15 @@ import { dumpBudget, type DumpBudget } from './static-pod-uid/static-pod-uid.ts'
 import { makeStatic } from './static-pod.ts';
 import { validatePod } from './validation/validate-pod.ts';
 
-/** What of a manifest counts. A status is what the kubelet finds out, not what a file says. */
+/** A manifest's status is ignored, because the kubelet computes the status. */
 const podSchema = struct({ metadata: always(objectMeta), spec: always(podSpec) });
 
-/** A hostile manifest may have a million errors. */
+/** Limits the output for a malicious manifest. */
 const maxErrors = 100;
-/** The largest list that a node could run, many times over. */
+/** Exceeds by far the number of pods that a node can run. */
 const maxListedPods = 10_000;
 
-/** A file holds one Pod; a URL gives a Pod or a PodList. */
+/** A file contains one Pod. A URL returns a Pod or a PodList. */
 export function decodeManifest(task: DecodeManifestTask, gates: ManifestGates): DecodeManifestResult {
   const unreadable = (why: string) => ({ pods: [], errors: [`${shownOrigin(task)}: couldn't parse as pod: ${why}`], readable: false });
   try {
@@ -96,7 +96,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A URL may carry a password. */
+/** Removes the password from a URL. */
 function shownOrigin({ source, origin }: DecodeManifestTask): string {
   return source === 'http' ? origin.replace(/\/\/[^/@]*@/, '//') : origin;
 }

@@ -1,23 +1,26 @@
-/** Reads a parsed document by a schema: the place where untyped input becomes typed. It never throws and never follows what it does not know. */
+/**
+ * Decodes a parsed document by a schema, which turns untyped input into typed values. Never throws, and ignores fields outside of the
+ * schema.
+ */
 import { formatQuantity, parseQuantity, QuantityError } from '../kubernetes/quantity.ts';
 import { invalid, keyPath } from './validation/field-error.ts';
 import { isRFC3339 } from '../kubernetes/schema/rfc3339.ts';
 import type { Schema, Struct } from '../kubernetes/schema/types.ts';
 import { zeroOf } from '../kubernetes/schema/zero.ts';
 
-/** More values would fill the memory of the thread that decodes them; the largest pods seen have some thousands. */
+/** Bounds the memory of the decoding thread. The largest known pods have some thousands of values. */
 const maxValues = 100_000;
 
-/** One manifest's decoding. */
+/** The state of decoding one manifest. */
 export interface Decoding {
-  /** Filled as they are found: one line each, with the field's path. */
+  /** Collects one line per error, with the path of the field. */
   readonly errors: string[];
   values: number;
 }
 
 /**
- * The value in its canonical form, undefined when it is absent (null is absent, as for Go). Type errors are added to the decoding's, with
- * their paths; the value returned is then not to be used.
+ * Returns the value in its canonical form, or undefined when it is absent. Null is absent, as in Go. Type errors go to `decoding.errors`;
+ * after an error the returned value is meaningless.
  */
 export function decodeValue(schema: Schema, value: unknown, path: string, decoding: Decoding): unknown {
   const isAbsent = value === undefined || value === null;
@@ -31,7 +34,7 @@ export function decodeValue(schema: Schema, value: unknown, path: string, decodi
 function decodePresent(schema: Schema, value: unknown, path: string, decoding: Decoding): unknown {
   decoding.values += sizeOf(value);
   if (decoding.values > maxValues) {
-    // Said once: what comes after it is not looked at.
+    // Reports the error once and skips the rest of the document.
     if (decoding.values !== Infinity) decoding.errors.push(`more than ${maxValues} values, which no pod needs`);
     decoding.values = Infinity;
     return zeroOf(schema);
@@ -72,7 +75,7 @@ function decodePresent(schema: Schema, value: unknown, path: string, decoding: D
   }
 }
 
-/** Go would pass a NUL on to the runtime and fail there; system calls and gRPC take none. */
+/** Go fails later, when it passes a NUL to the runtime: system calls and gRPC reject NUL. */
 function decodeText(value: string, path: string, decoding: Decoding): string {
   if (value.includes('\0')) decoding.errors.push(invalid(path, value, 'must not contain NUL'));
   return value.toWellFormed();
@@ -88,7 +91,7 @@ function decodeQuantity(value: string | number, path: string, decoding: Decoding
   }
 }
 
-/** A null element is a zero: an empty string, or an object of which all is absent. */
+/** A null element is a zero value: an empty string, or an object without fields. */
 function decodeList(of: Schema, values: readonly unknown[], path: string, decoding: Decoding): unknown[] {
   return values.map((value, index) => decodePresent(of, value ?? zeroOf(of), `${path}[${index}]`, decoding));
 }
@@ -110,7 +113,7 @@ function decodeMap(of: Schema, value: object, path: string, decoding: Decoding):
 function decodeStruct(schema: Struct, value: Readonly<Record<string, unknown>>, path: string, decoding: Decoding): Record<string, unknown> {
   const decoded: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(schema.fields)) {
-    // Own fields only: `constructor` and the like are no part of any manifest.
+    // Reads own properties only. Names such as `constructor` are inherited.
     const given = Object.hasOwn(value, name) ? value[name] : undefined;
     if (given === undefined && field.kind !== 'always') continue;
     const element = decodeValue(field, given, path === '' ? name : `${path}.${name}`, decoding);
@@ -119,12 +122,12 @@ function decodeStruct(schema: Struct, value: Readonly<Record<string, unknown>>, 
   return decoded;
 }
 
-/** Of a list, its elements: one that is too long is not even begun. */
+/** Counts the elements of a list before decoding any of them. */
 function sizeOf(value: unknown): number {
   return Array.isArray(value) ? value.length : 1;
 }
 
-/** What `omitempty` omits; an object of which nothing is left says nothing either. */
+/** True for values that Go's `omitempty` omits, and for objects without fields. */
 function isZero(value: unknown): boolean {
   if (value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;

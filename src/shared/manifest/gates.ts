@@ -1,4 +1,4 @@
-/** Feature gates that decide which manifests are valid, and what is filled in; each as in v1.36 where nobody has set it. */
+/** Feature gates that affect defaults and validation of manifests, with their defaults in v1.36. */
 import type { PodSyncSettings } from '../contracts/pod-sync.ts';
 
 export type ManifestGates = PodSyncSettings['featureGates'];

@@ -1,7 +1,6 @@
 /**
- * A manifest's bytes as plain values, with every way to hurt a thread closed: what is no text, what expands without end, what nests
- * or fans out beyond anything a pod needs. Upstream: sigs.k8s.io/yaml, which reads the first document and lets the last of two equal
- * keys win.
+ * Parses the bytes of a manifest into plain values. Rejects input that could exhaust the thread: binary data, unbounded alias expansion,
+ * and excessive nesting or fan-out. Like upstream's sigs.k8s.io/yaml, it reads the first document, and the last of two equal keys wins.
  */
 import { Composer, isAlias, Lexer, Parser, visit, type Document } from 'yaml';
 import { goYamlTags } from './yaml-schema.ts';
@@ -11,21 +10,21 @@ export class ManifestSyntaxError extends Error {
 }
 
 /**
- * What the parser builds for a token costs about 1 KB, and a thread that runs out of memory takes all its pods' syncs with it. The
- * largest pods seen have some ten thousand tokens; text within one scalar is one token.
+ * The parser allocates about 1 KB per token, and a thread out of memory aborts all its pod syncs. The largest known pods have some ten
+ * thousand tokens; the text of one scalar is one token.
  */
 const maxTokens = 200_000;
-/** Of one anchor, and in all. */
+/** The limit per anchor, and the limit per document. */
 const maxAliases = 1000;
 
-/** The first document's value. Throws ManifestSyntaxError. */
+/** Returns the value of the first document. Throws ManifestSyntaxError. */
 export function parseDocument(content: Uint8Array, limit = maxTokens): unknown {
   const source = decodeText(content);
   if (/^\s*\{/.test(source)) {
     try {
       return JSON.parse(source) as unknown;
     } catch {
-      // YAML's flow style starts like JSON; if it is neither, YAML's error says where.
+      // YAML's flow style starts like JSON. For text that is neither, the YAML error has the position.
     }
   }
   return parseYaml(source, limit);
@@ -65,9 +64,9 @@ function parseYaml(source: string, limit: number): unknown {
   }
 }
 
-/** A short text has few tokens: most manifests are read once. */
+/** Skips the tokenizer for short texts, because most manifests are read once. */
 function checkSize(source: string, limit: number): void {
-  // A character makes two at most: a scalar's comes with a mark before it.
+  // A character yields at most two tokens: a marker precedes each scalar.
   if (source.length < limit / 2) return;
   let tokens = 0;
   for (const _ of new Lexer().lex(source)) {
@@ -76,7 +75,7 @@ function checkSize(source: string, limit: number): void {
   }
 }
 
-/** An alias that stands inside what it names would never end. */
+/** Rejects aliases inside their own anchor, whose expansion would not end. */
 function checkAliases(document: Document): void {
   let aliases = 0;
   visit(document, {

@@ -1,11 +1,11 @@
-/** What makes a decoded pod a static pod of this node (upstream pkg/kubelet/config/common.go applyDefaults). */
+/** Turns a decoded pod into a static pod of this node (upstream pkg/kubelet/config/common.go applyDefaults). */
 import { configHashAnnotation } from '../kubernetes/annotations.ts';
 import type { Draft, Pod } from '../kubernetes/api.ts';
 import { staticPodUID, type DumpBudget, type ManifestOrigin } from './static-pod-uid/static-pod-uid.ts';
 
 /**
- * Changes the pod in place: nobody else holds it yet. Its API defaults are applied already, so that they are part of its UID. `document` is
- * the pod as it stands in the manifest. Throws when the budget is spent.
+ * Modifies the pod, which no other code references yet. The pod has its API defaults, because they affect the UID. `document` is the pod
+ * in the manifest. Throws when the budget is exhausted.
  */
 export function makeStatic(pod: Draft<Pod>, document: unknown, from: ManifestOrigin, budget: DumpBudget): void {
   const { metadata, spec } = pod;
@@ -14,14 +14,14 @@ export function makeStatic(pod: Draft<Pod>, document: unknown, from: ManifestOri
   metadata.namespace ||= 'default';
   metadata.annotations = { ...metadata.annotations, [configHashAnnotation]: metadata.uid };
   spec.nodeName = from.nodeName;
-  // A file's pod stays through the node's problems: it may be what repairs them.
+  // A pod from a file tolerates all problems of the node, because it may be what repairs them.
   if (from.source === 'file') spec.tolerations = withToleration(spec.tolerations ?? []);
   pod.status = { phase: 'Pending' };
 }
 
 type Toleration = NonNullable<Draft<Pod>['spec']['tolerations']>[number];
 
-/** Of every NoExecute taint, for good: in the place of one for the same taints. */
+/** Adds a permanent toleration of every NoExecute taint, which replaces an existing toleration of the same taints. */
 function withToleration(tolerations: Toleration[]): Toleration[] {
   const forever: Toleration = { operator: 'Exists', effect: 'NoExecute' };
   const isSame = ({ key, operator, value, effect }: Toleration) => !key && operator === 'Exists' && !value && effect === 'NoExecute';

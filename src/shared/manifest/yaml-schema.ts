@@ -1,6 +1,6 @@
 /**
- * How plain scalars become values: as go-yaml v2 reads them, which every Kubernetes tool uses. That is YAML 1.1 without its base-60
- * numbers and timestamps: `yes` and `on` are booleans, `0644` is octal.
+ * Resolves plain YAML scalars like go-yaml v2, which all Kubernetes tools use: YAML 1.1 without base-60 numbers and timestamps. `yes` and
+ * `on` are booleans, `0644` is octal.
  */
 import type { ScalarTag, TagId } from 'yaml';
 
@@ -16,7 +16,7 @@ const boolTag: ScalarTag = {
   resolve: (text) => trueWord.test(text),
 };
 
-/** Base prefixes as Go's ParseInt knows them; a leading zero is octal. `08` is none of these: a float, as for Go. */
+/** Accepts the base prefixes of Go's ParseInt; a leading zero means octal. `08` does not match and resolves to a float, as in Go. */
 const intTag: ScalarTag = {
   tag: tag('int'),
   default: true,
@@ -35,7 +35,7 @@ const floatTag: ScalarTag = {
   resolve: (text) => Number(text.replaceAll('_', '')),
 };
 
-/** JSON has no such numbers, so that a field that gets one has the wrong type. */
+/** JSON has no such numbers, so a field with one has the wrong type. */
 const notANumberTag: ScalarTag = {
   tag: tag('float'),
   default: true,

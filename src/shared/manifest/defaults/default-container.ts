@@ -1,4 +1,4 @@
-/** The defaults of one container. */
+/** Applies the defaults of one container. */
 import type { Container, Draft, EphemeralContainer } from '../../kubernetes/api.ts';
 import { defaultPullPolicy } from './default-pull-policy.ts';
 import { roundToMillis } from './round-to-millis.ts';
@@ -7,7 +7,7 @@ export type DraftContainer = Draft<Container>;
 type DraftProbe = NonNullable<DraftContainer['livenessProbe']>;
 type DraftHTTPGet = NonNullable<DraftProbe['httpGet']>;
 
-/** A limit without a request is the request too. */
+/** A limit without a request becomes the request. */
 export function defaultRequests({ resources }: DraftContainer): void {
   if (resources?.limits) resources.requests = { ...resources.limits, ...resources.requests };
 }

@@ -1,9 +1,9 @@
-/** What a pod that has resources of its own asks for where it leaves gaps: the sum of its containers, or its own limits. */
+/** Applies the defaults of pod-level resources: missing requests come from the sum of the containers or from the pod-level limits. */
 import type { Draft, PodSpec } from '../../kubernetes/api.ts';
 import { isPodLevelResource, podLimits, podRequests } from '../../kubernetes/pod-resources.ts';
 import { formatQuantity } from '../../kubernetes/quantity.ts';
 
-/** Runs after the containers' own requests have been filled in. */
+/** Runs after the containers' requests have their defaults. */
 export function defaultPodResources(spec: Draft<PodSpec>): void {
   const { resources } = spec;
   if (!resources) return;
@@ -26,7 +26,7 @@ function defaultHugePageLimits(spec: Draft<PodSpec>, resources: Resources): void
 function defaultRequests(spec: Draft<PodSpec>, resources: Resources): void {
   const requests = { ...resources.requests };
   for (const [name, quantity] of Object.entries(podRequests({ spec }, containersOnly))) {
-    // Of huge pages there are never more than were asked for, so their requests come from the limits below.
+    // Hugepages cannot be overcommitted, so their requests come from the limits below.
     if (isPodLevelResource(name) && !name.startsWith('hugepages-')) requests[name] ??= formatQuantity(quantity);
   }
   for (const [name, quantity] of Object.entries(resources.limits ?? {})) if (isPodLevelResource(name)) requests[name] ??= quantity;

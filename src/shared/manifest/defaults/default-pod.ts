@@ -1,6 +1,6 @@
 /**
- * What the API server fills in for a pod (upstream pkg/apis/core/v1/defaults.go and its generated caller): a static pod never passes
- * it, so the kubelet does the same. Runs on a pod that was just decoded and that nobody else holds: it is changed in place.
+ * Applies the defaults that the API server applies to a pod (upstream pkg/apis/core/v1/defaults.go and its generated caller), because a
+ * static pod never passes through the API server. Modifies a pod that no other code references yet.
  */
 import type { Draft, Pod } from '../../kubernetes/api.ts';
 import { isOn, type ManifestGates } from '../gates.ts';
@@ -11,7 +11,7 @@ import { roundToMillis } from './round-to-millis.ts';
 
 export type DraftPod = Draft<Pod>;
 
-/** 30 s, as every pod has that says nothing. */
+/** The API's default. */
 const defaultTerminationGracePeriodSeconds = 30;
 
 export function defaultPod(pod: DraftPod, gates: ManifestGates = {}): void {
@@ -26,10 +26,10 @@ export function defaultPod(pod: DraftPod, gates: ManifestGates = {}): void {
   spec.restartPolicy ??= 'Always';
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= defaultTerminationGracePeriodSeconds;
-  // Below zero there is no meaning; the API's conversion makes it one.
+  // The API's conversion replaces negative values by 1.
   if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
   spec.schedulerName ??= 'default-scheduler';
-  // The old name of the field; the new one wins where both are given, and both are shown.
+  // `serviceAccount` is the deprecated name of `serviceAccountName`. The new field takes precedence, and the pod shows both.
   spec.serviceAccountName ??= spec.serviceAccount;
   if (spec.serviceAccountName === undefined) delete spec.serviceAccountName;
   else spec.serviceAccount = spec.serviceAccountName;
@@ -40,7 +40,7 @@ export function defaultPod(pod: DraftPod, gates: ManifestGates = {}): void {
   for (const list of [spec.overhead, spec.resources?.limits, spec.resources?.requests]) roundToMillis(list);
 }
 
-/** In the host's network a container's port is the host's. */
+/** In the host network, a container port is a port of the host. */
 function defaultHostPorts(container: DraftContainer): void {
   for (const port of container.ports ?? []) port.hostPort ??= port.containerPort;
 }

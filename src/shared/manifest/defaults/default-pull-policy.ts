@@ -1,7 +1,7 @@
-/** When an image is pulled, where the container does not say: always for `latest`, which moves, and else only when it is not there. */
+/** The default image pull policy: Always for the tag `latest`, which changes over time, otherwise IfNotPresent. */
 import { parseImageName } from '../../kubernetes/image-name.ts';
 
-/** `image` may be no image name at all: that is for the pull to find out. */
+/** `image` may be invalid. The image pull reports that. */
 export function defaultPullPolicy(image: string): 'Always' | 'IfNotPresent' {
   try {
     return parseImageName(image).tag === 'latest' ? 'Always' : 'IfNotPresent';

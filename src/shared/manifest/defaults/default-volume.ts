@@ -1,4 +1,4 @@
-/** The defaults of one volume. */
+/** Applies the defaults of one volume. */
 import type { Draft, Volume } from '../../kubernetes/api.ts';
 import { defaultPullPolicy } from './default-pull-policy.ts';
 import { roundToMillis } from './round-to-millis.ts';

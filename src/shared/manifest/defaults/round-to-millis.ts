@@ -1,7 +1,7 @@
-/** The one place where the API makes a quantity coarser. */
+/** Rounds resource lists like the API's defaults, the only place where the API reduces the precision of a quantity. */
 import { formatQuantity, parseQuantity } from '../../kubernetes/quantity.ts';
 
-/** No resource is counted finer than by thousandths. */
+/** The API does not represent resources below one thousandth. */
 export function roundToMillis(list: Record<string, string> | undefined): void {
   const nanosPerMilli = 1_000_000n;
   for (const [name, text] of Object.entries(list ?? {})) {

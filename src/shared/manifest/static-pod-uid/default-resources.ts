@@ -1,6 +1,6 @@
 /**
- * The defaults of requests and limits, on the quantities' Go forms. The pod that this kubelet runs gets them in defaults/; here they are
- * made once more since a sum of quantities shows in Go how it came about (upstream pkg/apis/core/v1/defaults.go SetDefaults_Pod).
+ * Applies the defaults of requests and limits to Go quantities (upstream pkg/apis/core/v1/defaults.go SetDefaults_Pod). The pods that run
+ * get these defaults in defaults/. The UID needs a second computation, because the dump of a Go quantity shows how a sum was computed.
  */
 import { isPodLevelResource } from '../../kubernetes/pod-resources.ts';
 import { addResources, completeResources, raiseResources, readResourceList, type ResourceList } from './resource-list.ts';
@@ -17,7 +17,7 @@ interface Container {
   readonly resources: Resources;
 }
 
-/** A document's spec with its resource lists read and completed: as Map, each. */
+/** Returns the document's spec with parsed and completed resource lists, each as a Map. */
 export function defaultResources(spec: Fields): Fields {
   const containers = listOf(spec['containers']).map(readContainer);
   const initContainers = listOf(spec['initContainers']).map(readContainer);
@@ -50,7 +50,7 @@ function withContainers(name: string, spec: Fields, containers: readonly Contain
   };
 }
 
-/** Where a pod has resources of its own: huge pages' limits come from its containers, requests from them or from the limits. */
+/** Completes pod-level resources: hugepage limits come from the containers, requests from the containers or the limits. */
 function defaultPodLevel(given: Resources, containers: readonly Container[], initContainers: readonly Container[]): Resources {
   let { limits, requests } = given;
   if (limits?.size || requests?.size) {
@@ -69,7 +69,7 @@ function defaultPodLevel(given: Resources, containers: readonly Container[], ini
   return { limits, requests };
 }
 
-/** All containers and sidecars together, or what init containers need at a time, whichever is more. */
+/** Returns the greater of the sum of containers and sidecars, and the peak of the init containers. */
 function aggregate(kind: Kind, containers: readonly Container[], initContainers: readonly Container[]): ResourceList {
   const sum: ResourceList = new Map();
   for (const { resources } of containers) addResources(sum, resources[kind] ?? new Map());

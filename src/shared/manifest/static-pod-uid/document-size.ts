@@ -1,15 +1,15 @@
 /**
- * How much a document holds in all: the hash reads also what the schema passes over (a status, managed fields), and what it prints may be
- * a hundred times as long.
+ * Limits the size of a document. The UID's hash includes fields that the schema ignores (a status, managed fields), and its dump may be a
+ * hundred times larger than the document.
  */
 
-/** As many as the schema takes of what it knows, counted alike: a list counts its elements twice. */
+/** The limit of decode-value.ts, with the same counting: the elements of a list count twice. */
 const maxValues = 100_000;
-/** A manifest's bytes are fewer; aliases can repeat a text. */
+/** Exceeds the bytes of any manifest. Aliases can repeat a text. */
 const maxCharacters = 16 << 20;
 const maxDepth = 1000;
 
-/** Why a document is too large to be a pod's; null when it is not. Looks no further than the bounds. */
+/** Returns why a document is too large for a pod, or null. Stops at the first exceeded limit. */
 export function tooLarge(document: unknown): string | null {
   let [values, characters] = [0, 0];
   const pending: { readonly value: unknown; readonly depth: number }[] = [{ value: document, depth: 0 }];

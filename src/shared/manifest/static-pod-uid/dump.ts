@@ -1,13 +1,13 @@
 /**
- * Go values as text, byte for byte as upstream's hashes see them: the `%#v` of go-spew as k8s.io/utils/dump sets it up (types shown, no
- * methods called, no addresses, map keys sorted).
+ * Prints Go values byte for byte as upstream's hashes see them: the `%#v` of go-spew in the configuration of k8s.io/utils/dump (with
+ * types, without method calls and addresses, with sorted map keys).
  */
 import { goType, type GoField, type GoStruct, type GoValue } from './go-type.ts';
 
-/** Pieces are handed on when they are this long: a dump may be a hundred times the manifest. */
+/** The length of a piece that `write` receives. A dump may be a hundred times longer than the manifest. */
 const pieceLength = 1 << 16;
 
-/** Prints a pointer to a value of the type. `write` gets the text in pieces, in order. */
+/** Prints a pointer to a value of the type. `write` receives the text in pieces, in order. */
 export function dumpPointer(type: string, value: GoStruct, write: (text: string) => void): void {
   const dump = new Dump(write);
   dump.print(`*${type}`, value, 'typed');
@@ -16,10 +16,10 @@ export function dumpPointer(type: string, value: GoStruct, write: (text: string)
 
 type Typing = 'typed' | 'plain';
 
-/** Most of a pod is zero: a struct of which nothing is set, printed once for all. */
+/** The cached dump of a struct without set fields. Most of a pod consists of zero values. */
 interface ZeroForm {
   readonly text: string;
-  /** How far below it the first pointer stands. */
+  /** The depth of the first pointer below the struct. */
   readonly pointerDepth: number;
 }
 const zeroForms = new Map<string, ZeroForm>();
@@ -28,7 +28,7 @@ class Dump {
   readonly #write: (text: string) => void;
   #text = '';
   #depth = 0;
-  /** Pointers that were followed on the way here. A value met again below one of them is printed as seen. */
+  /** The pointers above the current position. go-spew prints a pointer to one of their values as already seen. */
   readonly #followed: { readonly value: GoValue; readonly depth: number }[] = [];
   #pointerDepth = Infinity;
 
@@ -154,7 +154,7 @@ function isZeroStruct(value: GoValue): boolean {
   return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 }
 
-/** Go orders strings by their UTF-8 bytes, which is not how UTF-16 falls. */
+/** Go orders strings by their UTF-8 bytes, which differs from the UTF-16 order of JavaScript. */
 function byBytes(keys: Iterable<string>): string[] {
   const withBytes = Array.from(keys, (key) => ({ key, bytes: Buffer.from(key) }));
   return withBytes.sort((a, b) => Buffer.compare(a.bytes, b.bytes)).map(({ key }) => key);

@@ -1,8 +1,8 @@
-/** The 128-bit FNV-1a hash, as of Go's hash/fnv. */
+/** The 128-bit FNV-1a hash of Go's hash/fnv. */
 
 /**
- * The state is held in six limbs of 22 bits (the sixth has 18). The prime is 2^88 + 315, and 88 is four limbs: times the prime is times 315,
- * which stays within 32 bits, plus the state moved by four limbs.
+ * The state is six limbs of 22 bits (the sixth has 18 bits). The prime is 2^88 + 315, and 88 bits are four limbs. A multiplication by the
+ * prime is a multiplication by 315, which fits in 32 bits, plus the state shifted by four limbs.
  */
 const limbBits = 22;
 const limbMask = (1 << limbBits) - 1;
@@ -34,7 +34,7 @@ export class Fnv128a {
     this.#limbs.splice(0, 6, a, b, c, d, e, f);
   }
 
-  /** 32 hex digits. */
+  /** Returns 32 hex digits. */
   digest(): string {
     const hash = this.#limbs.reduce((sum, limb, index) => sum + (BigInt(limb) << BigInt(index * limbBits)), 0n);
     return hash.toString(16).padStart(32, '0');

@@ -1,4 +1,4 @@
-/** The Go values that read themselves from JSON: neither their type nor their names show what a manifest says. */
+/** Go types with their own JSON decoding. Their Go fields have no names in a manifest, so each type has a function here. */
 import { toGoJSON } from '../../kubernetes/go-text.ts';
 import type { GoStruct } from './go-type.ts';
 
@@ -11,8 +11,8 @@ export function toIntOrString(given: unknown): GoStruct {
 const utc: GoStruct = { name: 'UTC' };
 
 /**
- * time.Local where the clock shows UTC. Go prints a node's whole time zone with each time, so that a time in a manifest (which only one
- * exported from a cluster has) is printed as the Go kubelet does only on nodes that run in UTC.
+ * The value of time.Local on a node in UTC. Go dumps the node's whole time zone with each time. A manifest with a time (only manifests
+ * exported from a cluster have one) therefore gets the Go kubelet's UID only on nodes in UTC.
  */
 const local: GoStruct = {
   name: 'Local',
@@ -24,10 +24,10 @@ const local: GoStruct = {
   cacheZone: utc,
 };
 
-/** From the year 1, where Go's clock starts, to 1970. */
+/** Seconds from the year 1, the epoch of Go's time.Time, to 1970. */
 const secondsBefore1970 = 62_135_596_800;
 
-/** metav1.Time, from RFC 3339. */
+/** metav1.Time, parsed from RFC 3339. */
 export function toTime(given: unknown): GoStruct {
   const [, seconds = '', fraction = '', zone = ''] =
     (typeof given === 'string' && /^(.{19})(?:\.(\d+))?(Z|[-+]\d\d:\d\d)$/.exec(given)) || [];
@@ -36,7 +36,7 @@ export function toTime(given: unknown): GoStruct {
   return { Time: { wall: Number(fraction.slice(0, 9).padEnd(9, '0')), ext: unixSeconds + secondsBefore1970, loc: local } };
 }
 
-/** metav1.FieldsV1: JSON that is kept as its bytes. As a YAML manifest's come out; a JSON manifest's own white space is not known here. */
+/** metav1.FieldsV1: the bytes of the JSON value. Equals Go's bytes for YAML manifests. The white space of a JSON manifest is lost. */
 export function toFields(given: unknown): GoStruct {
   return given === null || given === undefined ? {} : { Raw: [...Buffer.from(toGoJSON(sorted(given)))] };
 }

@@ -1,18 +1,21 @@
 /**
- * A resource quantity as it lies in Go's memory (apimachinery pkg/api/resource): the same amount has several forms there, by how it was
- * written and what was done with it, and the dump shows which. Everywhere else shared/kubernetes/quantity.ts is the one to use.
+ * A resource quantity in its Go representation (apimachinery pkg/api/resource). One amount has several representations, which depend on
+ * its text and on computations, and the dump shows them. All other code uses shared/kubernetes/quantity.ts.
  */
 import type { GoStruct } from './go-type.ts';
 
 export interface GoQuantity {
-  /** value × 10^scale, while `decimal` is null. */
+  /** The amount is value × 10^scale when `decimal` is null. */
   readonly value: bigint;
   readonly scale: number;
-  /** unscaled ÷ 10^scale: what is too large or too fine for an int64, and a binary fraction. */
+  /**
+   * The amount is unscaled ÷ 10^scale. Go uses this form for amounts that are too large or too precise for an int64, and for binary
+   * fractions.
+   */
   readonly decimal: { readonly unscaled: bigint; readonly scale: number } | null;
-  /** The text that it was parsed from, if that was canonical. */
+  /** The parsed text, if it was canonical. */
   readonly text: string;
-  /** Empty for one that was given as null. */
+  /** Empty for a null quantity. */
   readonly format: '' | 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 }
 
@@ -20,15 +23,15 @@ export const zeroGoQuantity: GoQuantity = { value: 0n, scale: 0, decimal: null, 
 
 const nanoScale = 9;
 const maxInt64 = (1n << 63n) - 1n;
-/** Digits that an int64 always holds. */
+/** An int64 holds any number with this many digits. */
 const maxInt64Digits = 18;
 
-/** Leading zeros are no part of the whole number, nor of what follows a bare zero. */
+/** Leading zeros belong neither to the integer part nor to the digits after a lone zero. */
 const grammar = /^([-+]?)0*([1-9][0-9]*)?(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?)$/;
 const decimalExponents: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 const binaryExponents: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 
-/** Parses as ParseQuantity. What is no quantity is zero: it was refused, or it is where nobody reads it. */
+/** Parses like ParseQuantity. Invalid text is zero: validation rejects it, or no code reads it. */
 export function parseGoQuantity(text: string): GoQuantity {
   if (text === '0') return { ...zeroGoQuantity, text, format: 'DecimalSI' };
   const match = text.length > 256 ? null : grammar.exec(text);
@@ -54,11 +57,11 @@ interface Parts {
 function readSuffix(suffix: string): [base: 2 | 10, exponent: number, format: GoQuantity['format']] {
   if (Object.hasOwn(decimalExponents, suffix)) return [10, decimalExponents[suffix] ?? 0, 'DecimalSI'];
   if (Object.hasOwn(binaryExponents, suffix)) return [2, binaryExponents[suffix] ?? 0, 'BinarySI'];
-  // Go keeps the lower half of an int64.
+  // Go truncates an int64 to 32 bits.
   return [10, Number(suffix.slice(1)) | 0, 'DecimalExponent'];
 }
 
-/** The fast form; null if the digits may not fit. */
+/** Returns the int64 form, or null when the digits may not fit. */
 function asInt64({ text, whole, fraction, isNegative, base, exponent, format }: Parts & { readonly text: string }): GoQuantity | null {
   const spare =
     base === 10
@@ -80,7 +83,7 @@ function asDecimal({ whole, fraction, isNegative, base, exponent, format }: Part
   const given = { unscaled: base === 2 ? digits << BigInt(exponent) : digits, scale: fraction.length - (base === 10 ? exponent : 0) };
   let amount = digits === 0n ? given : roundUp(given, nanoScale);
   if (format === 'BinarySI' && amount.unscaled > maxInt64 * 10n ** BigInt(nanoScale)) amount = { unscaled: maxInt64, scale: 0 };
-  // Only a binary form has a scale that is surely small.
+  // Only binary formats have a bounded scale.
   const isBelowOne = format === 'BinarySI' && amount.unscaled > 0n && amount.unscaled < 10n ** BigInt(Math.max(amount.scale, 0));
   const unscaled = isNegative ? -amount.unscaled : amount.unscaled;
   return {
@@ -92,10 +95,13 @@ function asDecimal({ whole, fraction, isNegative, base, exponent, format }: Part
 
 type Decimal = NonNullable<GoQuantity['decimal']>;
 
-/** A number of so many digits is no amount of anything: it is left in its scale, and never written out. One as fine is the finest that there is. */
+/**
+ * Longer numbers keep their scale and are never expanded, because no resource has such an amount. Numbers with more fraction digits are
+ * rounded to this precision.
+ */
 const maxShift = 1000;
 
-/** To exactly this scale, away from zero. */
+/** Rounds away from zero to exactly this scale. */
 function roundUp({ unscaled, scale }: Decimal, to: number): Decimal {
   const shift = to - scale;
   if (shift < -maxShift) return { unscaled: BigInt(unscaled > 0n) - BigInt(unscaled < 0n), scale: to };
@@ -110,7 +116,7 @@ function divideAwayFromZero(dividend: bigint, divisor: bigint): bigint {
   return dividend / divisor + (rest === 0n ? 0n : rest > 0n ? 1n : -1n);
 }
 
-/** RoundUp(Milli): the API's resource lists know nothing finer. */
+/** RoundUp(Milli): resource lists of the API have no finer unit. */
 export function roundUpToMillis(quantity: GoQuantity): GoQuantity {
   const milliScale = 3;
   if (quantity.decimal) return { ...quantity, text: '', decimal: roundUp(quantity.decimal, milliScale) };
@@ -119,7 +125,7 @@ export function roundUpToMillis(quantity: GoQuantity): GoQuantity {
   return { ...quantity, text: '', value, scale: -milliScale };
 }
 
-/** Add: in the finer of the two scales while that fits an int64. */
+/** Add: uses the finer of the two scales while the sum fits an int64. */
 export function addGoQuantities(a: GoQuantity, b: GoQuantity): GoQuantity {
   const format = isZero(a) ? b.format : a.format;
   if (!a.decimal && !b.decimal) {
@@ -137,8 +143,8 @@ export function addGoQuantities(a: GoQuantity, b: GoQuantity): GoQuantity {
 }
 
 /**
- * The greater, the second where they are equal. Go's comparison turns its left side into a decimal if either is one, and that side is what
- * is kept.
+ * Returns the greater quantity, or the second when both are equal. Go's comparison converts its left operand to a decimal when either
+ * operand is a decimal, and Go keeps the converted operand.
  */
 export function greaterGoQuantity(a: GoQuantity, b: GoQuantity): GoQuantity {
   const [left, right] = [toDecimal(a), toDecimal(b)];
@@ -155,7 +161,7 @@ function toDecimal({ value, scale, decimal }: GoQuantity): Decimal {
   return decimal ?? { unscaled: value, scale: -scale };
 }
 
-/** The quantity by the names of its Go fields. */
+/** Returns the struct with Go's field names. */
 export function toGoStruct({ value, scale, decimal, text, format }: GoQuantity): GoStruct {
   return {
     i: { value, scale },
@@ -165,7 +171,7 @@ export function toGoStruct({ value, scale, decimal, text, format }: GoQuantity):
   };
 }
 
-/** A big number in words of 64 bits, the lowest first; zero has none, and its slice is nil. */
+/** Splits a big number into 64-bit words, lowest first. Zero has no words: its slice is nil. */
 function wordsOf(number: bigint): bigint[] | null {
   const words: bigint[] = [];
   for (let rest = number < 0n ? -number : number; rest > 0n; rest >>= 64n) words.push(rest & ((1n << 64n) - 1n));

@@ -1,4 +1,7 @@
-/** What is known of a Go type: enough to read a value of it out of a manifest, and to print it as Go's debug printer does. */
+/**
+ * Descriptions of Go types, with the detail that decoding from a manifest and printing with Go's debug printer need, and the values of
+ * these types.
+ */
 import { goTypes } from './generated/go-types.ts';
 
 export type GoType =
@@ -6,12 +9,12 @@ export type GoType =
   | { readonly kind: 'pointer' | 'slice' | 'map'; readonly of: string }
   | { readonly kind: 'struct'; readonly fields: readonly GoField[] };
 
-/** `json` is the field's name in a manifest: `...` where its own fields stand in its place, absent where no manifest has it. */
+/** `json` is the name of the field in a manifest: `...` for an inlined struct, absent for a field that manifests do not have. */
 export type GoField = readonly [name: string, type: string, json?: string];
 
 /**
- * A value of a Go type. A struct is an object by Go's field names, of which those left out are zero; a slice is an array, and null when it
- * is nil; a pointer is what it points at, or null.
+ * A value of a Go type. A struct is an object with Go's field names, where absent fields are zero. A slice is an array, or null when it
+ * is nil. A pointer is its target, or null.
  */
 export type GoValue = string | number | bigint | boolean | null | undefined | GoStruct | Map<string, GoValue> | readonly GoValue[];
 export interface GoStruct {
@@ -20,7 +23,7 @@ export interface GoStruct {
 
 const unnamed = new Map<string, GoType>();
 
-/** By the name that Go's reflection gives it. Types without a name of their own say what they are: `*T`, `[]T`, `map[string]T`. */
+/** Looks up a type by the name from Go's reflection. Unnamed types describe themselves: `*T`, `[]T`, `map[string]T`. */
 export function goType(name: string): GoType {
   const known = goTypes[name] ?? unnamed.get(name);
   if (known) return known;

@@ -1,5 +1,5 @@
 /**
- * A manifest's pod as upstream's internal `core.Pod`, which is what the UID is a hash of: decoded, defaulted and converted (upstream
+ * Converts a manifest's pod to upstream's internal `core.Pod`, the input of the UID's hash: decoded, defaulted and converted (upstream
  * pkg/apis/core/v1/conversion.go).
  */
 import type { Draft, Pod } from '../../kubernetes/api.ts';
@@ -9,7 +9,7 @@ import { toGoValue } from './to-go-value.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `document` is the pod as the manifest has it; `pod` is the same after its defaults, before anything that makes it static. */
+/** `document` is the pod in the manifest. `pod` is the same pod with defaults, before the changes that make it static. */
 export function toInternalPod(document: unknown, pod: Draft<Pod>): GoStruct {
   const given = fieldsOf(document);
   const spec = defaultResources(fieldsOf(given['spec']));
@@ -23,14 +23,14 @@ export function toInternalPod(document: unknown, pod: Draft<Pod>): GoStruct {
   return internal;
 }
 
-/** The internal API has them in the security context, and has always one. */
+/** The internal API keeps these fields in the security context, which is never nil. */
 function withHostNamespaces(spec: Readonly<object>): Fields {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, securityContext } = spec as Fields;
   const namespaces = { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers };
   return { ...spec, securityContext: { ...fieldsOf(securityContext), ...namespaces } };
 }
 
-/** Where init containers stood before they had a field. */
+/** The annotations that held init containers before the field existed. */
 const initContainerAnnotations = ['beta', 'alpha'].flatMap((stage) => [
   `pod.${stage}.kubernetes.io/init-containers`,
   `pod.${stage}.kubernetes.io/init-container-statuses`,
@@ -41,7 +41,7 @@ function dropInitContainerAnnotations({ Annotations }: GoStruct): void {
   for (const name of initContainerAnnotations) Annotations.delete(name);
 }
 
-/** A status that a manifest brings along counts for the hash, and for nothing else. Its `podIP` wins over the list. */
+/** The status of a manifest affects only the hash. Its `podIP` takes precedence over the list. */
 function setPodIPs({ Status }: GoStruct, { podIP }: Fields): void {
   const status = Status as GoStruct | undefined;
   if (!status || typeof podIP !== 'string' || podIP === '') return;

@@ -1,22 +1,22 @@
-/** Lists of resources as a manifest writes them, and what upstream's helpers do with them (component-helpers resource/helpers.go). */
+/** Resource lists of a manifest, with the operations of upstream's helpers (component-helpers resource/helpers.go). */
 import { addGoQuantities, greaterGoQuantity, parseGoQuantity, zeroGoQuantity, type GoQuantity } from './go-quantity.ts';
 
 export type ResourceList = Map<string, GoQuantity>;
 
-/** What a document has for a quantity. A number is read as the text that it is in JSON. */
+/** Parses a quantity of a document. A number is parsed from its JSON text. */
 export function readQuantity(given: unknown): GoQuantity {
   if (typeof given !== 'string' && typeof given !== 'number') return zeroGoQuantity;
   return parseGoQuantity(String(given).trim());
 }
 
-/** What a document has for a list, or a list that stands in its place; null is a nil one. */
+/** Reads a list of a document, or returns a list that is already parsed. Null is a nil list. */
 export function readResourceList(given: unknown): ResourceList | null {
   if (given instanceof Map) return given as ResourceList;
   if (typeof given !== 'object' || given === null) return null;
   return new Map(Object.entries(given).map(([name, quantity]) => [name.toWellFormed(), readQuantity(quantity)]));
 }
 
-/** Adds to `list` in place. */
+/** Adds the amounts of `more` to `list`, in place. */
 export function addResources(list: ResourceList, more: ResourceList): void {
   for (const [name, quantity] of more) {
     const sum = list.get(name);
@@ -24,7 +24,7 @@ export function addResources(list: ResourceList, more: ResourceList): void {
   }
 }
 
-/** Raises `list` in place to what `other` has more of. */
+/** Raises each amount of `list` to at least the amount of `other`, in place. */
 export function raiseResources(list: ResourceList, other: ResourceList): void {
   for (const [name, quantity] of other) {
     const most = list.get(name);
@@ -32,7 +32,7 @@ export function raiseResources(list: ResourceList, other: ResourceList): void {
   }
 }
 
-/** Adds to `list` in place what it has not. */
+/** Adds the missing resources to `list`, in place. */
 export function completeResources(list: ResourceList, from: ResourceList, isWanted: (name: string) => boolean = () => true): void {
   for (const [name, quantity] of from) if (!list.has(name) && isWanted(name)) list.set(name, quantity);
 }

@@ -1,6 +1,6 @@
 /**
- * The UID of a static pod whose manifest gives none, as the Go kubelet makes it, so that a node can change over from it and back without
- * restarting its static pods (upstream pkg/kubelet/config/common.go applyDefaults).
+ * Computes the UID of a static pod without a UID in its manifest, exactly like the Go kubelet (upstream pkg/kubelet/config/common.go
+ * applyDefaults). A node can switch between the kubelets without a restart of its static pods.
  *
  *   document, defaulted pod ──▶ internal-pod ──▶ dump ──▶ fnv128a ──▶ 32 hex digits
  */
@@ -11,19 +11,19 @@ import { toInternalPod } from './internal-pod.ts';
 
 export interface ManifestOrigin {
   readonly source: 'file' | 'http';
-  /** The path or URL. */
+  /** The path or URL of the manifest. */
   readonly origin: string;
   readonly nodeName: string;
 }
 
-/** What one manifest's pods may come to in print. */
+/** The limit for the dumps of all pods of one manifest. */
 export interface DumpBudget {
   characters: number;
 }
 
 /**
- * A dump may be a thousand times as long as what it is of: `{}` among the volumes is 3 KB. 64 MB are hashed in about 0.6 s; a pod of ten
- * containers has 30 KB.
+ * A dump may be a thousand times longer than its source: `{}` in the volumes prints 3 KB. Hashing 64 MB takes about 0.6 s. A pod of ten
+ * containers prints 30 KB.
  */
 const maxDumpedCharacters = 64 << 20;
 
@@ -32,9 +32,9 @@ export function dumpBudget(): DumpBudget {
 }
 
 /**
- * 32 hex digits that change with the pod's content, its origin or (for files) its node, and with nothing else. `document` is the pod as it
- * stands in the manifest, since Go's hash knows how things were written; `pod` is the same after its API defaults. Whatever the document holds,
- * the same document gives the same UID; it is the Go kubelet's but for what docs/deviations.md names. Throws when the budget is spent.
+ * Returns 32 hex digits, which depend only on the pod's content, its origin and (for files) its node. `document` is the pod in the
+ * manifest, because the hash covers how values were written. `pod` is the same pod with API defaults. Equal documents always get equal
+ * UIDs. docs/deviations.md lists the cases in which the UID differs from the Go kubelet's. Throws when the budget is exhausted.
  */
 export function staticPodUID(document: unknown, pod: Draft<Pod>, { source, origin, nodeName }: ManifestOrigin, budget: DumpBudget): string {
   const hash = new Fnv128a();

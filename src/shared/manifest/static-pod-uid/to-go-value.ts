@@ -1,18 +1,21 @@
 /**
- * A part of a manifest as the Go value that upstream decodes it to. Two views of it are read together: the document, which knows how things
- * were written (a nil slice or an empty one, the digits of a quantity), and the pod after its defaults.
+ * Converts a part of a manifest to the Go value that upstream decodes. The conversion combines two views: the document, which has the
+ * original form (a nil or an empty slice, the digits of a quantity), and the pod with defaults.
  */
 import { goType, type GoField, type GoStruct, type GoValue } from './go-type.ts';
 import { toFields, toIntOrString, toTime } from './go-leaves.ts';
 import { roundUpToMillis, toGoStruct } from './go-quantity.ts';
 import { readQuantity, readResourceList } from './resource-list.ts';
 
-/** `given` is the document's part, of whatever type; `defaulted` is the pod's, undefined where it is zero or not read by this kubelet. */
+/**
+ * `given` is the document's part, with any type. `defaulted` is the pod's part, undefined when it is zero or when this kubelet does not
+ * read it.
+ */
 export function toGoValue(name: string, given: unknown, defaulted: unknown): GoValue {
   switch (name) {
     case 'resource.Quantity':
       return toGoStruct(readQuantity(given));
-    // Each of them is made this coarse by the API's defaults.
+    // The API's defaults round every quantity of a list.
     case 'core.ResourceList':
       return mapValues(readResourceList(given), (quantity) => toGoStruct(roundUpToMillis(quantity)));
     case 'intstr.IntOrString':
@@ -34,7 +37,7 @@ export function toGoValue(name: string, given: unknown, defaulted: unknown): GoV
       return typeof value === 'number' ? value : 0;
     case 'pointer':
       return value === undefined ? null : toGoValue(type.of, given, defaulted);
-    // Defaults fill in elements; whether there is a list, and how long it is, the document knows.
+    // Defaults complete elements. Only the document shows whether a list exists and how long it is.
     case 'slice':
       return Array.isArray(given) ? given.map((element, index) => toGoValue(type.of, element, elementOf(defaulted, index))) : null;
     case 'map':
@@ -64,7 +67,7 @@ function toStruct(fields: readonly GoField[], given: unknown, defaulted: unknown
       continue;
     }
     const [own, after] = [fieldOf(given, json), fieldOf(defaulted, json)];
-    // The dump takes what is left out for zero.
+    // The dump prints absent fields as zero.
     if (own !== undefined || after !== undefined) struct[name] = toGoValue(type, own, after);
   }
   return struct;
@@ -74,7 +77,7 @@ function elementOf(list: unknown, index: number): unknown {
   return Array.isArray(list) ? (list[index] as unknown) : undefined;
 }
 
-/** Own fields only: no manifest has what every object inherits. */
+/** Reads own properties only. Inherited names are not part of a manifest. */
 function fieldOf(object: unknown, name: string): unknown {
   return typeof object === 'object' && object !== null && Object.hasOwn(object, name)
     ? (object as Record<string, unknown>)[name]

@@ -1,4 +1,4 @@
-/** Checks that many fields share. Each adds what it finds to `errors`. */
+/** Checks that many fields share. Each check appends its findings to `errors`. */
 import { dns1123LabelErrors, dns1123SubdomainErrors, labelKeyErrors, userOrGroupIDErrors } from '../../kubernetes/names.ts';
 import { invalid, notSupported, required } from './field-error.ts';
 
@@ -18,7 +18,7 @@ export function checkLabelKey(value: string, path: string, errors: string[]): vo
   checkName(value, path, labelKeyErrors, errors);
 }
 
-/** Absent and empty are the same. */
+/** An empty string counts as absent. */
 export function checkRequired(value: string | undefined, path: string, errors: string[]): void {
   if (!value) errors.push(required(path));
 }
@@ -31,12 +31,12 @@ export function checkPositive(value: number | undefined, path: string, errors: s
   if ((value ?? 0) <= 0) errors.push(invalid(path, value ?? 0, 'must be greater than zero'));
 }
 
-/** One of a few words; when it is absent nothing is said. */
+/** Checks an enum value. An absent value passes. */
 export function checkSupported(value: string | undefined, path: string, supported: readonly string[], errors: string[]): void {
   if (value !== undefined && !supported.includes(value)) errors.push(notSupported(path, value, supported));
 }
 
-/** One of a few words, and not left out. */
+/** Checks a required enum value. */
 export function checkRequiredWord(value: string | undefined, path: string, supported: readonly string[], errors: string[]): void {
   if (!value) errors.push(required(path));
   else checkSupported(value, path, supported, errors);
@@ -57,13 +57,13 @@ export function checkNoBacksteps(value: string, path: string, errors: string[]):
   if (value.split('/').includes('..')) errors.push(invalid(path, value, "must not contain '..'"));
 }
 
-/** A path that stays below where it starts. */
+/** The path must be relative and stay below its base. */
 export function checkLocalDescendingPath(value: string, path: string, errors: string[]): void {
   if (value.startsWith('/')) errors.push(invalid(path, value, 'must be a relative path'));
   checkNoBacksteps(value, path, errors);
 }
 
-/** … and is none of the names that the kubelet writes itself beside it (`..data`, …). */
+/** Like checkLocalDescendingPath. Also rejects the names that the kubelet's atomic writer uses in the same directory (`..data`, …). */
 export function checkLocalNonReservedPath(value: string, path: string, errors: string[]): void {
   checkLocalDescendingPath(value, path, errors);
   if (value.startsWith('..') && !value.startsWith('../')) errors.push(invalid(path, value, "must not start with '..'"));

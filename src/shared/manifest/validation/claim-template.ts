@@ -1,4 +1,4 @@
-/** The claim that a generic ephemeral volume is made from (upstream ValidatePersistentVolumeClaimTemplate). */
+/** Validates the volume claim template of a generic ephemeral volume (upstream ValidatePersistentVolumeClaimTemplate). */
 import type { Volume } from '../../kubernetes/api.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '../../kubernetes/names.ts';
 import { compareQuantities } from '../../kubernetes/quantity.ts';

@@ -1,4 +1,4 @@
-/** A pod's containers: what all have in common, and what only init containers or only main containers may have. */
+/** Validates a pod's containers: the rules for all containers, and those for init or regular containers only. */
 import type { Container, Pod, PodSpec, Volume } from '../../kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../kubernetes/restart-policy.ts';
 import { isOn, type ManifestGates } from '../gates.ts';
@@ -11,11 +11,11 @@ import { validateContainerResources } from './resources.ts';
 import { validateSecurityContext } from './security-context.ts';
 import { validateVolumeDevices, validateVolumeMounts } from './volume-mounts.ts';
 
-/** What of its pod a container is checked against. */
+/** The properties of the pod that container checks need. */
 export interface PodContext {
   readonly pod: Pod;
   readonly gates: ManifestGates;
-  /** The good ones, by name. */
+  /** The valid volumes, by name. */
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly claimNames: ReadonlySet<string>;
 }
@@ -48,7 +48,7 @@ export function validateInitContainers(context: PodContext, path: string, errors
     validateInitRestartPolicy(container, context.gates, at, errors);
     if (names.has(container.name)) errors.push(duplicate(`${at}.name`, container.name));
     names.add(container.name);
-    // They run one after another: only within one may ports conflict.
+    // Init containers run one after another, so ports conflict only within one container.
     validateHostPortConflicts([container], path, errors);
     if (isRestartableInitContainer(container)) {
       if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${at}.lifecycle`, errors);
@@ -89,7 +89,7 @@ function validateCommon(container: Container, { pod, gates, volumes, claimNames 
   validateSecurityContext(container.securityContext, pod.spec.hostUsers ?? true, `${path}.securityContext`, errors);
 }
 
-/** A variable from a file: the file lies in a volume that the pod's own containers write. */
+/** A fileKeyRef must refer to a volume that the pod's own containers can write. */
 function validateFileKeyVolumes({ env = [] }: Container, volumes: PodContext['volumes'], path: string, errors: string[]): void {
   for (const [index, { valueFrom }] of env.entries()) {
     const name = valueFrom?.fileKeyRef?.volumeName;

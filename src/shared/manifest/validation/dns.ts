@@ -1,4 +1,4 @@
-/** A pod's DNS configuration, host aliases and host name. */
+/** Validates a pod's DNS configuration, host aliases and host name. */
 import { isIP } from 'node:net';
 import type { PodSpec } from '../../kubernetes/api.ts';
 import { dns1123SubdomainWithUnderscoreErrors } from '../../kubernetes/names.ts';
@@ -55,7 +55,7 @@ export function validateHostnameOverride(spec: PodSpec, path: string, errors: st
   checkDNSSubdomain(name, path, errors);
 }
 
-/** Strict: what software disagrees about (leading zeros, IPv4 in IPv6) is refused. */
+/** Rejects forms that parsers interpret differently (leading zeros, IPv4 in IPv6). */
 function checkIP(address: string, path: string, errors: string[]): void {
   const hasLeadingZeros = /^\d{1,9}(?:\.\d{1,9}){3}$/.test(address) && address.split('.').every((part) => Number(part) <= 255);
   if (isIP(address) !== 0 && !address.includes('%')) {

@@ -1,4 +1,4 @@
-/** All containers of a pod with their paths, in the API's order: init containers first. */
+/** Lists all containers of a pod with their field paths, in the API's order: init containers first. */
 import type { Container, PodSpec } from '../../kubernetes/api.ts';
 
 export function eachContainer(spec: PodSpec, path: string): { readonly container: Container; readonly at: string }[] {

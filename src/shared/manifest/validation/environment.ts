@@ -1,4 +1,4 @@
-/** A container's environment. */
+/** Validates a container's environment. */
 import type { Container, EnvVar } from '../../kubernetes/api.ts';
 import { configMapKeyErrors, dns1123SubdomainErrors, envVarNameErrors } from '../../kubernetes/names.ts';
 import { isOn, type ManifestGates } from '../gates.ts';

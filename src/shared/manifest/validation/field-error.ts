@@ -1,10 +1,10 @@
 /**
- * Validation errors as the API words them (upstream apimachinery util/validation/field): `path: Type: value: detail`. One line of text
- * each, made where the error is found.
+ * Formats validation errors like the API (upstream apimachinery util/validation/field): `path: Type: value: detail`. Each error is one
+ * line of text.
  */
 import { goQuote } from '../../kubernetes/go-text.ts';
 
-/** How much of a bad value an error shows: it may be megabytes. */
+/** The shown length of an invalid value, which may have megabytes. */
 const maxShownLength = 256;
 
 export function required(path: string, detail = ''): string {
@@ -33,7 +33,7 @@ export function tooMany(path: string, actual: number, max: number): string {
   return line(path, `Too many: ${actual}`, `must have at most ${max} ${max === 1 ? 'item' : 'items'}`);
 }
 
-/** The path of a map's element. */
+/** The path of a map entry. */
 export function keyPath(path: string, key: string): string {
   return `${path}[${key.length > maxShownLength ? `${key.slice(0, maxShownLength)}…` : key}]`;
 }
@@ -49,7 +49,7 @@ function show(value: unknown): string {
   try {
     shown = JSON.stringify(value) ?? String(value);
   } catch {
-    // A document may refer to itself.
+    // A document may be circular.
     shown = Array.isArray(value) ? '[…]' : '{…}';
   }
   return shown.length > maxShownLength ? `${shown.slice(0, maxShownLength)}…` : shown;

@@ -1,4 +1,4 @@
-/** References to the pod's own fields, and to a container's resources: of environment variables and downward API files. */
+/** Validates references to the pod's own fields and to container resources, in environment variables and downward API files. */
 import type { EnvVar } from '../../kubernetes/api.ts';
 import { canonicalQuantity, isZeroQuantity } from '../../kubernetes/quantity.ts';
 import { checkLabelKey } from './checks.ts';
@@ -19,7 +19,7 @@ export const envFieldPaths = [
   'status.podIP',
   'status.podIPs',
 ];
-/** Known to the API, whether or not they may be used here; `spec.host` is an old name. */
+/** Field paths that the API knows, whether or not this place supports them. `spec.host` is a former name. */
 const knownFieldPaths = new Set([
   ...volumeFieldPaths,
   ...envFieldPaths,
@@ -29,7 +29,7 @@ const knownFieldPaths = new Set([
   'spec.host',
 ]);
 
-/** `supported`: the fields without subscript that may be referred to here; with one, labels and annotations always may. */
+/** `supported` lists the fields without subscript that are allowed here. Subscripts of labels and annotations are always allowed. */
 export function validateFieldRef(ref: FieldRef, supported: readonly string[], path: string, errors: string[]): void {
   const { apiVersion, fieldPath } = ref;
   const at = `${path}.fieldPath`;
@@ -38,7 +38,7 @@ export function validateFieldRef(ref: FieldRef, supported: readonly string[], pa
   if (apiVersion !== 'v1') {
     return void errors.push(invalid(at, fieldPath, `error converting fieldPath: unsupported pod version: ${apiVersion}`));
   }
-  // Not by a regular expression, whose cost would grow with the square of a hostile path.
+  // Avoids a regular expression, whose cost would be quadratic in the length of a malicious path.
   const bracket = fieldPath.indexOf("['", 1);
   if (bracket > 0 && fieldPath.endsWith("']") && fieldPath.length >= bracket + 4) {
     const [subscripted, key] = [fieldPath.slice(0, bracket), fieldPath.slice(bracket + 2, -2)];
@@ -59,7 +59,7 @@ const hugePages = /^(?:limits|requests)\.hugepages-/;
 const cpuDivisors = ['1m', '1'];
 const byteDivisors = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
-/** A volume's file must name the container; an environment variable means its own. */
+/** In a volume the reference must name a container. In an environment variable it defaults to the variable's container. */
 export function validateResourceFieldRef(ref: ResourceFieldRef, inVolume: boolean, path: string, errors: string[]): void {
   const { containerName, resource, divisor } = ref;
   if (inVolume && !containerName) errors.push(required(`${path}.containerName`));

@@ -1,4 +1,4 @@
-/** Probes and lifecycle hooks: exactly one way to do it, and its numbers. */
+/** Validates probes and lifecycle hooks: exactly one handler, and the ranges of the numbers. */
 import type { Container, Lifecycle, LifecycleHandler, PodSpec } from '../../kubernetes/api.ts';
 import { httpHeaderNameErrors, portNameErrors } from '../../kubernetes/names.ts';
 import { checkName, checkNonNegative, checkRequired, checkSupported } from './checks.ts';
@@ -53,7 +53,7 @@ export function validateLifecycle(lifecycle: Lifecycle, spec: PodSpec, path: str
   else if (spec.os.name === 'linux') checkSupported(lifecycle.stopSignal, at, stopSignals, errors);
 }
 
-/** In the API's order: of two kinds, the second in it is the one too many. */
+/** In the API's order. With two handlers, the API reports the second in this order. */
 const kinds = ['exec', 'httpGet', 'tcpSocket', 'grpc', 'sleep'] as const;
 
 function validateHandler(handler: Handler, gracePeriodSeconds: number, path: string, errors: string[]): void {
@@ -85,7 +85,7 @@ function validateHTTPGet(action: NonNullable<Handler['httpGet']>, path: string, 
   for (const { name } of action.httpHeaders ?? []) checkName(name, `${path}.httpHeaders`, httpHeaderNameErrors, errors);
 }
 
-/** A number, or the name of one of the container's ports. */
+/** A port number, or the name of a port of the container. */
 function validatePort(port: unknown, path: string, errors: string[]): void {
   if (typeof port === 'number') checkPortNumber(port, path, errors);
   else checkName(port as string, path, portNameErrors, errors);

@@ -1,4 +1,4 @@
-/** Labels, and the selectors over them (upstream apimachinery meta/v1/validation). */
+/** Validates labels and label selectors (upstream apimachinery meta/v1/validation). */
 import type { PodSpec } from '../../kubernetes/api.ts';
 import { labelValueErrors } from '../../kubernetes/names.ts';
 import { checkLabelKey, checkName } from './checks.ts';
@@ -29,7 +29,7 @@ export interface Requirement {
   readonly values?: readonly string[] | undefined;
 }
 
-/** The operators that selectors of labels and of nodes share. */
+/** The operators that label selectors and node selectors share. */
 export function validateOperator({ operator, values = [] }: Requirement, path: string, errors: string[]): void {
   switch (operator) {
     case 'In':

@@ -1,4 +1,4 @@
-/** The volumes that most pods use: what the kubelet makes itself, and what the API server's objects hold. */
+/** Validates the most common kinds of volumes: those that the kubelet creates itself, and those with content from API objects. */
 import type { Volume } from '../../kubernetes/api.ts';
 import { compareQuantities } from '../../kubernetes/quantity.ts';
 import { dns1123SubdomainErrors } from '../../kubernetes/names.ts';
@@ -95,7 +95,7 @@ export function validateCSI({ driver, nodePublishSecretRef }: VolumeSource<'csi'
   else checkName(name, `${path}.name`, dns1123SubdomainErrors, errors);
 }
 
-/** Upstream requires the reference of pods that come through the API server only. A pull without one fails by itself. */
+/** Upstream requires the image reference only for pods from the API server. The pull fails without a reference. */
 export function validateImageVolume({ pullPolicy }: VolumeSource<'image'>, path: string, errors: string[]): void {
   checkRequiredWord(pullPolicy, `${path}.pullPolicy`, ['Always', 'IfNotPresent', 'Never'], errors);
 }

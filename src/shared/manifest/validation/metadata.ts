@@ -1,4 +1,4 @@
-/** A pod's metadata (upstream apimachinery api/validation/objectmeta.go). */
+/** Validates a pod's metadata (upstream apimachinery api/validation/objectmeta.go). */
 import type { Pod } from '../../kubernetes/api.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors, labelKeyErrors } from '../../kubernetes/names.ts';
 import { checkName, checkNonNegative } from './checks.ts';
@@ -9,7 +9,7 @@ type Metadata = Pod['metadata'];
 type OwnerReference = NonNullable<Metadata['ownerReferences']>[number];
 
 const maxAnnotationsBytes = 256 * 1024;
-/** A UID is part of paths: what upstream never checks, since only the API server makes UIDs there. */
+/** A UID is part of paths. Upstream does not check UIDs, because its API server generates them. */
 const uidPattern = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
 
 export function validateMetadata(metadata: Metadata, path: string, errors: string[]): void {
@@ -73,7 +73,7 @@ function validateFinalizers(finalizers: readonly string[], path: string, errors:
   }
 }
 
-/** A prefix may end with a dash: something comes after it. */
+/** A generateName prefix may end with a dash, because a suffix follows. */
 function maskTrailingDash(name: string): string {
   return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
 }

@@ -1,4 +1,4 @@
-/** Volumes of particular storage systems. Few of them run today; their rules are the API's all the same. */
+/** Validates volumes of particular storage systems. Few of them still run, but the API's rules apply. */
 import type { Volume } from '../../kubernetes/api.ts';
 import { rangeErrors } from '../../kubernetes/names.ts';
 import { checkDNSLabel, checkRequired, checkSupported } from './checks.ts';
@@ -18,7 +18,7 @@ const iscsiNames = {
   eui: /^eui.[A-Za-z0-9]{16}$/,
   naa: /^naa.[A-Za-z0-9]{32}$/,
 };
-/** Of RFC 3720: 223 bytes. Far above it, nothing is matched. */
+/** RFC 3720 allows 223 bytes. The regular expressions never run on names far above this limit. */
 const maxISCSINameLength = 1024;
 
 export function validateISCSI(iscsi: Source<'iscsi'>, path: string, errors: string[]): void {
@@ -48,7 +48,7 @@ export function validateFC({ targetWWNs = [], wwids = [], lun }: Source<'fc'>, p
 }
 
 function validatePartition(partition: number | undefined, path: string, errors: string[]): void {
-  // Zero is the whole disk; the message is the API's.
+  // Zero means the whole disk. The message is the API's.
   if (partition === undefined || (partition >= 0 && partition <= 255)) return;
   errors.push(invalid(`${path}.partition`, partition, 'must be between 1 and 255, inclusive'));
 }
@@ -99,7 +99,7 @@ export function validateFlexVolume({ driver, options }: Source<'flexVolume'>, pa
   }
 }
 
-/** Each kind of disk has its own form of URI. */
+/** The form of the URI for each kind of disk. */
 const diskURIs = {
   Managed: ['/subscriptions/', '/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}'],
   other: ['https://', 'https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd'],
@@ -126,7 +126,7 @@ export function validateCinder({ volumeID, secretRef }: Source<'cinder'>, path: 
   if (secretRef && !secretRef.name) errors.push(required(`${path}.secretRef.name`));
 }
 
-/** Of the rest, only that some fields are there. */
+/** The other kinds only require certain fields. */
 export const requiredFields = {
   glusterfs: ['endpoints', 'path'],
   azureFile: ['secretName', 'shareName'],

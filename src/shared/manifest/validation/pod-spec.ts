@@ -1,4 +1,7 @@
-/** The spec of a pod (upstream ValidatePodSpec): each part in its own file, and here what is the pod's alone. */
+/**
+ * Validates a pod's spec (upstream ValidatePodSpec). This file has the rules for the spec's own fields; other files have the rules for
+ * its parts.
+ */
 import type { Pod, PodSpec } from '../../kubernetes/api.ts';
 import { dns1123SubdomainErrors, labelKeyErrors, rangeErrors } from '../../kubernetes/names.ts';
 import { isOn, type ManifestGates } from '../gates.ts';

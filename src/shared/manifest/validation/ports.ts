@@ -1,4 +1,4 @@
-/** A container's ports, and those of the host that a pod's containers want. */
+/** Validates a container's ports, and the host ports of all containers of a pod. */
 import type { Container } from '../../kubernetes/api.ts';
 import { portNameErrors, portNumberErrors } from '../../kubernetes/names.ts';
 import { checkName, checkRequiredWord } from './checks.ts';
@@ -26,7 +26,7 @@ export function checkPortNumber(port: number, path: string, errors: string[]): v
   for (const each of portNumberErrors(port)) errors.push(invalid(path, port, each));
 }
 
-/** No two of these containers may want the same port of the host. */
+/** Two of these containers must not use the same host port. */
 export function validateHostPortConflicts(containers: readonly Container[], path: string, errors: string[]): void {
   const taken = new Set<string>();
   for (const [index, { ports = [] }] of containers.entries()) {

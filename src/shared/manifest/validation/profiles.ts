@@ -1,4 +1,4 @@
-/** Seccomp and AppArmor profiles: as fields, as the annotations that were there before the fields, and that the two agree. */
+/** Validates seccomp and AppArmor profiles: the fields, the annotations that preceded the fields, and that both agree. */
 import type { Container, Pod, PodSecurityContext } from '../../kubernetes/api.ts';
 import { goQuote } from '../../kubernetes/go-text.ts';
 import { checkLocalDescendingPath, checkRequiredWord } from './checks.ts';
@@ -42,7 +42,7 @@ export function validateAppArmor(profile: AppArmor | undefined, path: string, er
 const seccompPodAnnotation = 'seccomp.security.alpha.kubernetes.io/pod';
 const seccompContainerPrefix = 'container.seccomp.security.alpha.kubernetes.io/';
 const appArmorPrefix = 'container.apparmor.security.beta.kubernetes.io/';
-/** How a profile on the node is named in an annotation, for both. */
+/** The prefix of a node-local profile in both annotations. */
 const localhostPrefix = 'localhost/';
 const seccompDefaults = ['runtime/default', 'docker/default'];
 
@@ -66,7 +66,7 @@ export function validateProfileAnnotations({ metadata, spec }: Pod, path: string
   }
 }
 
-/** Where both the field and the annotation are given, they must say the same. */
+/** A field and its annotation must agree when both are set. */
 export function validateProfilesMatch({ metadata, spec }: Pod, path: string, errors: string[]): void {
   const annotations = metadata.annotations ?? {};
   const { seccompProfile, appArmorProfile } = spec.securityContext ?? {};

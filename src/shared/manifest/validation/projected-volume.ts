@@ -1,4 +1,4 @@
-/** Projected volumes: several sources in one folder, whose files must not collide. */
+/** Validates projected volumes: several sources in one directory without path conflicts. */
 import type { Volume } from '../../kubernetes/api.ts';
 import { labelKeyErrors } from '../../kubernetes/names.ts';
 import { checkFileMode, checkLocalNonReservedPath, checkRequired, checkSupported } from './checks.ts';
@@ -10,7 +10,7 @@ import { validateAnnotationsSize } from './metadata.ts';
 
 type Projected = NonNullable<Volume['projected']>;
 type Source = NonNullable<Projected['sources']>[number];
-/** Says when a path was taken before. `value` is what the error shows. */
+/** Records a path and reports an error when it is already used. `value` is the value in the error. */
 type TakePath = (taken: string | undefined, value?: string) => void;
 
 export function validateProjected(projected: Projected, path: string, errors: string[]): void {

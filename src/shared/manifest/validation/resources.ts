@@ -1,4 +1,4 @@
-/** Requests and limits, of a container and of a pod (upstream validateResourceRequirements). */
+/** Validates requests and limits of containers and pods (upstream validateResourceRequirements). */
 import type { PodSpec, ResourceRequirements } from '../../kubernetes/api.ts';
 import { labelKeyErrors } from '../../kubernetes/names.ts';
 import { isPodLevelResource, podLimits, podRequests } from '../../kubernetes/pod-resources.ts';
@@ -10,12 +10,12 @@ type CheckName = (name: string, path: string, errors: string[]) => void;
 
 const isHugePage = (name: string) => name.startsWith('hugepages-');
 const isNative = (name: string) => !name.includes('/') || name.includes('kubernetes.io/');
-/** Of what is never handed out twice, a request is a limit. */
+/** For resources without overcommit, the request must equal the limit. */
 const isOvercommitAllowed = (name: string) => isNative(name) && !isHugePage(name);
-/** Devices and the like: `example.com/gpu`. Counted in whole numbers. */
+/** Extended resources, for example `example.com/gpu`. They are whole numbers. */
 const isExtended = (name: string) => !isNative(name) && !name.startsWith('requests.') && labelKeyErrors(`requests.${name}`).length === 0;
 
-/** Known to the API server's quotas; a container may only have the three that `containerResources` names. */
+/** Resource names of the API server's quotas. A container may use only the three in `containerResources`. */
 const standardResources: ReadonlySet<string> = new Set(
   (
     'cpu memory ephemeral-storage storage requests.cpu requests.memory requests.ephemeral-storage requests.storage limits.cpu ' +
@@ -25,7 +25,7 @@ const standardResources: ReadonlySet<string> = new Set(
 );
 const containerResources = ['cpu', 'memory', 'ephemeral-storage'];
 
-/** A container's resources, or the overhead of a pod as limits. `claimNames`: the pod's resource claims. */
+/** Validates the resources of a container, or the overhead of a pod as limits. `claimNames` are the pod's resource claims. */
 export function validateContainerResources(
   resources: ResourceRequirements | undefined,
   claimNames: ReadonlySet<string>,
@@ -36,7 +36,7 @@ export function validateContainerResources(
   validateClaims(resources?.claims ?? [], claimNames, `${path}.claims`, errors);
 }
 
-/** A pod's own resources, and that its containers stay within them. */
+/** Validates pod-level resources, and that the containers stay within them. */
 export function validatePodResources(spec: PodSpec, path: string, errors: string[]): void {
   const { resources, os } = spec;
   if (!resources) return;
@@ -155,7 +155,7 @@ function validateClaims(
     }
     if (request) checkDNSLabel(request, `${at}.request`, errors);
     const key = request ? `${name}/${request}` : name;
-    // The whole claim includes each of its requests.
+    // A claim without a request includes each of its requests.
     if (whole.has(name) || requests.has(key) || (!request && partly.has(name))) errors.push(duplicate(at, whole.has(name) ? name : key));
     if (request) partly.add(name);
     else whole.add(name);

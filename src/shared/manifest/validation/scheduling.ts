@@ -1,4 +1,4 @@
-/** Affinity and tolerations: the scheduler's, but the node's admission reads them too. */
+/** Validates affinity and tolerations. The scheduler uses them, and so does the node's admission. */
 import type { PodSpec } from '../../kubernetes/api.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors, labelKeyErrors, labelValueErrors } from '../../kubernetes/names.ts';
 import { checkLabelKey, checkName, checkSupported } from './checks.ts';
@@ -61,7 +61,7 @@ function validateNodeRequirement(requirement: NodeRequirement, path: string, err
   checkLabelKey(key, `${path}.key`, errors);
 }
 
-/** The one field of a node that can be selected by is its name. */
+/** The node's name is the only field that a node selector supports. */
 function validateFieldRequirement({ operator, key, values = [] }: NodeRequirement, path: string, errors: string[]): void {
   if (operator !== 'In' && operator !== 'NotIn') errors.push(invalid(`${path}.operator`, operator, 'not a valid selector operator'));
   else if (values.length !== 1) {
@@ -132,5 +132,5 @@ function validateTolerationValue(operator: string, value: string, mayCompare: bo
   }
 }
 
-/** No plus sign, no leading zeros. */
+/** A plus sign and leading zeros are not allowed. */
 const decimalInteger = /^(?:0|-?[1-9][0-9]*)$/;

@@ -1,4 +1,4 @@
-/** Who a pod and its containers run as, and what they may do. */
+/** Validates the security contexts of a pod and its containers. */
 import type { PodSpec, SecurityContext } from '../../kubernetes/api.ts';
 import { normalizeSysctl } from '../../kubernetes/sysctls.ts';
 import { isOn, type ManifestGates } from '../gates.ts';
@@ -8,7 +8,7 @@ import { validateAppArmor, validateSeccomp } from './profiles.ts';
 import { eachContainer } from './each-container.ts';
 import { validateWindowsOptions } from './windows-options.ts';
 
-/** `hostUsers`: the pod has no user namespace of its own. */
+/** With `hostUsers` the pod has no user namespace. */
 export function validateSecurityContext(context: SecurityContext | undefined, hostUsers: boolean, path: string, errors: string[]): void {
   if (!context) return;
   const { procMount, privileged, allowPrivilegeEscalation, capabilities } = context;
@@ -48,7 +48,7 @@ export function validatePodSecurityContext(spec: PodSpec, path: string, errors: 
   validateWindowsOptions(context.windowsOptions, `${path}.windowsOptions`, errors);
   validateAppArmor(context.appArmorProfile, `${path}.appArmorProfile`, errors);
   checkSupported(context.supplementalGroupsPolicy, `${path}.supplementalGroupsPolicy`, ['Merge', 'Strict'], errors);
-  // MountOption needs the SELinuxMount feature, which is off.
+  // MountOption requires the SELinuxMount feature gate, which is off.
   checkSupported(context.seLinuxChangePolicy, `${path}.seLinuxChangePolicy`, ['Recursive'], errors);
 }
 
@@ -73,14 +73,14 @@ function validateSysctls({ securityContext, hostNetwork, hostIPC }: PodSpec, pat
 
 const ipcSysctls = /^(?:kernel\.(?:sem|shmall|shmmax|shmmni|shm_rmid_forced|shm|msgmax|msgmnb|msgmni|msg)$|fs\.mqueue\.)/;
 
-/** Which of the pod's namespaces a sysctl belongs to. */
+/** Returns the namespace that a sysctl belongs to. */
 function namespaceOf(sysctl: string): 'net' | 'ipc' | null {
   const name = normalizeSysctl(sysctl);
   if (name.startsWith('net.')) return 'net';
   return ipcSysctls.test(name) ? 'ipc' : null;
 }
 
-/** A pod in a user namespace of its own cannot have the host's others. */
+/** A pod with a user namespace cannot use the host's other namespaces. */
 export function validateHostUsers(spec: PodSpec, gates: ManifestGates, path: string, errors: string[]): void {
   if (spec.hostUsers !== false) return;
   const detail = 'when `hostUsers` is false';

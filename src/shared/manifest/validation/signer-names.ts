@@ -1,15 +1,15 @@
-/** Names of certificate signers, and of the trust bundles that they may own (upstream pkg/apis/core/validation/names.go). */
+/** Validates names of certificate signers and of their trust bundles (upstream pkg/apis/core/validation/names.go). */
 import { dns1123LabelErrors, dns1123SubdomainErrors, maxLabelLength, maxSubdomainLength } from '../../kubernetes/names.ts';
 import { goQuote } from '../../kubernetes/go-text.ts';
 import { invalid, required, tooLong } from './field-error.ts';
 
-/** Reserved by the Kubernetes project. */
+/** The domain is reserved for the Kubernetes project. */
 export function isKubernetesSigner(signerName: string): boolean {
   const host = signerName.split('/')[0] ?? '';
   return host === 'kubernetes.io' || host.endsWith('.kubernetes.io');
 }
 
-/** `example.com/signer-name`: a domain of at least two labels and a path of subdomains. */
+/** The form is `example.com/signer-name`: a domain of at least two labels and a path of subdomains. */
 export function validateSignerName(signerName: string, path: string, errors: string[]): void {
   if (signerName === '') return void errors.push(required(path));
   const [domain = '', rest = '', ...more] = signerName.split('/');
@@ -21,12 +21,12 @@ export function validateSignerName(signerName: string, path: string, errors: str
   checkParts(domain, dns1123LabelErrors, path, errors);
   if (!domain.includes('.')) errors.push(invalid(path, domain, 'should be a domain with at least two segments separated by dots'));
   checkParts(rest, dns1123SubdomainErrors, path, errors);
-  // A namespace, a dot and an object's name must fit behind the domain and its slash.
+  // After the domain and its slash, the limit leaves room for a namespace, a dot and an object's name.
   const most = maxSubdomainLength + 1 + maxLabelLength + 1 + maxSubdomainLength;
   if (signerName.length > most) errors.push(tooLong(path, most));
 }
 
-/** The first part that is wrong says it all. */
+/** Reports only the first invalid part. */
 function checkParts(value: string, partErrors: (part: string) => string[], path: string, errors: string[]): void {
   for (const part of value.split('.')) {
     const found = partErrors(part);
@@ -35,7 +35,7 @@ function checkParts(value: string, partErrors: (part: string) => string[], path:
   }
 }
 
-/** A bundle that belongs to a signer is named `<signer, with colons for slashes>:<name>`, any other has no colon. */
+/** The bundle of a signer is named `<signer with colons instead of slashes>:<name>`. Other bundle names contain no colon. */
 export function trustBundleNameErrors(name: string): string[] {
   return dns1123SubdomainErrors(name.slice(name.lastIndexOf(':') + 1));
 }

@@ -1,4 +1,4 @@
-/** Topology spread constraints, and the label keys by which they and pod affinity narrow their selectors. */
+/** Validates topology spread constraints, and the matchLabelKeys of constraints and pod affinity. */
 import type { PodSpec } from '../../kubernetes/api.ts';
 import { isOn, type ManifestGates } from '../gates.ts';
 import { checkLabelKey, checkPositive, checkSupported } from './checks.ts';
@@ -19,7 +19,7 @@ export function validateTopologySpread(constraints: readonly Constraint[], gates
   }
 }
 
-/** `seen`: what the constraints before this one spread over, and how. */
+/** `seen` holds topology key and action of the preceding constraints. */
 function validateConstraint(constraint: Constraint, path: string, seen: Set<string>, errors: string[]): void {
   const { maxSkew, topologyKey, whenUnsatisfiable, minDomains, nodeAffinityPolicy, nodeTaintsPolicy } = constraint;
   checkPositive(maxSkew, `${path}.maxSkew`, errors);
@@ -45,7 +45,7 @@ interface LabelKeys {
   readonly labelSelector?: LabelSelector | undefined;
 }
 
-/** A key may be given once: in one of the two lists, or in the selector (which an API server merges the lists into). */
+/** A key may occur once: in one of the two lists, or in the selector. An API server merges the lists into the selector. */
 export function validateMatchLabelKeys(from: LabelKeys, path: string, errors: string[]): void {
   const { matchLabelKeys = [], mismatchLabelKeys = [], labelSelector } = from;
   for (const [field, keys] of Object.entries({ matchLabelKeys, mismatchLabelKeys })) {
@@ -55,7 +55,7 @@ export function validateMatchLabelKeys(from: LabelKeys, path: string, errors: st
   }
   const indexes = new Map(matchLabelKeys.map((key, index) => [key, index]));
   const mismatching = new Set(mismatchLabelKeys);
-  // A key that is in the selector once may be there because it was merged in; twice it cannot be.
+  // A key that occurs once in the selector may result from the merge. A key that occurs twice cannot.
   const inSelector = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
   for (const { key } of labelSelector?.matchExpressions ?? []) {
     const index = indexes.get(key);
@@ -70,7 +70,7 @@ export function validateMatchLabelKeys(from: LabelKeys, path: string, errors: st
   }
 }
 
-/** Where no API server merges the keys into the selector, none of them may be in it at all (upstream's rule before v1.34). */
+/** Without the merge by an API server, no key may occur in the selector (upstream's rule before v1.34). */
 function validateUnmergedLabelKeys({ matchLabelKeys = [], labelSelector }: LabelKeys, path: string, errors: string[]): void {
   const at = `${path}.matchLabelKeys`;
   if (matchLabelKeys.length > 0 && !labelSelector) errors.push(forbidden(at, 'must not be specified when labelSelector is not set'));

@@ -1,5 +1,6 @@
 /**
- * Validates a pod as the API server does when one is created (upstream ValidatePodCreate). The pod has its defaults and, if it is static, its name, namespace and node.
+ * Validates a pod like the API server on creation (upstream ValidatePodCreate). The pod has its defaults. A static pod also has its name,
+ * namespace and node.
  */
 import type { Pod } from '../../kubernetes/api.ts';
 import { configMirrorAnnotation } from '../../kubernetes/annotations.ts';
@@ -11,7 +12,7 @@ import { validateProfileAnnotations, validateProfilesMatch } from './profiles.ts
 
 const deletionCostAnnotation = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** All that is wrong, each with its field's path; nothing when the pod is valid. Never throws. */
+/** Returns all errors, each with the path of its field. Empty for a valid pod. Never throws. */
 export function validatePod(pod: Pod, gates: ManifestGates): string[] {
   const errors: string[] = [];
   const { metadata, spec } = pod;
@@ -26,7 +27,7 @@ export function validatePod(pod: Pod, gates: ManifestGates): string[] {
       }
     }
   }
-  // They come by a way of their own, once a pod runs.
+  // Ephemeral containers are added to running pods only.
   if (spec.ephemeralContainers) errors.push(forbidden('spec.ephemeralContainers', 'cannot be set on create'));
   if (spec.nodeName && spec.schedulingGates) {
     errors.push(forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'));
@@ -49,7 +50,7 @@ function validatePodAnnotations(pod: Pod, gates: ManifestGates, path: string, er
   validateProfileAnnotations(pod, path, errors);
 }
 
-/** As it stands: no plus sign, no leading zeros. */
+/** A plus sign and leading zeros are not allowed. */
 function isInt32(text: string): boolean {
   return /^(?:0|-?[1-9][0-9]{0,9})$/.test(text) && Number(text) === (Number(text) | 0);
 }

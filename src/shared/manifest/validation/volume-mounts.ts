@@ -1,4 +1,4 @@
-/** What a container mounts of the pod's volumes, and which block devices it gets. */
+/** Validates a container's volume mounts and block devices. */
 import type { Container, Volume, VolumeMount } from '../../kubernetes/api.ts';
 import { checkLocalDescendingPath, checkNoBacksteps, checkSupported } from './checks.ts';
 import { forbidden, invalid, notFound, notSupported, required } from './field-error.ts';

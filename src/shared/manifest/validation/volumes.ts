@@ -1,4 +1,4 @@
-/** A pod's volumes: each of one kind, with a name of its own. */
+/** Validates a pod's volumes: each has a unique name and exactly one kind. */
 import type { Pod, Volume } from '../../kubernetes/api.ts';
 import { dns1123SubdomainErrors } from '../../kubernetes/names.ts';
 import { goQuote } from '../../kubernetes/go-text.ts';
@@ -12,7 +12,7 @@ import { validateProjected } from './projected-volume.ts';
 type Kind = Exclude<keyof Volume, 'name'>;
 type Validators = { readonly [K in Kind]: (source: NonNullable<Volume[K]>, path: string, errors: string[]) => void };
 
-/** In the API's order: of a volume with two kinds, the second in it is the one too many. */
+/** In the API's order. For a volume with two kinds, the API reports the second in this order. */
 const validators: Validators = {
   emptyDir: local.validateEmptyDir,
   hostPath: local.validateHostPath,
@@ -54,7 +54,7 @@ function needs<F extends string>(
   };
 }
 
-/** Answers with the good ones by name: what containers may mount. */
+/** Returns the valid volumes by name, which containers may mount. */
 export function validateVolumes(pod: Pod, path: string, errors: string[]): ReadonlyMap<string, Volume> {
   const volumes = pod.spec.volumes ?? [];
   const podName = pod.metadata.name;

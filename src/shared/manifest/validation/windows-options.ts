@@ -1,4 +1,4 @@
-/** Windows options are checked as the API does, though no pod with them will run here. */
+/** Validates Windows options like the API, although this kubelet runs no Windows pods. */
 import type { PodSpec, SecurityContext } from '../../kubernetes/api.ts';
 import { dns1123SubdomainErrors } from '../../kubernetes/names.ts';
 import { checkName } from './checks.ts';
@@ -25,7 +25,7 @@ const netBIOSName = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
 const dnsLabel = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
 const dnsName = new RegExp(`^${dnsLabel}(?:\\.${dnsLabel})*$`);
 
-/** Of `user` or `domain\user`. */
+/** The form is `user` or `domain\user`. */
 function userNameErrors(name: string): string[] {
   if (name === '') return ['runAsUserName cannot be an empty string'];
   // oxlint-disable-next-line no-control-regex
@@ -50,7 +50,7 @@ function userNameErrors(name: string): string[] {
   return errors;
 }
 
-/** Host-process containers: all of a pod or none, and in the host's network. */
+/** Host-process containers: either all containers of a pod or none, and only in the host network. */
 export function validateHostProcess(spec: PodSpec, path: string, errors: string[]): void {
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
   const all = eachContainer(spec, path);
@@ -70,7 +70,7 @@ export function validateHostProcess(spec: PodSpec, path: string, errors: string[
   }
 }
 
-/** What a pod that says `os: linux` or `os: windows` may not have of the other. */
+/** Rejects fields that the pod's `os` does not support. */
 export function validateOSFields(spec: PodSpec, path: string, errors: string[]): void {
   if (spec.os?.name === 'linux') {
     const detail = 'windows options cannot be set for a linux pod';
