@@ -7,7 +7,7 @@ import { messageOf } from '../errors/kubelet-error.ts';
 import type { Draft, Pod } from '../kubernetes/api.ts';
 import { apiObjectReference } from './api-references.ts';
 import { defaultPod } from './defaults/default-pod.ts';
-import type { ManifestGates } from './gates.ts';
+import type { ManifestGates } from './feature-gates.ts';
 import { parseDocument } from './parse-document.ts';
 import { decodeValue } from './decode-value.ts';
 import { objectMeta } from '../kubernetes/schema/metadata.ts';

@@ -1,7 +1,7 @@
 /** Validates a pod's containers: the rules for all containers, and those for init or regular containers only. */
 import type { Container, Pod, PodSpec, Volume } from '../../kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../kubernetes/restart-policy.ts';
-import { isOn, type ManifestGates } from '../gates.ts';
+import { isOn, type ManifestGates } from '../feature-gates.ts';
 import { checkDNSLabel, checkRequired, checkRequiredWord, checkSupported } from './checks.ts';
 import { validateEnv, validateEnvFrom } from './environment.ts';
 import { duplicate, forbidden, invalid, notFound, notSupported, required, tooMany } from './field-error.ts';
