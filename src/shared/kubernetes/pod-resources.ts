@@ -59,19 +59,19 @@ function aggregate(spec: PodSpec, kind: Kind, { onContainer }: PodResourcesOptio
     sum = add(sum, own);
   }
   let sidecars: Amounts = {};
-  let mostOfInit: Amounts = {};
+  let initPeak: Amounts = {};
   for (const container of spec.initContainers ?? []) {
     const own = amountsOf(container.resources?.[kind]);
-    let atOnce = add(own, sidecars);
+    let concurrent = add(own, sidecars);
     if (isRestartableInitContainer(container)) {
       sum = add(sum, own);
       sidecars = add(sidecars, own);
-      atOnce = sidecars;
+      concurrent = sidecars;
     }
-    onContainer?.(atOnce, 'initContainer');
-    mostOfInit = max(mostOfInit, atOnce);
+    onContainer?.(concurrent, 'initContainer');
+    initPeak = max(initPeak, concurrent);
   }
-  return max(sum, mostOfInit);
+  return max(sum, initPeak);
 }
 
 function podLevel(spec: PodSpec, kind: Kind): Amounts {

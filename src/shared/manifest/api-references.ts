@@ -3,18 +3,18 @@
  * the gate PreventStaticPodAPIReferences off, the kubelet resolves such references like those of other pods.
  */
 import type { Container, Pod, Volume } from '../kubernetes/api.ts';
-import { isOn, type ManifestGates } from './feature-gates.ts';
+import { isEnabled, type ManifestGates } from './feature-gates.ts';
 import { eachContainer } from './validation/each-container.ts';
 
 /** Returns why the pod's references are not allowed, in upstream's wording, or null when they are. */
-export function apiObjectReference(pod: Pod, gates: ManifestGates): string | null {
-  if (!isOn(gates, 'PreventStaticPodAPIReferences')) return neverAllowed(pod);
+export function apiReferenceError(pod: Pod, gates: ManifestGates): string | null {
+  if (!isEnabled(gates, 'PreventStaticPodAPIReferences')) return ungatedReferenceError(pod);
   const reference = firstReference(pod);
   return reference === null ? null : `static pods may not reference ${reference}`;
 }
 
 /** The references that upstream rejected before the gate existed. */
-function neverAllowed({ spec }: Pod): string | null {
+function ungatedReferenceError({ spec }: Pod): string | null {
   const projectsBundle = spec.volumes?.some(({ projected }) => projected?.sources?.some((source) => source.clusterTrustBundle));
   if (projectsBundle) return 'static pods may not use ClusterTrustBundle projected volume sources';
   return spec.resourceClaims?.length ? 'static pods may not use ResourceClaims' : null;
@@ -26,8 +26,8 @@ function firstReference({ spec }: Pod): string | null {
   const volumes = spec.volumes ?? [];
   if (spec.serviceAccountName) return 'serviceaccounts';
   const pullsWithSecret = (spec.imagePullSecrets ?? []).some(({ name }) => name);
-  if (pullsWithSecret || containers.some((each) => environmentNames(each, 'secret')) || volumes.some(volumeNamesSecret)) return 'secrets';
-  if (containers.some((each) => environmentNames(each, 'configMap')) || volumes.some(volumeNamesConfigMap)) return 'configmaps';
+  if (pullsWithSecret || containers.some((each) => environmentRefersTo(each, 'secret')) || volumes.some(refersToSecret)) return 'secrets';
+  if (containers.some((each) => environmentRefersTo(each, 'configMap')) || volumes.some(refersToConfigMap)) return 'configmaps';
   if (spec.resourceClaims?.length) return 'resourceclaims';
   for (const volume of volumes) {
     const reference = volumeReference(volume);
@@ -36,11 +36,11 @@ function firstReference({ spec }: Pod): string | null {
   return null;
 }
 
-function environmentNames({ env = [], envFrom = [] }: Container, kind: 'secret' | 'configMap'): boolean {
+function environmentRefersTo({ env = [], envFrom = [] }: Container, kind: 'secret' | 'configMap'): boolean {
   return envFrom.some((each) => each[`${kind}Ref`]?.name) || env.some(({ valueFrom }) => valueFrom?.[`${kind}KeyRef`]?.name);
 }
 
-function volumeNamesSecret(volume: Volume): boolean {
+function refersToSecret(volume: Volume): boolean {
   const { azureFile, cephfs, cinder, flexVolume, projected, rbd, secret, scaleIO, iscsi, storageos, csi } = volume;
   const withSecretRef = [cephfs, cinder, flexVolume, rbd, scaleIO, iscsi, storageos];
   return Boolean(
@@ -52,7 +52,7 @@ function volumeNamesSecret(volume: Volume): boolean {
   );
 }
 
-function volumeNamesConfigMap({ projected, configMap }: Volume): boolean {
+function refersToConfigMap({ projected, configMap }: Volume): boolean {
   return Boolean(configMap?.name || projected?.sources?.some((source) => source.configMap?.name));
 }
 

@@ -5,7 +5,7 @@
 import type { DecodeManifestResult, DecodeManifestTask } from '../contracts/pod-sync.ts';
 import { messageOf } from '../errors/kubelet-error.ts';
 import type { Draft, Pod } from '../kubernetes/api.ts';
-import { apiObjectReference } from './api-references.ts';
+import { apiReferenceError } from './api-references.ts';
 import { defaultPod } from './defaults/default-pod.ts';
 import type { ManifestGates } from './feature-gates.ts';
 import { parseDocument } from './parse-document.ts';
@@ -13,7 +13,7 @@ import { decodeValue } from './decode-value.ts';
 import { objectMeta } from '../kubernetes/schema/metadata.ts';
 import { podSpec } from '../kubernetes/schema/pod-spec.ts';
 import { always, struct } from '../kubernetes/schema/types.ts';
-import { tooLarge } from './static-pod-uid/document-size.ts';
+import { documentSizeError } from './static-pod-uid/document-size.ts';
 import { dumpBudget, type DumpBudget } from './static-pod-uid/static-pod-uid.ts';
 import { makeStatic } from './static-pod.ts';
 import { validatePod } from './validation/validate-pod.ts';
@@ -28,7 +28,11 @@ const maxListedPods = 10_000;
 
 /** A file contains one Pod. A URL returns a Pod or a PodList. */
 export function decodeManifest(task: DecodeManifestTask, gates: ManifestGates): DecodeManifestResult {
-  const unreadable = (why: string) => ({ pods: [], errors: [`${shownOrigin(task)}: couldn't parse as pod: ${why}`], readable: false });
+  const unreadable = (reason: string) => ({
+    pods: [],
+    errors: [`${redactedOrigin(task)}: couldn't parse as pod: ${reason}`],
+    readable: false,
+  });
   try {
     const document = parseDocument(task.content);
     if (!isObject(document)) return unreadable('not an object');
@@ -57,15 +61,15 @@ function decodePods(
   const pods: Pod[] = [];
   const errors: string[] = [];
   const budget = dumpBudget();
-  let unshown = 0;
+  let omitted = 0;
   for (const [index, document] of documents.entries()) {
     const result = decodePod(task, gates, document, budget);
     if (result.pod) pods.push(result.pod);
-    const shown = result.errors.slice(0, maxErrors - errors.length);
-    for (const each of shown) errors.push(`${shownOrigin(task)}: invalid pod: ${prefix(index)}${each}`);
-    unshown += result.errors.length - shown.length;
+    const reported = result.errors.slice(0, maxErrors - errors.length);
+    for (const each of reported) errors.push(`${redactedOrigin(task)}: invalid pod: ${prefix(index)}${each}`);
+    omitted += result.errors.length - reported.length;
   }
-  if (unshown > 0) errors.push(`${shownOrigin(task)}: and ${unshown} more errors`);
+  if (omitted > 0) errors.push(`${redactedOrigin(task)}: and ${omitted} more errors`);
   return { pods, errors, readable: true };
 }
 
@@ -76,8 +80,8 @@ interface DecodedPod {
 
 function decodePod(task: DecodeManifestTask, gates: ManifestGates, document: unknown, budget: DumpBudget): DecodedPod {
   if (!isObject(document)) return { pod: null, errors: ['not an object'] };
-  const excess = tooLarge(document);
-  if (excess !== null) return { pod: null, errors: [excess] };
+  const sizeError = documentSizeError(document);
+  if (sizeError !== null) return { pod: null, errors: [sizeError] };
   const decoding = { errors: [], values: 0 };
   const decoded = decodeValue(podSchema, document, '', decoding) as Pick<Draft<Pod>, 'metadata' | 'spec'>;
   if (decoding.errors.length > 0) return { pod: null, errors: decoding.errors };
@@ -85,9 +89,9 @@ function decodePod(task: DecodeManifestTask, gates: ManifestGates, document: unk
   if (!pod.metadata.name) return { pod: null, errors: ['name is needed for the pod'] };
   defaultPod(pod, gates);
   makeStatic(pod, document, task, budget);
-  const found = validatePod(pod, gates);
-  if (found.length > 0) return { pod: null, errors: found };
-  const reference = apiObjectReference(pod, gates);
+  const validationErrors = validatePod(pod, gates);
+  if (validationErrors.length > 0) return { pod: null, errors: validationErrors };
+  const reference = apiReferenceError(pod, gates);
   if (reference !== null) return { pod: null, errors: [reference] };
   return { pod, errors: [] };
 }
@@ -97,7 +101,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** Removes the password from a URL. */
-function shownOrigin({ source, origin }: DecodeManifestTask): string {
+function redactedOrigin({ source, origin }: DecodeManifestTask): string {
   return source === 'http' ? origin.replace(/\/\/[^/@]*@/, '//') : origin;
 }
 

@@ -16,6 +16,6 @@ const defaults = {
   UserNamespacesHostNetworkSupport: false,
 } as const;
 
-export function isOn(gates: ManifestGates, gate: keyof typeof defaults): boolean {
+export function isEnabled(gates: ManifestGates, gate: keyof typeof defaults): boolean {
   return gates[gate] ?? defaults[gate];
 }

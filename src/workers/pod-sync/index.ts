@@ -39,7 +39,7 @@ export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncTas
 
 /** A part of its own, loaded with the first manifest: the first pods of a node that has none shall not wait for it. */
 export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {
-  const decoder = await import('../../shared/manifest/decode-manifest.ts');
+  const decoder = await import('../../shared/manifest/index.ts');
   return decoder.decodeManifest(task, birth.settings.featureGates);
 }
 

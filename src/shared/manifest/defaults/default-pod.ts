@@ -3,7 +3,7 @@
  * static pod never passes through the API server. Modifies a pod that no other code references yet.
  */
 import type { Draft, Pod } from '../../kubernetes/api.ts';
-import { isOn, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../feature-gates.ts';
 import { defaultContainer, defaultRequests, type DraftContainer } from './default-container.ts';
 import { defaultPodResources } from './default-pod-resources.ts';
 import { defaultVolume } from './default-volume.ts';
@@ -18,7 +18,7 @@ export function defaultPod(pod: DraftPod, gates: ManifestGates = {}): void {
   const { spec } = pod;
   const containers: DraftContainer[] = [...(spec.initContainers ?? []), ...spec.containers];
   for (const container of containers) defaultRequests(container);
-  if (isOn(gates, 'PodLevelResources')) defaultPodResources(spec);
+  if (isEnabled(gates, 'PodLevelResources')) defaultPodResources(spec);
   spec.enableServiceLinks ??= true;
   if (spec.hostNetwork) for (const container of containers) defaultHostPorts(container);
 

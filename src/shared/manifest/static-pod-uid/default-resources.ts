@@ -74,20 +74,20 @@ function aggregate(kind: Kind, containers: readonly Container[], initContainers:
   const sum: ResourceList = new Map();
   for (const { resources } of containers) addResources(sum, resources[kind] ?? new Map());
   const sidecars: ResourceList = new Map();
-  const mostOfInit: ResourceList = new Map();
+  const initPeak: ResourceList = new Map();
   for (const { isSidecar, resources } of initContainers) {
     const own: ResourceList = resources[kind] ?? new Map();
     if (isSidecar) {
       addResources(sum, own);
       addResources(sidecars, own);
-      raiseResources(mostOfInit, sidecars);
+      raiseResources(initPeak, sidecars);
       continue;
     }
-    const atOnce: ResourceList = new Map(own);
-    addResources(atOnce, sidecars);
-    raiseResources(mostOfInit, atOnce);
+    const concurrent: ResourceList = new Map(own);
+    addResources(concurrent, sidecars);
+    raiseResources(initPeak, concurrent);
   }
-  raiseResources(sum, mostOfInit);
+  raiseResources(sum, initPeak);
   return sum;
 }
 

@@ -10,7 +10,7 @@ const maxCharacters = 16 << 20;
 const maxDepth = 1000;
 
 /** Returns why a document is too large for a pod, or null. Stops at the first exceeded limit. */
-export function tooLarge(document: unknown): string | null {
+export function documentSizeError(document: unknown): string | null {
   let [values, characters] = [0, 0];
   const pending: { readonly value: unknown; readonly depth: number }[] = [{ value: document, depth: 0 }];
   for (let next = pending.pop(); next; next = pending.pop()) {

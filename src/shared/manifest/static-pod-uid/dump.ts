@@ -2,7 +2,8 @@
  * Prints Go values byte for byte as upstream's hashes see them: the `%#v` of go-spew in the configuration of k8s.io/utils/dump (with
  * types, without method calls and addresses, with sorted map keys).
  */
-import { goType, type GoField, type GoStruct, type GoValue } from './go-type.ts';
+import type { GoField, GoStruct, GoValue } from './go-type.ts';
+import { goType } from './lookup-go-type.ts';
 
 /** The length of a piece that `write` receives. A dump may be a hundred times longer than the manifest. */
 const pieceLength = 1 << 16;

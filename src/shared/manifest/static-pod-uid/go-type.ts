@@ -2,7 +2,6 @@
  * Descriptions of Go types, with the detail that decoding from a manifest and printing with Go's debug printer need, and the values of
  * these types.
  */
-import { goTypes } from './generated/go-types.ts';
 
 export type GoType =
   | { readonly kind: 'bool' | 'string' | 'number' }
@@ -19,16 +18,4 @@ export type GoField = readonly [name: string, type: string, json?: string];
 export type GoValue = string | number | bigint | boolean | null | undefined | GoStruct | Map<string, GoValue> | readonly GoValue[];
 export interface GoStruct {
   [field: string]: GoValue;
-}
-
-const unnamed = new Map<string, GoType>();
-
-/** Looks up a type by the name from Go's reflection. Unnamed types describe themselves: `*T`, `[]T`, `map[string]T`. */
-export function goType(name: string): GoType {
-  const known = goTypes[name] ?? unnamed.get(name);
-  if (known) return known;
-  const [, prefix = '', of = ''] = /^(\*|\[\]|map\[[^\]]*\])(.*)$/.exec(name) ?? [];
-  const type: GoType = { kind: prefix === '*' ? 'pointer' : prefix === '[]' ? 'slice' : 'map', of };
-  unnamed.set(name, type);
-  return type;
 }

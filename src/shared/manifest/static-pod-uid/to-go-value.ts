@@ -2,7 +2,8 @@
  * Converts a part of a manifest to the Go value that upstream decodes. The conversion combines two views: the document, which has the
  * original form (a nil or an empty slice, the digits of a quantity), and the pod with defaults.
  */
-import { goType, type GoField, type GoStruct, type GoValue } from './go-type.ts';
+import type { GoField, GoStruct, GoValue } from './go-type.ts';
+import { goType } from './lookup-go-type.ts';
 import { toFields, toIntOrString, toTime } from './go-leaves.ts';
 import { roundUpToMillis, toGoStruct } from './go-quantity.ts';
 import { readQuantity, readResourceList } from './resource-list.ts';

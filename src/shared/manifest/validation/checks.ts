@@ -37,7 +37,7 @@ export function checkSupported(value: string | undefined, path: string, supporte
 }
 
 /** Checks a required enum value. */
-export function checkRequiredWord(value: string | undefined, path: string, supported: readonly string[], errors: string[]): void {
+export function checkRequiredEnum(value: string | undefined, path: string, supported: readonly string[], errors: string[]): void {
   if (!value) errors.push(required(path));
   else checkSupported(value, path, supported, errors);
 }

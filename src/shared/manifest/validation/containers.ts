@@ -1,8 +1,8 @@
 /** Validates a pod's containers: the rules for all containers, and those for init or regular containers only. */
 import type { Container, Pod, PodSpec, Volume } from '../../kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../kubernetes/restart-policy.ts';
-import { isOn, type ManifestGates } from '../feature-gates.ts';
-import { checkDNSLabel, checkRequired, checkRequiredWord, checkSupported } from './checks.ts';
+import { isEnabled, type ManifestGates } from '../feature-gates.ts';
+import { checkDNSLabel, checkRequired, checkRequiredEnum, checkSupported } from './checks.ts';
 import { validateEnv, validateEnvFrom } from './environment.ts';
 import { duplicate, forbidden, invalid, notFound, notSupported, required, tooMany } from './field-error.ts';
 import { validateLifecycle, validateProbes } from './handlers.ts';
@@ -31,7 +31,7 @@ export function validateContainers(context: PodContext, path: string, errors: st
     names.add(container.name);
     if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${at}.lifecycle`, errors);
     validateProbes(container, at, errors);
-    if (isOn(context.gates, 'ContainerRestartRules')) validateRestartPolicy(container, context.gates, at, errors);
+    if (isEnabled(context.gates, 'ContainerRestartRules')) validateRestartPolicy(container, context.gates, at, errors);
     else if (container.restartPolicy !== undefined) {
       errors.push(forbidden(`${at}.restartPolicy`, 'may not be set for non-init containers'));
     }
@@ -76,14 +76,14 @@ function validateCommon(container: Container, { pod, gates, volumes, claimNames 
   if (container.image && container.image.trim() !== container.image) {
     errors.push(invalid(`${path}.image`, container.image, 'must not have leading or trailing whitespace'));
   }
-  checkRequiredWord(container.terminationMessagePolicy, `${path}.terminationMessagePolicy`, ['File', 'FallbackToLogsOnError'], errors);
+  checkRequiredEnum(container.terminationMessagePolicy, `${path}.terminationMessagePolicy`, ['File', 'FallbackToLogsOnError'], errors);
   validatePorts(container.ports ?? [], `${path}.ports`, errors);
   validateEnv(container.env ?? [], gates, `${path}.env`, errors);
   validateFileKeyVolumes(container, volumes, `${path}.env`, errors);
   validateEnvFrom(container.envFrom ?? [], `${path}.envFrom`, errors);
   validateVolumeMounts(container, volumes, `${path}.volumeMounts`, errors);
   validateVolumeDevices(container, volumes, `${path}.volumeDevices`, errors);
-  checkRequiredWord(container.imagePullPolicy, `${path}.imagePullPolicy`, ['Always', 'IfNotPresent', 'Never'], errors);
+  checkRequiredEnum(container.imagePullPolicy, `${path}.imagePullPolicy`, ['Always', 'IfNotPresent', 'Never'], errors);
   validateContainerResources(container.resources, claimNames, `${path}.resources`, errors);
   validateResizePolicy(container.resizePolicy ?? [], pod.spec, `${path}.resizePolicy`, errors);
   validateSecurityContext(container.securityContext, pod.spec.hostUsers ?? true, `${path}.securityContext`, errors);
@@ -111,8 +111,8 @@ function validateResizePolicy(
   for (const [index, { resourceName, restartPolicy }] of policies.entries()) {
     if (seen.has(resourceName)) errors.push(duplicate(`${path}[${index}]`, resourceName));
     seen.add(resourceName);
-    checkRequiredWord(resourceName, path, ['cpu', 'memory'], errors);
-    checkRequiredWord(restartPolicy, path, ['NotRequired', 'RestartContainer'], errors);
+    checkRequiredEnum(resourceName, path, ['cpu', 'memory'], errors);
+    checkRequiredEnum(restartPolicy, path, ['NotRequired', 'RestartContainer'], errors);
     if (ofPod === 'Never' && restartPolicy !== 'NotRequired') {
       errors.push(invalid(path, restartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"));
     }
@@ -125,9 +125,9 @@ const maxExitCodes = 255;
 function validateInitRestartPolicy(container: Container, gates: ManifestGates, path: string, errors: string[]): void {
   const { restartPolicy, restartPolicyRules: rules = [] } = container;
   const isSidecar = restartPolicy === 'Always';
-  if (restartPolicy !== undefined && !isOn(gates, 'ContainerRestartRules')) {
+  if (restartPolicy !== undefined && !isEnabled(gates, 'ContainerRestartRules')) {
     if (!isSidecar) errors.push(notSupported(`${path}.restartPolicy`, restartPolicy, ['Always']));
-  } else if (isSidecar && !isOn(gates, 'RestartAllContainersOnContainerExits')) {
+  } else if (isSidecar && !isEnabled(gates, 'RestartAllContainersOnContainerExits')) {
     const detail = 'restartPolicyRules are not allowed for init containers with restart policy Always';
     if (rules.length > 0) errors.push(forbidden(`${path}.restartPolicyRules`, detail));
   } else if (restartPolicy !== undefined) {
@@ -144,7 +144,7 @@ function validateRestartPolicy(container: Container, gates: ManifestGates, path:
     errors.push(required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'));
   }
   if (rules.length > maxRestartRules) errors.push(tooMany(`${path}.restartPolicyRules`, rules.length, maxRestartRules));
-  const actions = isOn(gates, 'RestartAllContainersOnContainerExits') ? ['Restart', 'RestartAllContainers'] : ['Restart'];
+  const actions = isEnabled(gates, 'RestartAllContainersOnContainerExits') ? ['Restart', 'RestartAllContainers'] : ['Restart'];
   for (const [index, { action, exitCodes }] of rules.entries()) {
     const at = `${path}.restartPolicyRules[${index}]`;
     checkSupported(action, `${at}.action`, actions, errors);

@@ -8,29 +8,29 @@ import { goQuote } from '../../kubernetes/go-text.ts';
 const maxShownLength = 256;
 
 export function required(path: string, detail = ''): string {
-  return line(path, 'Required value', detail);
+  return formatError(path, 'Required value', detail);
 }
 export function invalid(path: string, value: unknown, detail: string): string {
-  return line(path, `Invalid value: ${show(value)}`, detail);
+  return formatError(path, `Invalid value: ${show(value)}`, detail);
 }
 export function duplicate(path: string, value: unknown): string {
-  return line(path, `Duplicate value: ${show(value)}`, '');
+  return formatError(path, `Duplicate value: ${show(value)}`, '');
 }
 export function notFound(path: string, value: unknown): string {
-  return line(path, `Not found: ${show(value)}`, '');
+  return formatError(path, `Not found: ${show(value)}`, '');
 }
 export function forbidden(path: string, detail: string): string {
-  return line(path, 'Forbidden', detail);
+  return formatError(path, 'Forbidden', detail);
 }
 export function notSupported(path: string, value: unknown, supported: Iterable<string>): string {
   const values = [...supported].sort().map(goQuote);
-  return line(path, `Unsupported value: ${show(value)}`, values.length === 0 ? '' : `supported values: ${values.join(', ')}`);
+  return formatError(path, `Unsupported value: ${show(value)}`, values.length === 0 ? '' : `supported values: ${values.join(', ')}`);
 }
 export function tooLong(path: string, maxLength: number): string {
-  return line(path, 'Too long', `may not be more than ${maxLength} ${maxLength === 1 ? 'byte' : 'bytes'}`);
+  return formatError(path, 'Too long', `may not be more than ${maxLength} ${maxLength === 1 ? 'byte' : 'bytes'}`);
 }
 export function tooMany(path: string, actual: number, max: number): string {
-  return line(path, `Too many: ${actual}`, `must have at most ${max} ${max === 1 ? 'item' : 'items'}`);
+  return formatError(path, `Too many: ${actual}`, `must have at most ${max} ${max === 1 ? 'item' : 'items'}`);
 }
 
 /** The path of a map entry. */
@@ -38,7 +38,7 @@ export function keyPath(path: string, key: string): string {
   return `${path}[${key.length > maxShownLength ? `${key.slice(0, maxShownLength)}…` : key}]`;
 }
 
-function line(path: string, what: string, detail: string): string {
+function formatError(path: string, what: string, detail: string): string {
   const subject = path === '' ? what : `${path}: ${what}`;
   return detail === '' ? subject : `${subject}: ${detail}`;
 }

@@ -9,7 +9,7 @@ import {
   checkName,
   checkNoBacksteps,
   checkRequired,
-  checkRequiredWord,
+  checkRequiredEnum,
   checkSupported,
 } from './checks.ts';
 import { forbidden, invalid, required, tooLong } from './field-error.ts';
@@ -97,5 +97,5 @@ export function validateCSI({ driver, nodePublishSecretRef }: VolumeSource<'csi'
 
 /** Upstream requires the image reference only for pods from the API server. The pull fails without a reference. */
 export function validateImageVolume({ pullPolicy }: VolumeSource<'image'>, path: string, errors: string[]): void {
-  checkRequiredWord(pullPolicy, `${path}.pullPolicy`, ['Always', 'IfNotPresent', 'Never'], errors);
+  checkRequiredEnum(pullPolicy, `${path}.pullPolicy`, ['Always', 'IfNotPresent', 'Never'], errors);
 }

@@ -4,8 +4,8 @@
  */
 import type { Pod, PodSpec } from '../../kubernetes/api.ts';
 import { dns1123SubdomainErrors, labelKeyErrors, rangeErrors } from '../../kubernetes/names.ts';
-import { isOn, type ManifestGates } from '../feature-gates.ts';
-import { checkDNSLabel, checkLabelKey, checkName, checkRequiredWord } from './checks.ts';
+import { isEnabled, type ManifestGates } from '../feature-gates.ts';
+import { checkDNSLabel, checkLabelKey, checkName, checkRequiredEnum } from './checks.ts';
 import { validateContainers, validateInitContainers } from './containers.ts';
 import { validateDNSConfig, validateHostAliases, validateHostnameOverride } from './dns.ts';
 import { duplicate, invalid, notSupported, required } from './field-error.ts';
@@ -24,7 +24,7 @@ export function validatePodSpec(pod: Pod, gates: ManifestGates, path: string, er
   validateResourceClaims(spec, `${path}.resourceClaims`, errors);
   validateContainers({ pod, gates, volumes, claimNames }, `${path}.containers`, errors);
   validateInitContainers({ pod, gates, volumes, claimNames }, `${path}.initContainers`, errors);
-  if (isOn(gates, 'PodLevelResources')) validatePodResources(spec, `${path}.resources`, errors);
+  if (isEnabled(gates, 'PodLevelResources')) validatePodResources(spec, `${path}.resources`, errors);
   validateHostPorts(spec, `${path}.containers`, errors);
   validateWords(spec, path, errors);
   validateLabels(spec.nodeSelector, `${path}.nodeSelector`, errors);
@@ -44,10 +44,10 @@ export function validatePodSpec(pod: Pod, gates: ManifestGates, path: string, er
 }
 
 function validateWords(spec: PodSpec, path: string, errors: string[]): void {
-  checkRequiredWord(spec.restartPolicy, `${path}.restartPolicy`, ['Always', 'OnFailure', 'Never'], errors);
-  checkRequiredWord(spec.dnsPolicy, `${path}.dnsPolicy`, ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'], errors);
+  checkRequiredEnum(spec.restartPolicy, `${path}.restartPolicy`, ['Always', 'OnFailure', 'Never'], errors);
+  checkRequiredEnum(spec.dnsPolicy, `${path}.dnsPolicy`, ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'], errors);
   if (spec.preemptionPolicy !== undefined) {
-    checkRequiredWord(spec.preemptionPolicy, `${path}.preemptionPolicy`, ['PreemptLowerPriority', 'Never'], errors);
+    checkRequiredEnum(spec.preemptionPolicy, `${path}.preemptionPolicy`, ['PreemptLowerPriority', 'Never'], errors);
   }
   const { activeDeadlineSeconds: deadline } = spec;
   if (deadline === undefined) return;

@@ -1,7 +1,7 @@
 /** Validates a container's ports, and the host ports of all containers of a pod. */
 import type { Container } from '../../kubernetes/api.ts';
 import { portNameErrors, portNumberErrors } from '../../kubernetes/names.ts';
-import { checkName, checkRequiredWord } from './checks.ts';
+import { checkName, checkRequiredEnum } from './checks.ts';
 import { duplicate, invalid, required } from './field-error.ts';
 
 type Port = NonNullable<Container['ports']>[number];
@@ -18,7 +18,7 @@ export function validatePorts(ports: readonly Port[], path: string, errors: stri
     if (containerPort === 0) errors.push(required(`${at}.containerPort`));
     else checkPortNumber(containerPort, `${at}.containerPort`, errors);
     if (hostPort) checkPortNumber(hostPort, `${at}.hostPort`, errors);
-    checkRequiredWord(protocol, `${at}.protocol`, ['TCP', 'UDP', 'SCTP'], errors);
+    checkRequiredEnum(protocol, `${at}.protocol`, ['TCP', 'UDP', 'SCTP'], errors);
   }
 }
 

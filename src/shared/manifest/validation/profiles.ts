@@ -1,7 +1,7 @@
 /** Validates seccomp and AppArmor profiles: the fields, the annotations that preceded the fields, and that both agree. */
 import type { Container, Pod, PodSecurityContext } from '../../kubernetes/api.ts';
 import { goQuote } from '../../kubernetes/go-text.ts';
-import { checkLocalDescendingPath, checkRequiredWord } from './checks.ts';
+import { checkLocalDescendingPath, checkRequiredEnum } from './checks.ts';
 import { eachContainer } from './each-container.ts';
 import { forbidden, invalid, keyPath, required, tooLong } from './field-error.ts';
 
@@ -16,7 +16,7 @@ export function validateSeccomp(profile: Seccomp | undefined, path: string, erro
   if (!profile) return;
   const { type, localhostProfile } = profile;
   if (type === '') errors.push(required(`${path}.type`, 'type is required when seccompProfile is set'));
-  else checkRequiredWord(type, `${path}.type`, types, errors);
+  else checkRequiredEnum(type, `${path}.type`, types, errors);
   const at = `${path}.localhostProfile`;
   if (type !== 'Localhost') {
     if (localhostProfile !== undefined) errors.push(invalid(at, profile, 'can only be set when seccomp type is Localhost'));
@@ -29,7 +29,7 @@ export function validateAppArmor(profile: AppArmor | undefined, path: string, er
   const { type, localhostProfile } = profile;
   const at = `${path}.localhostProfile`;
   if (type === '') return void errors.push(required(`${path}.type`, 'type is required when appArmorProfile is set'));
-  checkRequiredWord(type, `${path}.type`, types, errors);
+  checkRequiredEnum(type, `${path}.type`, types, errors);
   if (type !== 'Localhost') {
     if (localhostProfile !== undefined && types.includes(type)) {
       errors.push(invalid(at, localhostProfile, 'can only be set when AppArmor type is Localhost'));

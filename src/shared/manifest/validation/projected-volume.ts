@@ -11,38 +11,38 @@ import { validateAnnotationsSize } from './metadata.ts';
 type Projected = NonNullable<Volume['projected']>;
 type Source = NonNullable<Projected['sources']>[number];
 /** Records a path and reports an error when it is already used. `value` is the value in the error. */
-type TakePath = (taken: string | undefined, value?: string) => void;
+type AddPath = (file: string | undefined, value?: string) => void;
 
 export function validateProjected(projected: Projected, path: string, errors: string[]): void {
   checkFileMode(projected.defaultMode, `${path}.defaultMode`, errors);
   const paths = new Set<string>();
-  const take: TakePath = (taken, value = taken) => {
-    if (!taken) return;
-    if (paths.has(taken)) errors.push(invalid(path, value, 'conflicting duplicate paths'));
-    paths.add(taken);
+  const addPath: AddPath = (file, value = file) => {
+    if (!file) return;
+    if (paths.has(file)) errors.push(invalid(path, value, 'conflicting duplicate paths'));
+    paths.add(file);
   };
   for (const [index, source] of (projected.sources ?? []).entries()) {
     const at = `${path}.sources[${index}]`;
-    validateSource(source, at, take, errors);
+    validateSource(source, at, addPath, errors);
     if (Object.keys(source).length > 1) errors.push(forbidden(at, 'may not specify more than 1 volume type per source'));
   }
 }
 
-function validateSource(source: Source, path: string, take: TakePath, errors: string[]): void {
+function validateSource(source: Source, path: string, addPath: AddPath, errors: string[]): void {
   for (const kind of ['secret', 'configMap'] as const) {
     const { [kind]: projection } = source;
     if (!projection) continue;
     checkRequired(projection.name, `${path}.${kind}.name`, errors);
     validateItems(projection.items ?? [], `${path}.${kind}.items`, errors);
-    for (const item of projection.items ?? []) take(item.path, projection.name ?? '');
+    for (const item of projection.items ?? []) addPath(item.path, projection.name ?? '');
   }
   for (const file of source.downwardAPI?.items ?? []) {
     validateDownwardAPIFile(file, `${path}.downwardAPI`, errors);
-    take(file.path);
+    addPath(file.path);
   }
   if (source.serviceAccountToken) validateToken(source.serviceAccountToken, `${path}.serviceAccountToken`, errors);
-  if (source.clusterTrustBundle) validateTrustBundle(source.clusterTrustBundle, `${path}.clusterTrustBundle`, take, errors);
-  if (source.podCertificate) validateCertificate(source.podCertificate, `${path}.podCertificate`, take, errors);
+  if (source.clusterTrustBundle) validateTrustBundle(source.clusterTrustBundle, `${path}.clusterTrustBundle`, addPath, errors);
+  if (source.podCertificate) validateCertificate(source.podCertificate, `${path}.podCertificate`, addPath, errors);
 }
 
 function validateToken(token: NonNullable<Source['serviceAccountToken']>, path: string, errors: string[]): void {
@@ -57,7 +57,7 @@ function validateToken(token: NonNullable<Source['serviceAccountToken']>, path: 
   checkLocalNonReservedPath(file, `${path}.path`, errors);
 }
 
-function validateTrustBundle(bundle: NonNullable<Source['clusterTrustBundle']>, path: string, take: TakePath, errors: string[]): void {
+function validateTrustBundle(bundle: NonNullable<Source['clusterTrustBundle']>, path: string, addPath: AddPath, errors: string[]): void {
   const { name, signerName, labelSelector, path: file } = bundle;
   if (name !== undefined && signerName !== undefined) {
     errors.push(invalid(path, bundle, 'only one of name and signerName may be used'));
@@ -76,14 +76,14 @@ function validateTrustBundle(bundle: NonNullable<Source['clusterTrustBundle']>, 
   }
   checkRequired(file, `${path}.path`, errors);
   checkLocalNonReservedPath(file, `${path}.path`, errors);
-  take(file);
+  addPath(file);
 }
 
 const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
 const minExpirationSeconds = 3600;
 const maxExpirationSeconds = { kubernetes: 24 * 3600, other: 91 * 24 * 3600 };
 
-function validateCertificate(certificate: NonNullable<Source['podCertificate']>, path: string, take: TakePath, errors: string[]): void {
+function validateCertificate(certificate: NonNullable<Source['podCertificate']>, path: string, addPath: AddPath, errors: string[]): void {
   const { signerName, keyType, maxExpirationSeconds: expiration, userAnnotations } = certificate;
   validateSignerName(signerName, `${path}.signerName`, errors);
   for (const key of Object.keys(userAnnotations ?? {})) validateUserAnnotation(key, `${path}.userAnnotations`, errors);
@@ -101,7 +101,7 @@ function validateCertificate(certificate: NonNullable<Source['podCertificate']>,
     if (!file) continue;
     files += 1;
     checkLocalNonReservedPath(file, `${path}.${field}`, errors);
-    take(file);
+    addPath(file);
   }
   if (files === 0) errors.push(required(path, 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath'));
 }

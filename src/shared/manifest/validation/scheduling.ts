@@ -3,7 +3,7 @@ import type { PodSpec } from '../../kubernetes/api.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors, labelKeyErrors, labelValueErrors } from '../../kubernetes/names.ts';
 import { checkLabelKey, checkName, checkSupported } from './checks.ts';
 import { goQuote } from '../../kubernetes/go-text.ts';
-import { isOn, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../feature-gates.ts';
 import { invalid, notSupported, required } from './field-error.ts';
 import { validateLabelSelector, validateOperator } from './labels.ts';
 import { validateMatchLabelKeys } from './topology-spread.ts';
@@ -108,7 +108,7 @@ export function validateTolerations(tolerations: readonly Toleration[], gates: M
     if (tolerationSeconds !== undefined && effect !== 'NoExecute') {
       errors.push(invalid(`${at}.effect`, effect ?? '', "effect must be 'NoExecute' when `tolerationSeconds` is set"));
     }
-    validateTolerationValue(operator, value, isOn(gates, 'TaintTolerationComparisonOperators'), at, errors);
+    validateTolerationValue(operator, value, isEnabled(gates, 'TaintTolerationComparisonOperators'), at, errors);
     checkSupported(effect, `${at}.effect`, ['NoSchedule', 'PreferNoSchedule', 'NoExecute'], errors);
   }
 }

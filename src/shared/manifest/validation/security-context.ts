@@ -1,7 +1,7 @@
 /** Validates the security contexts of a pod and its containers. */
 import type { PodSpec, SecurityContext } from '../../kubernetes/api.ts';
 import { normalizeSysctl } from '../../kubernetes/sysctls.ts';
-import { isOn, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../feature-gates.ts';
 import { checkID, checkSupported } from './checks.ts';
 import { duplicate, forbidden, invalid, required } from './field-error.ts';
 import { validateAppArmor, validateSeccomp } from './profiles.ts';
@@ -84,7 +84,7 @@ function namespaceOf(sysctl: string): 'net' | 'ipc' | null {
 export function validateHostUsers(spec: PodSpec, gates: ManifestGates, path: string, errors: string[]): void {
   if (spec.hostUsers !== false) return;
   const detail = 'when `hostUsers` is false';
-  const mayHaveNetwork = isOn(gates, 'UserNamespacesHostNetworkSupport');
+  const mayHaveNetwork = isEnabled(gates, 'UserNamespacesHostNetworkSupport');
   for (const field of ['hostNetwork', 'hostPID', 'hostIPC'] as const) {
     if (spec[field] && !(field === 'hostNetwork' && mayHaveNetwork)) errors.push(forbidden(`${path}.${field}`, detail));
   }

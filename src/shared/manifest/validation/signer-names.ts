@@ -22,8 +22,8 @@ export function validateSignerName(signerName: string, path: string, errors: str
   if (!domain.includes('.')) errors.push(invalid(path, domain, 'should be a domain with at least two segments separated by dots'));
   checkParts(rest, dns1123SubdomainErrors, path, errors);
   // After the domain and its slash, the limit leaves room for a namespace, a dot and an object's name.
-  const most = maxSubdomainLength + 1 + maxLabelLength + 1 + maxSubdomainLength;
-  if (signerName.length > most) errors.push(tooLong(path, most));
+  const maxLength = maxSubdomainLength + 1 + maxLabelLength + 1 + maxSubdomainLength;
+  if (signerName.length > maxLength) errors.push(tooLong(path, maxLength));
 }
 
 /** Reports only the first invalid part. */

@@ -1,6 +1,6 @@
 /** Validates topology spread constraints, and the matchLabelKeys of constraints and pod affinity. */
 import type { PodSpec } from '../../kubernetes/api.ts';
-import { isOn, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../feature-gates.ts';
 import { checkLabelKey, checkPositive, checkSupported } from './checks.ts';
 import { duplicate, forbidden, invalid, required } from './field-error.ts';
 import { validateLabelSelector, type LabelSelector } from './labels.ts';
@@ -8,7 +8,8 @@ import { validateLabelSelector, type LabelSelector } from './labels.ts';
 type Constraint = NonNullable<PodSpec['topologySpreadConstraints']>[number];
 
 export function validateTopologySpread(constraints: readonly Constraint[], gates: ManifestGates, path: string, errors: string[]): void {
-  const merged = isOn(gates, 'MatchLabelKeysInPodTopologySpread') && isOn(gates, 'MatchLabelKeysInPodTopologySpreadSelectorMerge');
+  const merged =
+    isEnabled(gates, 'MatchLabelKeysInPodTopologySpread') && isEnabled(gates, 'MatchLabelKeysInPodTopologySpreadSelectorMerge');
   const checkKeys = merged ? validateMatchLabelKeys : validateUnmergedLabelKeys;
   const seen = new Set<string>();
   for (const [index, constraint] of constraints.entries()) {

@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../../kubernetes/api.ts';
 import { configMirrorAnnotation } from '../../kubernetes/annotations.ts';
-import { isOn, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../feature-gates.ts';
 import { forbidden, invalid, keyPath } from './field-error.ts';
 import { validateMetadata } from './metadata.ts';
 import { validatePodSpec } from './pod-spec.ts';
@@ -44,7 +44,7 @@ function validatePodAnnotations(pod: Pod, gates: ManifestGates, path: string, er
   }
   if (mirror !== undefined && pod.spec.resourceClaims) errors.push(forbidden('', 'static pods do not support resource claims'));
   const cost = annotations[deletionCostAnnotation];
-  const checksCost = isOn(gates, 'PodDeletionCost');
+  const checksCost = isEnabled(gates, 'PodDeletionCost');
   if (checksCost && cost !== undefined && !isInt32(cost))
     errors.push(invalid(keyPath(path, deletionCostAnnotation), cost, 'must be a 32bit integer'));
   validateProfileAnnotations(pod, path, errors);

@@ -59,21 +59,21 @@ export function validateVolumes(pod: Pod, path: string, errors: string[]): Reado
   const volumes = pod.spec.volumes ?? [];
   const podName = pod.metadata.name;
   const madeClaims = new Set(volumes.filter(({ ephemeral }) => ephemeral).map(({ name }) => `${podName}-${name}`));
-  const good = new Map<string, Volume>();
+  const valid = new Map<string, Volume>();
   for (const [index, volume] of volumes.entries()) {
     const at = `${path}[${index}]`;
-    const found: string[] = [];
-    validateVolume(volume, podName, at, found);
-    if (good.has(volume.name)) found.push(duplicate(`${at}.name`, volume.name));
-    if (found.length === 0) good.set(volume.name, volume);
+    const volumeErrors: string[] = [];
+    validateVolume(volume, podName, at, volumeErrors);
+    if (valid.has(volume.name)) volumeErrors.push(duplicate(`${at}.name`, volume.name));
+    if (volumeErrors.length === 0) valid.set(volume.name, volume);
     const claimName = volume.persistentVolumeClaim?.claimName;
     if (claimName !== undefined && madeClaims.has(claimName)) {
       const detail = 'must not reference a PVC that gets created for an ephemeral volume';
-      found.push(invalid(`${at}.persistentVolumeClaim.claimName`, claimName, detail));
+      volumeErrors.push(invalid(`${at}.persistentVolumeClaim.claimName`, claimName, detail));
     }
-    for (const each of found) errors.push(each);
+    for (const each of volumeErrors) errors.push(each);
   }
-  return good;
+  return valid;
 }
 
 function validateVolume(volume: Volume, podName: string, path: string, errors: string[]): void {
