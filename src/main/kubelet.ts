@@ -14,7 +14,7 @@ import { countConstants } from './process/constant-metrics.ts';
 import type { KubeletContext } from './wiring/kubelet-context.ts';
 import { yieldToEventLoop } from '../shared/concurrency/yield-to-event-loop.ts';
 import { toNodeName } from './node/node-name.ts';
-import { reportHost } from './node/host/report-host.ts';
+import { recordHostWarnings } from './node/host/report-host.ts';
 import { Observers } from './wiring/observers.ts';
 import type { KubeletStart } from './cli/options.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
@@ -157,7 +157,7 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
     stops.add('sources', async () => sources?.close());
 
     await observers.untilFirstList();
-    await reportHost(events, { nodeName, config, cgroupVersion: host.cgroupVersion });
+    await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion });
     onRunning?.();
     await loop.run(signal);
   } catch (err) {

@@ -8,7 +8,7 @@ import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { systemClock } from '../../src/shared/time/clock.ts';
-import { HandMadeCluster, populate } from '../support/bare-cluster.ts';
+import { BareCluster, populate } from '../support/bare-cluster.ts';
 import { aLogger } from '../support/logger.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 
@@ -22,9 +22,9 @@ interface EventList {
 }
 
 describe('the pods of a node', () => {
-  let made: HandMadeCluster;
-  let cluster: HandMadeCluster['cluster'];
-  let connection: HandMadeCluster['connection'];
+  let made: BareCluster;
+  let cluster: BareCluster['cluster'];
+  let connection: BareCluster['connection'];
   let config: PodConfig;
   let source: ApiSource;
   const { logger, lines } = aLogger();
@@ -48,7 +48,7 @@ describe('the pods of a node', () => {
     );
 
   before(async () => {
-    made = await HandMadeCluster.start(nodeName, logger);
+    made = await BareCluster.start(nodeName, logger);
     ({ cluster, connection } = made);
     await createPod('early');
     config = new PodConfig({ sources: ['api'], onReport: () => {}, onEvent: () => {}, clock: systemClock, logger });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
-import type { LocalNodeOptions } from '../../src/main/node/index.ts';
-import { NodeMembership, type Node } from '../../src/main/node/index.ts';
+import type { LocalNodeStatusOptions } from '../../src/main/node/index.ts';
+import { ClusterNode, type Node } from '../../src/main/node/index.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { connectTo } from '../support/api-connection.ts';
 import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
@@ -19,13 +19,13 @@ before(async () => {
 after(() => cluster.close());
 
 interface Member {
-  readonly membership: NodeMembership;
+  readonly membership: ClusterNode;
   readonly world: NodeWorld;
   readonly events: string[];
   close(): Promise<void>;
 }
 
-async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNodeOptions> = {}): Promise<Member> {
+async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNodeStatusOptions> = {}): Promise<Member> {
   const { logger } = aLogger();
   const { client, close, renewConnections } = await connectTo(to.controlPlane.kubeletKubeconfig(nodeName), {
     nodeStatusUpdateFrequencyMs: 1000,
@@ -34,7 +34,7 @@ async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNod
   });
   const { local, world } = await aLocalNode({ nodeName, clock, logger, ...changes });
   const events: string[] = [];
-  const membership = NodeMembership.start({
+  const membership = ClusterNode.start({
     client,
     local,
     config: { registerNode: true, nodeStatusUpdateFrequency: 1000, nodeStatusReportFrequency: 300_000, nodeLeaseDurationSeconds: 4 },
@@ -60,7 +60,7 @@ async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNod
 function nodeNamed(
   t: Afterwards,
   nodeName: string,
-): { readonly name: string; readonly path: string; join(changes?: Partial<LocalNodeOptions>): Promise<Member> } {
+): { readonly name: string; readonly path: string; join(changes?: Partial<LocalNodeStatusOptions>): Promise<Member> } {
   const joined: Member[] = [];
   t.after(async () => {
     for (const member of joined) await member.close();

@@ -12,7 +12,7 @@ import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { FakeNode } from '../support/fake-node.ts';
-import { HandMadeCluster } from '../support/bare-cluster.ts';
+import { BareCluster } from '../support/bare-cluster.ts';
 import { aLogger } from '../support/logger.ts';
 import { aPod, aRuntimeContainer, aRuntimePodStatus } from '../support/pods.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
@@ -21,9 +21,9 @@ const nodeName = 'n1';
 const podsPath = '/api/v1/namespaces/default/pods';
 
 describe('pods of the API server', () => {
-  let made: HandMadeCluster;
-  let cluster: HandMadeCluster['cluster'];
-  let connection: HandMadeCluster['connection'];
+  let made: BareCluster;
+  let cluster: BareCluster['cluster'];
+  let connection: BareCluster['connection'];
   let kubelet: ReturnType<typeof aKubelet>;
   const calls: string[] = [];
   const { logger, lines } = aLogger();
@@ -37,7 +37,7 @@ describe('pods of the API server', () => {
         return connection.client.call<T>(call);
       },
       watch: (call) => connection.client.watch(call),
-      onReturn: (listener) => connection.client.onReturn(listener),
+      onRecovery: (listener) => connection.client.onRecovery(listener),
     };
     const { podManager, statuses, workers: podWorkers } = node;
     const config = new PodConfig({ sources: ['api'], onReport: () => setImmediate(take), onEvent: () => {}, clock, logger });
@@ -122,7 +122,7 @@ describe('pods of the API server', () => {
   };
 
   before(async () => {
-    made = await HandMadeCluster.start(nodeName, logger);
+    made = await BareCluster.start(nodeName, logger);
     ({ cluster, connection } = made);
     kubelet = aKubelet();
     await kubelet.synced();

@@ -10,7 +10,7 @@ import { privateCluster, type TestCluster } from './control-plane.ts';
 
 type End = () => Promise<void>;
 
-export class HandMadeCluster {
+export class BareCluster {
   readonly cluster: TestCluster<ControlPlane>;
   /** By that node's own right. */
   readonly connection: ApiConnection;
@@ -24,13 +24,13 @@ export class HandMadeCluster {
     this.#ends = ends;
   }
 
-  static async start(nodeName: string, logger: Logger): Promise<HandMadeCluster> {
+  static async start(nodeName: string, logger: Logger): Promise<BareCluster> {
     const ends: End[] = [];
     try {
       const cluster = await privateCluster({ after: (end) => void ends.push(end) }, { controllerManager: false, scheduler: false });
       const nodeUID = await populate(cluster, nodeName);
       const connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName), { logger });
-      return new HandMadeCluster(cluster, connection, nodeUID, ends);
+      return new BareCluster(cluster, connection, nodeUID, ends);
     } catch (err) {
       for (const end of ends) await end();
       throw err;

@@ -26,7 +26,7 @@ export async function aCluster(
     server.node = { ...node, metadata: { ...node.metadata, uid: server.uid, resourceVersion: String(server.version) } };
     return server.node;
   };
-  const existing = settings.existing ? stored({ ...local.initial().node, ...settings.existing }) : null;
+  const existing = settings.existing ? stored({ ...local.initialNode().node, ...settings.existing }) : null;
   api.on('POST', nodes, ({ body }: { body: Node }) => (server.node ? conflict : stored(body)));
   api.on('GET', path, () => server.node ?? apiError(404, 'NotFound'));
   api.on('PATCH', status, ({ body }: { body: Partial<Node> }) => {

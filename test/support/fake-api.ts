@@ -99,7 +99,7 @@ export class FakeApi implements ApiClient {
     yield* watch.events<T>();
   }
 
-  onReturn(listener: () => void): () => void {
+  onRecovery(listener: () => void): () => void {
     this.#returnListeners.add(listener);
     return () => void this.#returnListeners.delete(listener);
   }

@@ -82,7 +82,7 @@ export class FakePodApi implements ApiClient {
     return structuredClone(this.#answer(call, name)) as T;
   }
 
-  onReturn(listener: () => void): () => void {
+  onRecovery(listener: () => void): () => void {
     this.#returnListeners.add(listener);
     return () => void this.#returnListeners.delete(listener);
   }

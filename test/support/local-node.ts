@@ -79,7 +79,7 @@ export async function aLocalNode(changes: Partial<LocalNodeStatusOptions> = {}):
     logger: silentLogger,
     ...changes,
   });
-  await local.untilKnown();
+  await local.untilNetworkKnown();
   // Images that are listed at once are there, too.
   await settle();
   return { local, world };

@@ -8,7 +8,7 @@ import { KubeletError } from '../../shared/errors/kubelet-error.ts';
  * Our own traffic by importance, most important first: a lease never waits behind a thousand pods. Each class has its own place in the
  * line for a request slot, not its own server.
  */
-export const trafficClasses = ['lease', 'node', 'accessReview', 'tokenReview', 'status', 'values', 'pods', 'events'] as const;
+export const trafficClasses = ['lease', 'node', 'accessReview', 'tokenReview', 'status', 'objects', 'pods', 'events'] as const;
 export type TrafficClass = (typeof trafficClasses)[number];
 
 export interface ApiCall {
@@ -47,7 +47,7 @@ export interface ApiClient {
    */
   watch<T>(call: Pick<ApiCall, 'path' | 'query' | 'trafficClass'> & { readonly signal: AbortSignal }): AsyncIterable<WatchEvent<T>>;
   /** Calls back when calls are answered again after some seconds in which none was, until what is returned is called: for those in a back-off. */
-  onReturn(listener: () => void): () => void;
+  onRecovery(listener: () => void): () => void;
 }
 
 /**

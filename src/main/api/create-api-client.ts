@@ -18,7 +18,7 @@ import { createLanes } from './http/lanes.ts';
 import { Transport } from './http/transport.ts';
 import { KubeconfigIdentity } from './identity/kubeconfig-identity.ts';
 import { loadKubeconfig } from './kubeconfig/load-kubeconfig.ts';
-import { readBounded } from './read-bounded-file.ts';
+import { readBoundedFile } from './read-bounded-file.ts';
 
 export interface ApiClientOptions {
   /** --kubeconfig */
@@ -62,7 +62,7 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
   await yieldToEventLoop();
   const { cluster, user, namespace } = kubeconfig;
   const identities = new KubeconfigIdentity({ kubeconfig, environment, clock, logger });
-  const readFile = (path: string) => readBounded(path, maxAuthorityBytes);
+  const readFile = (path: string) => readBoundedFile(path, maxAuthorityBytes);
   const authority = new CertificateAuthority(cluster.certificateAuthority, readFile, clock, logger);
   try {
     // As upstream: what the kubeconfig names must be there at the start. Later it may be missing for a while.
@@ -79,7 +79,7 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
     clock,
   });
   const client = new HttpApiClient({
-    maker: { server: cluster.server, userAgent, impersonate: user.impersonate, codec: jsonCodec },
+    requestDefaults: { server: cluster.server, userAgent, impersonate: user.impersonate, codec: jsonCodec },
     transport,
     authority,
     identities,

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 
 /** The content of a regular file of at most so many bytes. */
-export async function readBounded(path: string, maxBytes: number): Promise<Buffer> {
+export async function readBoundedFile(path: string, maxBytes: number): Promise<Buffer> {
   // A FIFO would otherwise hold one of few file threads until somebody writes.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

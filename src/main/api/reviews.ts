@@ -14,7 +14,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, apiPath, type ApiClient } from './api-client.ts';
 
 /** Upstream's DefaultAuthWebhookRetryBackoff: five tries, with half a second after the first. */
-const tries = 5;
+const maxAttempts = 5;
 const initialDelayMs = 500;
 const delayFactor = 1.5;
 const delayJitter = 0.2;
@@ -81,7 +81,7 @@ export function createReviews(client: ApiClient, clock: Clock, random: () => num
           return answer.status;
         } catch (err) {
           count(err instanceof ApiError && err.code > 0 ? String(err.code) : '<error>');
-          if (attempt >= tries || !isTransient(err)) throw err;
+          if (attempt >= maxAttempts || !isTransient(err)) throw err;
           await clock.sleep(withJitter(initialDelayMs * delayFactor ** (attempt - 1), delayJitter, random), controller.signal);
         }
       }

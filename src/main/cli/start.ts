@@ -7,7 +7,7 @@ import { ConfigurationError } from '../config/configuration-error.ts';
 import { toConfigz, toWire } from '../config/configz.ts';
 import { loadConfiguration, type LoadedConfiguration } from '../config/load-configuration.ts';
 import { toLoggingOptions } from '../config/logging-options.ts';
-import { settingsNotInEffect } from '../config/unsupported-settings.ts';
+import { findUnsupportedSettings } from '../config/unsupported-settings.ts';
 import { validateConfiguration } from '../config/validation/index.ts';
 import { applyFlags, toKubeletFlags } from '../flags/apply-flags.ts';
 import { flagTable } from '../flags/flag-table.ts';
@@ -81,7 +81,7 @@ function report(
 ): void {
   for (const { message, featureGate, value } of warnings) logger.warn({ featureGate, value }, message);
   const given = new Map([...values.keys()].map((name) => [name, fieldOf.get(name)]));
-  const settings = settingsNotInEffect(explicit, given);
+  const settings = findUnsupportedSettings(explicit, given);
   if (settings.length > 0)
     logger.warn({ settings }, 'These settings are accepted, but their parts are not built yet: they have no effect, or not all of it');
   if (config.kubeletCgroups !== '' && config.kubeReservedCgroup !== '' && !config.kubeletCgroups.startsWith(config.kubeReservedCgroup)) {

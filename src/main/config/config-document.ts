@@ -6,7 +6,7 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type D
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { ConfigurationError } from './configuration-error.ts';
-import { formatPath } from './field-path.ts';
+import { formatFieldPath } from './field-path.ts';
 
 type Path = readonly (string | number)[];
 
@@ -59,7 +59,7 @@ function refuseDuplicates(document: Document.Parsed, lineAt: (offset: number) =>
     const seen = new Set<string>();
     for (const { key, value } of node.items) {
       const here = [...path, keyOf(key)];
-      if (seen.has(keyOf(key))) found.push(`line ${lineAt(startOf(key))}: duplicate field ${goQuote(formatPath(here))}`);
+      if (seen.has(keyOf(key))) found.push(`line ${lineAt(startOf(key))}: duplicate field ${goQuote(formatFieldPath(here))}`);
       seen.add(keyOf(key));
       walk(value, here);
     }

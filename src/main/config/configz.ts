@@ -1,6 +1,6 @@
 /** The body of `/configz`, and the configuration as it may be logged. */
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
-import { withoutCredentials } from './strip-url-credentials.ts';
+import { stripURLCredentials } from './strip-url-credentials.ts';
 import { apiVersion, kind, kubeletConfiguration } from './schema.ts';
 
 /**
@@ -16,7 +16,7 @@ export function toWire(config: KubeletConfiguration): Record<string, unknown> {
   const staticPodURLHeader = Object.fromEntries(Object.keys(config.staticPodURLHeader).map((name) => [name, ['<masked>']]));
   const fields = kubeletConfiguration.write({
     ...config,
-    staticPodURL: withoutCredentials(config.staticPodURL),
+    staticPodURL: stripURLCredentials(config.staticPodURL),
     staticPodURLHeader,
   }) as Record<string, unknown>;
   return { kind, apiVersion, ...fields };

@@ -8,13 +8,13 @@ import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 import type { Milliseconds, QuantityString, StringMap } from './kubelet-configuration.ts';
-import { describeValue, type Place } from './field-path.ts';
+import { describeValue, type FieldPath } from './field-path.ts';
 
 export interface Codec<T> {
   /** What the field is when it is absent, before defaults that depend on other fields. */
   readonly absent: T;
   /** Reads what stands at a place; notes there what is wrong, and then answers with `absent`. */
-  read(value: unknown, at: Place): T;
+  read(value: unknown, at: FieldPath): T;
   /** The form on the wire; undefined: left out. */
   write(value: T): unknown;
 }
@@ -34,14 +34,14 @@ function plain<T extends string | number | boolean>(what: string, zero: T, fallb
 }
 
 /** Reads a value; undefined when it is absent or wrong, which is then noted. */
-function readOne<T>(what: string, parse: Parse<T>, value: unknown, at: Place): T | undefined {
+function readOne<T>(what: string, parse: Parse<T>, value: unknown, at: FieldPath): T | undefined {
   if (value === undefined || value === null) return undefined;
   try {
     const read = parse(value);
-    if (read === undefined) at.problem(`must be ${what}, got ${describeValue(value)}`);
+    if (read === undefined) at.addProblem(`must be ${what}, got ${describeValue(value)}`);
     return read;
   } catch (err) {
-    at.problem(`must be ${what}, got ${describeValue(value)}: ${messageOf(err)}`);
+    at.addProblem(`must be ${what}, got ${describeValue(value)}: ${messageOf(err)}`);
     return undefined;
   }
 }
@@ -134,7 +134,7 @@ export function listOf<T>(item: Codec<T>, fallback: readonly T[] = []): Codec<re
     read: (value, at) => {
       if (value === undefined || value === null) return fallback;
       if (Array.isArray(value)) return value.map((entry, index) => item.read(entry, at.child(index)));
-      at.problem(`must be a list, got ${describeValue(value)}`);
+      at.addProblem(`must be a list, got ${describeValue(value)}`);
       return fallback;
     },
     // An empty string or a zero in a list is shown there.
@@ -152,7 +152,7 @@ export function mapOf<T>(item: Codec<T>): Codec<Readonly<Record<string, T>>> {
     read: (value, at) => {
       if (value === undefined || value === null) return absent;
       if (!isMap(value)) {
-        at.problem(`must be a map, got ${describeValue(value)}`);
+        at.addProblem(`must be a map, got ${describeValue(value)}`);
         return absent;
       }
       return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, item.read(entry, at.child(key))]));
@@ -167,17 +167,17 @@ export function mapOf<T>(item: Codec<T>): Codec<Readonly<Record<string, T>>> {
 export const textMap = (): Codec<StringMap> => mapOf(text());
 
 /** The codecs of every field of a struct: one that is missing does not compile. */
-export type Fields<T> = { readonly [K in keyof T]: Codec<T[K]> };
+export type FieldCodecs<T> = { readonly [K in keyof T]: Codec<T[K]> };
 
 /** A struct: unknown fields are wrong. Always shown. */
-export function struct<T extends object>(fields: Fields<T>): Codec<T> {
+export function struct<T extends object>(fields: FieldCodecs<T>): Codec<T> {
   const entries = Object.entries(fields) as [keyof T & string, Codec<unknown>][];
   return {
     absent: Object.fromEntries(entries.map(([name, codec]) => [name, codec.absent])) as T,
     read: (value, at) => {
       const given: Record<string, unknown> = isMap(value) ? value : {};
-      if (value !== undefined && value !== null && !isMap(value)) at.problem(`must be a map of fields, got ${describeValue(value)}`);
-      for (const name of Object.keys(given)) if (!Object.hasOwn(fields, name)) at.child(name).problem(unknownField);
+      if (value !== undefined && value !== null && !isMap(value)) at.addProblem(`must be a map of fields, got ${describeValue(value)}`);
+      for (const name of Object.keys(given)) if (!Object.hasOwn(fields, name)) at.child(name).addProblem(unknownField);
       return Object.fromEntries(
         entries.map(([name, codec]) => [name, codec.read(Object.hasOwn(given, name) ? given[name] : undefined, at.child(name))]),
       ) as T;

@@ -1,32 +1,32 @@
 /** Where in a configuration a value stands, and what is wrong there: every problem is named with its path, all of them at once. */
 
-export interface Problem {
+export interface FieldProblem {
   /** From the root down: field names, keys and list indexes. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-export class Place {
+export class FieldPath {
   readonly path: readonly (string | number)[];
-  readonly #problems: Problem[];
+  readonly #problems: FieldProblem[];
 
-  constructor(problems: Problem[], path: readonly (string | number)[] = []) {
+  constructor(problems: FieldProblem[], path: readonly (string | number)[] = []) {
     this.#problems = problems;
     this.path = path;
   }
 
-  child(key: string | number): Place {
-    return new Place(this.#problems, [...this.path, key]);
+  child(key: string | number): FieldPath {
+    return new FieldPath(this.#problems, [...this.path, key]);
   }
 
   /** Notes what is wrong here. */
-  problem(message: string): void {
+  addProblem(message: string): void {
     this.#problems.push({ path: this.path, message });
   }
 }
 
 /** `shutdownGracePeriodByPodPriority[0].priority` */
-export function formatPath(path: readonly (string | number)[]): string {
+export function formatFieldPath(path: readonly (string | number)[]): string {
   return path.map((key, index) => (typeof key === 'number' ? `[${key}]` : `${index === 0 ? '' : '.'}${key}`)).join('');
 }
 

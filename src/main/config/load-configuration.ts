@@ -10,7 +10,7 @@ import { applyDefaults, fileEvictionHard, legacyDefaults } from './defaults.ts';
 import { computeFeatureGates, type FeatureGates, type FeatureGateWarning } from './feature-gates.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { mergePatch } from './merge-patch.ts';
-import { Place, type Problem } from './field-path.ts';
+import { FieldPath, type FieldProblem } from './field-path.ts';
 import { readConfigFile } from './read-config-file.ts';
 import { kubeletConfiguration, type RawConfiguration } from './schema.ts';
 
@@ -90,8 +90,8 @@ function readDropIn(path: string): unknown {
 
 function mergeDropIns(base: KubeletConfiguration, patches: readonly unknown[]): RawConfiguration {
   const wire = patches.reduce(mergePatch, kubeletConfiguration.write(base));
-  const problems: Problem[] = [];
-  const merged = kubeletConfiguration.read(wire, new Place(problems));
+  const problems: FieldProblem[] = [];
+  const merged = kubeletConfiguration.read(wire, new FieldPath(problems));
   // Each part was read before with the same codecs, so nothing can be wrong with them all together.
   if (problems.length > 0) throw new Error('the drop-ins merged to a configuration that can’t be read');
   return { ...merged, evictionHard: merged.evictionHard ?? {} };

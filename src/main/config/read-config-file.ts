@@ -5,7 +5,7 @@ import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { isMap, unknownField } from './field-codecs.ts';
 import { parseConfigDocument, type ConfigDocument } from './config-document.ts';
 import { ConfigurationError } from './configuration-error.ts';
-import { describeValue, formatPath, Place, type Problem } from './field-path.ts';
+import { describeValue, formatFieldPath, FieldPath, type FieldProblem } from './field-path.ts';
 import { apiVersion, kind, kubeletConfiguration, type RawConfiguration } from './schema.ts';
 
 export interface ConfigFile {
@@ -28,8 +28,8 @@ export function parseConfigFile(text: string): ConfigFile {
   const document = parseConfigDocument(text);
   if (!isMap(document.value)) throw new ConfigurationError(`must be a map of fields, got ${describeValue(document.value)}`);
   const { apiVersion: givenVersion, kind: givenKind, ...wire } = document.value;
-  const problems: Problem[] = [];
-  const root = new Place(problems);
+  const problems: FieldProblem[] = [];
+  const root = new FieldPath(problems);
   expect(root.child('apiVersion'), givenVersion, apiVersion);
   expect(root.child('kind'), givenKind, kind);
   // Another kind has other fields: to name them all would hide what is wrong.
@@ -39,14 +39,14 @@ export function parseConfigFile(text: string): ConfigFile {
   return { wire, raw };
 }
 
-function expect(at: Place, given: unknown, wanted: string): void {
-  if (given === undefined || given === null) at.problem(`is missing, must be ${goQuote(wanted)}`);
-  else if (given !== wanted) at.problem(`must be ${goQuote(wanted)}, got ${describeValue(given)}`);
+function expect(at: FieldPath, given: unknown, wanted: string): void {
+  if (given === undefined || given === null) at.addProblem(`is missing, must be ${goQuote(wanted)}`);
+  else if (given !== wanted) at.addProblem(`must be ${goQuote(wanted)}, got ${describeValue(given)}`);
 }
 
 /** All problems on one line, in the order in which they stand in the file. */
-function describe(problems: readonly Problem[], document: ConfigDocument): string {
-  const placed = problems.map(({ path, message }) => ({ line: document.lineOf(path), name: formatPath(path), message }));
+function describe(problems: readonly FieldProblem[], document: ConfigDocument): string {
+  const placed = problems.map(({ path, message }) => ({ line: document.lineOf(path), name: formatFieldPath(path), message }));
   const texts = placed
     .sort((a, b) => a.line - b.line)
     .map(({ line, name, message }) => `line ${line}: ${message === unknownField ? `${message} ${goQuote(name)}` : `${name} ${message}`}`);

@@ -13,14 +13,14 @@ export const apiVersion = 'kubelet.config.k8s.io/v1beta1';
 export const kind = 'KubeletConfiguration';
 
 /** The configuration before the defaults that depend on other fields: null where such a field was not set. */
-export interface RawConfiguration extends Omit<KubeletConfiguration, LateDefault> {
+export interface RawConfiguration extends Omit<KubeletConfiguration, DependentDefault> {
   readonly nodeStatusUpdateFrequency: Milliseconds | null;
   readonly nodeStatusReportFrequency: Milliseconds | null;
   readonly serializeImagePulls: boolean | null;
   /** Null: not set at all, which is not the same as empty before the configuration is loaded. */
   readonly evictionHard: KubeletConfiguration['evictionHard'] | null;
 }
-type LateDefault = 'nodeStatusUpdateFrequency' | 'nodeStatusReportFrequency' | 'serializeImagePulls' | 'evictionHard';
+type DependentDefault = 'nodeStatusUpdateFrequency' | 'nodeStatusReportFrequency' | 'serializeImagePulls' | 'evictionHard';
 
 /** Zero is the same as absent, as for every duration that is no pointer in Go. */
 const durationOrNull: c.Codec<Milliseconds | null> = {

@@ -4,7 +4,7 @@
  */
 import { isMap } from './field-codecs.ts';
 
-interface Missing {
+interface UnsupportedSettings {
   /** What is not there. */
   readonly part: string;
   /** Paths of the configuration: a field, or all below it. */
@@ -13,7 +13,7 @@ interface Missing {
   readonly flags?: readonly string[];
 }
 
-export const notInEffect: readonly Missing[] = [
+export const unsupportedSettings: readonly UnsupportedSettings[] = [
   {
     // Objects travel as JSON, whatever is asked for.
     part: 'certificates from the cluster, other encodings than JSON',
@@ -134,9 +134,9 @@ export const notInEffect: readonly Missing[] = [
  * @param wire what file and drop-ins say, without defaults
  * @param flags what was given on the command line: by name the field that it sets, or undefined
  */
-export function settingsNotInEffect(wire: unknown, flags: ReadonlyMap<string, string | undefined>): string[] {
-  return notInEffect.flatMap(({ fields = [], flags: names = [] }) => [
-    ...fields.filter((path) => asksForSomething(valueAt(wire, path))),
+export function findUnsupportedSettings(wire: unknown, flags: ReadonlyMap<string, string | undefined>): string[] {
+  return unsupportedSettings.flatMap(({ fields = [], flags: names = [] }) => [
+    ...fields.filter((path) => hasEffect(valueAt(wire, path))),
     ...[...flags]
       .filter(
         ([name, field]) =>
@@ -150,8 +150,8 @@ function valueAt(wire: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((at, name) => (isMap(at) && Object.hasOwn(at, name) ? at[name] : undefined), wire);
 }
 
-function asksForSomething(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(asksForSomething);
-  if (isMap(value)) return Object.values(value).some(asksForSomething);
+function hasEffect(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasEffect);
+  if (isMap(value)) return Object.values(value).some(hasEffect);
   return ![undefined, null, false, 0, '', '0', '0s', 'none', 'None'].includes(value as string);
 }

@@ -15,32 +15,32 @@ type Read = (text: string, before: unknown) => unknown;
 
 export interface FlagType {
   /** As help names it; empty: the flag stands alone. */
-  readonly shown: string;
+  readonly helpName: string;
   /** The value of a flag that stands alone. Without it the next argument is the value. */
-  readonly alone?: string;
+  readonly noOptDefault?: string;
   readonly read: Read;
 }
 
 const types = {
-  bool: { shown: '', alone: 'true', read: parseBool },
-  int32: { shown: 'int32', read: (text) => parseInteger(text, 32) },
-  int64: { shown: 'int', read: (text) => parseInteger(text, 64) },
-  text: { shown: 'string', read: (text) => text },
-  duration: { shown: 'duration', read: parseDuration },
-  quantity: { shown: 'quantity', read: canonicalQuantity },
-  ip: { shown: 'ip', read: readIP },
-  texts: { shown: 'strings', read: (text, before) => [...((before as string[] | undefined) ?? []), ...splitCSV(text)] },
-  map: { shown: 'mapStringString', read: (text, before) => addPairs(text, '=', before) },
-  mapEntry: { shown: 'mapStringString', read: (text, before) => addPair(text, '=', { ...(before as object | undefined) }) },
-  thresholds: { shown: 'mapStringString', read: (text, before) => addPairs(text, '<', before) },
-  labels: { shown: 'mapStringString', read: addLabels },
-  gates: { shown: 'mapStringBool', read: addGates },
-  headers: { shown: 'multimap', read: addHeaders },
-  taints: { shown: 'taints', read: parseTaints },
-  reservedMemory: { shown: 'reserved-memory', read: parseReservedMemory },
-  verbosity: { shown: 'level', read: parseUnsigned },
-  vmodule: { shown: 'pattern=N,...', read: addVModule },
-  version: { shown: 'version', alone: 'true', read: readVersion },
+  bool: { helpName: '', noOptDefault: 'true', read: parseBool },
+  int32: { helpName: 'int32', read: (text) => parseInteger(text, 32) },
+  int64: { helpName: 'int', read: (text) => parseInteger(text, 64) },
+  text: { helpName: 'string', read: (text) => text },
+  duration: { helpName: 'duration', read: parseDuration },
+  quantity: { helpName: 'quantity', read: canonicalQuantity },
+  ip: { helpName: 'ip', read: readIP },
+  texts: { helpName: 'strings', read: (text, before) => [...((before as string[] | undefined) ?? []), ...splitCSV(text)] },
+  map: { helpName: 'mapStringString', read: (text, before) => addPairs(text, '=', before) },
+  mapEntry: { helpName: 'mapStringString', read: (text, before) => addPair(text, '=', { ...(before as object | undefined) }) },
+  thresholds: { helpName: 'mapStringString', read: (text, before) => addPairs(text, '<', before) },
+  labels: { helpName: 'mapStringString', read: addLabels },
+  gates: { helpName: 'mapStringBool', read: addGates },
+  headers: { helpName: 'multimap', read: addHeaders },
+  taints: { helpName: 'taints', read: parseTaints },
+  reservedMemory: { helpName: 'reserved-memory', read: parseReservedMemory },
+  verbosity: { helpName: 'level', read: parseUnsigned },
+  vmodule: { helpName: 'pattern=N,...', read: addVModule },
+  version: { helpName: 'version', noOptDefault: 'true', read: readVersion },
 } as const satisfies Record<string, FlagType>;
 
 export type FlagTypeName = keyof typeof types;

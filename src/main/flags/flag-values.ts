@@ -4,7 +4,7 @@
  */
 import { formatDuration } from '../config/duration.ts';
 import { isMap } from '../config/field-codecs.ts';
-import { withoutCredentials } from '../config/strip-url-credentials.ts';
+import { stripURLCredentials } from '../config/strip-url-credentials.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import { flagTable, type FlagSpec } from './flag-table.ts';
 
@@ -13,7 +13,7 @@ const secretFlags = new Set(['manifest-url-header']);
 const classified = 'CLASSIFIED';
 
 export function flagValues({ flags, config: loaded }: Pick<KubeletOptions, 'flags' | 'config'>): Record<string, string> {
-  const config = { ...loaded, staticPodURL: withoutCredentials(loaded.staticPodURL) };
+  const config = { ...loaded, staticPodURL: stripURLCredentials(loaded.staticPodURL) };
   const values: Record<string, string> = {};
   for (const spec of flagTable) {
     const { name, field, setting } = spec;

@@ -20,7 +20,7 @@ const indent = '        ';
 
 function describeFlag(flag: FlagSpec, defaults: KubeletConfiguration, width: number): string {
   const shorthand = flag.shorthand === undefined ? '    ' : `-${flag.shorthand}, `;
-  const type = flagTypes[flag.type].shown;
+  const type = flagTypes[flag.type].helpName;
   const value = shownDefault(flag, defaults);
   const instead = flag.field === undefined ? '' : ` Field of the configuration: ${flag.field}.`;
   const notes = `${value === '' ? '' : ` (default ${value})`}${flag.deprecated === undefined ? '' : ` Deprecated.${instead}`}`;
@@ -28,7 +28,7 @@ function describeFlag(flag: FlagSpec, defaults: KubeletConfiguration, width: num
   return `${head}\n${wrap(`${flag.help}${notes}`, width - indent.length)}`;
 }
 
-function shownDefault({ field, shownDefault: shown, type }: FlagSpec, defaults: KubeletConfiguration): string {
+function shownDefault({ field, helpDefault: shown, type }: FlagSpec, defaults: KubeletConfiguration): string {
   if (field === undefined) return shown ?? '';
   const value = field.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], defaults);
   if (type === 'duration') return formatDuration(value as number);

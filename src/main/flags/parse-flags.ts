@@ -46,7 +46,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     if (name === '' || name.startsWith('-')) throw new FlagError(`bad flag syntax: ${arg}`);
     const spec = byName.get(name.replaceAll('_', '-'));
     if (!spec) throw new FlagError(`unknown flag: --${name}`);
-    const text = at < 0 ? (flagTypes[spec.type].alone ?? left.shift()) : arg.slice(at + 1);
+    const text = at < 0 ? (flagTypes[spec.type].noOptDefault ?? left.shift()) : arg.slice(at + 1);
     if (text === undefined) throw new FlagError(`flag needs an argument: --${name}`);
     set(spec, text);
   };
@@ -57,14 +57,14 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
       const letter = letters.charAt(0);
       const spec = byShorthand.get(letter);
       if (!spec) throw new FlagError(`unknown shorthand flag: ${quoteLetter(letter)} in -${letters}`);
-      const { alone } = flagTypes[spec.type];
+      const { noOptDefault } = flagTypes[spec.type];
       const tail = letters.slice(1);
       if (tail.length > 1 && tail.startsWith('=')) {
         set(spec, tail.slice(1));
         return;
       }
-      if (alone !== undefined) {
-        set(spec, alone);
+      if (noOptDefault !== undefined) {
+        set(spec, noOptDefault);
         letters = tail;
         continue;
       }

@@ -162,7 +162,7 @@ export class ClusterNode {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { config, local, logger } = this.#options;
-    await local.untilKnown();
+    await local.untilNetworkKnown();
     // Registered without them, as upstream while its cache of images is empty; the next status has them.
     if (!local.hasImages) void local.untilImagesKnown().then(() => this.wake());
     while (!signal.aborted) {
@@ -172,7 +172,7 @@ export class ClusterNode {
         this.#wasWell = this.#isWell();
         await this.#updater.update(signal);
         if (this.#updater.isMissing) await this.#lookForNewCluster(signal);
-        else await this.#cluster.remember(signal);
+        else await this.#cluster.recordUID(signal);
       } catch (err) {
         if (!signal.aborted) logger.error({ err }, 'Keeping the node up to date failed, will try again');
       }
@@ -206,11 +206,11 @@ export class ClusterNode {
   async #register(signal: AbortSignal): Promise<void> {
     const { client, local, featureGates, rootDir, clock, logger } = this.#options;
     const { resetExtendedResources = () => isWithoutDeviceCheckpoint(rootDir) } = this.#options;
-    this.#latency.attempted();
+    this.#latency.markRegistrationAttempted();
     const registering = registerNode(
       {
         client,
-        initial: () => local.initial(),
+        initial: () => local.initialNode(),
         refresh: () => local.refresh(),
         resetExtendedResources,
         getWhenForbidden: !featureGates.enabled('KubeletRegistrationGetOnExistsOnly'),
@@ -222,9 +222,9 @@ export class ClusterNode {
       signal,
     );
     // As soon as the Node is there, it is known whose it is: that cluster may begin anew at any time.
-    const [registered] = await Promise.all([registering, this.#cluster.remember(signal)]);
+    const [registered] = await Promise.all([registering, this.#cluster.recordUID(signal)]);
     this.#needsRegistration = false;
-    if (registered.isNew) this.#latency.registeredNew();
+    if (registered.isNew) this.#latency.markRegistered();
     this.store.observe(registered.node);
     for (const event of registered.initial.events) this.#record(event);
     this.#registered.resolve();
@@ -248,14 +248,14 @@ export class ClusterNode {
     this.#isReported = false;
     if (!config.registerNode || !(await this.#cluster.hasChanged(signal))) return;
     logger.warn('The cluster began anew: registering the node again');
-    this.store.forget();
+    this.store.reset();
     this.#needsRegistration = true;
     this.wake();
   }
 
   #onReported(node: Node): void {
     this.#isReported = true;
-    if (isReady(node)) this.#latency.ready();
+    if (isReady(node)) this.#latency.markReady();
   }
 
   #record({ type, reason, message }: NodeEvent): void {

@@ -3,8 +3,8 @@
  * composition root starts it, admission and the syncs read it.
  */
 export { declaredFeatures } from './status/declared-features.ts';
-export { LocalNodeStatus as LocalNode, type LocalNodeStatusOptions as LocalNodeOptions } from './status/local-node-status.ts';
-export { ClusterNode as NodeMembership, type ClusterNodeOptions as NodeMembershipOptions } from './cluster-node.ts';
+export { LocalNodeStatus, type LocalNodeStatusOptions } from './status/local-node-status.ts';
+export { ClusterNode, type ClusterNodeOptions } from './cluster-node.ts';
 export { isReady, type Node, type NodeCondition, type NodeEvent, type NodeStatus } from './node-object.ts';
 export type { NodeStore, StoredNode } from './node-store.ts';
 export { threadErrors } from './status/thread-health.ts';

@@ -8,8 +8,8 @@ import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { fieldEquals } from '../api/field-selector.ts';
 import type { ApiObject, ObjectChange } from '../api/reflector/object-store.ts';
-import { Reflector, vitalQuietLimitMs } from '../api/reflector/reflector.ts';
-import { wellTyped } from '../api/reflector/accept-conforming.ts';
+import { Reflector, criticalWatchIdleTimeoutMs } from '../api/reflector/reflector.ts';
+import { acceptConforming } from '../api/reflector/accept-conforming.ts';
 import { isOlder } from '../api/reflector/resource-version.ts';
 import type { Node } from './node-object.ts';
 
@@ -48,9 +48,9 @@ export class NodeStore {
       trafficClass: 'node',
       apiVersion: 'v1',
       kind: 'Node',
-      accept: wellTyped(nodeSchema, logger),
-      quietLimitMs: vitalQuietLimitMs,
-      handler: { onReplace: (nodes) => store.#replace(nodes), onChange: (changes) => changes.forEach((change) => store.#take(change)) },
+      accept: acceptConforming(nodeSchema, logger),
+      idleTimeoutMs: criticalWatchIdleTimeoutMs,
+      handler: { onReplace: (nodes) => store.#replace(nodes), onChange: (changes) => changes.forEach((change) => store.#handleChange(change)) },
       clock,
       logger,
       ...(random ? { random } : {}),
@@ -81,7 +81,7 @@ export class NodeStore {
   }
 
   /** The cluster began anew: its versions may be lower than those that were seen. */
-  forget(): void {
+  reset(): void {
     this.#node = null;
     this.#lastVersion = '';
   }
@@ -103,29 +103,29 @@ export class NodeStore {
     if (node) this.#set(node);
     else if (this.#node) {
       this.#node = null;
-      this.#tell('missing');
+      this.#notify('missing');
     }
     this.#synced.resolve();
   }
 
-  #take({ type, object }: ObjectChange<StoredNode>): void {
+  #handleChange({ type, object }: ObjectChange<StoredNode>): void {
     const { uid, name, resourceVersion = '' } = object.metadata;
     if (name !== this.#nodeName) return;
     if (type === 'DELETED') {
       if (this.#node && this.#node.metadata.uid !== uid) return;
       this.#node = null;
       this.#lastVersion = resourceVersion;
-      this.#tell('deleted');
+      this.#notify('deleted');
     } else if (this.#node?.metadata.uid !== uid || !isOlder(resourceVersion, this.#lastVersion)) this.#set(object);
   }
 
   #set(node: StoredNode): void {
     this.#node = node;
     this.#lastVersion = node.metadata.resourceVersion ?? '';
-    this.#tell('changed');
+    this.#notify('changed');
   }
 
-  #tell(change: NodeChange): void {
+  #notify(change: NodeChange): void {
     for (const listener of this.#listeners) listener(change);
   }
 }

@@ -10,7 +10,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import { apiPath, isNotFound, type ApiClient } from '../api/api-client.ts';
 import type { ApiObject, ObjectReader } from '../api/reflector/object-store.ts';
 import { Reflector } from '../api/reflector/reflector.ts';
-import { wellTyped } from '../api/reflector/accept-conforming.ts';
+import { acceptConforming } from '../api/reflector/accept-conforming.ts';
 import { labelMatcher } from './label-selector.ts';
 import { trustAnchors } from './trust-anchors.ts';
 
@@ -137,10 +137,10 @@ export class TrustBundles {
     return Reflector.start<ClusterTrustBundle>({
       client,
       path: apiPath('apis', group, version, 'clustertrustbundles'),
-      trafficClass: 'values',
+      trafficClass: 'objects',
       apiVersion: `${group}/${version}`,
       kind: 'ClusterTrustBundle',
-      accept: wellTyped(bundleSchema, logger),
+      accept: acceptConforming(bundleSchema, logger),
       handler: { onReplace: changed, onChange: changed },
       clock,
       logger,
@@ -148,7 +148,7 @@ export class TrustBundles {
   }
 
   async #servedVersion(): Promise<string | undefined> {
-    const common = { method: 'GET', trafficClass: 'values', deadlineMs: discoveryDeadlineMs, maxAttempts: 1 } as const;
+    const common = { method: 'GET', trafficClass: 'objects', deadlineMs: discoveryDeadlineMs, maxAttempts: 1 } as const;
     for (const version of versions) {
       try {
         const call = { ...common, path: apiPath('apis', group, version), signal: this.#stop.signal };

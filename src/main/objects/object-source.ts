@@ -48,7 +48,7 @@ export function getObject(
   return client.call<KeyedObject>({
     method: 'GET',
     path: apiPath('api', 'v1', 'namespaces', namespace, plural, name),
-    trafficClass: 'values',
+    trafficClass: 'objects',
     deadlineMs: getDeadlineMs,
     maxAttempts: 1,
     ...(isRefresh && { query: { resourceVersion: '0' } }),

@@ -7,7 +7,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import type { ApiObject } from '../api/reflector/object-store.ts';
 import { Reflector } from '../api/reflector/reflector.ts';
-import { wellTyped } from '../api/reflector/accept-conforming.ts';
+import { acceptConforming } from '../api/reflector/accept-conforming.ts';
 
 export interface RuntimeClassesOptions {
   readonly client: ApiClient;
@@ -43,10 +43,10 @@ export class RuntimeClasses {
     this.#reflector = Reflector.start<RuntimeClass>({
       client,
       path: '/apis/node.k8s.io/v1/runtimeclasses',
-      trafficClass: 'values',
+      trafficClass: 'objects',
       apiVersion: 'node.k8s.io/v1',
       kind: 'RuntimeClass',
-      accept: wellTyped(runtimeClassSchema, logger),
+      accept: acceptConforming(runtimeClassSchema, logger),
       handler: {
         onReplace: (classes) => {
           this.#synced.resolve();

@@ -8,7 +8,7 @@ import type { ApiClient } from '../api/api-client.ts';
 import { fieldNotEquals } from '../api/field-selector.ts';
 import type { ApiObject } from '../api/reflector/object-store.ts';
 import { Reflector } from '../api/reflector/reflector.ts';
-import { wellTyped } from '../api/reflector/accept-conforming.ts';
+import { acceptConforming } from '../api/reflector/accept-conforming.ts';
 
 export interface Service extends ApiObject {
   readonly spec?: {
@@ -35,10 +35,10 @@ export class Services {
       path: '/api/v1/services',
       // Headless ones, which have no address to tell of, may be most of a cluster's.
       fieldSelector: fieldNotEquals('spec.clusterIP', 'None'),
-      trafficClass: 'values',
+      trafficClass: 'objects',
       apiVersion: 'v1',
       kind: 'Service',
-      accept: wellTyped(serviceSchema, logger),
+      accept: acceptConforming(serviceSchema, logger),
       handler: {
         onReplace: (services) => {
           this.#byNamespace.clear();

@@ -148,7 +148,7 @@ export class TokenManager {
           boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: podName, uid: podUID },
         },
       },
-      trafficClass: 'values',
+      trafficClass: 'objects',
       deadlineMs,
       maxAttempts: 1,
     });

@@ -120,7 +120,7 @@ export class WatchedObject {
       client,
       path: apiPath('api', 'v1', 'namespaces', namespace, kind.plural),
       fieldSelector: fieldEquals('metadata.name', name),
-      trafficClass: 'values',
+      trafficClass: 'objects',
       apiVersion: 'v1',
       kind: kind.kind,
       handler: {

@@ -7,7 +7,7 @@
 import type { ApiClient } from '../api/api-client.ts';
 import { fieldEquals } from '../api/field-selector.ts';
 import type { ObjectChange } from '../api/reflector/object-store.ts';
-import { Reflector, vitalQuietLimitMs } from '../api/reflector/reflector.ts';
+import { Reflector, criticalWatchIdleTimeoutMs } from '../api/reflector/reflector.ts';
 import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
@@ -79,7 +79,7 @@ export class ApiSource {
       trafficClass: 'pods',
       apiVersion: 'v1',
       kind: 'Pod',
-      quietLimitMs: vitalQuietLimitMs,
+      idleTimeoutMs: criticalWatchIdleTimeoutMs,
       accept: (pod) => this.#accept(pod),
       handler: { onReplace: (pods) => this.#replace(pods), onChange: (changes) => this.#change(changes) },
       clock,

@@ -3,7 +3,7 @@
  * were given for, proxies from the environment, ten seconds in all.
  */
 import { EnvHttpProxyAgent, type Dispatcher } from 'undici';
-import { withoutCredentials } from '../config/strip-url-credentials.ts';
+import { stripURLCredentials } from '../config/strip-url-credentials.ts';
 import { maxManifestBytes } from './manifest-source.ts';
 
 export type Headers = Readonly<Record<string, readonly string[]>>;
@@ -55,7 +55,7 @@ async function fetchFollowing(dispatcher: Dispatcher, first: URL, headers: Heade
     }
     if (statusCode !== 200) {
       await body.dump({ limit: maxDiscardedBytes, signal });
-      throw new Error(`${withoutCredentials(url.href)}: ${statusCode}`);
+      throw new Error(`${stripURLCredentials(url.href)}: ${statusCode}`);
     }
     return readBounded(body);
   }

@@ -8,7 +8,7 @@ import { podFullName } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { FetchManifest, Headers } from './fetch-manifest.ts';
-import { withoutCredentials } from '../config/strip-url-credentials.ts';
+import { stripURLCredentials } from '../config/strip-url-credentials.ts';
 import { decodeInTime, type DecodeManifest, type SourceError } from './manifest-source.ts';
 
 export interface HttpSourceOptions {
@@ -40,7 +40,7 @@ export class HttpSource {
 
   private constructor(options: HttpSourceOptions) {
     this.#options = options;
-    this.#shownURL = withoutCredentials(options.url);
+    this.#shownURL = stripURLCredentials(options.url);
   }
 
   static start(options: HttpSourceOptions): HttpSource {

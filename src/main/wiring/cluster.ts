@@ -8,7 +8,7 @@ import { createApiClient } from '../api/create-api-client.ts';
 import { EventRecorder } from '../events/index.ts';
 import { createReviews, type Reviews } from '../api/reviews.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import { NodeMembership, type LocalNode } from '../node/index.ts';
+import { ClusterNode, type LocalNodeStatus } from '../node/index.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { EventsAfterStatus, type EventsAfterStatusOptions } from '../events/events-after-status.ts';
 import { firstStatusMs } from '../pods/first-seen.ts';
@@ -34,7 +34,7 @@ export class Cluster {
   readonly reviews: Reviews;
   readonly #options: ClusterOptions;
   readonly #renewConnections: () => void;
-  #membership: NodeMembership | null = null;
+  #membership: ClusterNode | null = null;
 
   private constructor(options: ClusterOptions, client: ApiClient, renewConnections: () => void) {
     this.#options = options;
@@ -106,9 +106,9 @@ export class Cluster {
   }
 
   /** Registers the node and keeps its status and lease. */
-  join(local: LocalNode, events: EventSink, podsSeen: Promise<unknown>): NodeMembership {
+  join(local: LocalNodeStatus, events: EventSink, podsSeen: Promise<unknown>): ClusterNode {
     const { options, log, shutdown: stops } = this.#options;
-    const membership = NodeMembership.start({
+    const membership = ClusterNode.start({
       client: this.client,
       local,
       config: options.config,

@@ -7,7 +7,7 @@ import type { PlegNotification } from '../../shared/contracts/pleg.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { createRuntimeSnapshot } from '../../shared/state/runtime-snapshot.ts';
 import { usageTable, usageTableCapacity } from '../../shared/state/usage-table.ts';
-import { readCgroupFacts, type CgroupFacts } from '../node/host/cgroup-facts.ts';
+import { readCgroupFacts, type CgroupSettings } from '../node/host/cgroup-facts.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import { plegSettings, podSyncSettings, statsSettings } from './thread-settings.ts';
 import { PlegThread } from '../threads/pleg-thread.ts';
@@ -19,7 +19,7 @@ import { SharedThreadState } from '../threads/shared-thread-state.ts';
 export interface EarlyThreads {
   readonly state: SharedThreadState;
   readonly snapshot: SharedArrayBuffer;
-  readonly host: CgroupFacts;
+  readonly host: CgroupSettings;
   readonly pleg: PlegThread;
   readonly stats: StatsThread;
   /** To be told who answers its tasks, before the first is run. */

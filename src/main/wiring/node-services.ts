@@ -7,7 +7,7 @@ import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { Cluster } from './cluster.ts';
 import { countCgroupVersion } from '../process/constant-metrics.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import { LocalNode, threadErrors, type Node, type NodeMembership } from '../node/index.ts';
+import { LocalNodeStatus, threadErrors, type Node, type ClusterNode } from '../node/index.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { NodeFactsSource } from '../node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity, resourceSettings } from '../node/status/node-capacity.ts';
@@ -26,7 +26,7 @@ export interface NodeServices {
   /** What pods are told of it. */
   readonly facts: NodeFactsSource;
   /** Null: standalone. */
-  readonly membership: NodeMembership | null;
+  readonly membership: ClusterNode | null;
   /** As the API server has it, or else as this kubelet sees it. */
   readonly node: () => Node;
 }
@@ -42,7 +42,7 @@ export async function startNodeServices(thisNode: NodeServicesOptions): Promise<
   stops.add('stats', () => stats.close());
   const machine = await untilAborted(stats.machineInfo(), signal);
 
-  let membership: NodeMembership | null = null;
+  let membership: ClusterNode | null = null;
   const capacity = nodeCapacity(machine, config);
   const facts = await NodeFactsSource.start({
     nodeName,
@@ -56,7 +56,7 @@ export async function startNodeServices(thisNode: NodeServicesOptions): Promise<
   void facts.watch(signal);
 
   const heartbeats = new HeartbeatsReader(state.heartbeats);
-  const local = LocalNode.start({
+  const local = LocalNodeStatus.start({
     nodeName,
     config,
     flags,

@@ -72,7 +72,7 @@ export class Observers {
     });
     stops.add('probes', () => probes.close());
     this.runtimeState = new RuntimeState({
-      ask: () => this.#pleg.runtimeStatus(),
+      fetchFacts: () => this.#pleg.runtimeStatus(),
       onRecovered: () => this.#told.onRuntimeRecovered?.(),
       onChanged: () => this.#told.onRuntimeChanged?.(),
       clock,
@@ -96,7 +96,7 @@ export class Observers {
    */
   async untilRuntimeAnswers(): Promise<void> {
     const { signal, threads: first } = this.#options;
-    const facts = await untilAborted(this.runtimeState.untilAnswered(signal), signal);
+    const facts = await untilAborted(this.runtimeState.untilFirstStatus(signal), signal);
     void this.runtimeState.watch(signal);
     setRuntimeCgroupDriver(first.state.runtimeCgroupDriver, facts.cgroupDriver);
     first.pool.getReady();

@@ -124,7 +124,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
     clock,
     logger: log('pod-workers'),
-    onFailure: () => observers.runtimeState.suspect(),
+    onFailure: () => observers.runtimeState.checkSoon(),
     random: Math.random,
     onFinished: (uid) => {
       values?.unregisterPod(uid);

@@ -5,7 +5,7 @@ import type { PlegWorkerData } from '../../shared/contracts/pleg.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync.ts';
 import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
-import { cgroupFsRoot, type CgroupFacts } from '../node/host/cgroup-facts.ts';
+import { cgroupFsRoot, type CgroupSettings } from '../node/host/cgroup-facts.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import type { Settings } from '../threads/thread-dependencies.ts';
 
@@ -59,7 +59,7 @@ function imageEndpoint({ imageServiceEndpoint, containerRuntimeEndpoint }: Kubel
 
 export function statsSettings(
   { config, flags }: KubeletOptions,
-  host: CgroupFacts,
+  host: CgroupSettings,
   shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer },
 ): Settings<StatsWorkerData, 'runtimeCgroupDriver'> {
   return {
@@ -72,7 +72,7 @@ export function statsSettings(
   };
 }
 
-export function podSyncSettings({ config, flags, featureGates, seccompDefault }: KubeletOptions, host: CgroupFacts): PodSyncSettings {
+export function podSyncSettings({ config, flags, featureGates, seccompDefault }: KubeletOptions, host: CgroupSettings): PodSyncSettings {
   return {
     runtimeEndpoint: config.containerRuntimeEndpoint,
     imageEndpoint: imageEndpoint(config),

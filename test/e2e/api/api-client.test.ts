@@ -50,7 +50,7 @@ test('a node’s client against a real API server', async (t) => {
     await assert.rejects(putNode(client), { code: 409, reason: 'AlreadyExists', message: `nodes "${nodeName}" already exists` });
     const secret = apiPath('api', 'v1', 'namespaces', 'default', 'secrets', 'x');
     const forbidden = { code: 403, reason: 'Forbidden', message: /no relationship found between node 'node-a' and this object/ };
-    await assert.rejects(client.call({ method: 'GET', path: secret, trafficClass: 'values' }), forbidden);
+    await assert.rejects(client.call({ method: 'GET', path: secret, trafficClass: 'objects' }), forbidden);
     const stale = { metadata: { resourceVersion: '1', annotations: { a: 'b' } } };
     const patch = { method: 'PATCH', path: nodePath, patch: 'merge', body: stale, trafficClass: 'node' } as const;
     await assert.rejects(client.call(patch), { code: 409, reason: 'Conflict' });

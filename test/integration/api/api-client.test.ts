@@ -71,7 +71,7 @@ test('who waits for the server hears of its first answer after a while of failur
   const clock = new FakeClock();
   const { client } = await aClient({}, { clock });
   let returns = 0;
-  client.onReturn(() => (returns += 1));
+  client.onRecovery(() => (returns += 1));
   for (const fails of ['with 503', 'without an answer']) {
     server.answer = (_request, response) => (fails === 'with 503' ? sendJSON(response, 503, {}) : server.cut());
     await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }));

@@ -23,7 +23,7 @@ test('a hundred watches and the calls beside them need two connections', async (
   let begun = 0;
   const watches = Array.from({ length: 100 }, async (_, i) => {
     const path = `/api/v1/namespaces/n/secrets/s${i}`;
-    for await (const _event of client.watch({ path, trafficClass: 'values', signal: controller.signal })) begun += 1;
+    for await (const _event of client.watch({ path, trafficClass: 'objects', signal: controller.signal })) begun += 1;
   });
   await until(() => begun >= 100);
   await client.call(getPod);
@@ -42,7 +42,7 @@ test('more watches than the server allows on a connection get another connection
     const controller = new AbortController();
     let begun = 0;
     const watches = Array.from({ length: 50 }, async () => {
-      for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'values', signal: controller.signal })) begun += 1;
+      for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'objects', signal: controller.signal })) begun += 1;
     });
     await until(() => begun === 50);
     assert.equal(server.connections, 3);

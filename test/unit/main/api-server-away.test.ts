@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiCall, ApiClient } from '../../../src/main/api/api-client.ts';
-import { ServerPresence } from '../../../src/main/api/http/server-availability.ts';
+import { ServerAvailability } from '../../../src/main/api/http/server-availability.ts';
 import { Reflector } from '../../../src/main/api/reflector/reflector.ts';
 import { NodeLease } from '../../../src/main/node/node-lease.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
@@ -31,17 +31,17 @@ test('ten minutes without an API server: it is asked seldom, and knows all soon 
   let isAway = false;
   api.on('PUT', leasePath, { metadata: { name: 'n1', resourceVersion: '1', ownerReferences: [{ uid: 'u1' }] }, spec: {} });
   api.on('GET', leasePath, { metadata: { name: 'n1', resourceVersion: '1', ownerReferences: [{ uid: 'u1' }] }, spec: {} });
-  const presence = new ServerPresence(clock);
+  const presence = new ServerAvailability(clock);
   const client: ApiClient = {
     call: async <T>(call: ApiCall) => {
       asked[call.path === leasePath ? 'leases' : 'pods'] += 1;
-      if (isAway) presence.failed();
+      if (isAway) presence.markUnavailable();
       if (isAway && call.path === leasePath) throw unreachable;
       const answer = await (call.path === leasePath ? api : podApi).call<T>(call);
-      presence.answered();
+      presence.markAvailable();
       return answer;
     },
-    onReturn: (listener) => presence.onReturn(listener),
+    onRecovery: (listener) => presence.onRecovery(listener),
     watch: (call) => {
       asked.watches += 1;
       if (isAway) api.refuseWatch(call.path, unreachable);

@@ -15,26 +15,26 @@ export class CallMetrics {
     this.#host = host;
   }
 
-  waited(verb: string, ms: number): void {
+  observeWait(verb: string, ms: number): void {
     rateLimiterDuration.observe(ms / 1000, { verb, host: this.#host });
   }
 
   /** @param code null: no answer */
-  attempted(verb: string, code: number | null, isRetry: boolean): void {
+  countAttempt(verb: string, code: number | null, isRetry: boolean): void {
     const text = code === null ? '<error>' : String(code);
     requests.inc({ code: text, method: verb, host: this.#host });
     if (isRetry) requestRetries.inc({ code: text, verb, host: this.#host });
   }
 
-  sent(verb: string, bytes: number): void {
+  observeRequestSize(verb: string, bytes: number): void {
     requestSize.observe(bytes, { verb, host: this.#host });
   }
 
-  received(verb: string, bytes: number): void {
+  observeResponseSize(verb: string, bytes: number): void {
     responseSize.observe(bytes, { verb, host: this.#host });
   }
 
-  ended(verb: string, ms: number): void {
+  observeDuration(verb: string, ms: number): void {
     requestDuration.observe(ms / 1000, { verb, host: this.#host });
   }
 }

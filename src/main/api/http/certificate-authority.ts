@@ -8,7 +8,7 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { FileOrData } from '../kubeconfig/kubeconfig.ts';
 
 /** Upstream client-go/transport/ca_rotation.go. */
-const periodMs = 5 * 60_000;
+const refreshPeriodMs = 5 * 60_000;
 const firstCertificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/;
 
 export type Authorities = Buffer | readonly string[];
@@ -32,9 +32,9 @@ export class CertificateAuthority {
   /** The same object while they are the same. Rejects only when they were never read. */
   async current(): Promise<Authorities> {
     if (!this.#source) return (this.#current ??= getCACertificates('system'));
-    if ('data' in this.#source) return (this.#current ??= checked(this.#source.data));
+    if ('data' in this.#source) return (this.#current ??= checkCertificates(this.#source.data));
     const { path } = this.#source;
-    if (!this.#current || this.#clock.monotonic() >= this.#readAt + periodMs) await (this.#reading ??= this.#read(path));
+    if (!this.#current || this.#clock.monotonic() >= this.#readAt + refreshPeriodMs) await (this.#reading ??= this.#read(path));
     return this.#current!;
   }
 
@@ -49,7 +49,7 @@ export class CertificateAuthority {
         return;
       }
       try {
-        this.#current = checked(content);
+        this.#current = checkCertificates(content);
       } catch (err) {
         this.#fail('ca_parse_error', err);
       }
@@ -69,7 +69,7 @@ export class CertificateAuthority {
 }
 
 /** TLS would pass over what is no certificate, and then know nobody. */
-function checked(content: Buffer): Buffer {
+function checkCertificates(content: Buffer): Buffer {
   const [first] = firstCertificate.exec(content.toString('latin1')) ?? [];
   if (first === undefined) throw new Error('has no certificate in PEM');
   try {

@@ -16,13 +16,13 @@ export const connectTimeoutMs = 10_000;
 /** Upstream: net.Dialer's KeepAlive. */
 const keepAliveMs = 30_000;
 
-export interface WatchedConnections {
+export interface PingOptions {
   readonly pingIntervalMs: number;
   /** Called with what was agreed on with the server, for every connection. */
   readonly onConnected: (protocol: 'h2' | 'http/1.1') => void;
 }
 
-export interface ConnectorOptions extends WatchedConnections {
+export interface ConnectorOptions extends PingOptions {
   readonly tls: ConnectionOptions;
   readonly allowHTTP2: boolean;
 }
@@ -36,20 +36,20 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     keepAliveInitialDelay: keepAliveMs,
     lookup: timedLookup,
   });
-  return watched(connect, options);
+  return withPingTimeout(connect, options);
 }
 
 /** The connector's connections, also those through a proxy, ended when the server at their other end is silent. */
-export function watched(
+export function withPingTimeout(
   connect: buildConnector.connector,
-  { pingIntervalMs: intervalMs, onConnected }: WatchedConnections,
+  { pingIntervalMs: intervalMs, onConnected }: PingOptions,
 ): buildConnector.connector {
   return (target, callback) =>
     connect(target, (...result) => {
       const [, socket] = result;
       if (socket) {
         const isHTTP2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
-        if (isHTTP2) watchSocket(socket, intervalMs);
+        if (isHTTP2) destroyOnPingTimeout(socket, intervalMs);
         onConnected(isHTTP2 ? 'h2' : 'http/1.1');
       }
       callback(...result);
@@ -57,7 +57,7 @@ export function watched(
 }
 
 /** Ends the socket when nothing was read from it for three pings. */
-function watchSocket(socket: Socket, intervalMs: number): void {
+function destroyOnPingTimeout(socket: Socket, intervalMs: number): void {
   let read = socket.bytesRead;
   let silent = 0;
   const timer = setInterval(() => {

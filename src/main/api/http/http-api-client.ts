@@ -9,18 +9,18 @@ import { ApiError, type ApiCall, type ApiClient, type WatchEvent } from '../api-
 import type { IdentitySource } from '../identity/identity.ts';
 import { CallMetrics } from './call-metrics.ts';
 import type { CertificateAuthority } from './certificate-authority.ts';
-import { exchange, Unanswered, type Answer } from './request-attempt.ts';
+import { sendRequest, NoResponseError, type HttpResponse } from './request-attempt.ts';
 import { isHeartbeat, type Lanes } from './lanes.ts';
 import { responseError, retryAfterHeaderMs } from './response-error.ts';
 import { retryDelayMs, type AttemptFailure } from './retry-delay.ts';
-import { ServerPresence } from './server-availability.ts';
+import { ServerAvailability } from './server-availability.ts';
 import { ServerWarnings } from './server-warnings.ts';
 import type { Transport } from './transport.ts';
 import { openWatch, type WatchCall } from './watch.ts';
-import { toWireRequest, type RequestMaker } from './wire-request.ts';
+import { toWireRequest, type RequestDefaults } from './wire-request.ts';
 
 export interface HttpApiClientOptions {
-  readonly maker: RequestMaker;
+  readonly requestDefaults: RequestDefaults;
   readonly transport: Transport;
   readonly authority: CertificateAuthority;
   readonly identities: IdentitySource;
@@ -34,34 +34,34 @@ export interface HttpApiClientOptions {
 /** Of one attempt: the API server's own --request-timeout, after which it would answer 504 itself. */
 const deadlineMs = 60_000;
 /** Waits above this are told, as upstream does (its extraLongThrottleLatency), … */
-const longWaitMs = 1_000;
+const longThrottleMs = 1_000;
 /** … but not each of a thousand. */
-const longWaitLogMs = 10_000;
+const longThrottleLogPeriodMs = 10_000;
 
 export class HttpApiClient implements ApiClient {
   readonly #options: HttpApiClientOptions;
   readonly #metrics: CallMetrics;
   readonly #warnings: ServerWarnings;
-  readonly #presence: ServerPresence;
-  readonly #underway = new Set<AbortController>();
+  readonly #availability: ServerAvailability;
+  readonly #inFlight = new Set<AbortController>();
   #closed: ApiError | null = null;
   #waitLoggedAt = -Infinity;
 
   constructor(options: HttpApiClientOptions) {
     this.#options = options;
-    this.#metrics = new CallMetrics(options.maker.server.host);
+    this.#metrics = new CallMetrics(options.requestDefaults.server.host);
     this.#warnings = new ServerWarnings(options.logger);
-    this.#presence = new ServerPresence(options.clock);
+    this.#availability = new ServerAvailability(options.clock);
   }
 
   async call<T>(call: ApiCall): Promise<T> {
     const { clock } = this.#options;
     const start = clock.monotonic();
-    return this.#within(call.signal, async (signal) => {
+    return this.#withScope(call.signal, async (signal) => {
       try {
-        return (await this.#attempts(call, signal)) as T;
+        return (await this.#callWithRetries(call, signal)) as T;
       } finally {
-        this.#metrics.ended(call.method, clock.monotonic() - start);
+        this.#metrics.observeDuration(call.method, clock.monotonic() - start);
       }
     });
   }
@@ -69,49 +69,49 @@ export class HttpApiClient implements ApiClient {
   async *watch<T>(call: WatchCall): AsyncIterable<WatchEvent<T>> {
     if (call.signal.aborted) return;
     if (this.#closed) throw this.#closed;
-    const scope = this.#scope(call.signal);
+    const scope = this.#openScope(call.signal);
     try {
       const wire = { method: 'GET' as const, path: call.path, query: { ...call.query, watch: true } };
       const send = async (isRetry: boolean) => {
         const { identity, dispatcher } = await this.#connection('watches', scope.signal);
-        const opened = openWatch<T>(dispatcher, toWireRequest(wire, identity, this.#options.maker), call, this.#options, scope.signal);
-        return { ...(await this.#counted(wire.method, isRetry, opened)), identity };
+        const opened = openWatch<T>(dispatcher, toWireRequest(wire, identity, this.#options.requestDefaults), call, this.#options, scope.signal);
+        return { ...(await this.#countAttempt(wire.method, isRetry, opened)), identity };
       };
       const sentAt = this.#options.clock.monotonic();
       let opened = await send(false);
-      if (opened.code === 401 && (await this.#hasOther(opened.identity, sentAt, scope.signal))) {
-        await opened.refuse();
+      if (opened.code === 401 && (await this.#hasNewIdentity(opened.identity, sentAt, scope.signal))) {
+        await opened.readError();
         opened = await send(true);
       }
-      if (opened.code !== 200) throw await opened.refuse();
-      this.#presence.answered();
+      if (opened.code !== 200) throw await opened.readError();
+      this.#availability.markAvailable();
       yield* opened.events();
     } catch (err) {
       if (call.signal.aborted) return;
-      throw err instanceof Unanswered ? err.error : err;
+      throw err instanceof NoResponseError ? err.error : err;
     } finally {
       scope.end();
     }
   }
 
-  onReturn(listener: () => void): () => void {
-    return this.#presence.onReturn(listener);
+  onRecovery(listener: () => void): () => void {
+    return this.#availability.onRecovery(listener);
   }
 
   /** Ends everything under way; nothing begins any more. */
   close(): void {
     this.#closed = new ApiError(0, 'Unreachable', 'the client of the API server is closed');
     this.#options.lanes.close(this.#closed);
-    for (const controller of this.#underway) controller.abort(this.#closed);
+    for (const controller of this.#inFlight) controller.abort(this.#closed);
   }
 
-  async #attempts(call: ApiCall, signal: AbortSignal): Promise<unknown> {
+  async #callWithRetries(call: ApiCall, signal: AbortSignal): Promise<unknown> {
     const { lanes, clock, logger } = this.#options;
     const { lane, rank } = lanes.of(call.trafficClass);
     for (let attempts = 1; ; attempts += 1) {
       const waitingSince = clock.monotonic();
-      const leave = await lane.enter(rank, signal);
-      this.#waited(call, clock.monotonic() - waitingSince);
+      const leave = await lane.acquire(rank, signal);
+      this.#recordWait(call, clock.monotonic() - waitingSince);
       const outcome = await this.#attempt(call, attempts > 1, signal).finally(leave);
       if ('value' in outcome) return outcome.value;
       const delayMs = retryDelayMs(call.method, outcome.failure, attempts, call.maxAttempts);
@@ -129,36 +129,36 @@ export class HttpApiClient implements ApiClient {
     try {
       const answer = await this.#send(call, isRetry, signal);
       if (answer.code >= 200 && answer.code < 300) {
-        this.#presence.answered();
+        this.#availability.markAvailable();
         return { value: this.#decode(call, answer) };
       }
-      if (answer.code >= 500) this.#presence.failed();
+      if (answer.code >= 500) this.#availability.markUnavailable();
       const retryAfter = textOf(answer.headers['retry-after']);
       const error = responseError(call, answer.code, answer.body, retryAfter);
       return { failure: { kind: 'answered', code: answer.code, retryAfterMs: retryAfterHeaderMs(retryAfter) }, error };
     } catch (err) {
-      if (!(err instanceof Unanswered)) throw err;
-      this.#presence.failed();
+      if (!(err instanceof NoResponseError)) throw err;
+      this.#availability.markUnavailable();
       return { failure: err.failure, error: err.error };
     }
   }
 
   /** The answer; after a 401 once more, when we are somebody else by then. */
-  async #send(call: ApiCall, isRetry: boolean, signal: AbortSignal): Promise<Answer> {
-    const { clock, heartbeatDeadlineMs, maker } = this.#options;
+  async #send(call: ApiCall, isRetry: boolean, signal: AbortSignal): Promise<HttpResponse> {
+    const { clock, heartbeatDeadlineMs, requestDefaults } = this.#options;
     const limitMs = call.deadlineMs ?? (isHeartbeat(call.trafficClass) ? heartbeatDeadlineMs : deadlineMs);
     const once = async (again: boolean) => {
       const { identity, dispatcher } = await this.#connection('calls', signal);
-      const wire = toWireRequest(call, identity, maker);
-      if (wire.body !== null) this.#metrics.sent(call.method, Buffer.byteLength(wire.body));
-      const answer = await this.#counted(call.method, again, exchange(dispatcher, wire, limitMs, signal, clock));
-      this.#metrics.received(call.method, answer.body.length);
-      this.#warnings.note(answer.headers['warning']);
+      const wire = toWireRequest(call, identity, requestDefaults);
+      if (wire.body !== null) this.#metrics.observeRequestSize(call.method, Buffer.byteLength(wire.body));
+      const answer = await this.#countAttempt(call.method, again, sendRequest(dispatcher, wire, limitMs, signal, clock));
+      this.#metrics.observeResponseSize(call.method, answer.body.length);
+      this.#warnings.log(answer.headers['warning']);
       return { answer, identity };
     };
     const sentAt = clock.monotonic();
     const { answer, identity } = await once(isRetry);
-    if (answer.code !== 401 || !(await this.#hasOther(identity, sentAt, signal))) return answer;
+    if (answer.code !== 401 || !(await this.#hasNewIdentity(identity, sentAt, signal))) return answer;
     return (await once(true)).answer;
   }
 
@@ -166,16 +166,16 @@ export class HttpApiClient implements ApiClient {
     const { identities, authority, transport } = this.#options;
     try {
       const [identity, authorities] = [await identities.current(signal), await authority.current()];
-      return { identity, dispatcher: transport.of(use, authorities, identity.clientCertificate) };
+      return { identity, dispatcher: transport.dispatcherFor(use, authorities, identity.clientCertificate) };
     } catch (err) {
       if (signal.aborted) throw signal.reason;
       throw new ApiError(0, 'Unauthorized', messageOf(err), { cause: err });
     }
   }
 
-  async #hasOther(refused: object, sentAt: number, signal: AbortSignal): Promise<boolean> {
+  async #hasNewIdentity(refused: object, sentAt: number, signal: AbortSignal): Promise<boolean> {
     try {
-      return (await this.#options.identities.rejected(sentAt, signal)) !== refused;
+      return (await this.#options.identities.refreshAfterUnauthorized(sentAt, signal)) !== refused;
     } catch {
       if (signal.aborted) throw signal.reason;
       // The 401 says it; the source has logged why there is no other.
@@ -183,38 +183,38 @@ export class HttpApiClient implements ApiClient {
     }
   }
 
-  async #counted<A extends { readonly code: number }>(verb: string, isRetry: boolean, sent: Promise<A>): Promise<A> {
+  async #countAttempt<A extends { readonly code: number }>(verb: string, isRetry: boolean, sent: Promise<A>): Promise<A> {
     try {
       const answer = await sent;
-      this.#metrics.attempted(verb, answer.code, isRetry);
+      this.#metrics.countAttempt(verb, answer.code, isRetry);
       return answer;
     } catch (err) {
-      this.#metrics.attempted(verb, null, isRetry);
+      this.#metrics.countAttempt(verb, null, isRetry);
       throw err;
     }
   }
 
-  #decode(call: ApiCall, { body, code }: Answer): unknown {
+  #decode(call: ApiCall, { body, code }: HttpResponse): unknown {
     if (body.length === 0) return undefined;
     try {
-      return this.#options.maker.codec.decode(body);
+      return this.#options.requestDefaults.codec.decode(body);
     } catch (err) {
       throw new ApiError(code, 'Unreadable', `the answer to ${call.method} ${call.path} is not JSON`, { cause: err });
     }
   }
 
-  #waited({ method, path }: ApiCall, ms: number): void {
-    this.#metrics.waited(method, ms);
+  #recordWait({ method, path }: ApiCall, ms: number): void {
+    this.#metrics.observeWait(method, ms);
     const now = this.#options.clock.monotonic();
-    if (ms < longWaitMs || now < this.#waitLoggedAt + longWaitLogMs) return;
+    if (ms < longThrottleMs || now < this.#waitLoggedAt + longThrottleLogPeriodMs) return;
     this.#waitLoggedAt = now;
     this.#options.logger.info({ method, path, delayMs: Math.round(ms) }, 'Waited before sending request');
   }
 
-  async #within<T>(caller: AbortSignal | undefined, use: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #withScope<T>(caller: AbortSignal | undefined, use: (signal: AbortSignal) => Promise<T>): Promise<T> {
     caller?.throwIfAborted();
     if (this.#closed) throw this.#closed;
-    const scope = this.#scope(caller);
+    const scope = this.#openScope(caller);
     try {
       return await use(scope.signal);
     } finally {
@@ -223,13 +223,13 @@ export class HttpApiClient implements ApiClient {
   }
 
   /** A signal that aborts with the caller's, or when the client closes. */
-  #scope(caller: AbortSignal | undefined): { readonly signal: AbortSignal; readonly end: () => void } {
+  #openScope(caller: AbortSignal | undefined): { readonly signal: AbortSignal; readonly end: () => void } {
     const controller = new AbortController();
     const abort = () => controller.abort(caller?.reason);
     caller?.addEventListener('abort', abort, { once: true });
-    this.#underway.add(controller);
+    this.#inFlight.add(controller);
     const end = () => {
-      this.#underway.delete(controller);
+      this.#inFlight.delete(controller);
       caller?.removeEventListener('abort', abort);
     };
     return { signal: controller.signal, end };

@@ -32,7 +32,7 @@ const reviewSlots = 16;
  */
 const maxTokenReviewQPS = 20;
 /** A full node's pods with some values each, all at once; a bound, not a limit that is met. */
-const maxWaiting = 10_000;
+const maxQueued = 10_000;
 
 export interface Lanes {
   of(trafficClass: TrafficClass): { readonly lane: RequestLane; readonly rank: number };
@@ -40,20 +40,20 @@ export interface Lanes {
 }
 
 export function createLanes({ limit, eventLimit, clock }: LaneOptions): Lanes {
-  const heartbeats = new RequestLane({ limit: null, slots: heartbeatSlots, maxWaiting, clock });
-  const calls = new RequestLane({ limit: effectiveLimit(limit), slots: callSlots, maxWaiting, clock });
+  const heartbeats = new RequestLane({ limit: null, slots: heartbeatSlots, maxQueued, clock });
+  const calls = new RequestLane({ limit: effectiveLimit(limit), slots: callSlots, maxQueued, clock });
   const { qps, burst } = effectiveLimit(limit);
   const tokenLimit = { qps: Math.min(qps, maxTokenReviewQPS), burst };
-  const tokenReviews = new RequestLane({ limit: tokenLimit, slots: reviewSlots, maxWaiting, clock });
-  const accessReviews = new RequestLane({ limit: effectiveLimit(limit), slots: reviewSlots, maxWaiting, clock });
-  const events = new RequestLane({ limit: effectiveLimit(eventLimit), slots: eventSlots, maxWaiting, clock });
+  const tokenReviews = new RequestLane({ limit: tokenLimit, slots: reviewSlots, maxQueued, clock });
+  const accessReviews = new RequestLane({ limit: effectiveLimit(limit), slots: reviewSlots, maxQueued, clock });
+  const events = new RequestLane({ limit: effectiveLimit(eventLimit), slots: eventSlots, maxQueued, clock });
   const laneOf = {
     lease: heartbeats,
     node: heartbeats,
     accessReview: accessReviews,
     tokenReview: tokenReviews,
     status: calls,
-    values: calls,
+    objects: calls,
     pods: calls,
     events,
   } as const;

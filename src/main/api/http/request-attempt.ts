@@ -18,14 +18,14 @@ export interface WireRequest {
   readonly body: string | Buffer | null;
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly code: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
 }
 
 /** No answer came: the error for the caller, and what is known for another attempt. */
-export class Unanswered extends Error {
+export class NoResponseError extends Error {
   override readonly name = 'Unanswered';
   readonly failure: AttemptFailure;
   readonly error: ApiError;
@@ -38,37 +38,37 @@ export class Unanswered extends Error {
 }
 
 /** A node's own pods, 500 of them with 100 KB each, and some. */
-export const maxAnswerBytes = 64 * 1024 * 1024;
+export const maxResponseBytes = 64 * 1024 * 1024;
 
 /** Rejects with Unanswered, or with the signal's reason when it aborts. */
-export async function exchange(
+export async function sendRequest(
   dispatcher: Dispatcher,
   wire: WireRequest,
   deadlineMs: number,
   signal: AbortSignal,
   clock: Clock,
-): Promise<Answer> {
-  const attempt = new Attempt(wire.name, signal);
-  attempt.endAfter(deadlineMs, clock);
+): Promise<HttpResponse> {
+  const attempt = new RequestAttempt(wire.name, signal);
+  attempt.setDeadline(deadlineMs, clock);
   try {
-    const { statusCode, headers, body } = await attempt.answerTo(dispatcher, wire);
+    const { statusCode, headers, body } = await attempt.send(dispatcher, wire);
     const chunks: Buffer[] = [];
     let length = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
       length += chunk.length;
-      if (length > maxAnswerBytes) throw attempt.unreadable(`is larger than ${maxAnswerBytes} bytes`);
+      if (length > maxResponseBytes) throw attempt.unreadableResponse(`is larger than ${maxResponseBytes} bytes`);
       chunks.push(chunk);
     }
     return { code: statusCode, headers, body: Buffer.concat(chunks, length) };
   } catch (err) {
-    throw attempt.failed(err);
+    throw attempt.toError(err);
   } finally {
     attempt.close();
   }
 }
 
 /** What ends an attempt early: its deadline, its silence or its caller; and what its failures are called. */
-export class Attempt {
+export class RequestAttempt {
   readonly #name: CallName;
   readonly #caller: AbortSignal;
   readonly #controller = new AbortController();
@@ -87,38 +87,38 @@ export class Attempt {
   }
 
   /** Ends it after so long from now, in place of what was said before. */
-  endAfter(ms: number, clock: Clock): void {
+  setDeadline(ms: number, clock: Clock): void {
     this.#cancelTimer();
     this.#cancelTimer = clock.after(ms, () => {
-      const error = new ApiError(0, 'Timeout', `${this.#about} got no answer within ${ms / 1000} s`);
-      this.#controller.abort(new Unanswered({ kind: 'final' }, error));
+      const error = new ApiError(0, 'Timeout', `${this.#callText} got no answer within ${ms / 1000} s`);
+      this.#controller.abort(new NoResponseError({ kind: 'final' }, error));
     });
   }
 
   /** undici heeds a signal only once a request has a connection, which a proxy may not give for minutes: nobody waits for that here. */
-  answerTo(dispatcher: Dispatcher, { origin, path, method, headers, body }: WireRequest): Promise<Dispatcher.ResponseData> {
+  send(dispatcher: Dispatcher, { origin, path, method, headers, body }: WireRequest): Promise<Dispatcher.ResponseData> {
     const url = new URL(origin + path);
     const answer = dispatcher.request({ origin, path: url.pathname + url.search, method, headers, body, signal: this.signal });
     return unlessAborted(
-      answer.catch((err: unknown) => Promise.reject(isRefusal(err) ? this.#unanswered({ kind: 'not sent' }, err) : err)),
+      answer.catch((err: unknown) => Promise.reject(isRefusal(err) ? this.#noResponse({ kind: 'not sent' }, err) : err)),
       this.signal,
     );
   }
 
-  unreadable(what: string): Unanswered {
-    return new Unanswered({ kind: 'final' }, new ApiError(0, 'Unreadable', `the answer to ${this.#about} ${what}`));
+  unreadableResponse(what: string): NoResponseError {
+    return new NoResponseError({ kind: 'final' }, new ApiError(0, 'Unreadable', `the answer to ${this.#callText} ${what}`));
   }
 
   /** What is thrown for this error: the caller's own reason when the caller ended it. */
-  failed(err: unknown): unknown {
+  toError(err: unknown): unknown {
     if (this.#caller.aborted) return this.#caller.reason;
     if (this.signal.aborted) return this.signal.reason;
-    if (err instanceof Unanswered) return err;
-    return this.#unanswered(failureOf(err), err);
+    if (err instanceof NoResponseError) return err;
+    return this.#noResponse(failureOf(err), err);
   }
 
-  #unanswered(failure: AttemptFailure, cause: unknown): Unanswered {
-    return new Unanswered(failure, new ApiError(0, 'Unreachable', `${this.#about}: ${messageOf(cause)}`, { cause }));
+  #noResponse(failure: AttemptFailure, cause: unknown): NoResponseError {
+    return new NoResponseError(failure, new ApiError(0, 'Unreachable', `${this.#callText}: ${messageOf(cause)}`, { cause }));
   }
 
   close(): void {
@@ -126,7 +126,7 @@ export class Attempt {
     this.#caller.removeEventListener('abort', this.#abort);
   }
 
-  get #about(): string {
+  get #callText(): string {
     return `${this.#name.method} ${this.#name.path}`;
   }
 }
@@ -140,7 +140,7 @@ const notConnected: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 /** How Node and OpenSSL call a certificate that is not to be trusted, or a handshake that was refused: a second try meets the same. */
-const untrusted = /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA)/;
+const certificateErrorCode = /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA)/;
 
 /**
  * For an error that came before any answer: whether a server that goes away has refused the request unread. undici repeats a refused
@@ -154,5 +154,5 @@ function isRefusal(err: unknown): boolean {
 function failureOf(err: unknown): AttemptFailure {
   const { code = '' } = err as { readonly code?: string };
   if (notConnected.has(code)) return { kind: 'not sent' };
-  return untrusted.test(code) ? { kind: 'final' } : { kind: 'lost' };
+  return certificateErrorCode.test(code) ? { kind: 'final' } : { kind: 'lost' };
 }

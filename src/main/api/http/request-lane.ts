@@ -7,28 +7,28 @@ import { ApiError } from '../api-client.ts';
 import { TokenBucket, type RateLimit } from './token-bucket.ts';
 
 /** How long a call lets the next more important class go first. */
-const rankMs = 1_000;
+const msPerRank = 1_000;
 
 export interface RequestLaneOptions {
   /** null: as fast as they come. */
   readonly limit: RateLimit | null;
   /** Calls under way at a time. */
   readonly slots: number;
-  readonly maxWaiting: number;
+  readonly maxQueued: number;
   readonly clock: Clock;
 }
 
-interface Waiting {
+interface QueuedCall {
   /** Its turn: who has the least is next, and of equals who came first. */
-  readonly turn: number;
+  readonly priorityTimeMs: number;
   readonly grant: () => void;
-  readonly fail: (err: Error) => void;
+  readonly reject: (err: Error) => void;
 }
 
 export class RequestLane {
   readonly #options: RequestLaneOptions;
   readonly #bucket: TokenBucket | null;
-  #waiting: Waiting[] = [];
+  #queue: QueuedCall[] = [];
   #inUse = 0;
   #cancelTimer: (() => void) | null = null;
   #closed: Error | null = null;
@@ -43,60 +43,60 @@ export class RequestLane {
    *
    * @param rank of its class, 0 is the most important
    */
-  async enter(rank: number, signal: AbortSignal): Promise<() => void> {
+  async acquire(rank: number, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#closed) throw this.#closed;
-    const { clock, maxWaiting } = this.#options;
-    if (this.#waiting.length >= maxWaiting) {
-      throw new ApiError(0, 'TooManyRequests', `${maxWaiting} calls to the API server wait already`);
+    const { clock, maxQueued } = this.#options;
+    if (this.#queue.length >= maxQueued) {
+      throw new ApiError(0, 'TooManyRequests', `${maxQueued} calls to the API server wait already`);
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting = { turn: clock.monotonic() + rank * rankMs, grant: resolve, fail: reject };
+    const call: QueuedCall = { priorityTimeMs: clock.monotonic() + rank * msPerRank, grant: resolve, reject };
     const abort = () => {
-      this.#waiting = this.#waiting.filter((other) => other !== waiting);
+      this.#queue = this.#queue.filter((other) => other !== call);
       reject(signal.reason as Error);
     };
     signal.addEventListener('abort', abort, { once: true });
-    const after = this.#waiting.findLastIndex((other) => other.turn <= waiting.turn);
-    this.#waiting.splice(after + 1, 0, waiting);
-    this.#admit();
+    const after = this.#queue.findLastIndex((other) => other.priorityTimeMs <= call.priorityTimeMs);
+    this.#queue.splice(after + 1, 0, call);
+    this.#grantSlots();
     try {
       await promise;
     } finally {
       signal.removeEventListener('abort', abort);
     }
-    return this.#slot();
+    return this.#createRelease();
   }
 
   /** Fails everyone who waits, and whoever comes. */
   close(err: Error): void {
     this.#closed = err;
     this.#cancelTimer?.();
-    for (const { fail } of this.#waiting.splice(0)) fail(err);
+    for (const { reject } of this.#queue.splice(0)) reject(err);
   }
 
-  #slot(): () => void {
+  #createRelease(): () => void {
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       this.#inUse -= 1;
-      this.#admit();
+      this.#grantSlots();
     };
   }
 
-  #admit(): void {
+  #grantSlots(): void {
     const { clock, slots } = this.#options;
     this.#cancelTimer?.();
     this.#cancelTimer = null;
-    while (this.#waiting.length > 0 && this.#inUse < slots) {
+    while (this.#queue.length > 0 && this.#inUse < slots) {
       const waitMs = this.#bucket?.take(clock.monotonic()) ?? 0;
       if (waitMs > 0) {
-        this.#cancelTimer = clock.after(waitMs, () => this.#admit());
+        this.#cancelTimer = clock.after(waitMs, () => this.#grantSlots());
         return;
       }
       this.#inUse += 1;
-      this.#waiting.shift()!.grant();
+      this.#queue.shift()!.grant();
     }
   }
 }

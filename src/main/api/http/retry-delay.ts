@@ -9,7 +9,7 @@ import { maxRetryAfterMs } from './response-error.ts';
 /** client-go: ten retries. */
 export const maxAttempts = 11;
 /** Without any answer, soon the caller should hear of it: it has its own back-off, and other things to do. */
-const maxUnansweredAttempts = 4;
+const maxAttemptsWithoutResponse = 4;
 const initialDelayMs = 100;
 const maxDelayMs = 2_000;
 
@@ -44,9 +44,9 @@ export function retryDelayMs(
       return withJitter(retryAfterMs, 0.1, random);
     }
     case 'lost':
-      return method === 'GET' ? unansweredDelayMs(attempts, random) : null;
+      return method === 'GET' ? noResponseDelayMs(attempts, random) : null;
     case 'not sent':
-      return unansweredDelayMs(attempts, random);
+      return noResponseDelayMs(attempts, random);
     case 'final':
       return null;
     default:
@@ -54,7 +54,7 @@ export function retryDelayMs(
   }
 }
 
-function unansweredDelayMs(attempts: number, random: () => number): number | null {
-  if (attempts >= maxUnansweredAttempts) return null;
+function noResponseDelayMs(attempts: number, random: () => number): number | null {
+  if (attempts >= maxAttemptsWithoutResponse) return null;
   return withJitter(Math.min(initialDelayMs * 2 ** (attempts - 1), maxDelayMs), 1, random);
 }

@@ -7,15 +7,15 @@ import { BlockList, isIP } from 'node:net';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The proxy's URL, or null to connect directly. */
-export function proxyFor(server: URL, configured: string, environment: Environment): string | null {
+export function selectProxy(server: URL, configured: string, environment: Environment): string | null {
   if (configured !== '') return configured;
-  const given = server.protocol === 'https:' ? anyOf(environment, 'HTTPS_PROXY') : anyOf(environment, 'HTTP_PROXY');
-  if (given === '' || !usesProxy(server, anyOf(environment, 'NO_PROXY'))) return null;
+  const given = server.protocol === 'https:' ? variableOf(environment, 'HTTPS_PROXY') : variableOf(environment, 'HTTP_PROXY');
+  if (given === '' || !usesProxy(server, variableOf(environment, 'NO_PROXY'))) return null;
   const proxy = given.includes('://') ? given : `http://${given}`;
   return URL.canParse(proxy) ? proxy : null;
 }
 
-function anyOf(environment: Environment, name: string): string {
+function variableOf(environment: Environment, name: string): string {
   return environment[name] || environment[name.toLowerCase()] || '';
 }
 

@@ -17,8 +17,8 @@ import {
 import type { ClientCertificate } from '../identity/identity.ts';
 import type { KubeconfigCluster } from '../kubeconfig/kubeconfig.ts';
 import type { Authorities } from './certificate-authority.ts';
-import { connectTimeoutMs, createConnector, pingIntervalMs, watched, type WatchedConnections } from './connector.ts';
-import { proxyFor } from './select-proxy.ts';
+import { connectTimeoutMs, createConnector, pingIntervalMs, withPingTimeout, type PingOptions } from './connector.ts';
+import { selectProxy } from './select-proxy.ts';
 
 export interface TransportOptions {
   readonly cluster: KubeconfigCluster;
@@ -38,14 +38,14 @@ const maxStreams = 1_000;
 const streamWindowBytes = 1024 * 1024;
 const connectionWindowBytes = 16 * 1024 * 1024;
 
-interface Secured {
+interface TLSIdentity {
   readonly authorities: Authorities;
   readonly clientCertificate: ClientCertificate | undefined;
 }
 
 export class Transport {
   readonly #options: TransportOptions;
-  #secured: Secured | null = null;
+  #tlsIdentity: TLSIdentity | null = null;
   #dispatchers: Readonly<Record<Use, Dispatcher>> | null = null;
   #retired = new Set<Dispatcher>();
   #protocol: 'h2' | 'http/1.1' = 'http/1.1';
@@ -55,13 +55,13 @@ export class Transport {
   }
 
   /** Connections that show this certificate and know the server by these authorities. */
-  of(use: Use, authorities: Authorities, clientCertificate: ClientCertificate | undefined): Dispatcher {
-    const old = this.#secured;
+  dispatcherFor(use: Use, authorities: Authorities, clientCertificate: ClientCertificate | undefined): Dispatcher {
+    const old = this.#tlsIdentity;
     if (!this.#dispatchers || old?.authorities !== authorities || old.clientCertificate !== clientCertificate) {
       const isNewCertificate = old !== null && old.clientCertificate !== clientCertificate;
-      this.#secured = { authorities, clientCertificate };
+      this.#tlsIdentity = { authorities, clientCertificate };
       if (this.#dispatchers) this.#retire(this.#dispatchers, isNewCertificate);
-      this.#dispatchers = { calls: this.#create(this.#secured), watches: this.#create(this.#secured) };
+      this.#dispatchers = { calls: this.#create(this.#tlsIdentity), watches: this.#create(this.#tlsIdentity) };
       transportCreateCalls.inc({ result: old ? 'miss-gc' : 'miss' });
       transportCacheEntries.set(1);
     }
@@ -73,12 +73,12 @@ export class Transport {
    * HTTP/1.1, which has no pings, end; over HTTP/2 they are left to the pings.
    */
   renewConnections(): void {
-    if (!this.#dispatchers || !this.#secured) return;
+    if (!this.#dispatchers || !this.#tlsIdentity) return;
     const { calls, watches } = this.#dispatchers;
     this.#retireOne(calls);
     const keepsWatches = this.#protocol === 'h2';
     if (!keepsWatches) void watches.destroy(new Error('connections are made anew after a failed heartbeat'));
-    this.#dispatchers = { calls: this.#create(this.#secured), watches: keepsWatches ? watches : this.#create(this.#secured) };
+    this.#dispatchers = { calls: this.#create(this.#tlsIdentity), watches: keepsWatches ? watches : this.#create(this.#tlsIdentity) };
   }
 
   async close(): Promise<void> {
@@ -103,7 +103,7 @@ export class Transport {
     dispatcher.close().then(forget, forget);
   }
 
-  #create({ authorities, clientCertificate }: Secured): Dispatcher {
+  #create({ authorities, clientCertificate }: TLSIdentity): Dispatcher {
     const { cluster, environment } = this.#options;
     const allowH2 = !environment['DISABLE_HTTP2'];
     const tls: ConnectionOptions = {
@@ -127,24 +127,24 @@ export class Transport {
         settings: { initialWindowSize: streamWindowBytes },
       },
     };
-    const connections: WatchedConnections = {
+    const pingOptions: PingOptions = {
       pingIntervalMs: pingMs,
       onConnected: (protocol) => {
         this.#protocol = protocol;
         this.#options.logger.debug({ host: cluster.server.host, protocol }, 'connected to the API server');
       },
     };
-    const proxy = proxyFor(cluster.server, cluster.proxyURL, environment);
-    if (proxy === null) return new Agent({ ...options, connect: createConnector({ ...connections, tls, allowHTTP2: allowH2 }) });
-    return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, clientFactory: proxyClient, factory: tunnels(connections) });
+    const proxy = selectProxy(cluster.server, cluster.proxyURL, environment);
+    if (proxy === null) return new Agent({ ...options, connect: createConnector({ ...pingOptions, tls, allowHTTP2: allowH2 }) });
+    return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, clientFactory: proxyClient, factory: tunnelFactory(pingOptions) });
   }
 }
 
 /** What goes through the proxy's tunnels. */
-function tunnels(connections: WatchedConnections) {
+function tunnelFactory(pingOptions: PingOptions) {
   return (origin: string | URL, options: Pool.Options): Dispatcher => {
     const { connect } = options;
-    return new Pool(origin, typeof connect === 'function' ? { ...options, connect: watched(connect, connections) } : options);
+    return new Pool(origin, typeof connect === 'function' ? { ...options, connect: withPingTimeout(connect, pingOptions) } : options);
   };
 }
 

@@ -3,17 +3,17 @@ import type { Dispatcher } from 'undici';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError, type ApiCall, type WatchEvent } from '../api-client.ts';
-import { Attempt, maxAnswerBytes, Unanswered, type WireRequest } from './request-attempt.ts';
+import { RequestAttempt, maxResponseBytes, NoResponseError, type WireRequest } from './request-attempt.ts';
 import { responseError } from './response-error.ts';
 import { readEvents } from './watch-events.ts';
-import type { RequestMaker } from './wire-request.ts';
+import type { RequestDefaults } from './wire-request.ts';
 
 export type WatchCall = Pick<ApiCall, 'path' | 'query' | 'trafficClass'> & { readonly signal: AbortSignal };
 
 /** Until the server says that the watch has begun: it may first wait to see what was asked for. */
-const beginMs = 60_000;
+const startDeadlineMs = 60_000;
 /** The server ends a watch at its timeoutSeconds; it has so much more time until we believe that it can't. */
-const marginMs = 30_000;
+const idleMarginMs = 30_000;
 /** Without timeoutSeconds a server ends a watch after one to two times its --min-request-timeout, 30 min. */
 const defaultTimeoutMs = 60 * 60_000;
 
@@ -22,7 +22,7 @@ interface OpenedWatch<T> {
   /** Only of a 200. */
   readonly events: () => AsyncIterable<WatchEvent<T>>;
   /** Reads what a server said that did not begin it. */
-  readonly refuse: () => Promise<ApiError>;
+  readonly readError: () => Promise<ApiError>;
 }
 
 /** Rejects with Unanswered, or with the signal's reason when it aborts. */
@@ -30,43 +30,43 @@ export async function openWatch<T>(
   dispatcher: Dispatcher,
   wire: WireRequest,
   call: WatchCall,
-  { clock, maker }: { readonly clock: Clock; readonly maker: RequestMaker },
+  { clock, requestDefaults }: { readonly clock: Clock; readonly requestDefaults: RequestDefaults },
   signal: AbortSignal,
 ): Promise<OpenedWatch<T>> {
   const name = { method: 'WATCH', path: call.path } as const;
-  const attempt = new Attempt(name, signal);
-  attempt.endAfter(beginMs, clock);
+  const attempt = new RequestAttempt(name, signal);
+  attempt.setDeadline(startDeadlineMs, clock);
   try {
-    const { statusCode, headers, body } = await attempt.answerTo(dispatcher, wire);
+    const { statusCode, headers, body } = await attempt.send(dispatcher, wire);
     // One that fails before or after anybody reads it is nobody's error.
     body.on('error', () => {});
-    const silenceMs = silenceOf(call.query);
+    const silenceMs = idleTimeoutOf(call.query);
     async function* chunks(): AsyncGenerator<Buffer> {
-      attempt.endAfter(silenceMs, clock);
+      attempt.setDeadline(silenceMs, clock);
       for await (const chunk of body as AsyncIterable<Buffer>) {
-        attempt.endAfter(silenceMs, clock);
+        attempt.setDeadline(silenceMs, clock);
         yield chunk;
       }
     }
     async function* events(): AsyncGenerator<WatchEvent<T>> {
       const stream = chunks();
       try {
-        yield* readEvents<T>(failingAs(stream, attempt), maker.codec);
+        yield* readEvents<T>(withAttemptErrors(stream, attempt), requestDefaults.codec);
       } catch (err) {
-        throw err instanceof Unanswered || signal.aborted ? err : attempt.unreadable(messageOf(err));
+        throw err instanceof NoResponseError || signal.aborted ? err : attempt.unreadableResponse(messageOf(err));
       } finally {
         attempt.close();
         // Whoever stops reading ends the watch, also on the wire.
         body.destroy();
       }
     }
-    async function refuse(): Promise<ApiError> {
+    async function readError(): Promise<ApiError> {
       try {
         const read: Buffer[] = [];
         let length = 0;
-        for await (const chunk of failingAs(body as AsyncIterable<Buffer>, attempt)) {
+        for await (const chunk of withAttemptErrors(body as AsyncIterable<Buffer>, attempt)) {
           length += chunk.length;
-          if (length > maxAnswerBytes) break;
+          if (length > maxResponseBytes) break;
           read.push(chunk);
         }
         const retryAfter = headers['retry-after'];
@@ -75,23 +75,23 @@ export async function openWatch<T>(
         attempt.close();
       }
     }
-    return { code: statusCode, events, refuse };
+    return { code: statusCode, events, readError };
   } catch (err) {
     attempt.close();
-    throw attempt.failed(err);
+    throw attempt.toError(err);
   }
 }
 
 /** The chunks, with the errors of the connection in the attempt's terms. */
-async function* failingAs(chunks: AsyncIterable<Buffer>, attempt: Attempt): AsyncGenerator<Buffer> {
+async function* withAttemptErrors(chunks: AsyncIterable<Buffer>, attempt: RequestAttempt): AsyncGenerator<Buffer> {
   try {
     yield* chunks;
   } catch (err) {
-    throw attempt.failed(err);
+    throw attempt.toError(err);
   }
 }
 
-function silenceOf(query: ApiCall['query']): number {
+function idleTimeoutOf(query: ApiCall['query']): number {
   const seconds = Number(query?.['timeoutSeconds']);
-  return (seconds > 0 ? seconds * 1000 : defaultTimeoutMs) + marginMs;
+  return (seconds > 0 ? seconds * 1000 : defaultTimeoutMs) + idleMarginMs;
 }

@@ -6,18 +6,18 @@ import type { Identity } from '../identity/identity.ts';
 import type { WireCodec } from './wire-codec.ts';
 import type { WireRequest } from './request-attempt.ts';
 
-export interface RequestMaker {
+export interface RequestDefaults {
   readonly server: URL;
   readonly userAgent: string;
   readonly impersonate: Impersonation | null;
   readonly codec: WireCodec;
 }
 
-type Asked = Pick<ApiCall, 'method' | 'path' | 'query' | 'body' | 'patch'>;
+type RequestedCall = Pick<ApiCall, 'method' | 'path' | 'query' | 'body' | 'patch'>;
 
-export function toWireRequest(call: Asked, identity: Identity, maker: RequestMaker): WireRequest {
-  const { server, codec } = maker;
-  const headers = ['accept', codec.accept, 'user-agent', maker.userAgent, ...impersonationHeaders(maker.impersonate).flat()];
+export function toWireRequest(call: RequestedCall, identity: Identity, defaults: RequestDefaults): WireRequest {
+  const { server, codec } = defaults;
+  const headers = ['accept', codec.accept, 'user-agent', defaults.userAgent, ...impersonationHeaders(defaults.impersonate).flat()];
   if (identity.authorization !== undefined) headers.push('authorization', identity.authorization);
   const body = call.body === undefined ? null : codec.encode(call.body);
   if (body !== null) headers.push('content-type', codec.contentType(call.patch));

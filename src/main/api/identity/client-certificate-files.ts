@@ -10,7 +10,7 @@ import type { FileOrData } from '../kubeconfig/kubeconfig.ts';
 import type { ClientCertificate } from './identity.ts';
 
 /** Two small files: cheap enough to be looked at with nearly every lease. */
-const periodMs = 10_000;
+const refreshPeriodMs = 10_000;
 
 export interface ClientCertificateOptions {
   readonly certificate: FileOrData;
@@ -34,12 +34,12 @@ export class ClientCertificateFiles {
   async current(): Promise<ClientCertificate> {
     const { certificate, key, clock } = this.#options;
     const isFixed = 'data' in certificate && 'data' in key;
-    if (!this.#current || (!isFixed && clock.monotonic() >= this.#readAt + periodMs)) await (this.#reading ??= this.#read());
+    if (!this.#current || (!isFixed && clock.monotonic() >= this.#readAt + refreshPeriodMs)) await (this.#reading ??= this.#read());
     return this.#current!;
   }
 
   /** Looks at the files again before the next use. */
-  distrust(sentAt: number): void {
+  invalidateBefore(sentAt: number): void {
     if (this.#readAt < sentAt) this.#readAt = -Infinity;
   }
 

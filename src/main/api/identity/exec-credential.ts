@@ -47,10 +47,10 @@ export function parseExecCredential(printed: string, apiVersion: string): ExecCr
   if (token === '' && cert === '' && key === '') throw new Error("exec plugin didn't return a token or cert/key pair");
   if ((cert === '') !== (key === '')) throw new Error('exec plugin returned only certificate or key, not both');
   if (/[\r\n\0]/.test(token)) throw new Error('exec plugin returned a token with line breaks');
-  return { token, ...(cert === '' ? none : readCertificate(cert, key)), expiresAt: readTime(text(status, 'expirationTimestamp')) };
+  return { token, ...(cert === '' ? noCertificate : readCertificate(cert, key)), expiresAt: readTime(text(status, 'expirationTimestamp')) };
 }
 
-const none = { clientCertificate: undefined, certificateTimes: undefined };
+const noCertificate = { clientCertificate: undefined, certificateTimes: undefined };
 
 function parseJSON(printed: string): unknown {
   try {

@@ -13,7 +13,7 @@ import type { PluginCommand, PluginExit } from './run-plugin.ts';
 import { unlessAborted } from '../../../shared/concurrency/until-aborted.ts';
 
 /** After a run that failed, or whose credentials were refused, callers get the same for so long: a process for each call helps nobody. */
-const quietMs = 5_000;
+const minRunIntervalMs = 5_000;
 
 export interface ExecPluginOptions {
   readonly plugin: ExecPluginConfig;
@@ -41,18 +41,18 @@ export class ExecPlugin {
   async current(signal: AbortSignal): Promise<ExecCredential> {
     const { clock } = this.#options;
     if (!this.#credential || this.#isRefused || this.#hasExpired(this.#credential)) {
-      const isQuiet = clock.monotonic() < this.#ranAt + quietMs;
+      const isQuiet = clock.monotonic() < this.#ranAt + minRunIntervalMs;
       if (this.#running || !isQuiet) await unlessAborted((this.#running ??= this.#run()), signal);
     }
     if (!this.#credential) throw this.#failure ?? new Error('exec plugin has no credentials');
     // A server may refuse for a moment what it takes again, and the plugin fail meanwhile; what has expired is not shown any more.
     if (this.#failure && this.#hasExpired(this.#credential)) throw this.#failure;
-    this.#showTTL(this.#credential);
+    this.#updateTTLMetric(this.#credential);
     return this.#credential;
   }
 
   /** The server refused what was made before this moment (monotonic ms). */
-  distrust(sentAt: number): void {
+  invalidateBefore(sentAt: number): void {
     if (this.#ranAt < sentAt) this.#isRefused = true;
   }
 
@@ -90,7 +90,7 @@ export class ExecPlugin {
     const exit = await run({ command: plugin.command, args: plugin.args, env }, this.#stop.signal);
     if (exit.result === 'not found') {
       execPluginCalls.inc({ code: '1', call_status: 'plugin_not_found_error' });
-      const hint = plugin.installHint === '' ? '' : ` (${withoutControls(plugin.installHint)})`;
+      const hint = plugin.installHint === '' ? '' : ` (${toSingleLine(plugin.installHint)})`;
       throw new Error(`exec: executable ${plugin.command} not found${hint}`);
     }
     if (exit.result === 'failed') {
@@ -99,14 +99,14 @@ export class ExecPlugin {
     }
     if (exit.code !== 0) {
       execPluginCalls.inc({ code: String(exit.code), call_status: 'plugin_execution_error' });
-      const said = withoutControls(exit.stderr).trim();
+      const said = toSingleLine(exit.stderr).trim();
       throw new Error(`exec: executable ${plugin.command} failed with exit code ${exit.code}${said === '' ? '' : `: ${said}`}`);
     }
     execPluginCalls.inc({ code: '0', call_status: 'no_error' });
     return exit.stdout;
   }
 
-  #showTTL({ certificateTimes }: ExecCredential): void {
+  #updateTTLMetric({ certificateTimes }: ExecCredential): void {
     execPluginTTL.set(certificateTimes ? (certificateTimes.notAfter - this.#options.clock.now()) / 1000 : Infinity);
   }
 }
@@ -117,6 +117,6 @@ function sameOrNew(old: ClientCertificate | undefined, made: ClientCertificate |
 }
 
 /** On one line, and nothing that a terminal would obey. */
-function withoutControls(text: string): string {
+function toSingleLine(text: string): string {
   return text.replaceAll(/[\p{C}\s]+/gu, ' ');
 }

@@ -17,5 +17,5 @@ export interface IdentitySource {
   /** Rejects when there is none to be had (a plugin that fails, a file that is not there). */
   current(signal: AbortSignal): Promise<Identity>;
   /** The server answered 401 to a call that began at `sentAt` (monotonic ms). Resolves with another identity, or with the same object when there is none. */
-  rejected(sentAt: number, signal: AbortSignal): Promise<Identity>;
+  refreshAfterUnauthorized(sentAt: number, signal: AbortSignal): Promise<Identity>;
 }

@@ -2,7 +2,7 @@
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { Kubeconfig } from '../kubeconfig/kubeconfig.ts';
-import { readBounded } from '../read-bounded-file.ts';
+import { readBoundedFile } from '../read-bounded-file.ts';
 import { ClientCertificateFiles } from './client-certificate-files.ts';
 import { execInfo } from './exec-credential.ts';
 import { ExecPlugin } from './exec-plugin.ts';
@@ -22,25 +22,25 @@ export interface KubeconfigIdentityOptions {
 const maxFileBytes = 1024 * 1024;
 
 export class KubeconfigIdentity implements IdentitySource {
-  readonly #fixed: string | undefined;
+  readonly #staticAuthorization: string | undefined;
   readonly #tokenFile: TokenFile | null;
   readonly #certificate: ClientCertificateFiles | null;
   readonly #plugin: ExecPlugin | null;
   #last: Identity = { authorization: undefined, clientCertificate: undefined };
 
   constructor({ kubeconfig: { user, cluster }, environment, clock, logger }: KubeconfigIdentityOptions) {
-    const readFile = (path: string) => readBounded(path, maxFileBytes);
+    const readFile = (path: string) => readBoundedFile(path, maxFileBytes);
     // Without TLS nobody knows who listens: nothing secret is said (upstream client-go/tools/clientcmd, IsConfigTransportTLS).
     const isSecure = cluster.server.protocol === 'https:';
     const { clientCertificate, token, tokenFile, basic, exec } = user;
-    this.#fixed = isSecure ? fixedAuthorization(token, basic) : undefined;
+    this.#staticAuthorization = isSecure ? staticAuthorization(token, basic) : undefined;
     this.#certificate =
       isSecure && clientCertificate ? new ClientCertificateFiles({ ...clientCertificate, readFile, clock, logger }) : null;
     const readText = async (path: string) => (await readFile(path)).toString();
     this.#tokenFile =
       isSecure && tokenFile !== '' ? new TokenFile({ path: tokenFile, fallback: token, readFile: readText, clock, logger }) : null;
     // A plugin is not asked where the kubeconfig itself says who we are.
-    const needsPlugin = isSecure && !this.#fixed && !this.#tokenFile && !this.#certificate;
+    const needsPlugin = isSecure && !this.#staticAuthorization && !this.#tokenFile && !this.#certificate;
     const info = async () => {
       const { certificateAuthority: authority } = cluster;
       const bytes = authority && ('data' in authority ? authority.data : await readFile(authority.path));
@@ -51,18 +51,18 @@ export class KubeconfigIdentity implements IdentitySource {
 
   /** Rejects when a certificate, key or token that the kubeconfig names can't be read. A plugin is not asked. */
   async readFiles(): Promise<void> {
-    await this.#ofFiles();
+    await this.#readFileIdentity();
   }
 
   async current(signal: AbortSignal): Promise<Identity> {
-    const made = this.#plugin ? await this.#ofPlugin(this.#plugin, signal) : await this.#ofFiles();
+    const made = this.#plugin ? await this.#readPluginIdentity(this.#plugin, signal) : await this.#readFileIdentity();
     const last = this.#last;
     const isSame = made.authorization === last.authorization && made.clientCertificate === last.clientCertificate;
     return isSame ? last : (this.#last = made);
   }
 
-  rejected(sentAt: number, signal: AbortSignal): Promise<Identity> {
-    for (const source of [this.#tokenFile, this.#certificate, this.#plugin]) source?.distrust(sentAt);
+  refreshAfterUnauthorized(sentAt: number, signal: AbortSignal): Promise<Identity> {
+    for (const source of [this.#tokenFile, this.#certificate, this.#plugin]) source?.invalidateBefore(sentAt);
     return this.current(signal);
   }
 
@@ -70,19 +70,19 @@ export class KubeconfigIdentity implements IdentitySource {
     this.#plugin?.close();
   }
 
-  async #ofFiles(): Promise<Identity> {
+  async #readFileIdentity(): Promise<Identity> {
     const clientCertificate = await this.#certificate?.current();
-    const authorization = this.#tokenFile ? `Bearer ${await this.#tokenFile.current()}` : this.#fixed;
+    const authorization = this.#tokenFile ? `Bearer ${await this.#tokenFile.current()}` : this.#staticAuthorization;
     return { authorization, clientCertificate };
   }
 
-  async #ofPlugin(plugin: ExecPlugin, signal: AbortSignal): Promise<Identity> {
+  async #readPluginIdentity(plugin: ExecPlugin, signal: AbortSignal): Promise<Identity> {
     const { token, clientCertificate } = await plugin.current(signal);
     return { authorization: token === '' ? undefined : `Bearer ${token}`, clientCertificate };
   }
 }
 
-function fixedAuthorization(token: string, basic: { readonly username: string; readonly password: string } | null): string | undefined {
+function staticAuthorization(token: string, basic: { readonly username: string; readonly password: string } | null): string | undefined {
   if (token !== '') return `Bearer ${token}`;
   return basic ? `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}` : undefined;
 }

@@ -7,7 +7,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 
 /** Upstream: half of the time between when a projected token is renewed and when the old one expires. */
-const periodMs = 60_000;
+const refreshPeriodMs = 60_000;
 /** Read before it is due, so that no call goes out with a token of more than its period. */
 const leewayMs = 10_000;
 
@@ -33,12 +33,12 @@ export class TokenFile {
 
   /** Rejects only when no token was ever read. */
   async current(): Promise<string> {
-    if (this.#options.clock.monotonic() >= this.#readAt + periodMs - leewayMs) await (this.#reading ??= this.#read());
+    if (this.#options.clock.monotonic() >= this.#readAt + refreshPeriodMs - leewayMs) await (this.#reading ??= this.#read());
     return this.#token;
   }
 
   /** A token that was read before this moment (monotonic ms) is not used again without a look at the file. */
-  distrust(sentAt: number): void {
+  invalidateBefore(sentAt: number): void {
     if (this.#readAt < sentAt) this.#readAt = -Infinity;
   }
 

@@ -3,16 +3,16 @@
  * nobody's business. What is wrong is noted at its place and never quoted: a kubeconfig is full of secrets.
  */
 import { isMap } from '../../config/field-codecs.ts';
-import type { Place } from '../../config/field-path.ts';
+import type { FieldPath } from '../../config/field-path.ts';
 
-export class Fields {
-  readonly at: Place;
+export class FieldReader {
+  readonly at: FieldPath;
   readonly #value: Readonly<Record<string, unknown>>;
 
-  constructor(value: unknown, at: Place) {
+  constructor(value: unknown, at: FieldPath) {
     this.at = at;
     this.#value = isMap(value) ? value : {};
-    if (value !== undefined && value !== null && !isMap(value)) at.problem(`must be a map of fields, is ${kindOf(value)}`);
+    if (value !== undefined && value !== null && !isMap(value)) at.addProblem(`must be a map of fields, is ${kindOf(value)}`);
   }
 
   has(name: string): boolean {
@@ -30,16 +30,16 @@ export class Fields {
   texts(name: string): string[] {
     return this.items(name).flatMap(({ value, at }) => {
       if (typeof value === 'string') return [value];
-      at.problem(`must be a string, is ${kindOf(value)}`);
+      at.addProblem(`must be a string, is ${kindOf(value)}`);
       return [];
     });
   }
-  items(name: string): { readonly value: unknown; readonly at: Place }[] {
+  items(name: string): { readonly value: unknown; readonly at: FieldPath }[] {
     const list = this.#read<unknown[]>(name, (value) => (Array.isArray(value) ? value : undefined), 'a list', []);
     return list.map((value, index) => ({ value, at: this.at.child(name).child(index) }));
   }
-  fields(name: string): Fields {
-    return new Fields(this.raw(name), this.at.child(name));
+  fields(name: string): FieldReader {
+    return new FieldReader(this.raw(name), this.at.child(name));
   }
   names(): string[] {
     return Object.keys(this.#value);
@@ -50,14 +50,14 @@ export class Fields {
     const encoded = this.text(name).replaceAll(/[\r\n]/g, '');
     // As Go reads it: padded, and nothing but the alphabet. Buffer.from would skip what it does not know.
     if (encoded.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return Buffer.from(encoded, 'base64');
-    this.at.child(name).problem('is not base64');
+    this.at.child(name).addProblem('is not base64');
     return Buffer.alloc(0);
   }
 
   #read<T>(name: string, parse: (value: unknown) => T | undefined, what: string, absent: T): T {
     if (!this.has(name)) return absent;
     const read = parse(this.#value[name]);
-    if (read === undefined) this.at.child(name).problem(`must be ${what}, is ${kindOf(this.#value[name])}`);
+    if (read === undefined) this.at.child(name).addProblem(`must be ${what}, is ${kindOf(this.#value[name])}`);
     return read ?? absent;
   }
 }

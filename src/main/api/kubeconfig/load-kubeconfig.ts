@@ -2,7 +2,7 @@
 import { ConfigurationError } from '../../config/configuration-error.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { readBounded } from '../read-bounded-file.ts';
+import { readBoundedFile } from '../read-bounded-file.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 import { parseKubeconfig } from './parse-kubeconfig.ts';
 
@@ -12,7 +12,7 @@ const maxKubeconfigBytes = 4 * 1024 * 1024;
 /** @throws ConfigurationError that names the file, and the line and field of each problem */
 export async function loadKubeconfig(path: string): Promise<Kubeconfig> {
   try {
-    return parseKubeconfig((await readBounded(path, maxKubeconfigBytes)).toString(), path);
+    return parseKubeconfig((await readBoundedFile(path, maxKubeconfigBytes)).toString(), path);
   } catch (err) {
     throw new ConfigurationError(`kubeconfig ${goQuote(path)}: ${messageOf(err)}`);
   }

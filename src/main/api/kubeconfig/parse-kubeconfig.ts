@@ -2,10 +2,10 @@
 import { dirname, resolve } from 'node:path';
 import { ConfigurationError } from '../../config/configuration-error.ts';
 import { parseConfigDocument } from '../../config/config-document.ts';
-import { formatPath, Place, type Problem } from '../../config/field-path.ts';
+import { formatFieldPath, FieldPath, type FieldProblem } from '../../config/field-path.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { readCluster } from './read-cluster.ts';
-import { Fields } from './field-reader.ts';
+import { FieldReader } from './field-reader.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 import { readUser } from './read-user.ts';
 
@@ -15,8 +15,8 @@ import { readUser } from './read-user.ts';
  */
 export function parseKubeconfig(content: string, path: string): Kubeconfig {
   const document = parseConfigDocument(content);
-  const problems: Problem[] = [];
-  const kubeconfig = read(new Fields(document.value, new Place(problems)), dirname(resolve(path)));
+  const problems: FieldProblem[] = [];
+  const kubeconfig = readKubeconfig(new FieldReader(document.value, new FieldPath(problems)), dirname(resolve(path)));
   if (problems.length > 0) {
     const described = problems.map((problem) => ({ line: document.lineOf(problem.path), text: describe(problem) }));
     throw new ConfigurationError(
@@ -29,35 +29,35 @@ export function parseKubeconfig(content: string, path: string): Kubeconfig {
   return kubeconfig;
 }
 
-function describe({ path, message }: Problem): string {
-  return path.length === 0 ? message : `${formatPath(path)} ${message}`;
+function describe({ path, message }: FieldProblem): string {
+  return path.length === 0 ? message : `${formatFieldPath(path)} ${message}`;
 }
 
-function read(root: Fields, folder: string): Kubeconfig {
-  expectEach(root, 'apiVersion', 'v1');
-  expectEach(root, 'kind', 'Config');
+function readKubeconfig(root: FieldReader, folder: string): Kubeconfig {
+  expectValue(root, 'apiVersion', 'v1');
+  expectValue(root, 'kind', 'Config');
   const contextName = root.text('current-context');
-  if (contextName === '') root.at.child('current-context').problem('is missing: it must name one of the contexts');
-  const context = named(root, 'contexts', 'context', contextName, 'current-context');
+  if (contextName === '') root.at.child('current-context').addProblem('is missing: it must name one of the contexts');
+  const context = findEntry(root, 'contexts', 'context', contextName, 'current-context');
   const clusterName = context.text('cluster');
-  if (clusterName === '') context.at.child('cluster').problem('is missing');
+  if (clusterName === '') context.at.child('cluster').addProblem('is missing');
   const userName = context.text('user');
-  const cluster = readCluster(named(root, 'clusters', 'cluster', clusterName, 'cluster'), folder);
-  const user = readUser(named(root, 'users', 'user', userName, 'user'), folder);
+  const cluster = readCluster(findEntry(root, 'clusters', 'cluster', clusterName, 'cluster'), folder);
+  const user = readUser(findEntry(root, 'users', 'user', userName, 'user'), folder);
   return { cluster, user, namespace: context.text('namespace') || 'default' };
 }
 
-function expectEach(root: Fields, name: string, wanted: string): void {
+function expectValue(root: FieldReader, name: string, wanted: string): void {
   const given = root.text(name);
-  if (given !== '' && given !== wanted) root.at.child(name).problem(`must be ${goQuote(wanted)}`);
+  if (given !== '' && given !== wanted) root.at.child(name).addProblem(`must be ${goQuote(wanted)}`);
 }
 
 /** The fields of the entry with this name. Without one that is the problem noted, and what the empty fields lack is nobody's. */
-function named(root: Fields, list: string, field: string, name: string, wantedBy: string): Fields {
-  const entries = root.items(list).map(({ value, at }) => new Fields(value, at));
+function findEntry(root: FieldReader, list: string, field: string, name: string, wantedBy: string): FieldReader {
+  const entries = root.items(list).map(({ value, at }) => new FieldReader(value, at));
   const found = entries.filter((entry) => entry.text('name') === name);
-  for (const again of found.slice(1)) again.at.child('name').problem(`is there twice: ${goQuote(name)}`);
+  for (const again of found.slice(1)) again.at.child('name').addProblem(`is there twice: ${goQuote(name)}`);
   if (found[0]) return found[0].fields(field);
-  if (name !== '') root.at.child(list).problem(`has none with the name ${goQuote(name)}, which the ${wantedBy} asks for`);
-  return new Fields({}, new Place([]));
+  if (name !== '') root.at.child(list).addProblem(`has none with the name ${goQuote(name)}, which the ${wantedBy} asks for`);
+  return new FieldReader({}, new FieldPath([]));
 }

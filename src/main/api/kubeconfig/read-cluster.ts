@@ -1,17 +1,17 @@
 /** The cluster of a kubeconfig: where the API server is and how it is known. */
 import { resolve } from 'node:path';
-import type { Fields } from './field-reader.ts';
+import type { FieldReader } from './field-reader.ts';
 import type { FileOrData, KubeconfigCluster } from './kubeconfig.ts';
 
 /** The extension whose content exec plugins get as `spec.cluster.config`. */
 const execExtension = 'client.authentication.k8s.io/exec';
 const proxySchemes: ReadonlySet<string> = new Set(['http:', 'https:', 'socks5:']);
 
-export function readCluster(fields: Fields, folder: string): KubeconfigCluster {
+export function readCluster(fields: FieldReader, folder: string): KubeconfigCluster {
   const certificateAuthority = fileOrData(fields, 'certificate-authority', folder);
   const insecureSkipTLSVerify = fields.flag('insecure-skip-tls-verify');
   if (insecureSkipTLSVerify && certificateAuthority) {
-    fields.at.child('insecure-skip-tls-verify').problem('may not be true beside a certificate-authority');
+    fields.at.child('insecure-skip-tls-verify').addProblem('may not be true beside a certificate-authority');
   }
   const extension = fields.items('extensions').find(({ value }) => (value as { name?: unknown } | null)?.name === execExtension);
   return {
@@ -26,27 +26,27 @@ export function readCluster(fields: Fields, folder: string): KubeconfigCluster {
 }
 
 /** A field and its `-data`, of which only one may be there; null without either. */
-export function fileOrData(fields: Fields, name: string, folder: string): FileOrData | null {
+export function fileOrData(fields: FieldReader, name: string, folder: string): FileOrData | null {
   const path = fields.text(name);
   const data = fields.bytes(`${name}-data`);
-  if (path !== '' && data.length > 0) fields.at.child(name).problem(`and ${name}-data are both there: only one may be`);
+  if (path !== '' && data.length > 0) fields.at.child(name).addProblem(`and ${name}-data are both there: only one may be`);
   if (data.length > 0) return { data };
   return path === '' ? null : { path: resolve(folder, path) };
 }
 
 /** A server without a scheme is asked by TLS when there is anything to know it by (upstream rest.DefaultServerURL). */
-function readServer(fields: Fields, hasTLS: boolean): URL {
+function readServer(fields: FieldReader, hasTLS: boolean): URL {
   const given = fields.text('server');
   const at = fields.at.child('server');
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `${hasTLS ? 'https' : 'http'}://${given}`;
   // Stands in where a problem is noted: nobody gets to see it.
   const nowhere = new URL('https://localhost');
-  if (given === '') at.problem('is missing');
-  else if (!URL.canParse(text)) at.problem('is not a URL');
+  if (given === '') at.addProblem('is missing');
+  else if (!URL.canParse(text)) at.addProblem('is not a URL');
   else {
     const server = new URL(text);
-    if (server.protocol !== 'https:' && server.protocol !== 'http:') at.problem('must be an https or http URL');
-    if (server.username !== '' || server.password !== '') at.problem('may not have a user or password in it');
+    if (server.protocol !== 'https:' && server.protocol !== 'http:') at.addProblem('must be an https or http URL');
+    if (server.username !== '' || server.password !== '') at.addProblem('may not have a user or password in it');
     server.search = '';
     server.hash = '';
     server.pathname = server.pathname.replace(/\/+$/, '');
@@ -55,10 +55,10 @@ function readServer(fields: Fields, hasTLS: boolean): URL {
   return nowhere;
 }
 
-function readProxyURL(fields: Fields): string {
+function readProxyURL(fields: FieldReader): string {
   const given = fields.text('proxy-url');
   if (given !== '' && !(URL.canParse(given) && proxySchemes.has(new URL(given).protocol))) {
-    fields.at.child('proxy-url').problem('must be an http, https or socks5 URL');
+    fields.at.child('proxy-url').addProblem('must be an http, https or socks5 URL');
   }
   return given;
 }

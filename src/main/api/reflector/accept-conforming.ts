@@ -6,7 +6,7 @@ import { containedFaults } from '../../../shared/metrics/definitions/faults.ts';
 import type { ApiObject } from './object-store.ts';
 
 /** What a reflector is to `accept`: the object as its type says; null, with a log line, when it has other types. */
-export function wellTyped<T extends ApiObject>(schema: Schema, logger: Logger): (object: T) => T | null {
+export function acceptConforming<T extends ApiObject>(schema: Schema, logger: Logger): (object: T) => T | null {
   return (object) => {
     const { value, problem } = conform(schema, object);
     if (problem === null) return value as T;

@@ -1,10 +1,10 @@
 /** Ends what waits for lines that do not come. */
 import type { Clock } from '../../../shared/time/clock.ts';
 
-export class SilenceWatch {
+export class IdleTimeout {
   readonly #limitMs: number;
   readonly #clock: Clock;
-  readonly #tooLong = new AbortController();
+  readonly #expired = new AbortController();
   /** Aborts with the one that was given, and when nothing was heard for too long. */
   readonly signal: AbortSignal;
   #lastAtMs: number;
@@ -14,28 +14,28 @@ export class SilenceWatch {
   constructor(limitMs: number, clock: Clock, signal: AbortSignal) {
     this.#limitMs = limitMs;
     this.#clock = clock;
-    this.signal = AbortSignal.any([signal, this.#tooLong.signal]);
+    this.signal = AbortSignal.any([signal, this.#expired.signal]);
     this.#lastAtMs = clock.monotonic();
-    if (limitMs < Infinity) this.#look();
+    if (limitMs < Infinity) this.#check();
   }
 
-  get isTooLong(): boolean {
-    return this.#tooLong.signal.aborted;
+  get hasExpired(): boolean {
+    return this.#expired.signal.aborted;
   }
 
-  heard(): void {
+  restart(): void {
     this.#lastAtMs = this.#clock.monotonic();
   }
 
   /** From now on silence is no trouble. */
-  end(): void {
+  stop(): void {
     this.#cancel();
   }
 
   /** One timer a limit, not one a line. */
-  #look(): void {
+  #check(): void {
     const leftMs = this.#lastAtMs + this.#limitMs - this.#clock.monotonic();
-    if (leftMs <= 0) this.#tooLong.abort();
-    else this.#cancel = this.#clock.after(leftMs, () => this.#look());
+    if (leftMs <= 0) this.#expired.abort();
+    else this.#cancel = this.#clock.after(leftMs, () => this.#check());
   }
 }

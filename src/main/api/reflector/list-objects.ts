@@ -6,7 +6,7 @@ export interface ObjectList {
   readonly resourceVersion: string;
 }
 
-interface ListAnswer {
+interface ListResponse {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
   readonly items?: readonly unknown[] | null;
 }
@@ -25,11 +25,11 @@ export async function listObjects(
   call: Pick<ApiCall, 'path' | 'query' | 'trafficClass' | 'signal'>,
 ): Promise<ObjectList> {
   const get = (query: ApiCall['query']) =>
-    client.call<ListAnswer>({ ...call, method: 'GET', query: { ...call.query, ...query }, maxAttempts: 1 });
+    client.call<ListResponse>({ ...call, method: 'GET', query: { ...call.query, ...query }, maxAttempts: 1 });
   const items: unknown[] = [];
   let next: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
-    let answer: ListAnswer;
+    let answer: ListResponse;
     try {
       answer = await get({ limit: pageSize, ...(next === undefined ? {} : { continue: next }) });
     } catch (err) {
@@ -46,13 +46,13 @@ export async function listObjects(
 }
 
 /** An answer that is no list must not pass for an empty one: what a list lacks is ended. */
-function itemsOf({ items }: ListAnswer): readonly unknown[] {
+function itemsOf({ items }: ListResponse): readonly unknown[] {
   if (Array.isArray(items)) return items;
   if (items === null || items === undefined) return [];
   throw new Error('the answer is not a list: its items are no array');
 }
 
-function versionOf({ metadata }: ListAnswer): string {
+function versionOf({ metadata }: ListResponse): string {
   const { resourceVersion } = metadata ?? {};
   if (typeof resourceVersion === 'string' && resourceVersion !== '') return resourceVersion;
   throw new Error('the answer is not a list: it has no resource version');

@@ -22,9 +22,9 @@ export interface ReflectorState {
   /** The last that was seen; empty before the first sync. */
   readonly resourceVersion: string;
   /** Watches in a row that failed without a line. */
-  readonly fruitless: number;
+  readonly failedWatches: number;
   /** Everything was taken afresh, and no line has come since: doing it again at once would be a loop. */
-  readonly isFresh: boolean;
+  readonly hasJustRestarted: boolean;
 }
 
 export type ReflectorEvent =
@@ -50,19 +50,19 @@ export interface Transition {
   readonly wait: 'no' | 'backOff';
 }
 
-export const initialState: ReflectorState = { step: 'stream', resourceVersion: '', fruitless: 0, isFresh: false };
+export const initialState: ReflectorState = { step: 'stream', resourceVersion: '', failedWatches: 0, hasJustRestarted: false };
 
 /** After so many fruitless watches in a row everything is taken afresh. */
-const maxFruitless = 3;
+const maxFailedWatches = 3;
 
 export function advance(state: ReflectorState, event: ReflectorEvent): Transition {
   switch (event.type) {
     case 'seen': {
       const { resourceVersion } = event;
-      return { state: { ...state, resourceVersion, fruitless: 0, isFresh: false }, wait: 'no' };
+      return { state: { ...state, resourceVersion, failedWatches: 0, hasJustRestarted: false }, wait: 'no' };
     }
     case 'synced':
-      return { state: { ...state, step: 'watch', resourceVersion: event.resourceVersion, fruitless: 0 }, wait: 'no' };
+      return { state: { ...state, step: 'watch', resourceVersion: event.resourceVersion, failedWatches: 0 }, wait: 'no' };
     case 'closed':
       if (state.step === 'stream') return { state: { ...state, step: 'list' }, wait: 'backOff' };
       return { state, wait: event.isEmpty ? 'backOff' : 'no' };
@@ -71,7 +71,7 @@ export function advance(state: ReflectorState, event: ReflectorEvent): Transitio
     case 'silent':
       return { state: { ...state, step: 'list' }, wait: 'no' };
     case 'wentBack':
-      return afresh(state);
+      return restartFromStream(state);
     case 'failed':
       return afterFailure(state, event.failure);
     default:
@@ -88,20 +88,20 @@ function afterFailure(state: ReflectorState, failure: ReflectorFailure): Transit
     case 'list':
       return backOffTo('stream');
     case 'watch': {
-      if (failure === 'expired') return afresh(state);
+      if (failure === 'expired') return restartFromStream(state);
       if (failure === 'throttled') return backOffTo('watch');
       if (failure === 'unreachable') return backOffTo('stream');
-      const fruitless = state.fruitless + 1;
-      if (fruitless < maxFruitless) return { state: { ...state, fruitless }, wait: 'backOff' };
-      return { state: { ...state, step: 'stream', fruitless: 0 }, wait: 'backOff' };
+      const failedWatches = state.failedWatches + 1;
+      if (failedWatches < maxFailedWatches) return { state: { ...state, failedWatches }, wait: 'backOff' };
+      return { state: { ...state, step: 'stream', failedWatches: 0 }, wait: 'backOff' };
     }
     default:
       return state.step satisfies never;
   }
 }
 
-function afresh(state: ReflectorState): Transition {
-  return { state: { ...state, step: 'stream', fruitless: 0, isFresh: true }, wait: state.isFresh ? 'backOff' : 'no' };
+function restartFromStream(state: ReflectorState): Transition {
+  return { state: { ...state, step: 'stream', failedWatches: 0, hasJustRestarted: true }, wait: state.hasJustRestarted ? 'backOff' : 'no' };
 }
 
 export function failureOf(err: unknown): ReflectorFailure {

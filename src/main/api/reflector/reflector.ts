@@ -18,7 +18,7 @@ import { ObjectStore, type ApiObject, type ObjectChange, type ObjectReader } fro
 import { ReflectorBackoff } from './reflector-backoff.ts';
 import { advance, failureOf, initialState, type ReflectorEvent } from './reflector-state.ts';
 import { isOlder } from './resource-version.ts';
-import { SilenceWatch } from './idle-timeout.ts';
+import { IdleTimeout } from './idle-timeout.ts';
 import { errorOf, metadataOf } from './untyped-object.ts';
 
 export interface ReflectorHandler<T> {
@@ -37,7 +37,7 @@ export interface ReflectorOptions<T> {
   readonly apiVersion: string;
   readonly kind: string;
   /** A watch without a line for so long, and up to half of it more, is begun again. Default: as long as the server was asked to last it. */
-  readonly quietLimitMs?: number;
+  readonly idleTimeoutMs?: number;
   readonly handler: ReflectorHandler<T>;
   /** The object as it is to be kept; null: it can't be. Default: as it came. */
   readonly accept?: (object: T) => T | null;
@@ -53,14 +53,14 @@ const watchTimeoutSeconds = { min: 300, max: 600 };
  * For watches on which a node's life depends. API servers send a bookmark each minute where anything happens in their cluster; three that
  * did not come may mean that somebody on the way has forgotten the watch and keeps its connection. In a quiet cluster it costs a request.
  */
-export const vitalQuietLimitMs = 180_000;
-const quietJitter = 0.5;
+export const criticalWatchIdleTimeoutMs = 180_000;
+const idleTimeoutJitter = 0.5;
 /** Without a line for so long, the initial events will not end. */
-const initialSilenceMs = 30_000;
+const initialEventsTimeoutMs = 30_000;
 /** A watch that ends sooner and says nothing is not worth beginning again at once (client-go: VeryShortWatchError). */
 const shortWatchMs = 1000;
 /** A server that is back is asked within so long: a node has many watches, and a cluster many nodes. */
-const returnSpreadMs = 1000;
+const recoverySpreadMs = 1000;
 
 export class Reflector<T extends ApiObject> {
   readonly #options: ReflectorOptions<T>;
@@ -74,7 +74,7 @@ export class Reflector<T extends ApiObject> {
   #isSynced = false;
   #running: Promise<void> = Promise.resolve();
   /** Null: it does not wait, or must. */
-  #endWait: (() => void) | null = null;
+  #cancelWait: (() => void) | null = null;
 
   private constructor(options: ReflectorOptions<T>) {
     const { clock, handler, random = Math.random } = options;
@@ -82,12 +82,12 @@ export class Reflector<T extends ApiObject> {
     this.#logger = options.logger.child({ reflector: `${options.kind} ${options.path}` });
     this.#random = random;
     this.#backoff = new ReflectorBackoff(clock, random);
-    this.#changes = new ChangeBatch((changes) => this.#tell(() => handler.onChange(changes)));
+    this.#changes = new ChangeBatch((changes) => this.#notify(() => handler.onChange(changes)));
   }
 
   static start<T extends ApiObject>(options: ReflectorOptions<T>): Reflector<T> {
     const reflector = new Reflector<T>(options);
-    const unsubscribe = options.client.onReturn(() => reflector.#onReturn());
+    const unsubscribe = options.client.onRecovery(() => reflector.#onRecovery());
     reflector.#running = reflector.#run().finally(unsubscribe);
     return reflector;
   }
@@ -112,7 +112,7 @@ export class Reflector<T extends ApiObject> {
     const { signal } = this.#stop;
     this.#logger.debug('Starting reflector');
     while (!signal.aborted) {
-      const { event, err } = await this.#takeStep();
+      const { event, err } = await this.#runStep();
       this.#changes.flush();
       if (signal.aborted) return;
       const { state, wait } = advance(this.#state, event);
@@ -128,21 +128,21 @@ export class Reflector<T extends ApiObject> {
     const { clock } = this.#options;
     const returned = new AbortController();
     const isThrottled = event.type === 'failed' && event.failure === 'throttled';
-    if (!isThrottled) this.#endWait = () => returned.abort();
+    if (!isThrottled) this.#cancelWait = () => returned.abort();
     await clock.sleep(delayMs, AbortSignal.any([this.#stop.signal, returned.signal])).catch(() => {});
-    this.#endWait = null;
+    this.#cancelWait = null;
     if (!returned.signal.aborted || this.#stop.signal.aborted) return;
     this.#logger.debug('The API server is back, no longer waiting');
-    await clock.sleep(this.#random() * returnSpreadMs, this.#stop.signal).catch(() => {});
+    await clock.sleep(this.#random() * recoverySpreadMs, this.#stop.signal).catch(() => {});
   }
 
   /** Also of one that asks just now: a server that is not quite ready yet refuses, and is soon asked again. */
-  #onReturn(): void {
+  #onRecovery(): void {
     this.#backoff.reset();
-    this.#endWait?.();
+    this.#cancelWait?.();
   }
 
-  async #takeStep(): Promise<{ readonly event: ReflectorEvent; readonly err?: unknown }> {
+  async #runStep(): Promise<{ readonly event: ReflectorEvent; readonly err?: unknown }> {
     try {
       switch (this.#state.step) {
         case 'stream':
@@ -171,31 +171,31 @@ export class Reflector<T extends ApiObject> {
   /** The server sends what there is, then what changes. */
   async #stream(): Promise<ReflectorEvent> {
     const { client, clock } = this.#options;
-    const silence = new SilenceWatch(initialSilenceMs, clock, this.#stop.signal);
-    const quiet = this.#quietWatch(silence.signal);
+    const silence = new IdleTimeout(initialEventsTimeoutMs, clock, this.#stop.signal);
+    const quiet = this.#startIdleTimeout(silence.signal);
     const query = { ...this.#watchQuery(), sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
     const initial = new ObjectStore<T>();
     let isKnown = false;
     try {
       for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: quiet.signal })) {
         if (quiet.signal.aborted) break;
-        quiet.heard();
+        quiet.restart();
         if (isKnown) {
-          if (this.#take(event) === 'wentBack') return { type: 'wentBack' };
+          if (this.#handleEvent(event) === 'wentBack') return { type: 'wentBack' };
           continue;
         }
-        silence.heard();
-        isKnown = this.#takeInitial(event, initial);
-        if (isKnown) silence.end();
+        silence.restart();
+        isKnown = this.#handleInitialEvent(event, initial);
+        if (isKnown) silence.stop();
       }
     } catch (err) {
       if (!quiet.signal.aborted) throw err;
     } finally {
-      silence.end();
-      quiet.end();
+      silence.stop();
+      quiet.stop();
     }
-    if (silence.isTooLong) return { type: 'silent' };
-    return quiet.isTooLong ? { type: 'quiet' } : { type: 'closed', isEmpty: false };
+    if (silence.hasExpired) return { type: 'silent' };
+    return quiet.hasExpired ? { type: 'quiet' } : { type: 'closed', isEmpty: false };
   }
 
   /** What changes after the last version that was seen. */
@@ -203,26 +203,26 @@ export class Reflector<T extends ApiObject> {
     const { client, clock } = this.#options;
     const startedAtMs = clock.monotonic();
     const query = { ...this.#watchQuery(), resourceVersion: this.#state.resourceVersion };
-    const quiet = this.#quietWatch(this.#stop.signal);
+    const quiet = this.#startIdleTimeout(this.#stop.signal);
     let lines = 0;
     try {
       for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: quiet.signal })) {
         if (quiet.signal.aborted) break;
-        quiet.heard();
+        quiet.restart();
         lines += 1;
-        if (this.#take(event) === 'wentBack') return { type: 'wentBack' };
+        if (this.#handleEvent(event) === 'wentBack') return { type: 'wentBack' };
       }
     } catch (err) {
       if (!quiet.signal.aborted) throw err;
     } finally {
-      quiet.end();
+      quiet.stop();
     }
-    if (quiet.isTooLong) return { type: 'quiet' };
+    if (quiet.hasExpired) return { type: 'quiet' };
     return { type: 'closed', isEmpty: lines === 0 && clock.monotonic() - startedAtMs < shortWatchMs };
   }
 
   /** True when it was the last, and everything is known. */
-  #takeInitial({ type, object: raw }: WatchEvent<unknown>, initial: ObjectStore<T>): boolean {
+  #handleInitialEvent({ type, object: raw }: WatchEvent<unknown>, initial: ObjectStore<T>): boolean {
     if (type === 'ERROR') throw errorOf(raw);
     if (type === 'BOOKMARK') {
       const { isInitialEventsEnd, resourceVersion } = metadataOf(raw);
@@ -237,7 +237,7 @@ export class Reflector<T extends ApiObject> {
     return false;
   }
 
-  #take({ type, object: raw }: WatchEvent<unknown>): 'wentBack' | null {
+  #handleEvent({ type, object: raw }: WatchEvent<unknown>): 'wentBack' | null {
     if (type === 'ERROR') throw errorOf(raw);
     const { resourceVersion } = metadataOf(raw);
     if (isOlder(resourceVersion, this.#state.resourceVersion)) return 'wentBack';
@@ -248,7 +248,7 @@ export class Reflector<T extends ApiObject> {
     return null;
   }
 
-  #tell(handler: () => void): void {
+  #notify(handler: () => void): void {
     contain({ handler: 'reflector', logger: this.#logger }, handler);
   }
 
@@ -276,14 +276,14 @@ export class Reflector<T extends ApiObject> {
   #replace(objects: readonly T[], resourceVersion: string): void {
     this.#changes.flush();
     this.#store.replace(objects);
-    this.#tell(() => this.#options.handler.onReplace(this.#store.list()));
+    this.#notify(() => this.#options.handler.onReplace(this.#store.list()));
     this.#isSynced = true;
     this.#logger.debug({ objects: this.#store.size, resourceVersion }, 'Caches populated');
   }
 
-  #quietWatch(signal: AbortSignal): SilenceWatch {
-    const { quietLimitMs, clock } = this.#options;
-    return new SilenceWatch(quietLimitMs === undefined ? Infinity : withJitter(quietLimitMs, quietJitter, this.#random), clock, signal);
+  #startIdleTimeout(signal: AbortSignal): IdleTimeout {
+    const { idleTimeoutMs, clock } = this.#options;
+    return new IdleTimeout(idleTimeoutMs === undefined ? Infinity : withJitter(idleTimeoutMs, idleTimeoutJitter, this.#random), clock, signal);
   }
 
   #call() {

@@ -2,7 +2,7 @@
 import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 import { parseDuration } from '../duration.ts';
 import type { StringMap } from '../kubelet-configuration.ts';
-import { failureOf, invalid, type Rules } from './rules.ts';
+import { failureOf, invalid, type ValidationRule } from './rules.ts';
 
 const signals = new Set([
   'memory.available',
@@ -51,7 +51,7 @@ function checkEach(name: string, entries: StringMap, check: (signal: string, tex
   });
 }
 
-export const checkEviction: Rules = ({ config: c }) => [
+export const checkEviction: ValidationRule = ({ config: c }) => [
   ...checkEach('evictionHard (--eviction-hard)', c.evictionHard, checkThreshold),
   ...checkEach('evictionSoft (--eviction-soft)', c.evictionSoft, checkThreshold),
   ...checkEach('evictionSoftGracePeriod (--eviction-soft-grace-period)', c.evictionSoftGracePeriod, checkGracePeriod),

@@ -1,20 +1,20 @@
 /** Fields with a fixed set of values. Some of them upstream refuses only when the part that reads them starts; here it is all said at once. */
 import { checkSysctlPattern } from '../../../shared/kubernetes/sysctls.ts';
 import { formatDuration } from '../duration.ts';
-import { alternatives, complaints, invalid, type Rules } from './rules.ts';
+import { quotedList, collectErrors, invalid, type ValidationRule } from './rules.ts';
 import { tlsCipherSuites, tlsCurves, tlsVersions } from './tls-names.ts';
 
-interface Choice {
+interface FixedValueField {
   readonly name: string;
   readonly value: string;
   readonly values: readonly string[];
 }
 
-function check({ name, value, values }: Choice): string[] {
-  return values.includes(value) ? [] : [invalid(`option "${value}" specified for ${name}. Valid options are ${alternatives(values)}`)];
+function check({ name, value, values }: FixedValueField): string[] {
+  return values.includes(value) ? [] : [invalid(`option "${value}" specified for ${name}. Valid options are ${quotedList(values)}`)];
 }
 
-export const checkChoices: Rules = ({ config: c }) => [
+export const checkFixedValues: ValidationRule = ({ config: c }) => [
   ...[
     {
       name: 'topologyManagerPolicy (--topology-manager-policy)',
@@ -43,7 +43,7 @@ export const checkChoices: Rules = ({ config: c }) => [
     .map(checkSysctlPattern)
     .filter((complaint) => complaint !== null)
     .map((complaint) => invalid(`allowedUnsafeSysctls: ${complaint}`)),
-  ...complaints(
+  ...collectErrors(
     [c.runOnce, `runOnce (--runonce) ${c.runOnce}, Runonce mode has been deprecated and should not be set`],
     [c.containerRuntimeEndpoint === '', 'the containerRuntimeEndpoint was not specified or empty'],
     ...(['containerRuntimeEndpoint', 'imageServiceEndpoint'] as const).map(

@@ -1,18 +1,18 @@
 /** Fields that need a feature gate, and their values (upstream: pkg/kubelet/apis/config/validation/validation.go). */
 import { formatDuration } from '../duration.ts';
 import { checkImagePattern } from './image-pattern.ts';
-import { alternatives, complaints, failureOf, invalid, type Rules } from './rules.ts';
+import { quotedList, collectErrors, failureOf, invalid, type ValidationRule } from './rules.ts';
 
 const verificationPolicies = ['NeverVerify', 'NeverVerifyPreloadedImages', 'NeverVerifyAllowlistedImages', 'AlwaysVerify'];
 const swapBehaviors = ['', 'LimitedSwap', 'NoSwap'];
 const second = 1000;
 
-const checkShutdown: Rules = ({ config: c, gates }) => {
+const checkShutdown: ValidationRule = ({ config: c, gates }) => {
   const { shutdownGracePeriod: all, shutdownGracePeriodCriticalPods: critical } = c;
   const graceful = gates.enabled('GracefulNodeShutdown');
   const byPriority = c.shutdownGracePeriodByPodPriority.length > 0;
   const isTooShort = (period: number): boolean => period < 0 || (period > 0 && period < second);
-  return complaints(
+  return collectErrors(
     [
       graceful && critical > all,
       `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be <= shutdownGracePeriod ${formatDuration(all)}`,
@@ -37,11 +37,11 @@ const checkShutdown: Rules = ({ config: c, gates }) => {
   );
 };
 
-const checkCrashLoopBackOff: Rules = ({ config, gates }) => {
+const checkCrashLoopBackOff: ValidationRule = ({ config, gates }) => {
   const period = config.crashLoopBackOff.maxContainerRestartPeriod;
   const on = gates.enabled('KubeletCrashLoopBackOffMax');
   const wholeMs = Math.trunc(period ?? 0);
-  return complaints(
+  return collectErrors(
     [on && period === null, 'FeatureGate KubeletCrashLoopBackOffMax is enabled, CrashLoopBackOff.MaxContainerRestartPeriod must be set'],
     [
       on && period !== null && (wholeMs < second || wholeMs > 300 * second),
@@ -54,12 +54,12 @@ const checkCrashLoopBackOff: Rules = ({ config, gates }) => {
   );
 };
 
-const checkImageCredentials: Rules = ({ config, gates }) => {
+const checkImageCredentials: ValidationRule = ({ config, gates }) => {
   const policy = config.imagePullCredentialsVerificationPolicy;
   const patterns = config.preloadedImagesVerificationAllowlist;
   if (!gates.enabled('KubeletEnsureSecretPulledImages')) {
     const why = 'must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled';
-    return complaints(
+    return collectErrors(
       [policy !== '', `\`imagePullCredentialsVerificationPolicy\` ${why}`],
       [patterns.length > 0, `\`preloadedImagesVerificationAllowlist\` ${why}`],
     );
@@ -68,7 +68,7 @@ const checkImageCredentials: Rules = ({ config, gates }) => {
     ? []
     : [
         invalid(
-          `option "${policy}" specified for imagePullCredentialsVerificationPolicy. Valid options are ${alternatives(verificationPolicies)}`,
+          `option "${policy}" specified for imagePullCredentialsVerificationPolicy. Valid options are ${quotedList(verificationPolicies)}`,
         ),
       ];
   if (patterns.length > 0 && policy !== 'NeverVerifyAllowlistedImages') {
@@ -79,11 +79,11 @@ const checkImageCredentials: Rules = ({ config, gates }) => {
   return wrong === undefined ? known : [...known, invalid(`invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${wrong}`)];
 };
 
-const checkCpuQuota: Rules = ({ config, gates }) => {
+const checkCpuQuota: ValidationRule = ({ config, gates }) => {
   const period = formatDuration(config.cpuCFSQuotaPeriod);
   const name = 'cpuCFSQuotaPeriod (--cpu-cfs-quota-period)';
   const custom = gates.enabled('CustomCPUCFSQuotaPeriod');
-  return complaints(
+  return collectErrors(
     [!custom && config.cpuCFSQuotaPeriod !== 100, `${name} ${period} requires feature gate CustomCPUCFSQuotaPeriod`],
     [
       custom && (config.cpuCFSQuotaPeriod < 1 || config.cpuCFSQuotaPeriod > second),
@@ -92,27 +92,27 @@ const checkCpuQuota: Rules = ({ config, gates }) => {
   );
 };
 
-export const checkGatedFields: Rules = (input) => {
+export const checkGatedFields: ValidationRule = (input) => {
   const { config: c, gates } = input;
   const { swapBehavior } = c.memorySwap;
   const swap = gates.enabled('NodeSwap');
   return [
     ...checkCpuQuota(input),
-    ...complaints([
+    ...collectErrors([
       c.serverTLSBootstrap && !gates.enabled('RotateKubeletServerCertificate'),
       `serverTLSBootstrap ${c.serverTLSBootstrap} requires feature gate RotateKubeletServerCertificate`,
     ]),
     ...checkShutdown(input),
-    ...complaints(
+    ...collectErrors(
       [
         swap && !swapBehaviors.includes(swapBehavior),
-        `memorySwap.swapBehavior "${swapBehavior}" must be one of: ${alternatives(swapBehaviors)}`,
+        `memorySwap.swapBehavior "${swapBehavior}" must be one of: ${quotedList(swapBehaviors)}`,
       ],
       [!swap && swapBehavior !== '', 'memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled'],
     ),
     ...checkCrashLoopBackOff(input),
     ...checkImageCredentials(input),
-    ...complaints(
+    ...collectErrors(
       [
         !gates.enabled('MemoryQoS') && c.memoryReservationPolicy === 'TieredReservation',
         `memoryReservationPolicy "${c.memoryReservationPolicy}" requires MemoryQoS feature gate to be enabled`,

@@ -1,11 +1,11 @@
 /** Rules that depend on the host's cgroups, and the users of pods (upstream: validation_linux.go; swap: cmd/kubelet/app/server.go). */
-import { complaints, invalid, type Rules } from './rules.ts';
+import { collectErrors, invalid, type ValidationRule } from './rules.ts';
 
 /** A pod's user namespace maps so many IDs, or a multiple of it. */
 const idsUnit = 65536;
 const maxUint32 = 2 ** 32 - 1;
 
-export const checkHost: Rules = ({ config: c, gates, host }) => {
+export const checkHost: ValidationRule = ({ config: c, gates, host }) => {
   const isV1 = host.cgroupVersion === 1;
   const ids = c.userNamespaces?.idsPerPod ?? null;
   if (c.failCgroupV1 && isV1) {
@@ -15,7 +15,7 @@ export const checkHost: Rules = ({ config: c, gates, host }) => {
     ];
   }
   return [
-    ...complaints(
+    ...collectErrors(
       [isV1 && c.singleProcessOOMKill === false, 'singleProcessOOMKill must not be explicitly set to false when using cgroup v1'],
       [
         isV1 && gates.enabled('NodeSwap') && c.memorySwap.swapBehavior === 'LimitedSwap',
@@ -30,5 +30,5 @@ function checkIDs(ids: number): string[] {
   const name = 'userNamespaces.idsPerPod';
   if (ids < idsUnit) return [invalid(`${name} must not be less than ${idsUnit}, got ${ids}`)];
   if (ids % idsUnit !== 0) return [invalid(`${name} must be a multiple of ${idsUnit}, got ${ids}`)];
-  return complaints([ids > maxUint32, `${name} must not be more than ${maxUint32}, got ${ids}`]);
+  return collectErrors([ids > maxUint32, `${name} must not be more than ${maxUint32}, got ${ids}`]);
 }

@@ -1,7 +1,7 @@
 /** Numbers that must lie in a range (upstream: pkg/kubelet/apis/config/validation/validation.go). */
 import { formatDuration } from '../duration.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
-import { complaints, invalid, type Rules } from './rules.ts';
+import { collectErrors, invalid, type ValidationRule } from './rules.ts';
 
 type NumberField = { [K in keyof KubeletConfiguration]: KubeletConfiguration[K] extends number ? K : never }[keyof KubeletConfiguration];
 interface Range {
@@ -43,9 +43,9 @@ function checkRange({ field, flag, min, max, off }: Range, config: KubeletConfig
   return [invalid(`${name} ${value} ${min === 0 ? 'must not be a negative number' : `must be ${min} or greater`}`)];
 }
 
-export const checkNumbers: Rules = ({ config: c, gates }) => [
+export const checkNumericRanges: ValidationRule = ({ config: c, gates }) => [
   ...ranges.flatMap((range) => checkRange(range, c)),
-  ...complaints(
+  ...collectErrors(
     [c.nodeLeaseDurationSeconds <= 0, `nodeLeaseDurationSeconds must be greater than 0, got ${c.nodeLeaseDurationSeconds}`],
     [
       c.imageGCLowThresholdPercent >= c.imageGCHighThresholdPercent,

@@ -4,7 +4,7 @@ import { isZeroQuantity } from '../../../shared/kubernetes/quantity.ts';
 import { formatDuration } from '../duration.ts';
 import type { LoggingConfiguration, TracingConfiguration } from '../kubelet-configuration.ts';
 import type { FeatureGates } from '../feature-gates.ts';
-import { complaints, invalid, type Rules } from './rules.ts';
+import { collectErrors, invalid, type ValidationRule } from './rules.ts';
 
 const maxVerbosity = 2 ** 31 - 1;
 /** The minor release before v1.36: metrics hidden since then may be shown once more. */
@@ -60,7 +60,7 @@ function checkEndpoint(endpoint: string): string[] {
   return [invalidField('tracing.endpoint', endpoint, `unsupported scheme: ${scheme}.  Options are none, dns, unix, or unix-abstract`)];
 }
 
-export const checkObserving: Rules = ({ config, gates }) => {
+export const checkObservability: ValidationRule = ({ config, gates }) => {
   const { podLogsDir, showHiddenMetricsForVersion: hidden } = config;
   return [
     ...(hidden === '' || hidden === previousRelease
@@ -76,7 +76,7 @@ export const checkObserving: Rules = ({ config, gates }) => {
     ...checkTracing(config.tracing),
     ...(podLogsDir === ''
       ? [invalid('podLogsDir was not specified')]
-      : complaints(
+      : collectErrors(
           [!posix.isAbsolute(podLogsDir), `pod logs path "${podLogsDir}" must be absolute path`],
           [cleanPath(podLogsDir) !== podLogsDir, `pod logs path "${podLogsDir}" must be normalized`],
           // It becomes a label of metrics.

@@ -1,7 +1,7 @@
 /** The options of the CPU and topology managers' policies (upstream: policy_options.go of each, refused at start). */
 import type { FeatureGates } from '../feature-gates.ts';
 import type { StringMap } from '../kubelet-configuration.ts';
-import { complaints, invalid, type Rules } from './rules.ts';
+import { collectErrors, invalid, type ValidationRule } from './rules.ts';
 
 const cpuOptions: Readonly<Record<string, { gate?: string; level?: string }>> = {
   'full-pcpus-only': {},
@@ -27,7 +27,7 @@ function checkCpuOption(name: string, value: string, gates: FeatureGates): strin
   const option = Object.hasOwn(cpuOptions, name) ? cpuOptions[name] : undefined;
   const where = 'cpuManagerPolicyOptions (--cpu-manager-policy-options)';
   if (!option) return [invalid(`${where}: unknown CPU Manager Policy option: "${name}"`)];
-  return complaints(
+  return collectErrors(
     [
       option.gate !== undefined && !gates.enabled(option.gate),
       `${where}: CPU Manager Policy ${option.level}-level Options not enabled, but option "${name}" provided`,
@@ -39,11 +39,11 @@ function checkCpuOption(name: string, value: string, gates: FeatureGates): strin
 function checkTopologyOption(name: string, value: string): string[] {
   const where = 'topologyManagerPolicyOptions (--topology-manager-policy-options)';
   if (name === 'prefer-closest-numa-nodes') {
-    return complaints([!isBool(value), `${where}: bad value for option "${name}": "${value}" is neither true nor false`]);
+    return collectErrors([!isBool(value), `${where}: bad value for option "${name}": "${value}" is neither true nor false`]);
   }
   if (name !== 'max-allowable-numa-nodes') return [invalid(`${where}: unknown Topology Manager Policy option: "${name}"`)];
   if (!/^[-+]?[0-9]+$/.test(value)) return [invalid(`${where}: unable to convert policy option to integer "${name}": "${value}"`)];
-  return complaints([
+  return collectErrors([
     Number(value) < minNUMANodes,
     `${where}: the minimum value of "${name}" should not be less than ${minNUMANodes}, got ${value}`,
   ]);
@@ -53,7 +53,7 @@ function isBool(text: string): boolean {
   return trueTexts.includes(text) || falseTexts.includes(text);
 }
 
-export const checkPolicyOptions: Rules = ({ config, gates }) => {
+export const checkPolicyOptions: ValidationRule = ({ config, gates }) => {
   const isOn = (options: StringMap, name: string): boolean => trueTexts.includes(options[name] ?? '');
   return [
     ...Object.entries(config.cpuManagerPolicyOptions).flatMap(([name, value]) => checkCpuOption(name, value, gates)),

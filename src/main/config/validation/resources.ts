@@ -1,13 +1,13 @@
 /** What is kept back from pods, for whom and how (upstream: validation.go, validation_reserved_memory.go, and what parses at start). */
 import { isZeroQuantity, parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 import type { KubeletConfiguration, StringMap } from '../kubelet-configuration.ts';
-import { alternatives, complaints, failureOf, invalid, type Rules } from './rules.ts';
+import { quotedList, collectErrors, failureOf, invalid, type ValidationRule } from './rules.ts';
 
 const enforcements = ['pods', 'system-reserved', 'system-reserved-compressible', 'kube-reserved', 'kube-reserved-compressible', 'none'];
 const field = 'enforceNodeAllocatable (--enforce-node-allocatable)';
 const reservable = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
 
-const checkEnforcements: Rules = ({ config }) => {
+const checkEnforcements: ValidationRule = ({ config }) => {
   const given = config.enforceNodeAllocatable;
   const exclusive = ['system-reserved', 'kube-reserved']
     .filter((name) => given.includes(name) && given.includes(`${name}-compressible`))
@@ -22,10 +22,10 @@ const checkEnforcements: Rules = ({ config }) => {
 
 function checkEnforcement(name: string, config: KubeletConfiguration): string[] {
   if (!enforcements.includes(name)) {
-    return [invalid(`option "${name}" specified for ${field}. Valid options are ${alternatives(enforcements)}`)];
+    return [invalid(`option "${name}" specified for ${field}. Valid options are ${quotedList(enforcements)}`)];
   }
   if (name === 'none') {
-    return complaints([
+    return collectErrors([
       config.enforceNodeAllocatable.length > 1,
       `${field} may not contain additional enforcements when "none" is specified`,
     ]);
@@ -34,21 +34,21 @@ function checkEnforcement(name: string, config: KubeletConfiguration): string[] 
     name.startsWith(prefix) && cgroup === '',
     `${flag} must be specified when "${prefix}" or "${prefix}-compressible" included in ${field}`,
   ];
-  return complaints(
+  return collectErrors(
     needs(config.systemReservedCgroup, 'systemReservedCgroup (--system-reserved-cgroup)', 'system-reserved'),
     needs(config.kubeReservedCgroup, 'kubeReservedCgroup (--kube-reserved-cgroup)', 'kube-reserved'),
     [!config.cgroupsPerQOS, `cgroupsPerQOS (--cgroups-per-qos) must be set to true when "${name}" contained in ${field}`],
   );
 }
 
-const checkReservedMemory: Rules = ({ config }) => {
+const checkReservedMemory: ValidationRule = ({ config }) => {
   const seen = new Set<string>();
   return config.reservedMemory.flatMap(({ numaNode, limits }) =>
     Object.entries(limits).flatMap(([resource, quantity]) => {
       const key = `${numaNode} ${resource}`;
       const isDuplicate = seen.has(key);
       seen.add(key);
-      return complaints(
+      return collectErrors(
         [
           resource !== 'memory' && !resource.startsWith('hugepages-'),
           `the limit type "${resource}" for NUMA node ${numaNode} is not supported, only [memory hugepages-<HugePageSize>] is accepted`,
@@ -65,7 +65,7 @@ function checkReservations(name: string, reservations: StringMap): string[] {
     if (!reservable.includes(resource)) return [invalid(`${name}: cannot reserve "${resource}" resource`)];
     const failure = failureOf(() => parseQuantity(text));
     if (failure !== undefined) return [invalid(`${name}: failed to parse quantity "${text}" for "${resource}" resource: ${failure}`)];
-    return complaints([parseQuantity(text).nanos < 0n, `${name}: resource quantity for "${resource}" cannot be negative: ${text}`]);
+    return collectErrors([parseQuantity(text).nanos < 0n, `${name}: resource quantity for "${resource}" cannot be negative: ${text}`]);
   });
 }
 
@@ -73,7 +73,7 @@ function checkQOSReserved(reservations: StringMap): string[] {
   return Object.entries(reservations).flatMap(([resource, text]) => {
     if (resource !== 'memory') return [invalid(`qosReserved (--qos-reserved): cannot reserve "${resource}" resource`)];
     const isPercentage = /^[+-]?[0-9]+%+$/.test(text) && Number.parseInt(text, 10) >= 0 && Number.parseInt(text, 10) <= 100;
-    return complaints([
+    return collectErrors([
       !isPercentage,
       `qosReserved (--qos-reserved): "${text}" for "${resource}" must be a percentage between 0% and 100%`,
     ]);
@@ -90,11 +90,11 @@ function checkCPUList(text: string): void {
   }
 }
 
-const checkReservedCPUs: Rules = ({ config }) => {
+const checkReservedCPUs: ValidationRule = ({ config }) => {
   const cpus = config.reservedSystemCPUs;
   if (cpus === '') return [];
   const failure = failureOf(() => checkCPUList(cpus));
-  return complaints(
+  return collectErrors(
     [
       config.systemReservedCgroup !== '' || config.kubeReservedCgroup !== '',
       "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
@@ -103,7 +103,7 @@ const checkReservedCPUs: Rules = ({ config }) => {
   );
 };
 
-export const checkResources: Rules = (input) => [
+export const checkResources: ValidationRule = (input) => [
   ...checkEnforcements(input),
   ...checkReservedCPUs(input),
   ...checkReservedMemory(input),

@@ -3,25 +3,25 @@ import type { FeatureGates } from '../feature-gates.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 
 /** What a rule may know of the host. */
-export interface HostFacts {
+export interface ValidatedHost {
   readonly cgroupVersion: 1 | 2;
 }
 
-export interface RuleInput {
+export interface ValidationInput {
   readonly config: KubeletConfiguration;
   readonly gates: FeatureGates;
-  readonly host: HostFacts;
+  readonly host: ValidatedHost;
 }
 
 /** The complaints, one sentence each; none: all is well. */
-export type Rules = (input: RuleInput) => string[];
+export type ValidationRule = (input: ValidationInput) => string[];
 
 export function invalid(message: string): string {
   return `invalid configuration: ${message}`;
 }
 
 /** Those complaints whose condition holds. */
-export function complaints(...checks: readonly (readonly [isWrong: boolean, message: string])[]): string[] {
+export function collectErrors(...checks: readonly (readonly [isWrong: boolean, message: string])[]): string[] {
   return checks.filter(([isWrong]) => isWrong).map(([, message]) => invalid(message));
 }
 
@@ -36,7 +36,7 @@ export function failureOf(attempt: () => unknown): string | undefined {
 }
 
 /** `"a", "b" or "c"` */
-export function alternatives(values: readonly string[]): string {
+export function quotedList(values: readonly string[]): string {
   const quoted = values.map((value) => `"${value}"`);
   return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1) ?? ''}`;
 }

@@ -1,7 +1,7 @@
 /** The taints of a node that registers (upstream: pkg/util/taints). */
 import { labelKeyErrors, labelValueErrors } from '../../../shared/kubernetes/names.ts';
 import type { Taint } from '../kubelet-configuration.ts';
-import { invalid, type Rules } from './rules.ts';
+import { invalid, type ValidationRule } from './rules.ts';
 
 export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
@@ -15,7 +15,7 @@ function checkTaint({ key, value, effect }: Taint): string | undefined {
   return `invalid taint effect: ${effect}, unsupported taint effect`;
 }
 
-export const checkTaints: Rules = ({ config }) =>
+export const checkTaints: ValidationRule = ({ config }) =>
   config.registerWithTaints.flatMap((taint, index) => {
     const where = `registerWithTaints[${index}] (--register-with-taints)`;
     const failure = checkTaint(taint);

@@ -1,12 +1,12 @@
 /** The node's addresses and what an external cloud provider is told of them. Pure. Upstream: NodeAddress in pkg/kubelet/nodestatus/setters.go. */
-import { hostAddress, type Interfaces, type RouteFiles } from './host-ips.ts';
+import { hostAddress, type NetworkInterfaces, type RouteFiles } from './host-ips.ts';
 import { isUnspecified, parseIP, type IPAddress } from './ip-address.ts';
 import { nodeIPProblem } from './node-ips.ts';
 import type { Node, NodeAddress } from '../node-object.ts';
 
 /** What is known of the host's network when the status is made. */
 export interface HostNetwork {
-  readonly interfaces: Interfaces;
+  readonly interfaces: NetworkInterfaces;
   readonly routes: RouteFiles;
   /** What the node's name resolves to. */
   readonly resolved: readonly string[];
@@ -49,12 +49,12 @@ export function computeAddresses(existing: Node['status'], inputs: AddressInputs
     // The cloud provider will know; until then nothing is guessed.
     if (nodeIPs.length === 0) return { providedNodeIP, addresses: [hostnameAddress] };
   }
-  const internal = texts.length > 0 ? texts : foundAddress(inputs);
+  const internal = texts.length > 0 ? texts : detectAddress(inputs);
   if (internal === null) return { providedNodeIP, problem: `can't get ip address of node ${inputs.nodeName}` };
   return { providedNodeIP, addresses: [...internal.map((address): NodeAddress => ({ type: 'InternalIP', address })), hostnameAddress] };
 }
 
-function foundAddress({ hostname, nodeIPs, network }: AddressInputs): [string] | null {
+function detectAddress({ hostname, nodeIPs, network }: AddressInputs): [string] | null {
   const named = parseIP(hostname);
   if (named) return [named.text];
   const preferred = nodeIPs[0]?.family ?? 'IPv4';

@@ -2,7 +2,7 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import { isGlobalUnicast, isUnspecified, parseIP } from './ip-address.ts';
 
-export type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
+export type NetworkInterfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
 /** /proc/net/route and /proc/net/ipv6_route; empty where the host has none. */
 export interface RouteFiles {
@@ -14,7 +14,7 @@ export interface RouteFiles {
  * `--node-ip` where it is set; else the address that `hostAddress` finds. Empty: the host has no address at all.
  * @param routes /proc/net/route, or both files
  */
-export function hostIPs(nodeIP: string, interfaces: Interfaces, routes: string | RouteFiles): string[] {
+export function hostIPs(nodeIP: string, interfaces: NetworkInterfaces, routes: string | RouteFiles): string[] {
   const told = nodeIP.split(',').flatMap((text) => parseIP(text) ?? []);
   // An unspecified address only chooses the family.
   const given = told.filter((ip) => !isUnspecified(ip));
@@ -27,7 +27,7 @@ export function hostIPs(nodeIP: string, interfaces: Interfaces, routes: string |
  * The address of the interface that the default route leaves by, of the preferred family before the other; else a global one of the
  * loopback interface (routers that speak BGP over link-local addresses have theirs there); else of any other interface.
  */
-export function hostAddress(preferred: 'IPv4' | 'IPv6', interfaces: Interfaces, routes: RouteFiles): [string] | null {
+export function hostAddress(preferred: 'IPv4' | 'IPv6', interfaces: NetworkInterfaces, routes: RouteFiles): [string] | null {
   const families = preferred === 'IPv6' ? (['IPv6', 'IPv4'] as const) : (['IPv4', 'IPv6'] as const);
   const byDefault = { IPv4: defaultIPv4Interface(routes.ipv4), IPv6: defaultIPv6Interface(routes.ipv6) };
   const first = byDefault.IPv4 ?? byDefault.IPv6;
@@ -51,7 +51,7 @@ function globalAddress(infos: readonly NetworkInterfaceInfo[] | undefined, famil
   return ofFamily?.find((ip) => ip !== null && isGlobalUnicast(ip))?.text;
 }
 
-function loopbackAddress(interfaces: Interfaces, family: 'IPv4' | 'IPv6'): string | undefined {
+function loopbackAddress(interfaces: NetworkInterfaces, family: 'IPv4' | 'IPv6'): string | undefined {
   const loopback = Object.values(interfaces).filter((infos) => infos?.some(({ internal }) => internal));
   return loopback.map((infos) => globalAddress(infos, family)).find((address) => address !== undefined);
 }

@@ -1,6 +1,6 @@
 /** What `--node-ip` says, and whether it can be true of this host. Pure. Upstream: component-helpers/node/util/ips.go, validateNodeIP. */
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import type { Interfaces } from './host-ips.ts';
+import type { NetworkInterfaces } from './host-ips.ts';
 import { isLinkLocalUnicast, isLoopback, isMulticast, isUnspecified, parseIP, type IPAddress } from './ip-address.ts';
 
 export interface NodeIPs {
@@ -26,7 +26,7 @@ export function parseNodeIPs(nodeIP: string): NodeIPs {
 }
 
 /** Why this can't be the node's address; undefined: it can. */
-export function nodeIPProblem(ip: IPAddress, interfaces: Interfaces): string | undefined {
+export function nodeIPProblem(ip: IPAddress, interfaces: NetworkInterfaces): string | undefined {
   if (isLoopback(ip)) return "nodeIP can't be loopback address";
   if (isMulticast(ip)) return "nodeIP can't be a multicast address";
   if (isLinkLocalUnicast(ip)) return "nodeIP can't be a link-local unicast address";

@@ -2,7 +2,7 @@
 import type { RecordedEvent } from '../../../shared/contracts/pod-sync.ts';
 import { nodeReference } from '../../../shared/kubernetes/node-reference.ts';
 
-export interface HostTraits {
+export interface HostWarningInputs {
   readonly cgroupVersion: 1 | 2;
   /** Memory may be written to a disk, and memory volumes with it. */
   readonly isSwapOn: boolean;
@@ -11,7 +11,7 @@ export interface HostTraits {
   readonly resolvConfProblem: string | null;
 }
 
-export function hostWarnings(nodeName: string, traits: HostTraits): RecordedEvent[] {
+export function hostWarnings(nodeName: string, traits: HostWarningInputs): RecordedEvent[] {
   const warnings: [reason: string, message: string][] = [];
   // Upstream: cgroupVersionCheck in kubelet_linux.go.
   if (traits.cgroupVersion === 1) {

@@ -6,14 +6,14 @@ import { hostWarnings } from './host-warnings.ts';
 import { resolvConfProblem } from './resolv-conf-limits.ts';
 import type { EventSink } from '../../events/event-sink.ts';
 
-export interface ReportedHost {
+export interface HostToCheck {
   readonly nodeName: string;
   readonly config: Pick<KubeletConfiguration, 'resolvConf' | 'clusterDomain'>;
   readonly cgroupVersion: 1 | 2;
 }
 
 /** Never rejects. */
-export async function reportHost(events: EventSink, { nodeName, config, cgroupVersion }: ReportedHost): Promise<void> {
+export async function recordHostWarnings(events: EventSink, { nodeName, config, cgroupVersion }: HostToCheck): Promise<void> {
   const traits = {
     cgroupVersion,
     isSwapOn: swapAreas().length > 0,

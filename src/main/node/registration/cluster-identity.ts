@@ -23,7 +23,7 @@ export class ClusterIdentity {
   }
 
   /** Keeps who the cluster is, if that is not known yet. Never rejects. */
-  async remember(signal: AbortSignal): Promise<void> {
+  async recordUID(signal: AbortSignal): Promise<void> {
     if (this.#uid === null) this.#uid = await this.#ask(signal);
   }
 

@@ -8,7 +8,7 @@ import { controllerManagedAttachAnnotation, operatingSystem, architecture, type 
 import { isExtendedResource, isHugePages } from '../resource-names.ts';
 
 /** The labels that follow the kubelet's settings; all others of `--node-labels` count only when the Node is made. */
-const followedLabels = [
+const reconciledLabels = [
   'kubernetes.io/hostname',
   'topology.kubernetes.io/zone',
   'topology.kubernetes.io/region',
@@ -61,7 +61,7 @@ export function withRequiredLabels(node: Node): Node {
 }
 
 function reconcileLabels(initial: StringMap, existing: StringMap): StringMap {
-  const differing = followedLabels.filter((name) => Object.hasOwn(initial, name) && (existing[name] ?? '') !== initial[name]);
+  const differing = reconciledLabels.filter((name) => Object.hasOwn(initial, name) && (existing[name] ?? '') !== initial[name]);
   if (differing.length === 0) return existing;
   const followed = Object.fromEntries(differing.map((name) => [name, initial[name]!]));
   // A label of the followed ones with an empty value is none.

@@ -29,7 +29,7 @@ export interface RegistrationDependencies {
   readonly logger: Logger;
 }
 
-export interface Registered {
+export interface Registration {
   readonly node: StoredNode;
   readonly isNew: boolean;
   /** The Node that was to be made, with its events. */
@@ -40,7 +40,7 @@ const retries = { initialMs: 100, maxMs: 7000 };
 const jitter = 0.1;
 
 /** Rejects with the signal's reason only. */
-export async function registerNode(deps: RegistrationDependencies, signal: AbortSignal): Promise<Registered> {
+export async function registerNode(deps: RegistrationDependencies, signal: AbortSignal): Promise<Registration> {
   const { clock, random, logger } = deps;
   for (let delayMs: number | undefined; ;) {
     try {
@@ -62,7 +62,7 @@ export async function registerNode(deps: RegistrationDependencies, signal: Abort
   }
 }
 
-async function tryRegister(deps: RegistrationDependencies, initial: ComputedNode, signal: AbortSignal): Promise<Registered> {
+async function tryRegister(deps: RegistrationDependencies, initial: ComputedNode, signal: AbortSignal): Promise<Registration> {
   const { client, deadlineMs, logger } = deps;
   const { name } = initial.node.metadata;
   const common = { trafficClass: 'node', deadlineMs, maxAttempts: 1, signal } as const;
@@ -75,7 +75,7 @@ async function tryRegister(deps: RegistrationDependencies, initial: ComputedNode
   }
   const existing = await client.call<StoredNode>({ ...common, method: 'GET', path: apiPath('api', 'v1', 'nodes', name) });
   logger.info({ node: name }, 'Node was previously registered');
-  const found = await giveProviderID(deps, initial.node, existing, signal);
+  const found = await setProviderID(deps, initial.node, existing, signal);
   const wanted = reconcileNode(initial.node, found, { resetExtendedResources: await deps.resetExtendedResources() });
   const body = nodeStatusPatch(found, wanted);
   if (!body) return { node: found, isNew: false, initial };
@@ -85,7 +85,7 @@ async function tryRegister(deps: RegistrationDependencies, initial: ComputedNode
 }
 
 /** A Node that has none can be given one, once. Where that is refused, the node joins as it is. */
-async function giveProviderID(
+async function setProviderID(
   { client, deadlineMs, logger }: RegistrationDependencies,
   initial: Node,
   existing: StoredNode,

@@ -26,11 +26,11 @@ export class StartupLatency {
     this.#options = options;
   }
 
-  attempted(): void {
+  markRegistrationAttempted(): void {
     if (this.#attemptedAtMs === 0) this.#attemptedAtMs = this.#options.clock.now();
   }
 
-  registeredNew(): void {
+  markRegistered(): void {
     const { clock, bootedAtMs, kubeletStartedAtMs } = this.#options;
     if (this.#attemptedAtMs === 0 || this.#registeredAtMs !== 0) return;
     this.#registeredAtMs = clock.now();
@@ -39,7 +39,7 @@ export class StartupLatency {
     nodeStartupRegistration.set((this.#registeredAtMs - this.#attemptedAtMs) / 1000);
   }
 
-  ready(): void {
+  markReady(): void {
     const { clock, bootedAtMs } = this.#options;
     if (this.#registeredAtMs === 0 || this.#readyAtMs !== 0) return;
     this.#readyAtMs = clock.now();

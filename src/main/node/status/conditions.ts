@@ -26,7 +26,7 @@ export interface Conditions {
   readonly events: readonly NodeEvent[];
 }
 
-interface Pressure {
+interface PressureCondition {
   readonly type: string;
   readonly of: keyof Pressures;
   readonly under: readonly [reason: string, message: string, event: string];
@@ -34,7 +34,7 @@ interface Pressure {
 }
 
 /** In this order they are added; Ready comes last, which controllers of other versions rely on. */
-const pressures: readonly Pressure[] = [
+const pressures: readonly PressureCondition[] = [
   {
     type: 'MemoryPressure',
     of: 'memory',

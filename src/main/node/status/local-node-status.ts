@@ -103,7 +103,7 @@ export class LocalNodeStatus {
   }
 
   /** Its addresses are found out. Before, the Node has all else. */
-  untilKnown(): Promise<void> {
+  untilNetworkKnown(): Promise<void> {
     return this.#known;
   }
 
@@ -133,13 +133,13 @@ export class LocalNodeStatus {
     const { facts } = this.#options.runtimeState;
     const own = this.#own;
     if (own?.network === this.#network && own.images === this.#images && own.runtime === facts) return own.node;
-    const { node } = this.initial();
+    const { node } = this.initialNode();
     this.#own = { node, network: this.#network, images: this.#images, runtime: facts };
     return node;
   }
 
   /** As it is registered, with its whole status as it is now. */
-  initial(): ComputedNode {
+  initialNode(): ComputedNode {
     const { nodeName, config, flags } = this.#options;
     const bare = initialNode({
       nodeName,

@@ -10,7 +10,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** True when there is more to write than the times of the heartbeats. Quantities are compared by value; empty is as good as absent. */
 export function statusHasChanged(before: NodeStatus = {}, after: NodeStatus = {}): boolean {
-  return !isSame(comparable(before), comparable(after)) || !sameResources(before, after);
+  return !isSameInGo(comparable(before), comparable(after)) || !sameResources(before, after);
 }
 
 /** Without what is compared by itself: resources; and without the heartbeats. Conditions in order of type. */
@@ -72,7 +72,7 @@ function patchConditions(before: readonly NodeCondition[], after: readonly NodeC
 
 /** Their type is declared as their merge key, and two may have the same one: they are replaced whole. */
 function patchAddresses(before: readonly NodeAddress[], after: readonly NodeAddress[]): readonly unknown[] | null {
-  if (isSame(before, after)) return null;
+  if (isSameInGo(before, after)) return null;
   return before.length === 0 ? after : [...after, { $patch: 'replace' }];
 }
 
@@ -81,7 +81,7 @@ function mapPatch(before: object, after: object): Json | null {
   const [old, next] = [withoutEmpty(before), withoutEmpty(after)];
   const changes = [...new Set([...Object.keys(old), ...Object.keys(next)])].flatMap((name): [string, unknown][] => {
     const [from, to] = [own(old, name), own(next, name)];
-    if (isSame(from, to)) return [];
+    if (isSameInGo(from, to)) return [];
     if (to === undefined) return [[name, null]];
     // Entry by entry, also when none is left: what others have added meanwhile is not ours to remove.
     return [[name, isPlainObject(from) && isPlainObject(to) ? mapPatch(from, to) : to]];
@@ -103,15 +103,15 @@ function withoutEmpty(object: object): Json {
  * Whether Go means the same by both. The server writes `null` for an image's empty list of names and leaves out its size of zero: who takes
  * that for a change writes all images with every heartbeat.
  */
-function isSame(a: unknown, b: unknown): boolean {
-  return isDeepStrictEqual(asGoMeansIt(a), asGoMeansIt(b));
+function isSameInGo(a: unknown, b: unknown): boolean {
+  return isDeepStrictEqual(normalizeGoZeroValues(a), normalizeGoZeroValues(b));
 }
 
-function asGoMeansIt(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(asGoMeansIt);
+function normalizeGoZeroValues(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(normalizeGoZeroValues);
   if (!isPlainObject(value)) return value;
   const fields = Object.entries(withoutEmpty(value)).filter(([, field]) => field !== 0);
-  return Object.fromEntries(fields.map(([name, field]) => [name, asGoMeansIt(field)]));
+  return Object.fromEntries(fields.map(([name, field]) => [name, normalizeGoZeroValues(field)]));
 }
 
 function isPlainObject(value: unknown): value is object {

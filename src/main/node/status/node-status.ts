@@ -13,7 +13,7 @@ import { providedNodeIPAnnotation, type Node, type NodeEvent, type NodeStatus } 
 import { allocatableList, capacityList, type ResourceSettings } from './node-capacity.ts';
 
 /** All that the status is made of. */
-export interface NodeStatusFacts extends AddressInputs {
+export interface NodeStatusInputs extends AddressInputs {
   readonly nowMs: number;
   readonly machine: MachineInfo;
   readonly resources: ResourceSettings;
@@ -40,7 +40,7 @@ export interface ComputedNode {
   readonly failures: readonly string[];
 }
 
-export function computeNode(node: Node, facts: NodeStatusFacts): ComputedNode {
+export function computeNode(node: Node, facts: NodeStatusInputs): ComputedNode {
   const { machine, runtime, resources } = facts;
   const before: NodeStatus = node.status ?? {};
   const { addresses = before.addresses, providedNodeIP, problem } = computeAddresses(before, facts);
@@ -71,13 +71,13 @@ export function computeNode(node: Node, facts: NodeStatusFacts): ComputedNode {
   };
   return {
     node: { ...node, metadata: withProvidedNodeIP(node.metadata, providedNodeIP), status },
-    events: [...(hasRebooted ? [rebooted(facts)] : []), ...events],
+    events: [...(hasRebooted ? [rebootedEvent(facts)] : []), ...events],
     hasRebooted,
     failures: problem === undefined ? [] : [problem],
   };
 }
 
-function rebooted({ nodeName, machine }: NodeStatusFacts): NodeEvent {
+function rebootedEvent({ nodeName, machine }: NodeStatusInputs): NodeEvent {
   return { type: 'Warning', reason: 'Rebooted', message: `Node ${nodeName} has been rebooted, boot id: ${machine.bootID}` };
 }
 

@@ -12,7 +12,7 @@ import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
 
 export interface RuntimeStateDependencies {
   /** Must settle. */
-  readonly ask: () => Promise<RuntimeFacts>;
+  readonly fetchFacts: () => Promise<RuntimeFacts>;
   /** It answers again after it did not, or is ready after it was not: what failed meanwhile need not wait for its back-off. Told twice. */
   readonly onRecovered: () => void;
   /** Whether it is well, or what is wrong with it, is not what it was; also with the first answer. */
@@ -23,17 +23,17 @@ export interface RuntimeStateDependencies {
 
 const periodMs = 5000;
 /** While something is wrong with it, or seems to be: its return is to be seen soon. */
-const troubledPeriodMs = 1000;
+const unhealthyPeriodMs = 1000;
 /**
  * After its return, the pods are told once more: other threads' connections try again at their own pace (grpc's longest back-off in
  * shared/cri/client.ts is 3 s), and what they were asked before fails still.
  */
-const reconnectedAfterMs = 3500;
+const secondNotificationDelayMs = 3500;
 /** Upstream's maxWaitForContainerRuntime: without a good answer for so long, the runtime counts as down. */
 const downAfterMs = 30_000;
 /** Until the first answer it is asked sooner, from 100 ms, doubling, to the period. */
 const firstRetryMs = 100;
-const notAnswered = 'container runtime status check may not have completed yet';
+const statusUnknownMessage = 'container runtime status check may not have completed yet';
 
 export class RuntimeState {
   readonly #deps: RuntimeStateDependencies;
@@ -58,7 +58,7 @@ export class RuntimeState {
 
   /** Why no pod can be synced now; null: it can. Upstream: runtimeErrors. */
   errors(): string | null {
-    if (this.#facts === null) return notAnswered;
+    if (this.#facts === null) return statusUnknownMessage;
     if (this.#notReady !== null) return this.#notReady;
     return this.#deps.clock.monotonic() - this.#readyAtMs > downAfterMs ? 'container runtime is down' : null;
   }
@@ -67,7 +67,7 @@ export class RuntimeState {
   problems(): string[] {
     const sinceReadyMs = this.#deps.clock.monotonic() - this.#readyAtMs;
     const isDown = sinceReadyMs > downAfterMs ? 'container runtime is down' : null;
-    const heard = this.#readyAtMs === -Infinity ? notAnswered : isDown;
+    const heard = this.#readyAtMs === -Infinity ? statusUnknownMessage : isDown;
     return [heard, this.#notReady].filter((problem) => problem !== null);
   }
 
@@ -80,7 +80,7 @@ export class RuntimeState {
   }
 
   /** Asks until there is a first answer. Rejects with the signal's reason. */
-  async untilAnswered(signal: AbortSignal): Promise<RuntimeFacts> {
+  async untilFirstStatus(signal: AbortSignal): Promise<RuntimeFacts> {
     let delayMs = firstRetryMs;
     for (;;) {
       await this.#askOnce(signal);
@@ -94,21 +94,21 @@ export class RuntimeState {
   async watch(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     while (!signal.aborted) {
-      await clock.sleep(troubledPeriodMs, signal).catch(() => {});
-      if (this.#told === null) await this.#suspicion.next(periodMs - troubledPeriodMs, signal);
+      await clock.sleep(unhealthyPeriodMs, signal).catch(() => {});
+      if (this.#told === null) await this.#suspicion.next(periodMs - unhealthyPeriodMs, signal);
       if (!signal.aborted) await this.#askOnce(signal);
     }
     this.#cancelReminder();
   }
 
   /** Something that needs the runtime has failed: it is asked within a second, so that also a short absence is noticed. */
-  suspect(): void {
+  checkSoon(): void {
     this.#suspicion.wake();
   }
 
   async #askOnce(signal: AbortSignal): Promise<void> {
     try {
-      const facts = await this.#deps.ask();
+      const facts = await this.#deps.fetchFacts();
       this.#facts = facts;
       const ready = facts.conditions.find(({ type }) => type === 'RuntimeReady');
       this.#notReady = ready?.status ? null : `container runtime not ready: ${describe('RuntimeReady', ready)}`;
@@ -134,7 +134,7 @@ export class RuntimeState {
     if (before === undefined) return;
     onRecovered();
     this.#cancelReminder();
-    this.#cancelReminder = clock.after(reconnectedAfterMs, onRecovered);
+    this.#cancelReminder = clock.after(secondNotificationDelayMs, onRecovered);
   }
 }
 

@@ -6,8 +6,8 @@ import { goDuration } from '../../../shared/kubernetes/go-text.ts';
 import type { ThreadHealth } from '../../../shared/state/heartbeats.ts';
 
 /** A thread that died is there again within a second, or some; one that was silent for so long does not come back by itself. */
-const silentMs = 60_000;
-const needed = ['pleg', 'images', 'probes', 'pod-sync'];
+const heartbeatTimeoutMs = 60_000;
+const requiredThreads = ['pleg', 'images', 'probes', 'pod-sync'];
 
 /** @param nowMs monotonic. A sentence for each that is not well. */
 export function threadErrors(threads: readonly ThreadHealth[], nowMs: number): string[] {
@@ -16,11 +16,11 @@ export function threadErrors(threads: readonly ThreadHealth[], nowMs: number): s
   const relistError = pleg && plegError(pleg, nowMs);
   return [
     ...(relistError === undefined ? [] : [`PLEG is not healthy: ${relistError}`]),
-    ...needed.flatMap((name) => {
+    ...requiredThreads.flatMap((name) => {
       // The sync pool has many, of which one is enough.
       const group = started.filter(({ thread }) => thread === name || thread.startsWith(`${name}-`));
       const silence = Math.min(...group.map(({ beat, startedAtMs }) => nowMs - (beat?.beatAtMs ?? startedAtMs)));
-      if (group.length === 0 || silence <= silentMs) return [];
+      if (group.length === 0 || silence <= heartbeatTimeoutMs) return [];
       return [`thread ${name} is not healthy: last heard of ${goDuration(Math.floor(silence))} ago`];
     }),
   ];

@@ -212,7 +212,7 @@ export class PodCertificates {
       client,
       path: apiPath('apis', group, version, plural),
       fieldSelector: fieldEquals('spec.nodeName', nodeName),
-      trafficClass: 'values',
+      trafficClass: 'objects',
       apiVersion: `${group}/${version}`,
       kind: 'PodCertificateRequest',
       handler: {

@@ -27,7 +27,7 @@ export async function askSigner(asker: Asker, pod: Pod, source: PodCertificateSo
   const { client, nodeName } = asker;
   const { namespace } = pod.metadata;
   // A creation that went unanswered is not sent again by the client: the next try has a key of its own.
-  const common = { trafficClass: 'values', deadlineMs, maxAttempts: 1, signal } as const;
+  const common = { trafficClass: 'objects', deadlineMs, maxAttempts: 1, signal } as const;
   const { metadata: account } = await during('while fetching service account', () =>
     client.call<{ readonly metadata: { readonly uid: string } }>({
       ...common,

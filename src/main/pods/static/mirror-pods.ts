@@ -75,7 +75,7 @@ export class MirrorPods {
       random,
     });
     podManager.onChange((pod, change) => contain(this.#fault(), () => this.#onChange(pod, change === 'removed')));
-    this.#unsubscribe = client.onReturn(() => {
+    this.#unsubscribe = client.onRecovery(() => {
       this.#cancelFreshStart();
       this.#cancelFreshStart = clock.after(random() * returnSpreadMs, () => this.#work.startAfresh());
     });

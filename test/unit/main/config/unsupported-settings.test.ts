@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { notInEffect, settingsNotInEffect } from '../../../../src/main/config/unsupported-settings.ts';
+import { unsupportedSettings, findUnsupportedSettings } from '../../../../src/main/config/unsupported-settings.ts';
 import { kubeletConfiguration } from '../../../../src/main/config/schema.ts';
 import { flagTable } from '../../../../src/main/flags/flag-table.ts';
 
@@ -8,7 +8,7 @@ const none = new Map<string, string | undefined>();
 
 test('every line of the table names a field or a flag that there is', () => {
   const names = new Set(flagTable.map(({ name }) => name));
-  for (const { fields = [], flags = [] } of notInEffect) {
+  for (const { fields = [], flags = [] } of unsupportedSettings) {
     for (const path of fields) {
       let at: unknown = kubeletConfiguration.absent;
       for (const name of path.split('.')) {
@@ -23,11 +23,11 @@ test('every line of the table names a field or a flag that there is', () => {
 test('a field whose part is there is not named', () => {
   const wire = { maxPods: 10, enableControllerAttachDetach: true, imagePullCredentialsVerificationPolicy: 'NeverVerify' };
   const flags = new Map([['experimental-allocatable-ignore-eviction', undefined]]);
-  assert.deepEqual(settingsNotInEffect(wire, flags), []);
+  assert.deepEqual(findUnsupportedSettings(wire, flags), []);
 });
 
 test('a field that was set and has no effect is named once', () => {
-  assert.deepEqual(settingsNotInEffect({ shutdownGracePeriod: '30s', maxPods: 10 }, none), ['shutdownGracePeriod']);
+  assert.deepEqual(findUnsupportedSettings({ shutdownGracePeriod: '30s', maxPods: 10 }, none), ['shutdownGracePeriod']);
 });
 
 test('a field that asks for nothing is not named', () => {
@@ -38,7 +38,7 @@ test('a field that asks for nothing is not named', () => {
     authentication: { anonymous: { enabled: false } },
     tracing: null,
   };
-  assert.deepEqual(settingsNotInEffect(wire, none), []);
+  assert.deepEqual(findUnsupportedSettings(wire, none), []);
 });
 
 test('a flag is named with its dashes, whether it sets a field or not', () => {
@@ -47,5 +47,5 @@ test('a flag is named with its dashes, whether it sets a field or not', () => {
     ['contention-profiling', 'enableContentionProfiling'],
     ['max-pods', 'maxPods'],
   ]);
-  assert.deepEqual(settingsNotInEffect({}, flags), ['--bootstrap-kubeconfig', '--contention-profiling']);
+  assert.deepEqual(findUnsupportedSettings({}, flags), ['--bootstrap-kubeconfig', '--contention-profiling']);
 });

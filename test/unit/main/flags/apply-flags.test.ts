@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { kubeletConfiguration } from '../../../../src/main/config/schema.ts';
-import { Place, type Problem } from '../../../../src/main/config/field-path.ts';
+import { FieldPath, type FieldProblem } from '../../../../src/main/config/field-path.ts';
 import { applyFlags, toKubeletFlags } from '../../../../src/main/flags/apply-flags.ts';
 import { flagTable, type FlagSpec } from '../../../../src/main/flags/flag-table.ts';
 import { flagTypes, type FlagTypeName } from '../../../../src/main/flags/flag-types.ts';
@@ -37,7 +37,7 @@ const samples: Readonly<Record<FlagTypeName, string>> = {
 
 function sampleOf({ type, field = '' }: FlagSpec): string {
   const isOn = field.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], base) === true;
-  return flagTypes[type].shown === '' ? String(!isOn) : samples[type];
+  return flagTypes[type].helpName === '' ? String(!isOn) : samples[type];
 }
 
 table('a flag sets its field, and what it sets has the field’s type', (row) => {
@@ -46,8 +46,8 @@ table('a flag sets its field, and what it sets has the field’s type', (row) =>
       const { values } = parseFlags([`--${spec.name}=${sampleOf(spec)}`]);
       const changed = applyFlags(base, values);
       assert.notDeepEqual(changed, base);
-      const problems: Problem[] = [];
-      const again = kubeletConfiguration.read(kubeletConfiguration.write(changed), new Place(problems));
+      const problems: FieldProblem[] = [];
+      const again = kubeletConfiguration.read(kubeletConfiguration.write(changed), new FieldPath(problems));
       assert.deepEqual(problems, []);
       assert.deepEqual(again, changed);
     });

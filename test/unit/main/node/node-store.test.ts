@@ -67,7 +67,7 @@ test('a node that was made again under its name is another', async (t) => {
 test('a node of a cluster that began anew is taken although its version is older', async (t) => {
   const { store, changes } = await aStore(t);
   store.observe(node('500'));
-  store.forget();
+  store.reset();
   store.observe(node('3', 'u2'));
   assert.deepEqual(changes, ['changed u1@500', 'changed u2@3']);
 });

@@ -10,13 +10,13 @@ const never = new AbortController().signal;
 /** Enters these in turn, with the time in between, into a lane whose slot is taken; then gives the slot on, again and again. */
 async function order(entries: readonly { readonly name: string; readonly rank: number; readonly afterMs?: number }[]): Promise<string[]> {
   const clock = new FakeClock();
-  const lane = new RequestLane({ limit: null, slots: 1, maxWaiting: 100, clock });
-  const leave = await lane.enter(0, never);
+  const lane = new RequestLane({ limit: null, slots: 1, maxQueued: 100, clock });
+  const leave = await lane.acquire(0, never);
   const seen: string[] = [];
   const done = [];
   for (const { name, rank, afterMs = 0 } of entries) {
     await clock.advance(afterMs);
-    done.push(lane.enter(rank, never).then((leaveNext) => (seen.push(name), leaveNext())));
+    done.push(lane.acquire(rank, never).then((leaveNext) => (seen.push(name), leaveNext())));
   }
   leave();
   await Promise.all(done);
@@ -44,9 +44,9 @@ test('a storm of reviews does not starve a status: those that come a second late
 
 test('calls go at their rate', async () => {
   const clock = new FakeClock();
-  const lane = new RequestLane({ limit: { qps: 10, burst: 2 }, slots: 100, maxWaiting: 100, clock });
+  const lane = new RequestLane({ limit: { qps: 10, burst: 2 }, slots: 100, maxQueued: 100, clock });
   let entered = 0;
-  for (let i = 0; i < 5; i += 1) void lane.enter(0, never).then((leave) => ((entered += 1), leave()));
+  for (let i = 0; i < 5; i += 1) void lane.acquire(0, never).then((leave) => ((entered += 1), leave()));
   const seen = [];
   for (let step = 0; step < 5; step += 1) {
     await settle();
@@ -58,12 +58,12 @@ test('calls go at their rate', async () => {
 
 test('a caller that gives up leaves the line, and takes no token with it', async () => {
   const clock = new FakeClock();
-  const lane = new RequestLane({ limit: { qps: 1, burst: 1 }, slots: 1, maxWaiting: 100, clock });
-  const leave = await lane.enter(0, never);
+  const lane = new RequestLane({ limit: { qps: 1, burst: 1 }, slots: 1, maxQueued: 100, clock });
+  const leave = await lane.acquire(0, never);
   leave();
   const controller = new AbortController();
-  const first = lane.enter(0, controller.signal);
-  const second = lane.enter(0, never);
+  const first = lane.acquire(0, controller.signal);
+  const second = lane.acquire(0, never);
   controller.abort(new Error('enough'));
   await assert.rejects(first, { message: 'enough' });
   await clock.advance(1_000);
@@ -71,25 +71,25 @@ test('a caller that gives up leaves the line, and takes no token with it', async
 });
 
 test('a slot given back twice is one slot', async () => {
-  const lane = new RequestLane({ limit: null, slots: 1, maxWaiting: 100, clock: new FakeClock() });
-  const leave = await lane.enter(0, never);
+  const lane = new RequestLane({ limit: null, slots: 1, maxQueued: 100, clock: new FakeClock() });
+  const leave = await lane.acquire(0, never);
   leave();
   leave();
-  await lane.enter(0, never);
+  await lane.acquire(0, never);
   let isIn = false;
-  void lane.enter(0, never).then(() => (isIn = true));
+  void lane.acquire(0, never).then(() => (isIn = true));
   await settle();
   assert.equal(isIn, false);
 });
 
 test('a line that is full refuses, and a closed one fails all who wait', async () => {
-  const lane = new RequestLane({ limit: null, slots: 1, maxWaiting: 1, clock: new FakeClock() });
-  await lane.enter(0, never);
-  const waiting = lane.enter(0, never);
-  await assert.rejects(lane.enter(0, never), { reason: 'TooManyRequests' });
+  const lane = new RequestLane({ limit: null, slots: 1, maxQueued: 1, clock: new FakeClock() });
+  await lane.acquire(0, never);
+  const waiting = lane.acquire(0, never);
+  await assert.rejects(lane.acquire(0, never), { reason: 'TooManyRequests' });
   lane.close(new Error('closed'));
   await assert.rejects(waiting, { message: 'closed' });
-  await assert.rejects(lane.enter(0, never), { message: 'closed' });
+  await assert.rejects(lane.acquire(0, never), { message: 'closed' });
 });
 
 test('heartbeats have a lane without a rate, each kind of review and events have their own, and the rest share one', () => {
@@ -105,7 +105,7 @@ test('a flood of token reviews delays neither a status nor an access review', as
   const lanes = createLanes({ limit: { qps: 1, burst: 1 }, eventLimit: { qps: 1, burst: 1 }, clock: new FakeClock() });
   const enter = (name: TrafficClass) => {
     const { lane, rank } = lanes.of(name);
-    return lane.enter(rank, never);
+    return lane.acquire(rank, never);
   };
   for (let i = 0; i < 1000; i += 1) enter('tokenReview').catch(() => {});
   let entered = 0;

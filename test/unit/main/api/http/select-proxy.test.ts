@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { proxyFor } from '../../../../../src/main/api/http/select-proxy.ts';
+import { selectProxy } from '../../../../../src/main/api/http/select-proxy.ts';
 import { table } from '../../../../support/table.ts';
 
 const proxy = 'http://proxy:3128';
@@ -39,7 +39,7 @@ for (const [noProxy, server, isExcluded] of excluded) {
 table('the way to the API server by proxy', (row) => {
   for (const { name, server = 'https://api.example.org', configured = '', environment = {}, want } of cases) {
     row(`the way to the API server by proxy: ${name}`, () => {
-      assert.equal(proxyFor(new URL(server), configured, environment), want);
+      assert.equal(selectProxy(new URL(server), configured, environment), want);
     });
   }
 });

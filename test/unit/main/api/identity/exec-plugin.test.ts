@@ -51,10 +51,10 @@ test('credentials that the server refused are made anew, but not with every call
   const { plugin, clock, commands } = aPlugin([printed('one'), printed('two'), printed('three')]);
   await plugin.current(never);
   await clock.advance(60_000);
-  plugin.distrust(clock.monotonic());
+  plugin.invalidateBefore(clock.monotonic());
   assert.equal((await plugin.current(never)).token, 'two');
   await clock.advance(100);
-  plugin.distrust(clock.monotonic());
+  plugin.invalidateBefore(clock.monotonic());
   assert.equal((await plugin.current(never)).token, 'two');
   assert.equal(commands.length, 2);
   await clock.advance(5_000);
@@ -80,7 +80,7 @@ test('credentials that were refused once go on while the plugin fails, until the
   const { plugin, clock, commands } = aPlugin([printed('one', '2026-01-01T00:10:00Z'), failed(), failed(), failed(), printed('two')]);
   await plugin.current(never);
   await clock.advance(60_000);
-  plugin.distrust(clock.monotonic());
+  plugin.invalidateBefore(clock.monotonic());
   for (const seconds of [0, 1, 4]) {
     await clock.advance(seconds * 1000);
     assert.equal((await plugin.current(never)).token, 'one');

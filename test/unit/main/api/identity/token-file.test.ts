@@ -32,12 +32,12 @@ test('after a 401 the file is read at once, but not for a call that was older th
   const { file, clock } = aTokenFile(content);
   await clock.advance(1_000);
   await file.current();
-  file.distrust(500);
+  file.invalidateBefore(500);
   await file.current();
   assert.equal(content.reads, 1);
   await clock.advance(1_000);
   content.text = 'two';
-  file.distrust(clock.monotonic());
+  file.invalidateBefore(clock.monotonic());
   assert.equal(await file.current(), 'two');
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wellTyped } from '../../../../../src/main/api/reflector/accept-conforming.ts';
+import { acceptConforming } from '../../../../../src/main/api/reflector/accept-conforming.ts';
 import { Services } from '../../../../../src/main/objects/service-lister.ts';
 import { clusterTrustBundle, node, runtimeClass, service } from '../../../../../src/shared/kubernetes/schema/objects.ts';
 import { FakeApi } from '../../../../support/fake-api.ts';
@@ -24,7 +24,7 @@ table('an object of other types is not accepted', (row) => {
   for (const [what, schema, fields] of refused) {
     row(what, () => {
       const { logger, lines } = aLogger();
-      assert.equal(wellTyped(schema, logger)({ metadata, ...fields }), null);
+      assert.equal(acceptConforming(schema, logger)({ metadata, ...fields }), null);
       assert.equal(lines[0]?.msg, 'Object of the API server ignored');
     });
   }
@@ -32,7 +32,7 @@ table('an object of other types is not accepted', (row) => {
 
 test('an object as it should be is accepted as it is, with what a newer server knows', () => {
   const object = { metadata, spec: { clusterIP: '10.0.0.1', ports: [{ name: 'a', port: 80, appProtocol: 'h2' }], future: [{}] } };
-  assert.equal(wellTyped(service, silentLogger)(object), object);
+  assert.equal(acceptConforming(service, silentLogger)(object), object);
 });
 
 test('a service of other types costs no pod the others', async () => {

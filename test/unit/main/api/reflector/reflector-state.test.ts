@@ -41,7 +41,7 @@ const cases: readonly { name: string; from: ReflectorState; event: ReflectorEven
   { name: 'an expired version means reading afresh, at once', from: watching, event: failed('expired'), want: 'stream now' },
   {
     name: 'a version that expires right after reading afresh waits',
-    from: { ...watching, isFresh: true },
+    from: { ...watching, hasJustRestarted: true },
     event: failed('expired'),
     want: 'stream later',
   },
@@ -62,7 +62,7 @@ const cases: readonly { name: string; from: ReflectorState; event: ReflectorEven
   { name: 'a watch that breaks goes on from where it was', from: watching, event: failed('broken'), want: 'watch later' },
   {
     name: 'a watch that breaks three times at one place is read afresh',
-    from: { ...watching, fruitless: 2 },
+    from: { ...watching, failedWatches: 2 },
     event: failed('broken'),
     want: 'stream later',
   },
@@ -77,7 +77,7 @@ table('the reflector does what its state and the event ask for', (row) => {
 });
 
 test('reflector: a line moves the version on and forgets the failures before it', () => {
-  const { state } = advance({ ...watching, fruitless: 2, isFresh: true }, { type: 'seen', resourceVersion: '101' });
+  const { state } = advance({ ...watching, failedWatches: 2, hasJustRestarted: true }, { type: 'seen', resourceVersion: '101' });
   assert.deepEqual(state, { step: 'watch', resourceVersion: '101', fruitless: 0, isFresh: false });
 });
 

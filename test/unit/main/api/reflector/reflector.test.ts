@@ -29,7 +29,7 @@ const endOfInitialEvents = (resourceVersion: string) => ({
   metadata: { resourceVersion, annotations: { 'k8s.io/initial-events-end': 'true' } },
 });
 
-function aReflector(api = new FakeApi(), quietLimitMs?: number) {
+function aReflector(api = new FakeApi(), idleTimeoutMs?: number) {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const told: string[] = [];
@@ -41,7 +41,7 @@ function aReflector(api = new FakeApi(), quietLimitMs?: number) {
     trafficClass: 'pods',
     apiVersion: 'v1',
     kind: 'Pod',
-    ...(quietLimitMs === undefined ? {} : { quietLimitMs }),
+    ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
     handler: {
       onReplace: (pods) => void told.push(`REPLACE ${pods.map(({ metadata }) => metadata.name).join(' ')}`),
       onChange: (changes) => {
@@ -57,8 +57,8 @@ function aReflector(api = new FakeApi(), quietLimitMs?: number) {
 }
 
 /** A reflector that has streamed the pods `a` and `b` at version 10, and watches on. */
-async function aSynced(quietLimitMs?: number) {
-  const parts = aReflector(new FakeApi(), quietLimitMs);
+async function aSynced(idleTimeoutMs?: number) {
+  const parts = aReflector(new FakeApi(), idleTimeoutMs);
   const watch = await parts.api.nextWatch(path);
   watch.push('ADDED', pod('a', '5'));
   watch.push('ADDED', pod('b', '3'));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { hostWarnings, type HostTraits } from '../../../../../src/main/node/host/host-warnings.ts';
+import { hostWarnings, type HostWarningInputs } from '../../../../../src/main/node/host/host-warnings.ts';
 import { table } from '../../../../support/table.ts';
 
-const well: HostTraits = { cgroupVersion: 2, isSwapOn: false, supportsNoswap: false, resolvConfProblem: null };
-const cases: readonly [name: string, traits: Partial<HostTraits>, want: string[]][] = [
+const well: HostWarningInputs = { cgroupVersion: 2, isSwapOn: false, supportsNoswap: false, resolvConfProblem: null };
+const cases: readonly [name: string, traits: Partial<HostWarningInputs>, want: string[]][] = [
   ['that is as it should be', {}, []],
   ['with the old cgroups', { cgroupVersion: 1 }, ['CgroupV1']],
   ['that swaps, memory volumes too', { isSwapOn: true }, ['PossibleMemoryBackedVolumesOnDisk']],

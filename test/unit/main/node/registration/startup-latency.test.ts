@@ -27,22 +27,22 @@ describe('the start of a node', () => {
   test('the start of a new node is told by its stages', async () => {
     const { clock, latency, shown } = aStart();
     await clock.advance(2000);
-    latency.attempted();
+    latency.markRegistrationAttempted();
     await clock.advance(3000);
-    latency.attempted();
-    latency.registeredNew();
+    latency.markRegistrationAttempted();
+    latency.markRegistered();
     await clock.advance(4000);
-    latency.ready();
+    latency.markReady();
     await clock.advance(5000);
-    latency.ready();
+    latency.markReady();
     assert.deepEqual(shown(), ['29', 'post_registration_4', 'pre_kubelet_20', 'pre_registration_2', 'registration_3']);
   });
 
   test('a kubelet that found its node there says nothing of its start', async () => {
     const { clock, latency, shown } = aStart();
-    latency.attempted();
+    latency.markRegistrationAttempted();
     await clock.advance(1000);
-    latency.ready();
+    latency.markReady();
     assert.deepEqual(shown(), ['0', 'post_registration_0', 'pre_kubelet_0', 'pre_registration_0', 'registration_0']);
   });
 });

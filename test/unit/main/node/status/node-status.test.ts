@@ -17,7 +17,7 @@ const image = (id: string, sizeBytes: number, repoTags: string[] = [], repoDiges
 
 test('a new node says all that there is to know of it', async () => {
   const { local } = await aLocalNode({ listImages: async () => [image('a', 7, ['registry/a:1'], ['registry/a@sha256:1'])] });
-  const { status } = local.initial().node;
+  const { status } = local.initialNode().node;
   const { conditions, ...rest } = status!;
   assert.deepEqual(
     conditions?.map(({ type, status: is }) => `${type}=${is}`),
@@ -57,7 +57,7 @@ test('a node says what its runtime can do, and how much swap it has', async () =
   });
   const runtimeState = { facts, problems: () => [], networkErrors: () => null };
   const { local } = await aLocalNode({ runtimeState, machine: aMachine({ swapBytes: 1024 }) });
-  const { status } = local.initial().node;
+  const { status } = local.initialNode().node;
   assert.deepEqual(status?.runtimeHandlers, [
     { name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } },
     { name: 'runc', features: { recursiveReadOnlyMounts: true, userNamespaces: true } },
@@ -75,12 +75,12 @@ test('fields of the status that are others stay: attached volumes, volumes in us
 
 test('a node says which volumes it uses, in order', async () => {
   const { local } = await aLocalNode({ volumesInUse: () => ['b', 'a'] });
-  assert.deepEqual(local.initial().node.status?.volumesInUse, ['a', 'b']);
+  assert.deepEqual(local.initialNode().node.status?.volumesInUse, ['a', 'b']);
 });
 
 test('a machine that was started anew is told with its boot ID', async () => {
   const { local } = await aLocalNode({ machine: aMachine({ bootID: 'boot-2' }) });
-  const before = (await aLocalNode()).local.initial().node;
+  const before = (await aLocalNode()).local.initialNode().node;
   const { hasRebooted, events } = local.compute(before);
   assert.equal(hasRebooted, true);
   assert.deepEqual(events, [{ type: 'Warning', reason: 'Rebooted', message: 'Node n1 has been rebooted, boot id: boot-2' }]);
@@ -91,7 +91,7 @@ test('who asks for the node with every pod gets the same one, until the runtime 
   const runtimeState = { facts: runtimeFacts(), problems: () => [], networkErrors: () => null };
   const { local } = await aLocalNode({ runtimeState });
   const node = local.node();
-  assert.deepEqual(node, local.initial().node);
+  assert.deepEqual(node, local.initialNode().node);
   assert.equal(local.node(), node);
   runtimeState.facts = runtimeFacts({ features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false } });
   assert.deepEqual(local.node().status?.features, { supplementalGroupsPolicy: true });
@@ -105,7 +105,7 @@ test('all that keeps a node from being ready is told in upstream order', async (
   });
   world.problems = ['container runtime is down'];
   world.network = 'network state unknown';
-  const ready = local.initial().node.status?.conditions?.at(-1);
+  const ready = local.initialNode().node.status?.conditions?.at(-1);
   assert.equal(
     ready?.message,
     '[container runtime is down, PLEG is not healthy: asleep, network state unknown, no CSINode, node is shutting down]',
@@ -114,7 +114,7 @@ test('all that keeps a node from being ready is told in upstream order', async (
 
 test('a node told by its cloud which address it was given says so to the provider, and no more when that ends', async () => {
   const flags = { nodeIP: '192.0.2.7', cloudProvider: 'external', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false };
-  const inCloud = (await aLocalNode({ flags })).local.initial().node;
+  const inCloud = (await aLocalNode({ flags })).local.initialNode().node;
   assert.equal(inCloud.metadata.annotations?.['alpha.kubernetes.io/provided-node-ip'], '192.0.2.7');
   const outside = (await aLocalNode()).local.compute(inCloud).node;
   assert.deepEqual(outside.metadata.annotations, { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' });
@@ -124,8 +124,8 @@ test('an address that the host does not have is told once, and the node is ready
   const { logger, lines } = aLogger();
   const flags = { nodeIP: '203.0.113.1', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false };
   const { local } = await aLocalNode({ flags, logger });
-  local.initial();
-  local.initial();
+  local.initialNode();
+  local.initialNode();
   assert.deepEqual(
     lines.map(({ msg }) => msg),
     ['Failed to set some node status fields'],
@@ -137,8 +137,8 @@ test('hard eviction keeps nothing back where it is to be ignored', async () => {
   const evictionHard = { 'memory.available': '1Gi' };
   const flags = { nodeIP: '', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: true };
   const config = { ...localConfig, evictionHard };
-  assert.equal((await aLocalNode({ config })).local.initial().node.status?.allocatable?.['memory'], '3Gi');
-  assert.equal((await aLocalNode({ config, flags })).local.initial().node.status?.allocatable?.['memory'], '4Gi');
+  assert.equal((await aLocalNode({ config })).local.initialNode().node.status?.allocatable?.['memory'], '3Gi');
+  assert.equal((await aLocalNode({ config, flags })).local.initialNode().node.status?.allocatable?.['memory'], '4Gi');
   assert.equal(local.nodeName, 'n1');
 });
 

@@ -20,7 +20,7 @@ function aRuntime(answer: () => RuntimeFacts) {
   const { logger, lines } = aLogger();
   const stop = new AbortController();
   const told = { recovered: 0 };
-  const state = new RuntimeState({ ask: async () => answer(), onRecovered: () => (told.recovered += 1), clock, logger });
+  const state = new RuntimeState({ fetchFacts: async () => answer(), onRecovered: () => (told.recovered += 1), clock, logger });
   return { clock, lines, stop, told, state };
 }
 const away = (): RuntimeFacts => {
@@ -30,7 +30,7 @@ const away = (): RuntimeFacts => {
 test('a runtime that is not there at the start is asked again and again, and is said to be away once', async () => {
   let answer = away;
   const { clock, lines, stop, state } = aRuntime(() => answer());
-  const answered = state.untilAnswered(stop.signal);
+  const answered = state.untilFirstStatus(stop.signal);
   await clock.advance(60_000);
   assert.equal(state.errors(), 'container runtime status check may not have completed yet');
   assert.deepEqual(
@@ -45,7 +45,7 @@ test('a runtime that is not there at the start is asked again and again, and is 
 
 test('the wait for a runtime ends with the kubelet', async () => {
   const { stop, state } = aRuntime(away);
-  const answered = state.untilAnswered(stop.signal);
+  const answered = state.untilFirstStatus(stop.signal);
   await settle();
   stop.abort(new Error('SIGTERM'));
   await assert.rejects(answered, /SIGTERM/);
@@ -54,7 +54,7 @@ test('the wait for a runtime ends with the kubelet', async () => {
 test('a runtime that stops answering counts as down after half a minute, and its return wakes the pods', async () => {
   let answer = () => facts();
   const { clock, stop, told, state } = aRuntime(() => answer());
-  await state.untilAnswered(stop.signal);
+  await state.untilFirstStatus(stop.signal);
   const watching = state.watch(stop.signal);
   answer = away;
   await clock.advance(29_000);
@@ -74,25 +74,25 @@ test('a runtime that stops answering counts as down after half a minute, and its
 
 test('a network that is not ready holds up pods with a network of their own, not the kubelet', async () => {
   const { stop, state } = aRuntime(() => facts(true, false));
-  await state.untilAnswered(stop.signal);
+  await state.untilFirstStatus(stop.signal);
   assert.equal(state.errors(), null);
   assert.equal(state.networkErrors(), 'container runtime network not ready: NetworkReady=false reason:Broken message:no plugin');
 });
 
 test('a runtime that says that it is not ready holds up the sync loop', async () => {
   const { stop, state } = aRuntime(() => facts(false));
-  await state.untilAnswered(stop.signal);
+  await state.untilFirstStatus(stop.signal);
   assert.equal(state.errors(), 'container runtime not ready: RuntimeReady=false reason:Broken message:no plugin');
 });
 
 test('an absence that only a failing pod noticed is found out at once, and its end wakes the pods', async () => {
   let answer = () => facts();
   const { clock, stop, told, state } = aRuntime(() => answer());
-  await state.untilAnswered(stop.signal);
+  await state.untilFirstStatus(stop.signal);
   const watching = state.watch(stop.signal);
   await clock.advance(1500);
   answer = away;
-  state.suspect();
+  state.checkSoon();
   await clock.advance(500);
   answer = () => facts();
   await clock.advance(1000);
@@ -107,10 +107,10 @@ test('a runtime that is well is asked each second at most, whatever fails', asyn
     asked += 1;
     return facts();
   });
-  await state.untilAnswered(stop.signal);
+  await state.untilFirstStatus(stop.signal);
   const watching = state.watch(stop.signal);
   for (let failure = 0; failure < 40; failure += 1) {
-    state.suspect();
+    state.checkSoon();
     await clock.advance(250);
   }
   assert.ok(asked <= 11, `${asked} times`);
@@ -126,7 +126,7 @@ test('a runtime that stopped being ready half a minute ago is down, and says why
     [state.problems(), state.networkErrors()],
     [['container runtime status check may not have completed yet'], 'network state unknown'],
   );
-  await state.untilAnswered(stop.signal);
+  await state.untilFirstStatus(stop.signal);
   assert.deepEqual(state.problems(), []);
   const watching = state.watch(stop.signal);
   ready = false;
@@ -144,7 +144,7 @@ test('a question that the end of the kubelet cut off is no complaint about the r
   const { logger, lines } = aLogger();
   const stop = new AbortController();
   const asked = Promise.withResolvers<RuntimeFacts>();
-  const state = new RuntimeState({ ask: () => asked.promise, onRecovered: () => {}, clock, logger });
+  const state = new RuntimeState({ fetchFacts: () => asked.promise, onRecovered: () => {}, clock, logger });
   const watching = state.watch(stop.signal);
   await clock.advance(10_000);
   stop.abort(new Error('SIGTERM'));
