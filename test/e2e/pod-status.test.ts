@@ -1,7 +1,7 @@
 /** What this kubelet writes of its pods to a real API server, under a node's own rights: status, final deletion, mirror pods. The runtime is in memory. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { ApiCall, ApiClient } from '../../src/main/api/api-client.ts';
+import type { ApiCall, ApiClient } from '../../src/main/api/index.ts';
 import { MirrorPods } from '../../src/main/pods/static/mirror-pods.ts';
 import { PodFaults } from '../../src/main/pods/workers/pod-faults.ts';
 import { PodHandlers } from '../../src/main/pods/pod-handlers.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
-import type { ApiConnection } from '../../src/main/api/create-api-client.ts';
+import type { ApiConnection } from '../../src/main/api/index.ts';
 import { PodValues } from '../../src/main/objects/index.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';

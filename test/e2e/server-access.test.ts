@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { createReviews } from '../../src/main/api/reviews.ts';
+import { createReviews } from '../../src/main/api/index.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { connectTo } from '../support/api-connection.ts';
 import { sharedCluster, type TestCluster } from '../support/control-plane.ts';

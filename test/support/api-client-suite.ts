@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { after, afterEach, before } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { ApiError, type ApiCall, type WatchEvent } from '../../src/main/api/api-client.ts';
-import type { ApiClientOptions, ApiConnection } from '../../src/main/api/create-api-client.ts';
+import { ApiError, type ApiCall, type ApiClientOptions, type ApiConnection, type WatchEvent } from '../../src/main/api/index.ts';
 import { connectTo } from './api-connection.ts';
 import { AnsweringServer } from './api-answers.ts';
 

@@ -1,5 +1,5 @@
 /** The kubelet's own API client, for tests of what is built on it: with the rates of a kubelet's configuration, unless a test says others. */
-import { createApiClient, type ApiClientOptions, type ApiConnection } from '../../src/main/api/create-api-client.ts';
+import { createApiClient, type ApiClientOptions, type ApiConnection } from '../../src/main/api/index.ts';
 import { systemClock } from '../../src/shared/time/clock.ts';
 import { aLogger } from './logger.ts';
 

@@ -3,7 +3,7 @@
  * theirs alone. For `before` and `after`, which have no test to hang an end on.
  */
 import type { ControlPlane } from '../../scripts/host/control-plane.ts';
-import type { ApiConnection } from '../../src/main/api/create-api-client.ts';
+import type { ApiConnection } from '../../src/main/api/index.ts';
 import type { Logger } from '../../src/shared/log/logger.ts';
 import { connectTo } from './api-connection.ts';
 import { privateCluster, type TestCluster } from './control-plane.ts';

@@ -2,8 +2,7 @@
  * An API server for unit tests: it answers what the test told it to by method and path, keeps every call, and its watches send what
  * the test pushes. No time passes in it and nothing is tried again: a test sees each call once.
  */
-import type { ApiCall, ApiClient, WatchEvent } from '../../src/main/api/api-client.ts';
-import { ApiError } from '../../src/main/api/api-client.ts';
+import { ApiError, type ApiCall, type ApiClient, type WatchEvent } from '../../src/main/api/index.ts';
 
 /** A value is the answer; an Error is thrown; a function is called with the call, and what it returns or throws is the answer. */
 export type FakeAnswer = unknown;

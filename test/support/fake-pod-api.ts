@@ -2,7 +2,7 @@
  * The pods of an API server, in memory and with its manners: resource versions, preconditions, a strategic merge of the status, graceful
  * deletion. What a watch has shown of them is apart, and moves when the test says so (`show`), so that what the kubelet knows may be old.
  */
-import { ApiError, type ApiCall, type ApiClient, type WatchEvent } from '../../src/main/api/api-client.ts';
+import { ApiError, type ApiCall, type ApiClient, type WatchEvent } from '../../src/main/api/index.ts';
 import type { Pod, PodCondition } from '../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
 

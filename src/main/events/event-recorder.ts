@@ -11,7 +11,7 @@ import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { EventSink } from './event-sink.ts';
-import { ApiError, apiPath, isNotFound, type ApiClient } from '../api/api-client.ts';
+import { ApiError, apiPath, isNotFound, type ApiClient } from '../api/index.ts';
 import { EventCorrelator, type CorrelatedEvent } from './event-correlator.ts';
 import { toCoreEvent, type EventSource } from './event-object.ts';
 import { LruMap } from './lru-map.ts';

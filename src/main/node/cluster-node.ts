@@ -9,7 +9,7 @@ import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { apiPath, type ApiClient } from '../api/api-client.ts';
+import { apiPath, type ApiClient } from '../api/index.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { EventSink } from '../events/event-sink.ts';

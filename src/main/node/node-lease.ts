@@ -8,7 +8,7 @@ import type { Wire } from '../../shared/kubernetes/api.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { apiPath, isConflict, isNotFound, type ApiCall, type ApiClient } from '../api/api-client.ts';
+import { apiPath, isConflict, isNotFound, type ApiCall, type ApiClient } from '../api/index.ts';
 import { Wakeup } from '../../shared/concurrency/wakeup.ts';
 
 export type Lease = Wire<V1Lease>;

@@ -5,12 +5,16 @@
 import { node as nodeSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { ApiClient } from '../api/api-client.ts';
-import { fieldEquals } from '../api/field-selector.ts';
-import type { ApiObject, ObjectChange } from '../api/reflector/object-store.ts';
-import { Reflector, criticalWatchIdleTimeoutMs } from '../api/reflector/reflector.ts';
-import { acceptConforming } from '../api/reflector/accept-conforming.ts';
-import { isOlder } from '../api/reflector/resource-version.ts';
+import {
+  acceptConforming,
+  criticalWatchIdleTimeoutMs,
+  fieldEquals,
+  isOlder,
+  Reflector,
+  type ApiClient,
+  type ApiObject,
+  type ObjectChange,
+} from '../api/index.ts';
 import type { Node } from './node-object.ts';
 
 export type StoredNode = Node & ApiObject;
@@ -50,7 +54,10 @@ export class NodeStore {
       kind: 'Node',
       accept: acceptConforming(nodeSchema, logger),
       idleTimeoutMs: criticalWatchIdleTimeoutMs,
-      handler: { onReplace: (nodes) => store.#replace(nodes), onChange: (changes) => changes.forEach((change) => store.#handleChange(change)) },
+      handler: {
+        onReplace: (nodes) => store.#replace(nodes),
+        onChange: (changes) => changes.forEach((change) => store.#handleChange(change)),
+      },
       clock,
       logger,
       ...(random ? { random } : {}),

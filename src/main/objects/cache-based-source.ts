@@ -5,8 +5,7 @@
 import type { Logger } from '../../shared/log/logger.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { ApiClient } from '../api/api-client.ts';
-import { isOlder } from '../api/reflector/resource-version.ts';
+import { isOlder, type ApiClient } from '../api/index.ts';
 import { getObject, getOrNull, notFound, notRegistered, type KeyedObject, type ObjectKind, type ObjectSource } from './object-source.ts';
 
 export interface CachingSourceOptions {

@@ -7,10 +7,7 @@ import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import { clusterTrustBundle as bundleSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { apiPath, isNotFound, type ApiClient } from '../api/api-client.ts';
-import type { ApiObject, ObjectReader } from '../api/reflector/object-store.ts';
-import { Reflector } from '../api/reflector/reflector.ts';
-import { acceptConforming } from '../api/reflector/accept-conforming.ts';
+import { acceptConforming, apiPath, isNotFound, Reflector, type ApiClient, type ApiObject, type ObjectReader } from '../api/index.ts';
 import { labelMatcher } from './label-selector.ts';
 import { trustAnchors } from './trust-anchors.ts';
 

@@ -1,7 +1,6 @@
 /** Where secrets or config maps come from: three ways to know them, one for each configMapAndSecretChangeDetectionStrategy. */
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
-import { apiPath, isNotFound, type ApiClient } from '../api/api-client.ts';
-import type { ApiObject } from '../api/reflector/object-store.ts';
+import { apiPath, isNotFound, type ApiClient, type ApiObject } from '../api/index.ts';
 
 /** A Secret or a ConfigMap, as far as this room reads it. */
 export interface KeyedObject extends ApiObject {

@@ -5,7 +5,7 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { ApiClient } from '../api/api-client.ts';
+import type { ApiClient } from '../api/index.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
 import { CachingSource } from './cache-based-source.ts';
 import { configMapKind, secretKind, type KeyedObject, type ObjectKind, type ObjectSource } from './object-source.ts';

@@ -4,10 +4,7 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import { runtimeClass as runtimeClassSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { ApiClient } from '../api/api-client.ts';
-import type { ApiObject } from '../api/reflector/object-store.ts';
-import { Reflector } from '../api/reflector/reflector.ts';
-import { acceptConforming } from '../api/reflector/accept-conforming.ts';
+import { acceptConforming, Reflector, type ApiClient, type ApiObject } from '../api/index.ts';
 
 export interface RuntimeClassesOptions {
   readonly client: ApiClient;

@@ -4,11 +4,7 @@ import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import { service as serviceSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { ApiClient } from '../api/api-client.ts';
-import { fieldNotEquals } from '../api/field-selector.ts';
-import type { ApiObject } from '../api/reflector/object-store.ts';
-import { Reflector } from '../api/reflector/reflector.ts';
-import { acceptConforming } from '../api/reflector/accept-conforming.ts';
+import { acceptConforming, fieldNotEquals, Reflector, type ApiClient, type ApiObject } from '../api/index.ts';
 
 export interface Service extends ApiObject {
   readonly spec?: {

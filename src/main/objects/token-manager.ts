@@ -7,7 +7,7 @@ import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { ApiError, apiPath, type ApiClient } from '../api/api-client.ts';
+import { ApiError, apiPath, type ApiClient } from '../api/index.ts';
 import { tokenExpiryMs } from './token-claims.ts';
 import { renewAtMs } from './token-lifetime.ts';
 

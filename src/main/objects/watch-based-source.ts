@@ -4,7 +4,7 @@
  */
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { ApiClient } from '../api/api-client.ts';
+import type { ApiClient } from '../api/index.ts';
 import { notRegistered, type KeyedObject, type ObjectKind, type ObjectSource } from './object-source.ts';
 import { WatchedObject } from './watched-object.ts';
 

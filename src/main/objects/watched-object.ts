@@ -5,10 +5,7 @@
 import type { Clock } from '../../shared/time/clock.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
-import { apiPath, type ApiClient } from '../api/api-client.ts';
-import { fieldEquals } from '../api/field-selector.ts';
-import { Reflector } from '../api/reflector/reflector.ts';
-import { isOlder } from '../api/reflector/resource-version.ts';
+import { apiPath, fieldEquals, isOlder, Reflector, type ApiClient } from '../api/index.ts';
 import { getObject, getOrNull, notFound, type KeyedObject, type ObjectKind } from './object-source.ts';
 
 export interface WatchedObjectOptions {

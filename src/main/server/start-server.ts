@@ -2,7 +2,7 @@
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import type { Reviews } from '../api/reviews.ts';
+import type { Reviews } from '../api/index.ts';
 import { flagValues } from '../flags/flag-values.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import { podListJson } from './pod-list.ts';

@@ -4,10 +4,7 @@
  * (shared/kubernetes/schema) and that its names can't leave the folders that are called after them. A pod that fails is ignored, and the version
  * of it that is known stays; upstream can't decode the whole list then, and sees no pod any more.
  */
-import type { ApiClient } from '../api/api-client.ts';
-import { fieldEquals } from '../api/field-selector.ts';
-import type { ObjectChange } from '../api/reflector/object-store.ts';
-import { Reflector, criticalWatchIdleTimeoutMs } from '../api/reflector/reflector.ts';
+import { criticalWatchIdleTimeoutMs, fieldEquals, Reflector, type ApiClient, type ObjectChange } from '../api/index.ts';
 import type { RecordedEvent } from '../../shared/contracts/pod-sync.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';

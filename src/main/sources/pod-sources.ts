@@ -4,7 +4,7 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { ApiClient } from '../api/api-client.ts';
+import type { ApiClient } from '../api/index.ts';
 import { ApiSource } from './api-source.ts';
 import { manifestFetcher, type Headers } from './fetch-manifest.ts';
 import { FileSource } from './file-source.ts';

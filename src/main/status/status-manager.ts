@@ -14,7 +14,7 @@ import { contain } from '../../shared/errors/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { podStatusSyncDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { ApiError, isConflict, isNotFound, type ApiClient } from '../api/api-client.ts';
+import { ApiError, isConflict, isNotFound, type ApiClient } from '../api/index.ts';
 import { KeyedWorkQueue } from '../../shared/concurrency/keyed-work-queue.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { firstSeenMs } from '../pods/first-seen.ts';

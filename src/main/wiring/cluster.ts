@@ -3,10 +3,8 @@
  * mirror pods, the Node), and what is read over it (pods' values). Standalone there is none of it.
  */
 import { systemClock as clock } from '../../shared/time/clock.ts';
-import type { ApiClient } from '../api/api-client.ts';
-import { createApiClient } from '../api/create-api-client.ts';
+import { createApiClient, createReviews, type ApiClient, type Reviews } from '../api/index.ts';
 import { EventRecorder } from '../events/index.ts';
-import { createReviews, type Reviews } from '../api/reviews.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { ClusterNode, type LocalNodeStatus } from '../node/index.ts';
 import type { EventSink } from '../events/event-sink.ts';

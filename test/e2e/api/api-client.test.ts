@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { apiPath, type ApiClient } from '../../../src/main/api/api-client.ts';
-import type { ApiConnection } from '../../../src/main/api/create-api-client.ts';
-import { createReviews } from '../../../src/main/api/reviews.ts';
+import { apiPath, createReviews, type ApiClient, type ApiConnection } from '../../../src/main/api/index.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import { connectTo } from '../../support/api-connection.ts';
 import { privateCluster, type TestCluster } from '../../support/control-plane.ts';

@@ -1,9 +1,8 @@
 /** The API server is away for ten minutes while pods crash, end and are deleted: how often it is asked, and how soon it knows everything. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApiCall, ApiClient } from '../../../src/main/api/api-client.ts';
+import { Reflector, type ApiCall, type ApiClient } from '../../../src/main/api/index.ts';
 import { ServerAvailability } from '../../../src/main/api/http/server-availability.ts';
-import { Reflector } from '../../../src/main/api/reflector/reflector.ts';
 import { NodeLease } from '../../../src/main/node/node-lease.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import { StatusManager } from '../../../src/main/status/index.ts';

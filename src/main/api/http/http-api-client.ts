@@ -74,7 +74,13 @@ export class HttpApiClient implements ApiClient {
       const wire = { method: 'GET' as const, path: call.path, query: { ...call.query, watch: true } };
       const send = async (isRetry: boolean) => {
         const { identity, dispatcher } = await this.#connection('watches', scope.signal);
-        const opened = openWatch<T>(dispatcher, toWireRequest(wire, identity, this.#options.requestDefaults), call, this.#options, scope.signal);
+        const opened = openWatch<T>(
+          dispatcher,
+          toWireRequest(wire, identity, this.#options.requestDefaults),
+          call,
+          this.#options,
+          scope.signal,
+        );
         return { ...(await this.#countAttempt(wire.method, isRetry, opened)), identity };
       };
       const sentAt = this.#options.clock.monotonic();

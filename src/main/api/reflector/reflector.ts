@@ -283,7 +283,11 @@ export class Reflector<T extends ApiObject> {
 
   #startIdleTimeout(signal: AbortSignal): IdleTimeout {
     const { idleTimeoutMs, clock } = this.#options;
-    return new IdleTimeout(idleTimeoutMs === undefined ? Infinity : withJitter(idleTimeoutMs, idleTimeoutJitter, this.#random), clock, signal);
+    return new IdleTimeout(
+      idleTimeoutMs === undefined ? Infinity : withJitter(idleTimeoutMs, idleTimeoutJitter, this.#random),
+      clock,
+      signal,
+    );
   }
 
   #call() {

@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { isNotFound, type ApiClient } from '../../api/api-client.ts';
+import { isNotFound, type ApiClient } from '../../api/index.ts';
 
 interface Service {
   readonly metadata?: { readonly uid?: string };

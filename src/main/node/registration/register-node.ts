@@ -6,7 +6,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { apiPath, ApiError, isAlreadyExists, type ApiClient } from '../../api/api-client.ts';
+import { ApiError, apiPath, isAlreadyExists, type ApiClient } from '../../api/index.ts';
 import { nodeStatusPatch } from '../status/node-status-patch.ts';
 import type { Node } from '../node-object.ts';
 import type { ComputedNode } from '../status/node-status.ts';

@@ -7,7 +7,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { apiPath, isNotFound, type ApiClient } from '../../api/api-client.ts';
+import { apiPath, isNotFound, type ApiClient } from '../../api/index.ts';
 import { nodeStatusPatch, statusHasChanged } from './node-status-patch.ts';
 import { statusEvent } from './conditions.ts';
 import type { Node, NodeEvent } from '../node-object.ts';

@@ -1,6 +1,6 @@
 /** The PodCertificateRequest that a kubelet writes for a pod of its own, and what it reads of the signer's answer (certificates.k8s.io/v1beta1). Pure. */
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
-import type { ApiObject } from '../../api/reflector/object-store.ts';
+import type { ApiObject } from '../../api/index.ts';
 
 export type PodCertificateSource = NonNullable<
   NonNullable<NonNullable<NonNullable<Volume['projected']>['sources']>[number]['podCertificate']>

@@ -1,7 +1,7 @@
 /** One request for one certificate: for whom, with which key, and its creation in the API server. */
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import { apiPath, type ApiClient } from '../../api/api-client.ts';
+import { apiPath, type ApiClient } from '../../api/index.ts';
 import { certificateRequest, requestsApi, type PodCertificateRequest, type PodCertificateSource } from './certificate-request.ts';
 import type { MadeKey } from './key-generator.ts';
 

@@ -9,7 +9,7 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podFullName, podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { apiPath, isAlreadyExists, isConflict, isNotFound, type ApiClient } from '../../api/api-client.ts';
+import { apiPath, isAlreadyExists, isConflict, isNotFound, type ApiClient } from '../../api/index.ts';
 import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
 import { isMirrorOf, isMirrorPod, mirrorAction, toMirrorPod, type MirrorAction } from './mirror-pod.ts';

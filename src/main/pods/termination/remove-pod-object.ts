@@ -1,6 +1,6 @@
 /** The end of a pod's object in the API server: deleted without grace, since nothing of it is left to wait for, and only if it is the very one that is meant. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import { apiPath, type ApiCall, type ApiClient } from '../../api/api-client.ts';
+import { apiPath, type ApiCall, type ApiClient } from '../../api/index.ts';
 
 export function podPath({ metadata: { namespace, name } }: Pod): string {
   return apiPath('api', 'v1', 'namespaces', namespace, 'pods', name);

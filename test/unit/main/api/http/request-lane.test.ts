@@ -97,7 +97,7 @@ test('heartbeats have a lane without a rate, each kind of review and events have
   const shared = (a: TrafficClass, b: TrafficClass) => lanes.of(a).lane === lanes.of(b).lane;
   assert.deepEqual(
     trafficClasses.map((name) => trafficClasses.filter((other) => shared(name, other)).join()),
-    ['lease,node', 'lease,node', 'accessReview', 'tokenReview', ...Array(3).fill('status,values,pods'), 'events'],
+    ['lease,node', 'lease,node', 'accessReview', 'tokenReview', ...Array(3).fill('status,objects,pods'), 'events'],
   );
 });
 

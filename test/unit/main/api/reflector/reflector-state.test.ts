@@ -78,7 +78,7 @@ table('the reflector does what its state and the event ask for', (row) => {
 
 test('reflector: a line moves the version on and forgets the failures before it', () => {
   const { state } = advance({ ...watching, failedWatches: 2, hasJustRestarted: true }, { type: 'seen', resourceVersion: '101' });
-  assert.deepEqual(state, { step: 'watch', resourceVersion: '101', fruitless: 0, isFresh: false });
+  assert.deepEqual(state, { step: 'watch', resourceVersion: '101', failedWatches: 0, hasJustRestarted: false });
 });
 
 const failures: readonly { err: unknown; want: ReflectorFailure }[] = [

@@ -1,0 +1,23 @@
+/**
+ * Access to the API server. Owns the kubeconfig, the kubelet's credentials, the connections with their rate limits, retries and priorities,
+ * and the reflectors that mirror API objects. The composition root creates the client; the node, the pod source, the status manager, the
+ * event recorder and the pods' objects call it.
+ */
+export {
+  ApiError,
+  apiPath,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type ApiCall,
+  type ApiClient,
+  type TrafficClass,
+  type WatchEvent,
+} from './api-client.ts';
+export { createApiClient, type ApiClientOptions, type ApiConnection } from './create-api-client.ts';
+export { fieldEquals, fieldNotEquals, type FieldSelector } from './field-selector.ts';
+export { acceptConforming } from './reflector/accept-conforming.ts';
+export type { ApiObject, ObjectChange, ObjectReader } from './reflector/object-store.ts';
+export { criticalWatchIdleTimeoutMs, Reflector, type ReflectorHandler, type ReflectorOptions } from './reflector/reflector.ts';
+export { isOlder } from './reflector/resource-version.ts';
+export { createReviews, type Reviews } from './reviews.ts';
