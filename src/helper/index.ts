@@ -5,7 +5,7 @@
 import type { HelperOperations, HelperReply, HelperRequest } from '../shared/contracts/helper.ts';
 import { messageOf } from '../shared/errors/kubelet-error.ts';
 import { checkHostPath } from './host-path.ts';
-import { mountFilesystem, unmountTarget } from './mounts.ts';
+import { mountFilesystem, unmountTarget } from './mount-filesystem.ts';
 import { changeOwnership } from './ownership.ts';
 import { removeTreeSlice } from './remove-tree-slice.ts';
 import { bindSubpath, readFileWithin } from './subpath.ts';

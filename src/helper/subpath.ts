@@ -7,7 +7,7 @@ import { lstat, mkdir, open, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { HelperOperations } from '../shared/contracts/helper.ts';
 import { mount, MountFlag, unmount } from '../shared/linux/native.ts';
-import { mountAt } from './mounts.ts';
+import { mountAt } from './mount-filesystem.ts';
 import { handlePath, makeDirectoryWithin, openWithin, resolveLinks } from './safe-open.ts';
 
 export async function bindSubpath({ volumePath, subPath, target }: HelperOperations['bindSubpath']['request']): Promise<null> {

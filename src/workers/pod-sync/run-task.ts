@@ -1,7 +1,7 @@
 /** Runs one task of the pool on its line, whatever kind it is. Never throws: a thrown error would lose its reason on the way back. */
 import type { PodSyncTaskReply, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
 import type { PodSyncDependencies, TaskContext } from './dependencies.ts';
-import { identityOf, PodEvents, type PodIdentity } from './events.ts';
+import { identityOf, PodEvents, type PodIdentity } from './pod-events.ts';
 import { TaskChannelClient, type ChannelPort } from './task-channel-client.ts';
 import { syncPod } from './sync-pod.ts';
 import { SyncReport } from './sync-report.ts';

@@ -4,7 +4,7 @@
  * missing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { mkdir } from './local-fs.ts';
+import { mkdir } from './blocking-fs.ts';
 import type { PodSyncResult, SyncPodTask } from '../../shared/contracts/pod-sync.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { podDir, podPluginsDir, podVolumesDir } from '../../shared/kubernetes/paths.ts';

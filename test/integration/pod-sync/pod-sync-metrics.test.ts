@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import * as podSync from '../../../src/shared/metrics/definitions/pod-sync.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../src/shared/metrics/index.ts';
 import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../support/sync-bench.ts';
+import { SyncBench } from '../../support/pod-sync-harness.ts';
 
 let segment = createMetricsSegment();
 // A hook outside would run around the tests of every file: they share one process.

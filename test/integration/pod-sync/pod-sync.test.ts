@@ -14,7 +14,7 @@ import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapsho
 import { aLogger } from '../../support/logger.ts';
 import { aContainer, aPod, aSidecar } from '../../support/pod-sync-samples.ts';
 import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtime.ts';
-import { SyncBench } from '../../support/sync-bench.ts';
+import { SyncBench } from '../../support/pod-sync-harness.ts';
 
 async function aNode(t: TestContext, threads = 2) {
   const runtime = await startSimulatedRuntime(t);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../support/sync-bench.ts';
+import { SyncBench } from '../../support/pod-sync-harness.ts';
 
 const pod = aPod({
   containers: [aContainer('app', { lifecycle: { postStart: { exec: { command: ['hello', 'world'] } } } }), aContainer('b')],

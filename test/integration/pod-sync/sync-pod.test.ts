@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { CriError } from '../../../src/shared/cri/cri-error.ts';
 import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../support/sync-bench.ts';
+import { SyncBench } from '../../support/pod-sync-harness.ts';
 
 const started = ['Created spec.containers{app}: Container created', 'Started spec.containers{app}: Container started'];
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settle } from '../../support/fake-clock.ts';
 import { aContainer, aPod, aSidecar } from '../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../support/sync-bench.ts';
+import { SyncBench } from '../../support/pod-sync-harness.ts';
 import type { Container, Pod } from '../../../src/shared/kubernetes/api.ts';
 
 /** A bench on which the pod runs, calls forgotten. */

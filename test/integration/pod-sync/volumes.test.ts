@@ -7,7 +7,7 @@ import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
 import { PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
-import { filesystemAt } from '../../../src/workers/pod-sync/volumes/filesystem-at.ts';
+import { filesystemAt } from '../../../src/workers/pod-sync/volumes/mounted-filesystem-at.ts';
 import { makeDeepTree } from '../../support/deep-tree.ts';
 import {
   aPodWith,

@@ -7,10 +7,18 @@ import { initContainerActions } from './init-containers.ts';
 import { regularContainerActions } from './regular-containers.ts';
 import { containersToReset } from './restart-all.ts';
 import { startWithNewSandbox } from './new-sandbox.ts';
-import { newest, type PodActions, type PodActionsInput } from './types.ts';
+import { newest, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
-export { newest } from './types.ts';
-export type { ContainerToKill, ContainerToReset, KillReason, PodActions, PodActionsInput, ProbeVerdict, ProbeVerdicts } from './types.ts';
+export { newest } from './pod-actions.ts';
+export type {
+  ContainerToKill,
+  ContainerToReset,
+  KillReason,
+  PodActions,
+  PodActionsInput,
+  ProbeVerdict,
+  ProbeVerdicts,
+} from './pod-actions.ts';
 
 export function computePodActions(input: PodActionsInput): PodActions {
   const { pod, status } = input;

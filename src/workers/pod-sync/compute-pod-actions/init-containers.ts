@@ -8,7 +8,7 @@ import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { killBeforeRestart, shouldBeStarted } from './regular-containers.ts';
-import { newest, type ContainerToKill, type KillReason, type PodActionsInput } from './types.ts';
+import { newest, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
 export interface InitContainerActions {
   readonly initialized: boolean;

@@ -1,6 +1,6 @@
 /** The actions of a pod whose sandbox is missing, dead or no longer right: all starts again, unless all is done already. */
 import type { Container } from '../../../shared/kubernetes/api.ts';
-import { newest, type PodActions, type PodActionsInput } from './types.ts';
+import { newest, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
 export function startWithNewSandbox(
   input: PodActionsInput,

@@ -3,7 +3,7 @@ import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-s
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
-import { newest, type ContainerToKill, type KillReason, type PodActionsInput } from './types.ts';
+import { newest, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
 export interface RegularContainerActions {
   readonly toStart: readonly string[];

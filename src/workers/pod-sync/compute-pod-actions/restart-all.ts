@@ -1,7 +1,7 @@
 /** RestartAllContainers: every container that the runtime has of the pod is removed, and all begins again in the same sandbox. */
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { matchingRestartRule } from '../../../shared/kubernetes/restart-policy.ts';
-import type { ContainerToReset, PodActionsInput } from './types.ts';
+import type { ContainerToReset, PodActionsInput } from './pod-actions.ts';
 
 /**
  * The containers that triggered it go last: as long as one of them is there, a kubelet that is restarted in the middle still sees

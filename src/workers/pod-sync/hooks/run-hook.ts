@@ -4,7 +4,7 @@ import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { lifecycleHttpFallbacks, sleepHooksTerminated } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { formatPod } from '../events.ts';
+import { formatPod } from '../pod-events.ts';
 import { rpcErrorOf } from '../pod-runtime.ts';
 import { hookRequest, isPlainHttpAnswer, withScheme } from './http-get.ts';
 

@@ -3,11 +3,11 @@ import { type ContainerConfig, type LinuxContainerConfig, NamespaceMode, Signal 
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
 import { containerLogPath } from '../../../shared/kubernetes/paths.ts';
-import { isEnabled } from './gates.ts';
+import { isEnabled } from './feature-gate-defaults.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
 import { containerResources } from './linux-resources.ts';
 import { containerSecurityContext, verifyRunAsNonRoot } from './security-context.ts';
-import type { ContainerConfigInput } from './types.ts';
+import type { ContainerConfigInput } from './config-inputs.ts';
 
 const utf8 = new TextEncoder();
 

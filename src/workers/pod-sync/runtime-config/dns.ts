@@ -12,8 +12,8 @@ import {
   maxSearchPaths,
   parseResolvConf,
 } from '../../../shared/linux/resolv-conf.ts';
-import { formatPod } from './format.ts';
-import type { ConfigWarning } from './types.ts';
+import { formatPod } from '../format-pod.ts';
+import type { ConfigWarning } from './config-inputs.ts';
 
 const clusterOptions = ['ndots:5'];
 

@@ -5,12 +5,12 @@ import { configSourceAnnotation } from '../../../shared/kubernetes/annotations.t
 import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { envFileValue, parseEnvFile, type EnvFile } from './env-file.ts';
-import { envField } from './fields.ts';
-import { isEnabled } from './gates.ts';
-import { referredObject, type ReferredKind, type Text } from './referred-object.ts';
-import { envResourceField } from './resource-fields.ts';
+import { envField } from './downward-api-fields.ts';
+import { isEnabled } from './feature-gate-defaults.ts';
+import { referredObject, type ReferredKind, type Text } from './referenced-object.ts';
+import { envResourceField } from './downward-api-resource-fields.ts';
 import { serviceEnvironment } from './service-environment.ts';
-import type { EnvironmentInput, EnvValue } from './types.ts';
+import type { EnvironmentInput, EnvValue } from './config-inputs.ts';
 
 /**
  * envFrom, then the variables in the order of the spec, then services; of a name that stands twice the last value counts, but a service

@@ -5,7 +5,7 @@ import { release } from 'node:os';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import { hugePageSizeName } from '../../../shared/linux/cgroup-values.ts';
 import { readResolvConf } from '../../../shared/linux/resolv-conf.ts';
-import type { HostFacts } from './types.ts';
+import type { HostFacts } from './config-inputs.ts';
 
 type Lasting = Omit<HostFacts, 'resolvConf'>;
 

@@ -13,11 +13,11 @@ export type {
   ImageUser,
   PodConfigInput,
   SandboxConfigInput,
-} from './types.ts';
+} from './config-inputs.ts';
 export { HostFactsReader } from './host-info.ts';
 export { makeSandboxConfig, type SandboxConfig } from './sandbox-config.ts';
 export { envFileKey, makeEnvironment } from './environment.ts';
-export { namesPodIPs } from './fields.ts';
-export { readEnvironmentValues } from './environment-values.ts';
+export { namesPodIPs } from './downward-api-fields.ts';
+export { readEnvironmentValues } from './environment-objects.ts';
 export { makeContainerConfig } from './container-config.ts';
 export { checkSysctls } from '../../../shared/kubernetes/sysctls.ts';

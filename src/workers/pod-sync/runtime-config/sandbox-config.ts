@@ -15,7 +15,7 @@ import { namespaceOptions } from './namespaces.ts';
 import { portMappings } from './port-mappings.ts';
 import { seLinuxOptions, supplementalGroups, supplementalGroupsPolicy } from './security-context.ts';
 import { normalizeSysctl } from '../../../shared/kubernetes/sysctls.ts';
-import type { ConfigWarning, SandboxConfigInput } from './types.ts';
+import type { ConfigWarning, SandboxConfigInput } from './config-inputs.ts';
 
 export interface SandboxConfig {
   readonly config: PodSandboxConfig;

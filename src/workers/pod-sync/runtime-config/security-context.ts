@@ -7,10 +7,10 @@ import {
 } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod, PodSecurityContext, SecurityContext } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { formatPod } from './format.ts';
+import { formatPod } from '../format-pod.ts';
 import { namespaceOptions } from './namespaces.ts';
 import { appArmorProfile, seccompProfile } from './security-profiles.ts';
-import type { ContainerConfigInput, ImageUser } from './types.ts';
+import type { ContainerConfigInput, ImageUser } from './config-inputs.ts';
 
 /** The same as containerd's and Docker's, with what upstream adds; of /proc and /sys what tells of or changes the host. */
 export const maskedPaths = [

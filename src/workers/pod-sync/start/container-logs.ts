@@ -6,7 +6,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import { containerLogsDirectory } from '../../../shared/kubernetes/paths.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { mkdir, readdir, stat, symlink } from '../local-fs.ts';
+import { mkdir, readdir, stat, symlink } from '../blocking-fs.ts';
 
 /**
  * The restart count after the logs that are there: one more than the highest. For a runtime that forgot its containers (the node

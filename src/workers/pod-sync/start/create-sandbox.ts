@@ -1,6 +1,6 @@
 /** Makes the pod's sandbox (upstream kuberuntime_sandbox.go createPodSandbox), unless a lost task has made it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { mkdir } from '../local-fs.ts';
+import { mkdir } from '../blocking-fs.ts';
 import { CriError } from '../../../shared/cri/cri-error.ts';
 import type { PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';

@@ -12,13 +12,13 @@ import {
 } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { formatPod } from '../events.ts';
+import { formatPod } from '../pod-events.ts';
 import { rpcErrorOf } from '../pod-runtime.ts';
 import { checkSysctls, makeSandboxConfig, type HostFacts } from '../runtime-config/index.ts';
 import type { SyncReport } from '../sync-report.ts';
 import { createSandbox } from './create-sandbox.ts';
 import { ensureCgroup, isCgroupFailure } from './ensure-cgroup.ts';
-import type { Prepared } from './prepare-first.ts';
+import type { Prepared } from './prepare-first-container.ts';
 import { endsEarly } from './stale-status.ts';
 
 export interface Sandbox {

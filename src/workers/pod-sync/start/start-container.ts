@@ -17,9 +17,9 @@ import { descriptionOf } from '../pod-runtime.ts';
 import { createContainer } from './create-container.ts';
 import { makeLogFolder } from './container-logs.ts';
 import { countImageVolumes, ensureImages, type ContainerImages } from './ensure-image.ts';
-import { linkContainerLog } from './link-log.ts';
-import { makeConfig } from './make-config.ts';
-import type { Prepared } from './prepare-first.ts';
+import { linkContainerLog } from './link-container-log.ts';
+import { makeConfig } from './prepare-container-config.ts';
+import type { Prepared } from './prepare-first-container.ts';
 import { StaleStatus } from './stale-status.ts';
 
 export interface StartRequest {

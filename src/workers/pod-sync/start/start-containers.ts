@@ -11,9 +11,9 @@ import { startedContainers, startedContainersErrors } from '../../../shared/metr
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import { backoffKey, decideBackoff } from '../crash-loop-backoff.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { formatPod } from '../events.ts';
+import { formatPod } from '../pod-events.ts';
 import type { SyncReport } from '../sync-report.ts';
-import type { Prepared } from './prepare-first.ts';
+import type { Prepared } from './prepare-first-container.ts';
 import type { Sandbox } from './prepare-sandbox.ts';
 import { readPullSecrets } from './pull-secrets.ts';
 import { endsEarly } from './stale-status.ts';

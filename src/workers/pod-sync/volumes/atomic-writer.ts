@@ -3,9 +3,9 @@
  * the files are in a folder of their own, `..data` links to it, and what the container sees links through `..data`. The
  * layout is upstream's: programs watch `..data`.
  */
-import { chmod, chown, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from '../local-fs.ts';
+import { chmod, chown, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from '../blocking-fs.ts';
 import { basename, dirname, join, normalize } from 'node:path';
-import { yieldBetween } from './yield-between.ts';
+import { yieldBetween } from './iterate-with-yields.ts';
 import { blockingCalls } from '../../../shared/linux/directory-calls.ts';
 import { removeTree } from '../../../shared/linux/remove-tree.ts';
 

@@ -1,5 +1,5 @@
 /** One container's mounts: its volumes, /etc/hosts, and the file for its termination message (upstream makeMounts). */
-import { chmod, mkdir, writeFile } from '../local-fs.ts';
+import { chmod, mkdir, writeFile } from '../blocking-fs.ts';
 import { join } from 'node:path';
 import { type ImageSpec, type Mount, MountPropagation } from '../../../shared/cri/generated/cri-v1.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -10,7 +10,7 @@ import { recursiveReadOnly } from '../../../shared/kubernetes/recursive-read-onl
 import type { PodHostname } from '../runtime-config/hostname.ts';
 import { placeHostsFile, writeHostsFile } from './etc-hosts.ts';
 import { mountPropagation, subPathOf } from './mount-options.ts';
-import type { ContainerMountsInput, PodVolumesOptions } from './types.ts';
+import type { ContainerMountsInput, PodVolumesOptions } from './pod-volumes-inputs.ts';
 import { isWrittenByKubelet, volumeKind, pluginNames, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
 
 type Context = ContainerMountsInput & PodVolumesOptions & { readonly hostname: PodHostname };

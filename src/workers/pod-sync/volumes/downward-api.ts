@@ -2,8 +2,8 @@
 import { normalize } from 'node:path';
 import type { NodeResources } from '../../../shared/contracts/node-facts.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
-import { metadataField } from '../runtime-config/fields.ts';
-import { fileResourceField } from '../runtime-config/resource-fields.ts';
+import { metadataField } from '../runtime-config/downward-api-fields.ts';
+import { fileResourceField } from '../runtime-config/downward-api-resource-fields.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
 
 type Item = NonNullable<NonNullable<Volume['downwardAPI']>['items']>[number];

@@ -2,7 +2,7 @@
  * emptyDir: a folder of the pod's own, on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). The volumes whose
  * files the kubelet writes are an emptyDir in memory too: their content is gone with the node.
  */
-import { access, chmod, mkdir, rm, stat, writeFile } from '../local-fs.ts';
+import { access, chmod, mkdir, rm, stat, writeFile } from '../blocking-fs.ts';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { podPluginDir, podVolumeDir } from '../../../shared/kubernetes/paths.ts';
@@ -10,9 +10,9 @@ import { readMountsBelow } from '../../../shared/linux/mountinfo.ts';
 import { mount } from '../../../shared/linux/native.ts';
 import { supportsNoswap } from '../../../shared/linux/noswap.ts';
 import { memorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
-import type { VolumeContext } from './context.ts';
-import { filesystemAt } from './filesystem-at.ts';
-import { measure } from './measure.ts';
+import type { VolumeContext } from './volume-context.ts';
+import { filesystemAt } from './mounted-filesystem-at.ts';
+import { measure } from './storage-operation-timer.ts';
 import { pluginNames } from '../../../shared/kubernetes/volume-kind.ts';
 
 export interface EmptyDir {

@@ -1,5 +1,5 @@
 /** A pod's /etc/hosts, managed by the kubelet (upstream pkg/kubelet/kubelet_pods.go). */
-import { chmod, readFile, stat, writeFile } from '../local-fs.ts';
+import { chmod, readFile, stat, writeFile } from '../blocking-fs.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { etcHostsPath } from '../../../shared/kubernetes/paths.ts';
 import type { PodHostname } from '../runtime-config/hostname.ts';

@@ -1,5 +1,5 @@
 /** The room's offer: what a sync does with volumes, each a step that may be repeated. */
-import { lstat, realpath } from '../local-fs.ts';
+import { lstat, realpath } from '../blocking-fs.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import type { Mount } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -8,18 +8,18 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { podDir } from '../../../shared/kubernetes/paths.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { envFileKey } from '../runtime-config/environment.ts';
-import { isEnabled } from '../runtime-config/gates.ts';
+import { isEnabled } from '../runtime-config/feature-gate-defaults.ts';
 import { podHostname } from '../runtime-config/hostname.ts';
 import { containerMounts, volumePath } from './container-mounts.ts';
-import type { VolumeContext } from './context.ts';
+import type { VolumeContext } from './volume-context.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import { writeHostsFile } from './etc-hosts.ts';
-import { measure } from './measure.ts';
+import { measure } from './storage-operation-timer.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
 import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
-import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './types.ts';
+import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';
 import { isWrittenByKubelet, volumeKind, pluginNameOf, volumesToMount, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
-import { hasFiles, setUpWrittenVolume } from './written-volume.ts';
+import { hasFiles, setUpWrittenVolume } from './kubelet-written-volume.ts';
 
 /** An environment file larger than this is no environment file. */
 const maxEnvFileBytes = 1024 * 1024;

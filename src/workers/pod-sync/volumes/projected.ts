@@ -3,10 +3,10 @@ import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/po
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
-import { objectOf, podObjectOf } from './requested-objects.ts';
-import type { VolumeContext } from './context.ts';
+import { objectOf, podObjectOf } from './pod-object-results.ts';
+import type { VolumeContext } from './volume-context.ts';
 import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
-import { fsUserOf } from './fs-user.ts';
+import { fsUserOf } from './common-run-as-user.ts';
 import { objectPayload } from './object-payload.ts';
 
 type Projected = NonNullable<Volume['projected']>;

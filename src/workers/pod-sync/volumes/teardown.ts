@@ -2,7 +2,7 @@
  * The end of a pod's volumes and of its folder. Everything follows from the UID and the mount table, so that it works for a pod of
  * which nothing else is known, and for what another kubelet had mounted.
  */
-import { readdir, rmdir } from '../local-fs.ts';
+import { readdir, rmdir } from '../blocking-fs.ts';
 import { join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { escapeQualifiedName, podDir, podPluginDir, podSubpathsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';

@@ -12,7 +12,7 @@ import type { TaskContext } from '../dependencies.ts';
 import { namesPodIPs, readEnvironmentValues, type HostFacts } from '../runtime-config/index.ts';
 import { makeLogFolder } from './container-logs.ts';
 import { ensureImages, type ContainerImages } from './ensure-image.ts';
-import { makeConfig, type ConfigInputs } from './make-config.ts';
+import { makeConfig, type ConfigInputs } from './prepare-container-config.ts';
 import { readPullSecrets } from './pull-secrets.ts';
 
 /** Each may reject; nobody need listen. */

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { aPod } from '../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../support/sync-bench.ts';
+import { SyncBench } from '../../support/pod-sync-harness.ts';
 
 /** What the runtime writes as soon as a container runs. */
 const writeLog = (bench: SyncBench, name: string, count: number) =>

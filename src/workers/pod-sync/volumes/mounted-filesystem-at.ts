@@ -4,7 +4,7 @@
  * kernel 10 ms to write, and each sync of each pod would read it twice. A place whose filesystem may hang is not for this.
  */
 import { dirname } from 'node:path';
-import { lstat, statfs } from '../local-fs.ts';
+import { lstat, statfs } from '../blocking-fs.ts';
 
 export type MountedFilesystem = 'tmpfs' | 'hugetlbfs' | 'other';
 

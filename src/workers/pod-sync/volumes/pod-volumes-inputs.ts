@@ -4,7 +4,7 @@ import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import type { RequestPodObjects } from './context.ts';
+import type { RequestPodObjects } from './volume-context.ts';
 import type { HelperClient } from '../helper/helper-client.ts';
 
 export interface PodVolumesOptions {

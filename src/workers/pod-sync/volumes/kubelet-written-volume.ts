@@ -2,16 +2,16 @@
  * Volumes whose files the kubelet writes: downwardAPI, configMap, secret, projected. Run again, it brings the files up to date, all at once;
  * what is as it should be is not touched.
  */
-import { lstat, mkdir, readFile } from '../local-fs.ts';
+import { lstat, mkdir, readFile } from '../blocking-fs.ts';
 import { join } from 'node:path';
 import { podVolumeDir } from '../../../shared/kubernetes/paths.ts';
 import { dataLink, type Payload, validatePath, writeAtomically } from './atomic-writer.ts';
-import { objectOf } from './requested-objects.ts';
-import type { VolumeContext } from './context.ts';
+import { objectOf } from './pod-object-results.ts';
+import type { VolumeContext } from './volume-context.ts';
 import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
 import { setGroup, setUpEmptyDirAt } from './empty-dir.ts';
-import { filesystemAt } from './filesystem-at.ts';
-import { yieldBetween } from './yield-between.ts';
+import { filesystemAt } from './mounted-filesystem-at.ts';
+import { yieldBetween } from './iterate-with-yields.ts';
 import { objectPayload } from './object-payload.ts';
 import { projectedPayload } from './projected.ts';
 import { pluginNames, type VolumeKind, type WrittenKind } from '../../../shared/kubernetes/volume-kind.ts';

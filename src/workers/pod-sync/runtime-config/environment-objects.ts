@@ -1,7 +1,7 @@
 /** What a container's environment takes from the API server, asked for in one question: its config maps, its secrets, the services. */
 import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
-import type { EnvironmentValues } from './types.ts';
+import type { EnvironmentValues } from './config-inputs.ts';
 
 /** Never fails: each result says for itself whether it could be had. */
 export async function readEnvironmentValues(
