@@ -10,7 +10,7 @@ import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { HelperClient } from '../../src/workers/pod-sync/helper/helper-client.ts';
-import { readEnvironmentValues, makeEnvironment } from '../../src/workers/pod-sync/runtime-config/index.ts';
+import { readEnvironmentObjects, makeEnvironment } from '../../src/workers/pod-sync/runtime-config/index.ts';
 import { PodVolumes } from '../../src/workers/pod-sync/volumes/index.ts';
 import { connectTo } from '../support/api-connection.ts';
 import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
@@ -75,7 +75,7 @@ describe('volumes from the API server', () => {
   }
   /** What the volumes that failed say. */
   const setUp = async (pod: Pod) => {
-    const failures = await volumes.mountVolumes({ pod, node: aNode, askValues: (refs) => values.get(refs, pod) });
+    const failures = await volumes.mountVolumes({ pod, node: aNode, requestPodObjects: (refs) => values.get(refs, pod) });
     return failures.map(({ state, message }) => `${state}: ${message}`);
   };
   const dirOf = (pod: Pod, plugin: string, volume: string) =>
@@ -159,8 +159,8 @@ describe('volumes from the API server', () => {
       containers: [{ name: 'app', env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 's', key: 'password' } } }] }],
     });
     const container = pod.spec.containers[0]!;
-    const known = await readEnvironmentValues((refs) => values.get(refs, pod), pod, container);
-    const env = makeEnvironment({ pod, container, node: aNode, settings: someSettings, podIPs: [], values: known });
+    const known = await readEnvironmentObjects((refs) => values.get(refs, pod), pod, container);
+    const env = makeEnvironment({ pod, container, node: aNode, settings: someSettings, podIPs: [], objects: known });
     const texts = new Map(env.map(({ name, value }) => [name, value]));
     assert.equal(texts.get('PASSWORD'), 'geheim');
     assert.match(texts.get('KUBERNETES_SERVICE_HOST') ?? '', /^10\.96\.0\.1$/);

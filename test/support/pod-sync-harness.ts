@@ -28,16 +28,16 @@ import { aLogger } from './logger.ts';
 import { someSettings } from './runtime-config-inputs.ts';
 
 /** Main's end of one task's line. */
-export class FakeLine implements ChannelPort {
+export class FakeTaskChannel implements ChannelPort {
   readonly requests: PodSyncMessage[] = [];
   /** The same by message, each as the types in it; the last came with the result. */
   readonly messages: string[] = [];
   /** Answers to `ensureImage`, by image; present unless said otherwise. */
   readonly images: ReadonlyMap<string, EnsureImageResult>;
   /** What the API server has, by kind and name; without any the kubelet runs standalone. */
-  readonly values: ReadonlyMap<string, PodObjectResult>;
+  readonly podObjects: ReadonlyMap<string, PodObjectResult>;
   /** While true, permits are not granted. */
-  readonly holdPermits: boolean;
+  readonly withholdsPermits: boolean;
   /** Whether a task may stop containers to start them again. */
   allowsRestarts = true;
   #hear: (reply: PodSyncReply) => void = () => {};
@@ -50,8 +50,8 @@ export class FakeLine implements ChannelPort {
     values: ReadonlyMap<string, PodObjectResult> = new Map(),
   ) {
     this.images = images;
-    this.values = values;
-    this.holdPermits = holdPermits;
+    this.podObjects = values;
+    this.withholdsPermits = holdPermits;
   }
 
   on(event: 'message' | 'close', listener: ((reply: PodSyncReply) => void) & (() => void)): void {
@@ -67,10 +67,10 @@ export class FakeLine implements ChannelPort {
   #answer(request: PodSyncMessage): void {
     this.requests.push(request);
     this.#waiting.get(request.type)?.resolve();
-    if (request.type === 'startPermit' && !this.holdPermits) queueMicrotask(() => this.#hear({ type: 'permit', id: request.id }));
+    if (request.type === 'startPermit' && !this.withholdsPermits) queueMicrotask(() => this.#hear({ type: 'permit', id: request.id }));
     if (request.type === 'values') {
       const noClient: PodObjectResult = { outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } };
-      const results = request.refs.map((ref) => this.values.get(`${ref.kind} ${'name' in ref ? ref.name : ''}`.trim()) ?? noClient);
+      const results = request.refs.map((ref) => this.podObjects.get(`${ref.kind} ${'name' in ref ? ref.name : ''}`.trim()) ?? noClient);
       queueMicrotask(() => this.#hear({ type: 'values', id: request.id, results }));
     }
     if (request.type === 'beginRestart')
@@ -83,7 +83,7 @@ export class FakeLine implements ChannelPort {
   }
 
   /** Resolves when a request of this type has been made. */
-  asked(type: PodSyncMessage['type']): Promise<void> {
+  requested(type: PodSyncMessage['type']): Promise<void> {
     const waiting = Promise.withResolvers<void>();
     this.#waiting.set(type, waiting);
     if (this.requests.some((request) => request.type === type)) waiting.resolve();
@@ -109,30 +109,30 @@ export class FakeLine implements ChannelPort {
 const resources = { milliCPU: 2000, memoryBytes: 4e9, ephemeralStorageBytes: 1e10, pods: 110 };
 
 export interface Run {
-  readonly line: FakeLine;
+  readonly channel: FakeTaskChannel;
   readonly result: Promise<PodSyncResult>;
 }
 
-export class SyncBench {
+export class PodSyncHarness {
   readonly clock = new FakeClock();
   readonly runtime = new FakeRuntime(this.clock);
   readonly logs = aLogger();
   readonly folder = mkdtempSync(join(tmpdir(), 'pod-sync-'));
   readonly images = new Map<string, EnsureImageResult>();
   /** `Secret db`, `Services`: what main answers. */
-  readonly values = new Map<string, PodObjectResult>();
+  readonly podObjects = new Map<string, PodObjectResult>();
   /** What was done to volumes and cgroups, in order. */
   readonly effects: string[] = [];
-  readonly failing = new Map<string, Error>();
-  readonly hooks: string[] = [];
+  readonly failures = new Map<string, Error>();
+  readonly hookURLs: string[] = [];
   /** Why a volume cannot be brought up to date, while that is so. */
-  outdated: string | null = null;
+  outdatedVolumeMessage: string | null = null;
   /** What main knows of the pod's volumes. */
-  volumesInPlace = true;
+  volumesMounted = true;
   /** A volume that nobody can unmount, nor wait for. */
   unmountHangs = false;
   hasCgroup = false;
-  holdPermits = false;
+  withholdsPermits = false;
   networkReady = true;
   /** What main found the pod's RuntimeClass to stand for. */
   runtimeHandler: RuntimeHandlerChoice | null = null;
@@ -194,7 +194,7 @@ export class SyncBench {
         backoffs: this.backoffs,
         dependenciesReady: more.dependenciesReady ?? false,
         hasSandboxPermit: more.hasSandboxPermit ?? false,
-        volumesMounted: this.volumesInPlace,
+        volumesMounted: this.volumesMounted,
         ...handler,
       },
       podUID(pod),
@@ -211,12 +211,12 @@ export class SyncBench {
       readonly dependenciesReady?: boolean;
       readonly hasSandboxPermit?: boolean;
     } = {},
-  ): Promise<{ line: FakeLine; result: PodSyncResult }> {
-    const { line, result } = this.sync(pod, more);
+  ): Promise<{ channel: FakeTaskChannel; result: PodSyncResult }> {
+    const { channel, result } = this.sync(pod, more);
     const settled = await result;
     const changed = new Set(settled.backoffs.map(({ key }) => key));
     this.backoffs = [...this.backoffs.filter(({ key }) => !changed.has(key)), ...settled.backoffs];
-    return { line, result: settled };
+    return { channel, result: settled };
   }
 
   terminate(pod: Pod, gracePeriodSeconds: number | null = null): Run {
@@ -229,15 +229,15 @@ export class SyncBench {
   }
 
   #run(task: TaskWithoutLine, uid: string): Run {
-    const line = new FakeLine(this.images, this.holdPermits, this.values);
+    const channel = new FakeTaskChannel(this.images, this.withholdsPermits, this.podObjects);
     const whole = { ...task, podUID: uid, node: this.node, channel: null } as unknown as PodSyncTask;
-    const answer = runTask(this.#dependencies(), whole, line);
-    return { line, result: answer.then(({ result, notifications: told }) => (line.postMessage(told), result)) };
+    const answer = runTask(this.#dependencies(), whole, channel);
+    return { channel, result: answer.then(({ result, notifications: told }) => (channel.postMessage(told), result)) };
   }
 
   #dependencies(): PodSyncDependencies {
     const effect = (name: string) => {
-      const failure = this.failing.get(name);
+      const failure = this.failures.get(name);
       if (failure) return Promise.reject(failure);
       this.effects.push(name);
       return Promise.resolve();
@@ -246,13 +246,13 @@ export class SyncBench {
       settings: this.settings,
       runtime: this.runtime,
       cgroups: {
-        parentOf: (pod) => `/kubepods/pod${pod.metadata.uid}`,
+        cgroupParent: (pod) => `/kubepods/pod${pod.metadata.uid}`,
         exists: () => Promise.resolve(this.hasCgroup),
-        ensure: async () => {
+        ensureExists: async () => {
           await effect('make cgroup');
           this.hasCgroup = true;
         },
-        make: async () => {
+        create: async () => {
           await effect('make cgroup');
           this.hasCgroup = true;
         },
@@ -261,16 +261,16 @@ export class SyncBench {
       volumes: {
         mountVolumes: () =>
           effect('mount volumes').then(
-            () => (this.outdated === null ? [] : [{ volume: 'data', message: this.outdated, state: 'outdated' }]),
+            () => (this.outdatedVolumeMessage === null ? [] : [{ volume: 'data', message: this.outdatedVolumeMessage, state: 'outdated' }]),
             (err: Error) => [{ volume: 'data', message: err.message, state: 'missing' }],
           ),
         makeContainerMounts: ({ container }) => effect(`make mounts of ${container.name}`).then(() => []),
-        writeHosts: (_pod, podIPs) => effect(`write hosts ${podIPs.join()}`),
+        writeHostsFile: (_pod, podIPs) => effect(`write hosts ${podIPs.join()}`),
         readEnvFiles: () => Promise.resolve(new Map()),
         unmountVolumes: (_uid, signal) => (this.unmountHangs ? untilAborted(signal) : effect('unmount volumes')),
         removePodDirectory: () => effect('remove folder'),
       },
-      host: {
+      hostInfo: {
         read: () =>
           Promise.resolve({
             resolvConf: null,
@@ -283,7 +283,7 @@ export class SyncBench {
           }),
       },
       httpGet: ({ url }) => {
-        this.hooks.push(url.href);
+        this.hookURLs.push(url.href);
         return effect('http get');
       },
       clock: this.clock,

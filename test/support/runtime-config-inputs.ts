@@ -1,7 +1,7 @@
 /** What the makers of runtime configs take, with defaults: a small node, cgroup v1, no features of its own. */
 import type { NodeFacts } from '../../src/shared/contracts/node-facts.ts';
 import type { PodSyncSettings } from '../../src/shared/contracts/pod-sync.ts';
-import type { ContainerConfigInput, HostFacts, SandboxConfigInput } from '../../src/workers/pod-sync/runtime-config/index.ts';
+import type { ContainerConfigInput, HostInfo, SandboxConfigInput } from '../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from './pods.ts';
 
 export const aNode: NodeFacts = {
@@ -45,7 +45,7 @@ export const someSettings: PodSyncSettings = {
   featureGates: {},
 };
 
-export const someHostFacts: HostFacts = {
+export const someHostInfo: HostInfo = {
   resolvConf: 'nameserver 1.1.1.1\nsearch example.com\n',
   hugePageSizes: ['2MB', '1GB'],
   swapControllerAvailable: false,
@@ -61,7 +61,7 @@ export function aSandboxConfigInput(fields: Partial<SandboxConfigInput> = {}): S
     attempt: 0,
     node: aNode,
     settings: someSettings,
-    host: someHostFacts,
+    hostInfo: someHostInfo,
     cgroupParent: '/kubepods/besteffort/poduid-web',
     ...fields,
   };
@@ -78,7 +78,7 @@ export function aContainerConfigInput(fields: Partial<ContainerConfigInput> = {}
     mounts: [],
     node: aNode,
     settings: someSettings,
-    host: someHostFacts,
+    hostInfo: someHostInfo,
     ...fields,
   };
 }

@@ -9,7 +9,7 @@ import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../src/shared/linux/mountinfo.ts';
 import { unmount } from '../../src/shared/linux/native.ts';
 import { HelperClient } from '../../src/workers/pod-sync/helper/helper-client.ts';
-import { type AskValues, PodVolumes } from '../../src/workers/pod-sync/volumes/index.ts';
+import { type RequestPodObjects, PodVolumes } from '../../src/workers/pod-sync/volumes/index.ts';
 import { aLogger } from './logger.ts';
 import { aContainer, aPod } from './pods.ts';
 import { aNode } from './runtime-config-inputs.ts';
@@ -41,17 +41,17 @@ export function aPodWith(list: readonly Volume[], container: Partial<Container> 
   };
 }
 
-export const standalone: AskValues = async (refs) =>
+export const standalone: RequestPodObjects = async (refs) =>
   refs.map(() => ({ outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } }));
 /** In the pod's folder, which its sync makes. Rejects with what the volumes that failed say. */
-export const setUp = async ({ pod }: Pick<Made, 'pod'>, askValues: AskValues = standalone, by: PodVolumes = volumes) => {
+export const setUp = async ({ pod }: Pick<Made, 'pod'>, requestPodObjects: RequestPodObjects = standalone, by: PodVolumes = volumes) => {
   await mkdir(join(rootDir, 'pods', pod.metadata.uid), { recursive: true, mode: 0o750 });
-  const failures = await by.mountVolumes({ pod, node: aNode, askValues });
+  const failures = await by.mountVolumes({ pod, node: aNode, requestPodObjects: requestPodObjects });
   if (failures.length > 0) throw new Error(failures.map(({ state, message }) => `${state}: ${message}`).join('\n'));
 };
 /** An API server that has these objects, by kind and name; what it has not is not found. */
 export const serverWith =
-  (values: Readonly<Record<string, PodObject>>): AskValues =>
+  (values: Readonly<Record<string, PodObject>>): RequestPodObjects =>
   async (refs) =>
     refs.map((ref): PodObjectResult => {
       const key = 'name' in ref ? `${ref.kind} ${ref.name}` : ref.kind;

@@ -9,7 +9,7 @@ import type { PodSyncDependencies } from './dependencies.ts';
 import { HelperClient } from './helper/helper-client.ts';
 import { httpGet } from './hooks/http-get.ts';
 import { podRuntime } from './pod-runtime.ts';
-import { HostFactsReader } from './runtime-config/index.ts';
+import { HostInfoReader } from './runtime-config/index.ts';
 import { PodVolumes } from './volumes/index.ts';
 
 /** The connection to the runtime is being made when it resolves: the first call need not wait for it. */
@@ -20,7 +20,7 @@ export async function createDependencies(settings: PodSyncSettings, logger: Logg
   client.connect();
   const images = settings.imageEndpoint === settings.runtimeEndpoint ? client : connect(settings.imageEndpoint);
   // A resolv.conf that cannot be read must not keep pods from being ended: it is left out of what lasts.
-  const { hugePageSizes, selinuxEnabled } = await new HostFactsReader({ ...settings, resolvConf: '' }).read();
+  const { hugePageSizes, selinuxEnabled } = await new HostInfoReader({ ...settings, resolvConf: '' }).read();
   const { rootDir, clusterDomain, featureGates, cgroupFsRoot, cgroupVersion } = settings;
   const tree = new CgroupTree({ root: cgroupFsRoot, version: cgroupVersion, clock, logger });
   return {
@@ -28,7 +28,7 @@ export async function createDependencies(settings: PodSyncSettings, logger: Logg
     runtime: podRuntime(client.runtime, images.images, settings.runtimeRequestTimeoutMs),
     cgroups: new PodCgroups({ settings, tree, hugePageSizes, clock, logger }),
     volumes: new PodVolumes({ rootDir, clusterDomain, featureGates, helper: new HelperClient({ logger }), logger, selinuxEnabled }),
-    host: new HostFactsReader(settings),
+    hostInfo: new HostInfoReader(settings),
     httpGet,
     clock,
     logger,

@@ -7,7 +7,7 @@ import type { PodCgroups } from './cgroups/pod-cgroups.ts';
 import type { PodEvents, PodIdentity } from './pod-events.ts';
 import type { HttpGet } from './hooks/http-get.ts';
 import type { TaskChannelClient } from './task-channel-client.ts';
-import type { HostFactsReader } from './runtime-config/index.ts';
+import type { HostInfoReader } from './runtime-config/index.ts';
 import type { PodRuntime } from './pod-runtime.ts';
 import type { PodVolumes } from './volumes/index.ts';
 
@@ -15,12 +15,12 @@ import type { PodVolumes } from './volumes/index.ts';
 export interface PodSyncDependencies {
   readonly settings: PodSyncSettings;
   readonly runtime: PodRuntime;
-  readonly cgroups: Pick<PodCgroups, 'parentOf' | 'exists' | 'ensure' | 'make' | 'remove'>;
+  readonly cgroups: Pick<PodCgroups, 'cgroupParent' | 'exists' | 'ensureExists' | 'create' | 'remove'>;
   readonly volumes: Pick<
     PodVolumes,
-    'mountVolumes' | 'makeContainerMounts' | 'writeHosts' | 'readEnvFiles' | 'unmountVolumes' | 'removePodDirectory'
+    'mountVolumes' | 'makeContainerMounts' | 'writeHostsFile' | 'readEnvFiles' | 'unmountVolumes' | 'removePodDirectory'
   >;
-  readonly host: Pick<HostFactsReader, 'read'>;
+  readonly hostInfo: Pick<HostInfoReader, 'read'>;
   readonly httpGet: HttpGet;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -28,9 +28,9 @@ export interface PodSyncDependencies {
 
 /** One a task. The logger names the pod. */
 export interface TaskContext extends PodSyncDependencies {
-  readonly about: PodIdentity;
+  readonly identity: PodIdentity;
   readonly node: NodeFacts;
   readonly runtimeHandler: RuntimeHandlerChoice;
-  readonly line: TaskChannelClient;
+  readonly channel: TaskChannelClient;
   readonly events: PodEvents;
 }

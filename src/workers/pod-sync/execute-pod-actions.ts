@@ -12,9 +12,9 @@ import { killContainer } from './kill/kill-container.ts';
 import { killPod } from './kill/kill-pod.ts';
 import { rpcErrorOf } from './pod-runtime.ts';
 import { removeContainer } from './start/link-container-log.ts';
-import { prepareFirst } from './start/prepare-first-container.ts';
+import { prepareFirstContainer } from './start/prepare-first-container.ts';
 import { prepareSandbox } from './start/prepare-sandbox.ts';
-import { endsEarly, StaleStatus } from './start/stale-status.ts';
+import { reportStaleStatus, StaleStatusError } from './start/stale-status.ts';
 import { startContainers } from './start/start-containers.ts';
 import type { SyncReport } from './sync-report.ts';
 
@@ -29,32 +29,33 @@ export async function executePodActions(
   volumes: Promise<void>,
   report: SyncReport,
 ): Promise<void> {
-  const { line, events } = context;
+  const { channel, events } = context;
   if (actions.createSandbox && actions.sandboxID !== undefined) {
     events.onPod('Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
   }
   const restarted = containersToRestart(task.status, actions);
   if (restarted.length > 0) {
     report.changedRuntime = true;
-    if (!(await line.beginRestart(restarted))) {
-      endsEarly(context, new StaleStatus('a container to restart has ended by itself'), report);
+    if (!(await channel.beginRestart(restarted))) {
+      reportStaleStatus(context, new StaleStatusError('a container to restart has ended by itself'), report);
       return;
     }
   }
   const cleared = actions.killPod ? await killWhole(context, task, actions, report) : await killSome(context, task, actions, report);
   if (!cleared) return;
   await pruneInitContainers(context, task);
-  line.signal.throwIfAborted();
+  channel.signal.throwIfAborted();
 
   const starts = [...actions.ephemeralContainersToStart, ...actions.initContainersToStart, ...actions.containersToStart];
   report.startOver();
   if (!actions.createSandbox && starts.length === 0) return;
-  const host = context.host.read();
-  host.catch(() => {});
-  const ahead = actions.createSandbox && task.status === null ? prepareFirst(context, task, actions, volumes, host) : undefined;
-  const sandbox = await prepareSandbox(context, task, actions, { hostRead: host, ahead }, report);
+  const hostInfo = context.hostInfo.read();
+  hostInfo.catch(() => {});
+  const ahead =
+    actions.createSandbox && task.status === null ? prepareFirstContainer(context, task, actions, volumes, hostInfo) : undefined;
+  const sandbox = await prepareSandbox(context, task, actions, { hostInfo, ahead }, report);
   await volumes;
-  line.signal.throwIfAborted();
+  channel.signal.throwIfAborted();
   if (sandbox) await startContainers(context, task, actions, { sandbox, ahead }, report);
 }
 
@@ -95,7 +96,7 @@ async function killSome(context: TaskContext, { status }: SyncPodTask, actions: 
     try {
       await killContainer(context, { id, name, message, reason, graceOverrideSeconds: null, podIP, ...(orphan && { orphan }) });
     } catch (err) {
-      context.line.signal.throwIfAborted();
+      context.channel.signal.throwIfAborted();
       report.fail({ action: 'KillContainer', target: name, reason: 'KillContainerError', message: rpcErrorOf(err) });
       return false;
     }
@@ -107,7 +108,7 @@ async function killSome(context: TaskContext, { status }: SyncPodTask, actions: 
         await killContainer(context, { id, name, message: 'killing', reason: 'RestartAllContainers', graceOverrideSeconds: 0, podIP });
       await removeContainer(context, { id, name, logPath: '' }, true);
     } catch (err) {
-      context.line.signal.throwIfAborted();
+      context.channel.signal.throwIfAborted();
       report.fail({ action: 'RemoveContainer', target: name, reason: 'RemoveContainerError', message: rpcErrorOf(err) });
       return false;
     }

@@ -1,7 +1,6 @@
-/** How messages name a pod (upstream pkg/kubelet/util/format). */
-import type { Pod } from '../../shared/kubernetes/api.ts';
+/** Formats a pod's name for messages (upstream pkg/kubelet/util/format). */
 
-/** `<name>_<namespace>(<uid>)` */
-export function formatPod({ metadata: { name, namespace, uid } }: Pod): string {
+/** Returns `<name>_<namespace>(<uid>)`. */
+export function formatPod({ name, namespace, uid }: { readonly name: string; readonly namespace: string; readonly uid: string }): string {
   return `${name}_${namespace}(${uid})`;
 }

@@ -18,17 +18,17 @@ const limits = { initialMs: 500, maxMs: 122_000, resetAfterMs: 244_000 };
 /** Rejects with KubeletError `FailedMount` when a volume is not there. One that is only outdated lets the pod go on. */
 export async function mountVolumes(context: TaskContext, task: SyncPodTask, report: SyncReport): Promise<void> {
   const { pod, backoffs } = task;
-  const { volumes, node, line, events, clock, logger } = context;
-  const asked = { pod, node, askValues: (refs: readonly PodObjectRef[]) => line.podObjects(refs), signal: line.signal };
+  const { volumes, node, channel, events, clock, logger } = context;
+  const asked = { pod, node, requestPodObjects: (refs: readonly PodObjectRef[]) => channel.podObjects(refs), signal: channel.signal };
   const failures = await volumes.mountVolumes(asked).catch((err: unknown) => {
-    line.signal.throwIfAborted();
+    channel.signal.throwIfAborted();
     events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${messageOf(err)}`);
     throw new KubeletError('FailedMount', messageOf(err), { cause: err });
   });
   const missing = failures.filter(({ state }) => state !== 'outdated');
   if (missing.length > 0 || !task.volumesMounted) {
     const lacking = new Set(missing.map(({ volume }) => volume));
-    line.volumesMounted(volumesToMount(pod).flatMap(({ name }) => (lacking.has(name) ? [] : [name])));
+    channel.volumesMounted(volumesToMount(pod).flatMap(({ name }) => (lacking.has(name) ? [] : [name])));
   }
   const before = backoffs.find(({ key }) => key === backoffKey);
   if (failures.length === 0) {

@@ -18,11 +18,6 @@ export function identityOf(pod: Pod): PodIdentity {
   return { name, namespace, uid, pod };
 }
 
-/** `<name>_<namespace>(<uid>)`: how messages name a pod (upstream pkg/kubelet/util/format). */
-export function formatPod({ name, namespace, uid }: PodIdentity): string {
-  return `${name}_${namespace}(${uid})`;
-}
-
 /** `spec.containers{app}`, also where the spec is not known. Undefined: the spec does not have it. */
 function containerFieldPath(pod: Pod | null, container: string): string | undefined {
   if (!pod) return `spec.containers{${container}}`;
@@ -31,22 +26,22 @@ function containerFieldPath(pod: Pod | null, container: string): string | undefi
   return list && `spec.${list}{${container}}`;
 }
 
-/** Records the events of one pod on the task's line. */
+/** Records the events of one pod on the task's channel. */
 export class PodEvents {
-  readonly #line: Pick<TaskChannelClient, 'event'>;
-  readonly #about: PodIdentity;
+  readonly #channel: Pick<TaskChannelClient, 'event'>;
+  readonly #identity: PodIdentity;
 
-  constructor(line: Pick<TaskChannelClient, 'event'>, about: PodIdentity) {
-    this.#line = line;
-    this.#about = about;
+  constructor(channel: Pick<TaskChannelClient, 'event'>, identity: PodIdentity) {
+    this.#channel = channel;
+    this.#identity = identity;
   }
 
   onPod(type: RecordedEvent['type'], reason: string, message: string): void {
-    this.#line.event({ object: this.#reference(), type, reason, message });
+    this.#channel.event({ object: this.#reference(), type, reason, message });
   }
 
   onNode(nodeName: string, type: RecordedEvent['type'], reason: string, message: string): void {
-    this.#line.event({ object: nodeReference(nodeName), type, reason, message });
+    this.#channel.event({ object: nodeReference(nodeName), type, reason, message });
   }
 
   /**
@@ -57,17 +52,17 @@ export class PodEvents {
     const object = this.referenceTo(container);
     if (!object) return;
     const text = containerID === '' ? message : message.replaceAll(containerID, container);
-    this.#line.event({ object, type, reason, message: text });
+    this.#channel.event({ object, type, reason, message: text });
   }
 
   /** Null: no spec has the container, nobody can look it up (upstream's FilterEventRecorder). */
   referenceTo(container: string): ObjectReference | null {
-    const fieldPath = containerFieldPath(this.#about.pod, container);
+    const fieldPath = containerFieldPath(this.#identity.pod, container);
     return fieldPath === undefined ? null : { ...this.#reference(), fieldPath };
   }
 
   #reference(): ObjectReference {
-    const { name, namespace, uid, pod } = this.#about;
+    const { name, namespace, uid, pod } = this.#identity;
     const resourceVersion = pod?.metadata.resourceVersion;
     return { kind: 'Pod', apiVersion: 'v1', name, namespace, uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
   }

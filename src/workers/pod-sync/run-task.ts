@@ -1,4 +1,4 @@
-/** Runs one task of the pool on its line, whatever kind it is. Never throws: a thrown error would lose its reason on the way back. */
+/** Runs one task of the pool on its channel, whatever kind it is. Never throws: a thrown error would lose its reason on the way back. */
 import type { PodSyncTaskReply, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
 import type { PodSyncDependencies, TaskContext } from './dependencies.ts';
 import { identityOf, PodEvents, type PodIdentity } from './pod-events.ts';
@@ -9,17 +9,25 @@ import { cleanUpPod, syncTerminatedPod } from './sync-terminated-pod.ts';
 import { syncTerminatingPod } from './sync-terminating-pod.ts';
 
 export async function runTask(dependencies: PodSyncDependencies, task: PodSyncTask, port: ChannelPort): Promise<PodSyncTaskReply> {
-  const line = new TaskChannelClient(port, task.kind === 'sync' && task.hasSandboxPermit);
-  const result = await runOnLine(dependencies, task, line);
-  return { result, notifications: line.close() };
+  const channel = new TaskChannelClient(port, task.kind === 'sync' && task.hasSandboxPermit);
+  const result = await runOnChannel(dependencies, task, channel);
+  return { result, notifications: channel.close() };
 }
 
-async function runOnLine(dependencies: PodSyncDependencies, task: PodSyncTask, line: TaskChannelClient): Promise<PodSyncResult> {
+async function runOnChannel(dependencies: PodSyncDependencies, task: PodSyncTask, channel: TaskChannelClient): Promise<PodSyncResult> {
   try {
-    const about = identify(task);
-    const logger = dependencies.logger.child({ pod: `${about.namespace}/${about.name}`, podUID: about.uid });
+    const identity = identify(task);
+    const logger = dependencies.logger.child({ pod: `${identity.namespace}/${identity.name}`, podUID: identity.uid });
     const runtimeHandler = (task.kind === 'sync' && task.runtimeHandler) || { handler: '' };
-    const context = { ...dependencies, about, node: task.node, runtimeHandler, line, events: new PodEvents(line, about), logger };
+    const context = {
+      ...dependencies,
+      identity,
+      node: task.node,
+      runtimeHandler,
+      channel,
+      events: new PodEvents(channel, identity),
+      logger,
+    };
     const result = await dispatch(context, task);
     if (result.outcome === 'failed') logger.debug({ task: task.kind, ...result.failure }, 'task failed');
     return result;

@@ -3,7 +3,7 @@
  * kubelet.go SyncPod, behind what main has decided, and kuberuntime_manager.go SyncPod. Run again, it does only what is
  * missing.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { mkdir } from './blocking-fs.ts';
 import type { PodSyncResult, SyncPodTask } from '../../shared/contracts/pod-sync.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -17,7 +17,7 @@ import { ensureCgroup } from './start/ensure-cgroup.ts';
 import { SyncReport } from './sync-report.ts';
 
 export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<PodSyncResult> {
-  const report = new SyncReport(task.apiStatus, (container, why) => context.line.waiting(container, why));
+  const report = new SyncReport(task.apiStatus, (container, why) => context.channel.waiting(container, why));
   try {
     checkNetwork(context, task);
     if (await killOutsideCgroup(context, task, report)) return report.result();
@@ -34,7 +34,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
     volumes.catch(() => {});
     try {
       if (!besideSandbox) await volumes;
-      context.line.signal.throwIfAborted();
+      context.channel.signal.throwIfAborted();
       await executePodActions(context, task, actions, volumes, report);
     } finally {
       await Promise.allSettled([volumes]);
@@ -42,7 +42,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
     await volumes;
     return report.result();
   } catch (err) {
-    return report.result(context.line.signal.aborted ? context.line.signal.reason : err);
+    return report.result(context.channel.signal.aborted ? context.channel.signal.reason : err);
   }
 }
 
@@ -80,13 +80,13 @@ async function killOutsideCgroup(context: TaskContext, { pod, status, apiStatus 
 
 async function makeVolumes(context: TaskContext, task: SyncPodTask, report: SyncReport, besideSandbox: boolean): Promise<void> {
   // The request for the sandbox goes first.
-  if (besideSandbox) await nextTurn();
+  if (besideSandbox) await nextIteration();
   await makeFolders(context);
   await mountVolumes(context, task, report);
 }
 
 /** Upstream makePodDataDirs. */
-async function makeFolders({ settings, about, events }: TaskContext): Promise<void> {
+async function makeFolders({ settings, identity: about, events }: TaskContext): Promise<void> {
   try {
     for (const folderOf of [podDir, podVolumesDir, podPluginsDir]) {
       await mkdir(folderOf(settings.rootDir, about.uid), { recursive: true, mode: 0o750 });

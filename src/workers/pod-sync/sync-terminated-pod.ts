@@ -22,17 +22,17 @@ export async function cleanUpPod(context: TaskContext): Promise<PodSyncResult> {
   const report = new SyncReport();
   try {
     await takeDown(context);
-    await context.volumes.removePodDirectory(context.about.uid as PodUID, context.line.signal);
+    await context.volumes.removePodDirectory(context.identity.uid as PodUID, context.channel.signal);
     return report.result();
   } catch (err) {
     return report.result(err, 'FailedCleanUp');
   }
 }
 
-async function takeDown({ volumes, cgroups, about, line }: TaskContext): Promise<void> {
-  const uid = about.uid as PodUID;
-  await volumes.unmountVolumes(uid, line.signal);
-  line.signal.throwIfAborted();
-  await cgroups.remove(uid, line.signal);
-  line.signal.throwIfAborted();
+async function takeDown({ volumes, cgroups, identity, channel }: TaskContext): Promise<void> {
+  const uid = identity.uid as PodUID;
+  await volumes.unmountVolumes(uid, channel.signal);
+  channel.signal.throwIfAborted();
+  await cgroups.remove(uid, channel.signal);
+  channel.signal.throwIfAborted();
 }

@@ -24,7 +24,7 @@ export async function syncTerminatingPod(
 
 /** That its containers have ended is told first: who waits for the pod's end need not wait for its network's. */
 function whileSandboxesStop(context: TaskContext, signal: AbortSignal): Promise<void> {
-  context.line.containersEnded();
+  context.channel.containersEnded();
   return unmountAhead(context, signal);
 }
 
@@ -32,7 +32,7 @@ function whileSandboxesStop(context: TaskContext, signal: AbortSignal): Promise<
  * Only containers need volumes: they go while the sandbox is stopped, for which upstream waits first. What is not done by then, or fails, is
  * left to the task of a pod that has ended.
  */
-async function unmountAhead({ about, volumes, logger }: TaskContext, signal: AbortSignal): Promise<void> {
+async function unmountAhead({ identity: about, volumes, logger }: TaskContext, signal: AbortSignal): Promise<void> {
   if (!about.pod) return;
   await volumes
     .unmountVolumes(about.uid as PodUID, signal)

@@ -47,10 +47,10 @@ const uid = 'cgroup-pod' as PodUID;
 
 test('the kernel takes the values of a pod, and its cgroup is gone with the processes that were left in it', async (t) => {
   const { cgroups, lines } = aNode(t);
-  await cgroups.ensure(pod);
+  await cgroups.ensureExists(pod);
   assert.deepEqual(lines, []);
   assert.ok(await cgroups.exists(pod));
-  const path = cgroups.parentOf(pod);
+  const path = cgroups.cgroupParent(pod);
   const value = (controller: string, file: string) => readFileSync(join(mount, version === 1 ? controller : '', path, file), 'utf8').trim();
   if (version === 1) {
     assert.equal(value('cpu', 'cpu.shares'), '512');
@@ -83,7 +83,7 @@ test('the kernel takes the values of a pod, and its cgroup is gone with the proc
 test('many pods at once do not get into each other’s way', async (t) => {
   const { cgroups } = aNode(t);
   const pods = Array.from({ length: 20 }, (_, i) => aPod({}, { uid: `cgroup-pod-${i}` }));
-  await Promise.all(pods.map((each) => cgroups.ensure(each)));
+  await Promise.all(pods.map((each) => cgroups.ensureExists(each)));
   assert.ok((await Promise.all(pods.map((each) => cgroups.exists(each)))).every(Boolean));
   await Promise.all(pods.map((each) => cgroups.remove(each.metadata.uid as PodUID, new AbortController().signal)));
   assert.ok((await Promise.all(pods.map((each) => cgroups.exists(each)))).every((there) => !there));

@@ -64,7 +64,7 @@ test('a hosts file that is mounted before the addresses are known is filled when
   assert.ok(mounts.some(({ containerPath, hostPath }) => containerPath === '/etc/hosts' && hostPath === path));
   const { ino, size } = await lstat(path);
   assert.equal(size, 0);
-  await volumes.writeHosts(made.pod, ['10.0.0.8']);
+  await volumes.writeHostsFile(made.pod, ['10.0.0.8']);
   assert.match(await readFile(path, 'utf8'), /^10\.0\.0\.8\tweb$/m);
   await mountsOf(made, [], { podIPs: null });
   assert.match(await readFile(path, 'utf8'), /^10\.0\.0\.8\tweb$/m, 'what is there is left');
@@ -122,7 +122,7 @@ test('an environment file in a volume is read, and only there', async () => {
     settings: someSettings,
     podIPs: [],
     envFiles,
-    values: nothing,
+    objects: nothing,
   });
   assert.deepEqual(values, [{ name: 'V', value: 'from a file' }]);
   await rm(join(path, 'env'));

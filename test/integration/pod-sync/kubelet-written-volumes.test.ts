@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../src/shared/kubernetes/api.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
-import { type AskValues, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
+import { type RequestPodObjects, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
 import {
   aPodWith,
   configMap,
@@ -190,7 +190,7 @@ test('a certificate lies in the volume as one file, as two, or both', async () =
     { podCertificate: { ...source, keyPath: 'tls/key.pem', certificateChainPath: 'tls/chain.pem' } },
   ];
   const made = aPodWith([{ name: 'id', projected: { sources } }], {}, { securityContext: { runAsUser: 1000 } });
-  const server: AskValues = async (refs) => {
+  const server: RequestPodObjects = async (refs) => {
     assert.deepEqual(
       refs,
       [0, 1].map((sourceIndex) => ({ kind: 'PodCertificate', volume: 'id', sourceIndex })),
@@ -202,7 +202,7 @@ test('a certificate lies in the volume as one file, as two, or both', async () =
   const contents = ['bundle.pem', 'tls/key.pem', 'tls/chain.pem'].map((name) => readFile(at(name), 'utf8'));
   assert.deepEqual(await Promise.all(contents), ['key-0\nchain-0\n', 'key-1\n', 'chain-1\n']);
   assert.deepEqual([(await stat(at('bundle.pem'))).uid, await mode(at('bundle.pem'))], [1000, 0o600]);
-  const refusing: AskValues = async (refs) =>
+  const refusing: RequestPodObjects = async (refs) =>
     refs.map(() => ({ outcome: 'failed', failure: { reason: 'NotIssued', message: 'credential bundle is not issued yet' } }));
   const waiting = aPodWith([{ name: 'id', projected: { sources } }]);
   await assert.rejects(setUp(waiting, refusing), /failed for volume "id" : credential bundle is not issued yet$/);
@@ -211,7 +211,7 @@ test('a certificate lies in the volume as one file, as two, or both', async () =
 test('a token that the volume holds already is told to main, which may keep it', async () => {
   const made = aPodWith([{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 'deep/token' } }] } }]);
   const held: (string | undefined)[] = [];
-  const server: AskValues = async (refs) =>
+  const server: RequestPodObjects = async (refs) =>
     refs.map((ref): PodObjectResult => {
       assert.ok(ref.kind === 'Token');
       held.push(ref.onDisk);

@@ -47,8 +47,8 @@ const burstable = (uid: string, cpu: string) => aPod({ containers: [aContainer('
 
 test('a pod gets its cgroup in every hierarchy of v1, below its class, with its values', async () => {
   using host = aHost(1);
-  await host.cgroups.ensure(burstable('uid-1', '500m'));
-  assert.equal(host.cgroups.parentOf(burstable('uid-1', '500m')), '/kubepods/burstable/poduid-1');
+  await host.cgroups.ensureExists(burstable('uid-1', '500m'));
+  assert.equal(host.cgroups.cgroupParent(burstable('uid-1', '500m')), '/kubepods/burstable/poduid-1');
   assert.equal(host.read('cpu/kubepods/burstable/poduid-1/cpu.shares'), '512');
   assert.equal(host.read('pids/kubepods/burstable/poduid-1/pids.max'), '50');
   for (const controller of ['cpu', 'cpuset', 'memory', 'pids', 'systemd']) assert.ok(host.has(`${controller}/kubepods/burstable/poduid-1`));
@@ -57,7 +57,7 @@ test('a pod gets its cgroup in every hierarchy of v1, below its class, with its 
 
 test('a cpuset of v1 gets the CPUs and memory nodes of its parent at each level', async () => {
   using host = aHost(1);
-  await host.cgroups.ensure(aPod());
+  await host.cgroups.ensureExists(aPod());
   for (const path of ['kubepods', 'kubepods/besteffort', 'kubepods/besteffort/poduid-1']) {
     assert.equal(host.read(`cpuset/${path}/cpuset.cpus`), '0-1');
     assert.equal(host.read(`cpuset/${path}/cpuset.mems`), '0');
@@ -66,15 +66,15 @@ test('a cpuset of v1 gets the CPUs and memory nodes of its parent at each level'
 
 test('the classes are there with their own values: BestEffort with the least shares', async () => {
   using host = aHost(1);
-  await host.cgroups.ensure(aPod());
+  await host.cgroups.ensureExists(aPod());
   assert.equal(host.read('cpu/kubepods/besteffort/cpu.shares'), '2');
   assert.ok(host.has('cpu/kubepods/burstable'));
 });
 
 test('the Burstable class has the shares of its pods together, set once for a burst of them', async () => {
   using host = aHost(1);
-  await host.cgroups.ensure(burstable('uid-1', '500m'));
-  await host.cgroups.ensure(burstable('uid-2', '250m'));
+  await host.cgroups.ensureExists(burstable('uid-1', '500m'));
+  await host.cgroups.ensureExists(burstable('uid-2', '250m'));
   assert.ok(!host.has('cpu/kubepods/burstable/cpu.shares'));
   await host.clock.advance(1000);
   const written = () => (host.has('cpu/kubepods/burstable/cpu.shares') ? host.read('cpu/kubepods/burstable/cpu.shares') : '');
@@ -85,7 +85,7 @@ test('the Burstable class has the shares of its pods together, set once for a bu
 
 test('in v2 controllers are handed down level by level, and values are those of v2', async () => {
   using host = aHost(2, 'systemd');
-  await host.cgroups.ensure(burstable('uid-1', '500m'));
+  await host.cgroups.ensureExists(burstable('uid-1', '500m'));
   const path = 'kubepods.slice/kubepods-burstable.slice/kubepods-burstable-poduid_1.slice';
   assert.equal(host.read(`${path}/cpu.weight`), '20');
   assert.equal(host.read('cgroup.subtree_control'), '+pids');
@@ -94,7 +94,7 @@ test('in v2 controllers are handed down level by level, and values are those of 
 
 test('in v2 a cgroup without the controllers that a pod needs does not count as there', async () => {
   using host = aHost(2);
-  await host.cgroups.ensure(aPod());
+  await host.cgroups.ensureExists(aPod());
   assert.equal(await host.cgroups.exists(aPod()), false);
   writeFileSync(join(host.root, 'kubepods/besteffort/poduid-1/cgroup.controllers'), 'pids memory cpu\n');
   assert.equal(await host.cgroups.exists(aPod()), true);
@@ -102,16 +102,16 @@ test('in v2 a cgroup without the controllers that a pod needs does not count as 
 
 test('a node without cgroups per class makes none, and names none', async () => {
   using host = aHost(1, 'cgroupfs', false);
-  assert.equal(host.cgroups.parentOf(aPod()), '');
+  assert.equal(host.cgroups.cgroupParent(aPod()), '');
   assert.equal(await host.cgroups.exists(aPod()), true);
-  await host.cgroups.ensure(aPod());
+  await host.cgroups.ensureExists(aPod());
   await host.cgroups.remove('uid-1' as PodUID, AbortSignal.abort());
   assert.ok(!host.has('cpu/kubepods'));
 });
 
 test('a UID that would lead elsewhere makes no cgroup', async () => {
   using host = aHost(1);
-  await assert.rejects(host.cgroups.ensure(aPod({}, { uid: '../../../etc' })), /cannot be part of a cgroup's name/);
+  await assert.rejects(host.cgroups.ensureExists(aPod({}, { uid: '../../../etc' })), /cannot be part of a cgroup's name/);
 });
 
 test('removing what is not there is a success', async () => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import * as podSync from '../../../src/shared/metrics/definitions/pod-sync.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../src/shared/metrics/index.ts';
 import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../support/pod-sync-harness.ts';
+import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
 
 let segment = createMetricsSegment();
 // A hook outside would run around the tests of every file: they share one process.
@@ -22,8 +22,8 @@ describe('what a sync counts', () => {
   }
 
   test('a started pod counts its sandbox and its containers, by kind', async () => {
-    using bench = new SyncBench();
-    await bench.synced(aPod({ containers: [aContainer('a'), aContainer('b')] }));
+    using harness = new PodSyncHarness();
+    await harness.synced(aPod({ containers: [aContainer('a'), aContainer('b')] }));
     assert.deepEqual(counted('started_'), [
       'kubelet_started_containers_total{container_type="container"} 2',
       'kubelet_started_pods_total 1',
@@ -32,9 +32,9 @@ describe('what a sync counts', () => {
   });
 
   test('a sandbox that cannot be made counts as an error of the pod and of the call', async () => {
-    using bench = new SyncBench();
-    bench.runtime.failNext('runPodSandbox');
-    await bench.synced(aPod());
+    using harness = new PodSyncHarness();
+    harness.runtime.failNext('runPodSandbox');
+    await harness.synced(aPod());
     assert.deepEqual(counted('errors_total'), [
       'kubelet_run_podsandbox_errors_total{runtime_handler=""} 1',
       'kubelet_started_pods_errors_total 1',
@@ -42,9 +42,9 @@ describe('what a sync counts', () => {
   });
 
   test('a container that cannot be started counts with its reason', async () => {
-    using bench = new SyncBench();
-    bench.runtime.failNext('startContainer');
-    await bench.synced(aPod());
+    using harness = new PodSyncHarness();
+    harness.runtime.failNext('startContainer');
+    await harness.synced(aPod());
     assert.deepEqual(counted('started_containers_errors'), [
       'kubelet_started_containers_errors_total{code="RunContainerError",container_type="container"} 1',
     ]);
@@ -53,9 +53,9 @@ describe('what a sync counts', () => {
   test('image volumes count as mounted once their container is created, and as failed when the runtime says so', async () => {
     const volumes = [{ name: 'models', image: { reference: 'registry.example/models:1' } }];
     const pod = aPod({ volumes, containers: [aContainer('a', { volumeMounts: [{ name: 'models', mountPath: '/models' }] })] });
-    using good = new SyncBench();
+    using good = new PodSyncHarness();
     await good.synced(pod);
-    using bad = new SyncBench();
+    using bad = new PodSyncHarness();
     bad.runtime.failNext('createContainer', 'ImageVolumeMountFailed: no such layer');
     await bad.synced(pod);
     assert.deepEqual(counted('image_volume'), [

@@ -14,15 +14,15 @@ import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapsho
 import { aLogger } from '../../support/logger.ts';
 import { aContainer, aPod, aSidecar } from '../../support/pod-sync-samples.ts';
 import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtime.ts';
-import { SyncBench } from '../../support/pod-sync-harness.ts';
+import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
 
 async function aNode(t: TestContext, threads = 2) {
   const runtime = await startSimulatedRuntime(t);
   const { logger, lines } = aLogger();
   const folder = mkdtempSync(join(tmpdir(), 'pod-sync-'));
-  using bench = new SyncBench();
+  using harness = new PodSyncHarness();
   const settings = {
-    ...bench.settings,
+    ...harness.settings,
     runtimeEndpoint: runtime.endpoint,
     imageEndpoint: runtime.endpoint,
     cgroupsPerQOS: false,
@@ -70,7 +70,7 @@ async function aNode(t: TestContext, threads = 2) {
     client.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  const { node } = bench;
+  const { node } = harness;
   const run = (task: Omit<PodTask, 'node' | 'podUID'>, pod: Pod) => pool.run({ ...task, node, podUID: podUID(pod) } as PodTask);
   return {
     runtime,

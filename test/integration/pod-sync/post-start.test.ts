@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../support/pod-sync-harness.ts';
+import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
 
 const pod = aPod({
   containers: [aContainer('app', { lifecycle: { postStart: { exec: { command: ['hello', 'world'] } } } }), aContainer('b')],
 });
 
 test('a postStart hook runs before the next container is started', async () => {
-  using bench = new SyncBench();
-  const { result } = await bench.synced(pod);
+  using harness = new PodSyncHarness();
+  const { result } = await harness.synced(pod);
   assert.equal(result.outcome, 'synced');
-  assert.deepEqual(bench.runtime.calls.slice(3, 6), ['startContainer app', 'execSync app hello world', 'createContainer b 0']);
+  assert.deepEqual(harness.runtime.calls.slice(3, 6), ['startContainer app', 'execSync app hello world', 'createContainer b 0']);
 });
 
 test('a postStart hook that fails kills its container, and the others are started', async () => {
-  using bench = new SyncBench();
-  bench.runtime.exec = () => Promise.resolve({ exitCode: 1, output: 'secret' });
-  const { line, result } = await bench.synced(pod);
-  assert.deepEqual(line.events.slice(2, 4), [
+  using harness = new PodSyncHarness();
+  harness.runtime.exec = () => Promise.resolve({ exitCode: 1, output: 'secret' });
+  const { channel, result } = await harness.synced(pod);
+  assert.deepEqual(channel.events.slice(2, 4), [
     'FailedPostStartHook spec.containers{app}: PostStartHook failed',
     'Killing spec.containers{app}: FailedPostStartHook',
   ]);
@@ -29,22 +29,22 @@ test('a postStart hook that fails kills its container, and the others are starte
       'command \'hello world\' exited with 1: secret, message: "secret"',
   });
   assert.deepEqual(
-    bench.runtime.status('uid-1')?.containers.map(({ name, state }) => `${name} ${state}`),
+    harness.runtime.status('uid-1')?.containers.map(({ name, state }) => `${name} ${state}`),
     ['b running', 'app exited'],
   );
 });
 
 test('a stop does not wait for a postStart hook', async () => {
-  using bench = new SyncBench();
+  using harness = new PodSyncHarness();
   const begun = Promise.withResolvers<void>();
-  bench.runtime.exec = (_id, _command, signal) =>
+  harness.runtime.exec = (_id, _command, signal) =>
     new Promise((_, reject) => {
       begun.resolve();
       signal?.addEventListener('abort', () => reject(new Error('cancelled')));
     });
-  const { line, result } = bench.sync(pod);
+  const { channel, result } = harness.sync(pod);
   await begun.promise;
-  line.post({ type: 'stop' });
+  channel.post({ type: 'stop' });
   assert.equal((await result).outcome, 'stopped');
-  assert.ok(!bench.runtime.calls.some((call) => call.startsWith('stopContainer')));
+  assert.ok(!harness.runtime.calls.some((call) => call.startsWith('stopContainer')));
 });

@@ -4,78 +4,78 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { CriError } from '../../../src/shared/cri/cri-error.ts';
 import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
-import { SyncBench } from '../../support/pod-sync-harness.ts';
+import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
 
 const started = ['Created spec.containers{app}: Container created', 'Started spec.containers{app}: Container started'];
 
 test('a new pod gets its folders, its volumes, its cgroup, a sandbox and its container, in this order', async () => {
-  using bench = new SyncBench();
-  const { line, result } = await bench.synced(aPod());
+  using harness = new PodSyncHarness();
+  const { channel, result } = await harness.synced(aPod());
   const made = {
     sandbox: { id: 'sandbox-1', podName: 'web', podNamespace: 'default' },
     containers: [{ id: 'app-2', sandboxID: 'sandbox-1', name: 'app' }],
   };
   assert.partialDeepStrictEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, made });
   assert.equal(result.outcome === 'synced' && result.created?.sandbox?.status?.network?.ip, '10.0.0.1');
-  assert.deepEqual(bench.effects, ['mount volumes', 'make mounts of app', 'make cgroup', 'write hosts 10.0.0.1']);
-  assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0', 'createContainer app 0', 'podSandboxStatus', 'startContainer app']);
-  assert.deepEqual(line.events.slice(-2), started);
-  assert.equal(bench.runtime.sandboxConfigs[0]?.linux?.cgroupParent, '/kubepods/poduid-1');
-  const modeOf = (folder: string) => statSync(join(bench.settings.rootDir, 'pods/uid-1', folder)).mode & 0o777;
+  assert.deepEqual(harness.effects, ['mount volumes', 'make mounts of app', 'make cgroup', 'write hosts 10.0.0.1']);
+  assert.deepEqual(harness.runtime.calls, ['runPodSandbox 0', 'createContainer app 0', 'podSandboxStatus', 'startContainer app']);
+  assert.deepEqual(channel.events.slice(-2), started);
+  assert.equal(harness.runtime.sandboxConfigs[0]?.linux?.cgroupParent, '/kubepods/poduid-1');
+  const modeOf = (folder: string) => statSync(join(harness.settings.rootDir, 'pods/uid-1', folder)).mode & 0o777;
   assert.deepEqual(['.', 'volumes', 'plugins'].map(modeOf), [0o750, 0o750, 0o750]);
-  assert.ok(existsSync(join(bench.settings.podLogsDir, 'default_web_uid-1')));
+  assert.ok(existsSync(join(harness.settings.podLogsDir, 'default_web_uid-1')));
 });
 
 test('a container is created while the addresses are asked for, unless its environment has them', async () => {
-  using bench = new SyncBench();
+  using harness = new PodSyncHarness();
   const env = [{ name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }];
-  await bench.synced(aPod({ containers: [aContainer('app', { env })] }));
-  assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0', 'podSandboxStatus', 'createContainer app 0', 'startContainer app']);
-  assert.deepEqual(bench.runtime.containerConfigs[0]?.envs, [{ key: 'IP', value: new TextEncoder().encode('10.0.0.1') }]);
-  assert.ok(!bench.effects.some((effect) => effect.startsWith('write hosts')), 'its mounts were made with them');
+  await harness.synced(aPod({ containers: [aContainer('app', { env })] }));
+  assert.deepEqual(harness.runtime.calls, ['runPodSandbox 0', 'podSandboxStatus', 'createContainer app 0', 'startContainer app']);
+  assert.deepEqual(harness.runtime.containerConfigs[0]?.envs, [{ key: 'IP', value: new TextEncoder().encode('10.0.0.1') }]);
+  assert.ok(!harness.effects.some((effect) => effect.startsWith('write hosts')), 'its mounts were made with them');
 });
 
 const notStarted = ['runPodSandbox 0', 'createContainer app 0', 'podSandboxStatus', 'removeContainer app-2'];
 
 test('a container that was created before the addresses could not be had is not kept, nor counted', async () => {
-  using bench = new SyncBench();
-  bench.runtime.failNext('podSandboxStatus', 'gone');
-  const { line, result } = await bench.synced(aPod({ containers: [aContainer('app'), aContainer('other')] }));
+  using harness = new PodSyncHarness();
+  harness.runtime.failNext('podSandboxStatus', 'gone');
+  const { channel, result } = await harness.synced(aPod({ containers: [aContainer('app'), aContainer('other')] }));
   assert.ok(result.outcome === 'failed' && result.failure.reason === 'FailedPodSandBoxStatus');
-  assert.ok(line.events.some((event) => event.startsWith('FailedPodSandBoxStatus pod: Unable to get pod sandbox status: ')));
-  assert.deepEqual(bench.runtime.calls, notStarted);
-  await bench.synced(aPod());
-  assert.deepEqual(bench.runtime.calls.slice(notStarted.length), ['createContainer app 0', 'startContainer app']);
+  assert.ok(channel.events.some((event) => event.startsWith('FailedPodSandBoxStatus pod: Unable to get pod sandbox status: ')));
+  assert.deepEqual(harness.runtime.calls, notStarted);
+  await harness.synced(aPod());
+  assert.deepEqual(harness.runtime.calls.slice(notStarted.length), ['createContainer app 0', 'startContainer app']);
 });
 
 test('nor is one whose hosts file cannot be written, and it says why it waits', async () => {
-  using bench = new SyncBench();
-  bench.failing.set('write hosts 10.0.0.1', new Error('no space left'));
-  const { result } = await bench.synced(aPod());
+  using harness = new PodSyncHarness();
+  harness.failures.set('write hosts 10.0.0.1', new Error('no space left'));
+  const { result } = await harness.synced(aPod());
   assert.deepEqual(result.waiting, { app: { reason: 'CreateContainerConfigError', message: 'no space left' } });
-  assert.deepEqual(bench.runtime.calls, notStarted);
+  assert.deepEqual(harness.runtime.calls, notStarted);
 });
 
 test('what a task tells goes along with its next question, or home with its result', async () => {
-  using bench = new SyncBench();
-  const { line } = await bench.synced(aPod());
-  assert.deepEqual(line.messages, ['startPermit', 'values', 'ensureImage', 'returnPermit,startPermit', 'event,event,returnPermit']);
+  using harness = new PodSyncHarness();
+  const { channel } = await harness.synced(aPod());
+  assert.deepEqual(channel.messages, ['startPermit', 'values', 'ensureImage', 'returnPermit,startPermit', 'event,event,returnPermit']);
 });
 
 test('the permit that came with a task is passed on to the first container, unless that is not ready', async () => {
-  using bench = new SyncBench();
-  const passed = await bench.synced(aPod(), { hasSandboxPermit: true });
-  assert.deepEqual(passed.line.messages, ['values', 'ensureImage', 'passPermit,event', 'event,returnPermit']);
+  using harness = new PodSyncHarness();
+  const passed = await harness.synced(aPod(), { hasSandboxPermit: true });
+  assert.deepEqual(passed.channel.messages, ['values', 'ensureImage', 'passPermit,event', 'event,returnPermit']);
   const env = [{ name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }];
   const waiting = aPod({ containers: [aContainer('app', { env })] }, { uid: 'uid-2' });
-  const { line } = await bench.synced(waiting, { hasSandboxPermit: true });
-  assert.deepEqual(line.messages.slice(2), ['returnPermit', 'startPermit', 'event,event,returnPermit']);
+  const { channel } = await harness.synced(waiting, { hasSandboxPermit: true });
+  assert.deepEqual(channel.messages.slice(2), ['returnPermit', 'startPermit', 'event,event,returnPermit']);
 });
 
 test('every start has a permit, which is given back', async () => {
-  using bench = new SyncBench();
-  const { line } = await bench.synced(aPod());
-  const permits = line.requests.flatMap((request) => {
+  using harness = new PodSyncHarness();
+  const { channel } = await harness.synced(aPod());
+  const permits = channel.requests.flatMap((request) => {
     if (request.type === 'startPermit') return [`${request.kind} ${request.id}`];
     return request.type === 'returnPermit' ? [`return ${request.id} ${request.succeeded}`] : [];
   });
@@ -84,42 +84,42 @@ test('every start has a permit, which is given back', async () => {
 });
 
 test('a sandbox is made beside volumes that need not be waited for, and containers wait for both', async () => {
-  using bench = new SyncBench();
-  bench.failing.set('mount volumes', new Error('no luck'));
-  const { result } = await bench.synced(aPod(), { dependenciesReady: true });
-  assert.deepEqual(bench.runtime.calls, ['runPodSandbox 0']);
+  using harness = new PodSyncHarness();
+  harness.failures.set('mount volumes', new Error('no luck'));
+  const { result } = await harness.synced(aPod(), { dependenciesReady: true });
+  assert.deepEqual(harness.runtime.calls, ['runPodSandbox 0']);
   assert.equal(result.outcome === 'failed' && result.failure.reason, 'FailedMount');
-  bench.failing.clear();
-  await bench.synced(aPod(), { dependenciesReady: true });
-  assert.deepEqual(bench.runtime.calls.slice(1), ['createContainer app 0', 'startContainer app']);
+  harness.failures.clear();
+  await harness.synced(aPod(), { dependenciesReady: true });
+  assert.deepEqual(harness.runtime.calls.slice(1), ['createContainer app 0', 'startContainer app']);
 });
 
 test('a pod that runs as it should is not touched', async () => {
-  using bench = new SyncBench();
-  await bench.synced(aPod());
-  bench.runtime.calls.length = 0;
-  const { result, line } = await bench.synced(aPod());
-  assert.deepEqual(bench.runtime.calls, []);
-  assert.deepEqual(line.requests, []);
+  using harness = new PodSyncHarness();
+  await harness.synced(aPod());
+  harness.runtime.calls.length = 0;
+  const { result, channel } = await harness.synced(aPod());
+  assert.deepEqual(harness.runtime.calls, []);
+  assert.deepEqual(channel.requests, []);
   assert.equal(result.changedRuntime, false);
 });
 
 test('a pod waits for the network, unless it is in that of the host', async () => {
-  using bench = new SyncBench();
-  bench.networkReady = false;
-  const { line, result } = await bench.synced(aPod());
+  using harness = new PodSyncHarness();
+  harness.networkReady = false;
+  const { channel, result } = await harness.synced(aPod());
   assert.ok(result.outcome === 'failed' && result.failure.reason === 'NetworkNotReady');
-  assert.deepEqual(line.events, ['NetworkNotReady pod: network is not ready: cni plugin not initialized']);
-  assert.deepEqual(bench.runtime.calls, []);
-  bench.runtime.hostNetwork = true;
-  assert.equal((await bench.synced(aPod({ hostNetwork: true }))).result.outcome, 'synced');
+  assert.deepEqual(channel.events, ['NetworkNotReady pod: network is not ready: cni plugin not initialized']);
+  assert.deepEqual(harness.runtime.calls, []);
+  harness.runtime.hostNetwork = true;
+  assert.equal((await harness.synced(aPod({ hostNetwork: true }))).result.outcome, 'synced');
 });
 
 test('a pod in the host network does not ask for the addresses of its sandbox', async () => {
-  using bench = new SyncBench();
-  bench.runtime.hostNetwork = true;
-  await bench.synced(aPod({ hostNetwork: true }));
-  assert.ok(!bench.runtime.calls.includes('podSandboxStatus'));
+  using harness = new PodSyncHarness();
+  harness.runtime.hostNetwork = true;
+  await harness.synced(aPod({ hostNetwork: true }));
+  assert.ok(!harness.runtime.calls.includes('podSandboxStatus'));
 });
 
 for (const [step, event, keeps, calls] of [
@@ -128,25 +128,25 @@ for (const [step, event, keeps, calls] of [
   ['mount volumes', 'FailedMount pod: no luck', true, []],
 ] as const) {
   test(`a pod that fails to ${step} gets no container, and says so`, async () => {
-    using bench = new SyncBench();
-    bench.failing.set(step, new Error('no luck'));
+    using harness = new PodSyncHarness();
+    harness.failures.set(step, new Error('no luck'));
     const waiting = { reason: 'CrashLoopBackOff', message: 'back-off' };
     const status = { name: 'app', image: '', imageID: '', ready: false, restartCount: 1, state: { waiting } };
-    const { line, result } = await bench.synced(aPod(), { apiStatus: { containerStatuses: [status] } });
-    assert.deepEqual(line.events, [event]);
+    const { channel, result } = await harness.synced(aPod(), { apiStatus: { containerStatuses: [status] } });
+    assert.deepEqual(channel.events, [event]);
     assert.equal(result.outcome, 'failed');
     assert.deepEqual(result.waiting, keeps ? { app: waiting } : {});
-    assert.deepEqual(bench.runtime.calls, calls);
+    assert.deepEqual(harness.runtime.calls, calls);
   });
 }
 
 test('a volume that cannot be had is tried again soon, later each time, and the event says what it waits for', async () => {
-  using bench = new SyncBench();
-  bench.failing.set('mount volumes', new Error('MountVolume.SetUp failed for volume "data" : secret "s" not found'));
+  using harness = new PodSyncHarness();
+  harness.failures.set('mount volumes', new Error('MountVolume.SetUp failed for volume "data" : secret "s" not found'));
   const delays: number[] = [];
   for (let times = 0; times < 3; times += 1) {
-    const { line, result } = await bench.synced(aPod());
-    assert.deepEqual(line.events, ['FailedMount pod: MountVolume.SetUp failed for volume "data" : secret "s" not found']);
+    const { channel, result } = await harness.synced(aPod());
+    assert.deepEqual(channel.events, ['FailedMount pod: MountVolume.SetUp failed for volume "data" : secret "s" not found']);
     assert.ok(result.outcome === 'failed');
     assert.deepEqual(result.failure, {
       reason: 'FailedMount',
@@ -154,47 +154,47 @@ test('a volume that cannot be had is tried again soon, later each time, and the 
         'unmounted volumes=[data], unattached volumes=[], failed to process volumes=[]: ' +
         'MountVolume.SetUp failed for volume "data" : secret "s" not found',
     });
-    delays.push(Math.round((result.retryAtMs! - bench.clock.now()) / 100));
-    await bench.clock.advance(1000);
+    delays.push(Math.round((result.retryAtMs! - harness.clock.now()) / 100));
+    await harness.clock.advance(1000);
   }
   assert.ok(delays[0]! >= 5 && delays[0]! <= 6 && delays[1]! >= 10 && delays[1]! <= 11 && delays[2]! >= 20, String(delays));
-  bench.failing.clear();
-  await bench.synced(aPod());
-  bench.failing.set('mount volumes', new Error('again'));
-  const { result } = await bench.synced(aPod());
-  assert.ok(result.retryAtMs! - bench.clock.now() <= 550);
+  harness.failures.clear();
+  await harness.synced(aPod());
+  harness.failures.set('mount volumes', new Error('again'));
+  const { result } = await harness.synced(aPod());
+  assert.ok(result.retryAtMs! - harness.clock.now() <= 550);
 });
 
 test('a pod that has waited for a volume for two minutes says so, and for which', async () => {
-  using bench = new SyncBench();
+  using harness = new PodSyncHarness();
   const failure = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
-  bench.failing.set('mount volumes', new Error(failure));
-  const startedAtMs = bench.clock.now();
+  harness.failures.set('mount volumes', new Error(failure));
+  const startedAtMs = harness.clock.now();
   for (let times = 0; times < 20; times += 1) {
-    const { line, result } = await bench.synced(aPod());
-    if (line.events.length > 1) {
+    const { channel, result } = await harness.synced(aPod());
+    if (channel.events.length > 1) {
       const why = 'unmounted volumes=[data], unattached volumes=[], failed to process volumes=[]: context deadline exceeded';
-      assert.deepEqual(line.events, [`FailedMount pod: ${failure}`, `FailedMount pod: Unable to attach or mount volumes: ${why}`]);
+      assert.deepEqual(channel.events, [`FailedMount pod: ${failure}`, `FailedMount pod: Unable to attach or mount volumes: ${why}`]);
       break;
     }
-    await bench.clock.advance(result.retryAtMs! - bench.clock.now());
+    await harness.clock.advance(result.retryAtMs! - harness.clock.now());
   }
-  const waitedSeconds = (bench.clock.now() - startedAtMs) / 1000;
+  const waitedSeconds = (harness.clock.now() - startedAtMs) / 1000;
   assert.ok(waitedSeconds > 120 && waitedSeconds < 150, String(waitedSeconds));
 });
 
 test('a volume that is only outdated lets the pod go on, and is tried again', async () => {
-  using bench = new SyncBench();
-  bench.outdated = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
-  const { line, result } = await bench.synced(aPod());
+  using harness = new PodSyncHarness();
+  harness.outdatedVolumeMessage = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
+  const { channel, result } = await harness.synced(aPod());
   assert.equal(result.outcome, 'synced');
-  assert.equal(line.events[0], `FailedMount pod: ${bench.outdated}`);
-  assert.ok(bench.runtime.calls.includes('startContainer app'));
-  assert.ok(result.retryAtMs! - bench.clock.now() <= 550);
+  assert.equal(channel.events[0], `FailedMount pod: ${harness.outdatedVolumeMessage}`);
+  assert.ok(harness.runtime.calls.includes('startContainer app'));
+  assert.ok(result.retryAtMs! - harness.clock.now() <= 550);
 });
 
 test('which volumes are in place is told once, and again when one is not', async () => {
-  using bench = new SyncBench();
+  using harness = new PodSyncHarness();
   const pod = aPod({
     containers: [
       aContainer('app', {
@@ -207,25 +207,25 @@ test('which volumes are in place is told once, and again when one is not', async
     volumes: [{ name: 'unused' }, { name: 'data' }, { name: 'more' }],
   });
   const told = async () => {
-    const { line } = await bench.synced(pod);
-    return line.requests.flatMap((request) => (request.type === 'volumesInPlace' ? [request.volumes] : []));
+    const { channel } = await harness.synced(pod);
+    return channel.requests.flatMap((request) => (request.type === 'volumesInPlace' ? [request.volumes] : []));
   };
-  bench.volumesInPlace = false;
+  harness.volumesMounted = false;
   assert.deepEqual(await told(), [['data', 'more']]);
-  bench.volumesInPlace = true;
+  harness.volumesMounted = true;
   assert.deepEqual(await told(), []);
-  bench.outdated = 'MountVolume.SetUp failed for volume "data" : no answer';
+  harness.outdatedVolumeMessage = 'MountVolume.SetUp failed for volume "data" : no answer';
   assert.deepEqual(await told(), []);
-  bench.outdated = null;
-  bench.failing.set('mount volumes', new Error('MountVolume.SetUp failed for volume "data" : secret "s" not found'));
+  harness.outdatedVolumeMessage = null;
+  harness.failures.set('mount volumes', new Error('MountVolume.SetUp failed for volume "data" : secret "s" not found'));
   assert.deepEqual(await told(), [['more']]);
 });
 
 test('a sandbox that cannot be made fails the sync, with an event', async () => {
-  using bench = new SyncBench();
-  bench.runtime.failNext('runPodSandbox', 'no network plugin');
-  const { line, result } = await bench.synced(aPod());
-  assert.deepEqual(line.events, [
+  using harness = new PodSyncHarness();
+  harness.runtime.failNext('runPodSandbox', 'no network plugin');
+  const { channel, result } = await harness.synced(aPod());
+  assert.deepEqual(channel.events, [
     'FailedCreatePodSandBox pod: Failed to create pod sandbox: rpc error: code = Unknown desc = no network plugin',
   ]);
   assert.ok(result.outcome === 'failed');
@@ -239,32 +239,34 @@ test('a sandbox that cannot be made fails the sync, with an event', async () => 
 });
 
 test('a pod is run with the handler of its runtime class; calls about images do not name it', async () => {
-  using bench = new SyncBench();
-  bench.runtimeHandler = { handler: 'runsc' };
+  using harness = new PodSyncHarness();
+  harness.runtimeHandler = { handler: 'runsc' };
   const pod = aPod({ runtimeClassName: 'gvisor' });
-  const { line } = await bench.synced(pod);
-  assert.equal(bench.runtime.status('uid-1')?.sandboxes[0]?.runtimeHandler, 'runsc');
-  const asked = line.requests.find(({ type }) => type === 'ensureImage');
+  const { channel } = await harness.synced(pod);
+  assert.equal(harness.runtime.status('uid-1')?.sandboxes[0]?.runtimeHandler, 'runsc');
+  const asked = channel.requests.find(({ type }) => type === 'ensureImage');
   assert.equal(asked?.type === 'ensureImage' && asked.image.runtimeHandler, '');
 });
 
 test('a pod whose runtime class is not there does not start, and says so', async () => {
-  using bench = new SyncBench();
-  bench.runtimeHandler = { problem: 'runtimeclass.node.k8s.io "gvisor" not found' };
-  const { line, result } = await bench.synced(aPod({ runtimeClassName: 'gvisor' }));
-  assert.deepEqual(line.events, ['FailedCreatePodSandBox pod: Failed to create pod sandbox: runtimeclass.node.k8s.io "gvisor" not found']);
+  using harness = new PodSyncHarness();
+  harness.runtimeHandler = { problem: 'runtimeclass.node.k8s.io "gvisor" not found' };
+  const { channel, result } = await harness.synced(aPod({ runtimeClassName: 'gvisor' }));
+  assert.deepEqual(channel.events, [
+    'FailedCreatePodSandBox pod: Failed to create pod sandbox: runtimeclass.node.k8s.io "gvisor" not found',
+  ]);
   assert.equal(result.outcome, 'failed');
-  assert.ok(!bench.runtime.calls.some((call) => call.startsWith('runPodSandbox')));
+  assert.ok(!harness.runtime.calls.some((call) => call.startsWith('runPodSandbox')));
 });
 
 test('a sandbox that died is replaced, and the containers with it', async () => {
-  using bench = new SyncBench();
-  await bench.synced(aPod());
-  bench.runtime.loseSandbox();
-  bench.runtime.calls.length = 0;
-  const { line } = await bench.synced(aPod());
-  assert.equal(line.events[0], 'SandboxChanged pod: Pod sandbox changed, it will be killed and re-created.');
-  assert.deepEqual(bench.runtime.calls, [
+  using harness = new PodSyncHarness();
+  await harness.synced(aPod());
+  harness.runtime.loseSandbox();
+  harness.runtime.calls.length = 0;
+  const { channel } = await harness.synced(aPod());
+  assert.equal(channel.events[0], 'SandboxChanged pod: Pod sandbox changed, it will be killed and re-created.');
+  assert.deepEqual(harness.runtime.calls, [
     'stopPodSandbox sandbox-1',
     'runPodSandbox 1',
     'podSandboxStatus',
@@ -274,104 +276,104 @@ test('a sandbox that died is replaced, and the containers with it', async () => 
 });
 
 test('a stop ends a sync that waits for a permit, and the permit is given back', async () => {
-  using bench = new SyncBench();
-  bench.holdPermits = true;
-  const { line, result } = bench.sync(aPod());
-  await line.asked('startPermit');
-  line.post({ type: 'stop' });
+  using harness = new PodSyncHarness();
+  harness.withholdsPermits = true;
+  const { channel, result } = harness.sync(aPod());
+  await channel.requested('startPermit');
+  channel.post({ type: 'stop' });
   assert.equal((await result).outcome, 'stopped');
-  const asked = line.requests.find(({ type }) => type === 'startPermit') as { id: number };
-  assert.deepEqual(line.requests.at(-1), { type: 'returnPermit', id: asked.id, succeeded: false });
-  assert.deepEqual(bench.runtime.calls, []);
+  const asked = channel.requests.find(({ type }) => type === 'startPermit') as { id: number };
+  assert.deepEqual(channel.requests.at(-1), { type: 'returnPermit', id: asked.id, succeeded: false });
+  assert.deepEqual(harness.runtime.calls, []);
 });
 
 test('a stopped sync whose sandbox failed has main look, since there may be one even so', async () => {
-  using bench = new SyncBench();
-  const { line, result } = bench.sync(aPod());
-  bench.runtime.failNext('runPodSandbox', 'deadline exceeded');
-  await line.asked('startPermit');
-  line.post({ type: 'stop' });
+  using harness = new PodSyncHarness();
+  const { channel, result } = harness.sync(aPod());
+  harness.runtime.failNext('runPodSandbox', 'deadline exceeded');
+  await channel.requested('startPermit');
+  channel.post({ type: 'stop' });
   const { outcome, changedRuntime } = await result;
   assert.deepEqual([outcome, changedRuntime], ['stopped', true]);
 });
 
 test('a sandbox that the runtime does not make is given up when its pod ends, and not when the kubelet stops', async () => {
-  using bench = new SyncBench();
+  using harness = new PodSyncHarness();
   const begun = Promise.withResolvers<AbortSignal>();
-  bench.runtime.runPodSandbox = (_config, _handler, signal) => {
+  harness.runtime.runPodSandbox = (_config, _handler, signal) => {
     begun.resolve(signal);
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new CriError('RunPodSandbox', 1, 'cancelled'))));
   };
-  const { line, result } = bench.sync(aPod());
+  const { channel, result } = harness.sync(aPod());
   const signal = await begun.promise;
-  line.post({ type: 'stop' });
+  channel.post({ type: 'stop' });
   assert.equal(signal.aborted, false);
-  line.post({ type: 'stop', podEnds: true });
+  channel.post({ type: 'stop', podEnds: true });
   const { outcome, changedRuntime } = await result;
   assert.deepEqual([outcome, changedRuntime], ['stopped', true]);
-  assert.deepEqual(line.events, []);
+  assert.deepEqual(channel.events, []);
 });
 
 test('a line that dies stops the sync', async () => {
-  using bench = new SyncBench();
-  bench.holdPermits = true;
-  const { line, result } = bench.sync(aPod());
-  await line.asked('startPermit');
-  line.close();
+  using harness = new PodSyncHarness();
+  harness.withholdsPermits = true;
+  const { channel, result } = harness.sync(aPod());
+  await channel.requested('startPermit');
+  channel.close();
   assert.equal((await result).outcome, 'stopped');
 });
 
 test('a stop does not come between the creation of a container and its start', async () => {
-  using bench = new SyncBench();
-  const run = bench.sync(aPod({ containers: [aContainer('a'), aContainer('b')] }));
-  const createContainer = bench.runtime.createContainer.bind(bench.runtime);
-  bench.runtime.createContainer = (...args) => {
-    run.line.post({ type: 'stop' });
+  using harness = new PodSyncHarness();
+  const run = harness.sync(aPod({ containers: [aContainer('a'), aContainer('b')] }));
+  const createContainer = harness.runtime.createContainer.bind(harness.runtime);
+  harness.runtime.createContainer = (...args) => {
+    run.channel.post({ type: 'stop' });
     return createContainer(...args);
   };
   assert.equal((await run.result).outcome, 'stopped');
-  assert.deepEqual(bench.runtime.calls.slice(-3), ['createContainer a 0', 'podSandboxStatus', 'startContainer a']);
+  assert.deepEqual(harness.runtime.calls.slice(-3), ['createContainer a 0', 'podSandboxStatus', 'startContainer a']);
 });
 
 test('a container of a changed definition is killed and started again', async () => {
-  using bench = new SyncBench();
-  await bench.synced(aPod());
+  using harness = new PodSyncHarness();
+  await harness.synced(aPod());
   const changed = aPod({ containers: [aContainer('app', { image: 'registry.example/app:2' })] });
-  const { line } = await bench.synced(changed);
-  assert.equal(line.events[0], 'Killing spec.containers{app}: Container app definition changed, will be restarted');
-  assert.deepEqual(bench.runtime.calls.slice(-3), ['stopContainer app 30', 'createContainer app 1', 'startContainer app']);
+  const { channel } = await harness.synced(changed);
+  assert.equal(channel.events[0], 'Killing spec.containers{app}: Container app definition changed, will be restarted');
+  assert.deepEqual(harness.runtime.calls.slice(-3), ['stopContainer app 30', 'createContainer app 1', 'startContainer app']);
 });
 
 test('a pod that ran outside of a cgroup of its own is killed, and comes back inside', async () => {
-  using bench = new SyncBench();
-  await bench.synced(aPod());
-  bench.hasCgroup = false;
+  using harness = new PodSyncHarness();
+  await harness.synced(aPod());
+  harness.hasCgroup = false;
   const running = { name: 'app', image: '', imageID: '', ready: true, restartCount: 0, state: { running: {} } };
-  const { result } = await bench.synced(aPod(), { apiStatus: { containerStatuses: [running] } });
+  const { result } = await harness.synced(aPod(), { apiStatus: { containerStatuses: [running] } });
   assert.equal(result.changedRuntime, true);
-  assert.deepEqual(bench.runtime.calls.slice(-2), ['stopContainer app 30', 'stopPodSandbox sandbox-1']);
-  await bench.synced(aPod());
-  assert.equal(bench.hasCgroup, true);
-  assert.deepEqual(bench.runtime.calls.slice(-2), ['createContainer app 1', 'startContainer app']);
+  assert.deepEqual(harness.runtime.calls.slice(-2), ['stopContainer app 30', 'stopPodSandbox sandbox-1']);
+  await harness.synced(aPod());
+  assert.equal(harness.hasCgroup, true);
+  assert.deepEqual(harness.runtime.calls.slice(-2), ['createContainer app 1', 'startContainer app']);
 });
 
 test('when all containers restart they are removed, and the next sync comes at once', async () => {
-  using bench = new SyncBench();
+  using harness = new PodSyncHarness();
   const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [88] } };
   const pod = aPod({ containers: [aContainer('a', { restartPolicy: 'Never', restartPolicyRules: [rule] }), aContainer('b')] });
-  await bench.synced(pod);
-  bench.runtime.exit('a', 88);
+  await harness.synced(pod);
+  harness.runtime.exit('a', 88);
   const conditions = [{ type: 'AllContainersRestarting', status: 'True' }];
-  const { result } = await bench.synced(pod, { apiStatus: { conditions } });
-  assert.deepEqual(bench.runtime.calls.slice(-3), ['stopContainer b 2', 'removeContainer b-3', 'removeContainer a-2']);
-  assert.equal(result.retryAtMs, bench.clock.now());
+  const { result } = await harness.synced(pod, { apiStatus: { conditions } });
+  assert.deepEqual(harness.runtime.calls.slice(-3), ['stopContainer b 2', 'removeContainer b-3', 'removeContainer a-2']);
+  assert.equal(result.retryAtMs, harness.clock.now());
 });
 
 test('a sysctl that the node does not allow keeps the pod from starting', async () => {
-  using bench = new SyncBench();
+  using harness = new PodSyncHarness();
   const sysctls = [{ name: 'kernel.msgmax', value: '65536' }];
-  const { line, result } = await bench.synced(aPod({ securityContext: { sysctls } }));
+  const { channel, result } = await harness.synced(aPod({ securityContext: { sysctls } }));
   assert.ok(result.outcome === 'failed' && result.failure.reason === 'SysctlForbidden');
-  assert.match(line.events[0]!, /^SysctlForbidden pod: forbidden sysctl: "kernel.msgmax"/);
-  assert.deepEqual(bench.runtime.calls, []);
+  assert.match(channel.events[0]!, /^SysctlForbidden pod: forbidden sysctl: "kernel.msgmax"/);
+  assert.deepEqual(harness.runtime.calls, []);
 });

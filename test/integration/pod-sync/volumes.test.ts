@@ -7,7 +7,7 @@ import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
 import { PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
-import { filesystemAt } from '../../../src/workers/pod-sync/volumes/mounted-filesystem-at.ts';
+import { mountedFilesystemAt } from '../../../src/workers/pod-sync/volumes/mounted-filesystem-at.ts';
 import { makeDeepTree } from '../../support/deep-tree.ts';
 import {
   aPodWith,
@@ -124,15 +124,15 @@ test('a root dir that is reached by a link is found in the mount table all the s
 test('what is mounted is told of the very place: not of a folder in a mount, nor of a link to one', async () => {
   const dir = join(rootDir, 'places');
   await mkdir(join(dir, 'memory'), { recursive: true });
-  assert.equal(await filesystemAt(join(dir, 'memory')), undefined);
-  assert.equal(await filesystemAt(join(dir, 'nowhere')), undefined);
+  assert.equal(await mountedFilesystemAt(join(dir, 'memory')), undefined);
+  assert.equal(await mountedFilesystemAt(join(dir, 'nowhere')), undefined);
   await mount('tmpfs', join(dir, 'memory'), 'tmpfs', 0, '');
   await mkdir(join(dir, 'memory/below'));
   await symlink('memory', join(dir, 'link'));
-  assert.equal(await filesystemAt(join(dir, 'memory')), 'tmpfs');
-  assert.equal(await filesystemAt(join(dir, 'memory/below')), undefined);
-  assert.equal(await filesystemAt(join(dir, 'link')), undefined);
-  assert.equal(await filesystemAt('/proc'), 'other');
+  assert.equal(await mountedFilesystemAt(join(dir, 'memory')), 'tmpfs');
+  assert.equal(await mountedFilesystemAt(join(dir, 'memory/below')), undefined);
+  assert.equal(await mountedFilesystemAt(join(dir, 'link')), undefined);
+  assert.equal(await mountedFilesystemAt('/proc'), 'other');
 });
 
 test("a pod's folder is not removed while anything is mounted in it, nor what links and mounts lead to", async () => {

@@ -51,22 +51,22 @@ export class PodCgroups {
   }
 
   /** What the pod's sandbox names as its cgroup parent; empty: the runtime's own. Throws for a UID that cannot be a cgroup. */
-  parentOf(pod: Pod): string {
+  cgroupParent(pod: Pod): string {
     return this.#perQOS ? this.#path(this.#nameOf(pod)) : '';
   }
 
   /** True also where pods have no cgroups of their own. */
   async exists(pod: Pod): Promise<boolean> {
-    return !this.#perQOS || this.#options.tree.exists(this.parentOf(pod));
+    return !this.#perQOS || this.#options.tree.exists(this.cgroupParent(pod));
   }
 
   /** Makes the pod's cgroup, with its class's and its values. One that is there is left as it is. Rejects with the file system's error. */
-  async ensure(pod: Pod): Promise<void> {
-    if (!(await this.exists(pod))) await this.make(pod);
+  async ensureExists(pod: Pod): Promise<void> {
+    if (!(await this.exists(pod))) await this.create(pod);
   }
 
   /** The same where the runtime may have made it already, without its values, for what goes below. */
-  async make(pod: Pod): Promise<void> {
+  async create(pod: Pod): Promise<void> {
     if (!this.#perQOS) return;
     await this.#ensureClasses();
     const { settings, tree } = this.#options;
@@ -77,7 +77,7 @@ export class PodCgroups {
       podLevelResources: settings.featureGates['PodLevelResources'] ?? true,
     });
     await this.#timed('create', async () => {
-      await tree.create(this.parentOf(pod));
+      await tree.create(this.cgroupParent(pod));
       await this.#write(this.#nameOf(pod), resources);
     });
     if (qosClass(pod) === 'Burstable') this.#updateSoon();

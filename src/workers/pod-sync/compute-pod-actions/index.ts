@@ -6,10 +6,10 @@ import { podSandboxChanged, type SandboxChange } from '../../../shared/kubernete
 import { initContainerActions } from './init-containers.ts';
 import { regularContainerActions } from './regular-containers.ts';
 import { containersToReset } from './restart-all.ts';
-import { startWithNewSandbox } from './new-sandbox.ts';
-import { newest, type PodActions, type PodActionsInput } from './pod-actions.ts';
+import { newSandboxActions } from './new-sandbox.ts';
+import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
-export { newest } from './pod-actions.ts';
+export { findContainerStatus } from './pod-actions.ts';
 export type {
   ContainerToKill,
   ContainerToReset,
@@ -25,10 +25,12 @@ export function computePodActions(input: PodActionsInput): PodActions {
   const sandbox = podSandboxChanged(pod, status);
   const nothing = nothingToDo(sandbox);
   if (input.restartAllContainers) return { ...nothing, containersToReset: containersToReset(input) };
-  if (sandbox.changed) return { ...nothing, ...startWithNewSandbox(input, sandbox.attempt) };
+  if (sandbox.changed) return { ...nothing, ...newSandboxActions(input, sandbox.attempt) };
 
   // An ephemeral container is never restarted, and does not wait for the init containers.
-  const ephemeralContainersToStart = (pod.spec.ephemeralContainers ?? []).map(({ name }) => name).filter((name) => !newest(status, name));
+  const ephemeralContainersToStart = (pod.spec.ephemeralContainers ?? [])
+    .map(({ name }) => name)
+    .filter((name) => !findContainerStatus(status, name));
   const init = initContainerActions(input);
   const actions = {
     ...nothing,

@@ -8,7 +8,7 @@ import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { killBeforeRestart, shouldBeStarted } from './regular-containers.ts';
-import { newest, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
+import { findContainerStatus, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
 export interface InitContainerActions {
   readonly initialized: boolean;
@@ -38,7 +38,7 @@ export function initContainerActions(input: PodActionsInput): InitContainerActio
   const toKill: ContainerToKill[] = [];
   for (const [index, container] of [...containers.entries()].reverse()) {
     const sidecar = isRestartableInitContainer(container);
-    const current = newest(input.status, container.name);
+    const current = findContainerStatus(input.status, container.name);
     if (!current) {
       if (behind && sidecar) toStart.push(container.name);
       continue;
@@ -66,7 +66,7 @@ export function initContainerActions(input: PodActionsInput): InitContainerActio
  */
 function hasRegularContainer({ pod, status }: PodActionsInput): boolean {
   return pod.spec.containers.some(({ name }) => {
-    const state = newest(status, name)?.state;
+    const state = findContainerStatus(status, name)?.state;
     return state === 'created' || state === 'running';
   });
 }

@@ -1,8 +1,8 @@
 /** The actions of a pod whose sandbox is missing, dead or no longer right: all starts again, unless all is done already. */
 import type { Container } from '../../../shared/kubernetes/api.ts';
-import { newest, type PodActions, type PodActionsInput } from './pod-actions.ts';
+import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
-export function startWithNewSandbox(
+export function newSandboxActions(
   input: PodActionsInput,
   attempt: number,
 ): Partial<Pick<PodActions, 'createSandbox' | 'initContainersToStart' | 'containersToStart'>> {
@@ -22,14 +22,14 @@ export function startWithNewSandbox(
 /** It has succeeded, and runs again only on failure. */
 function isDone(container: Container, { pod, status, containerRestartRules }: PodActionsInput): boolean {
   const policy = (containerRestartRules ? container.restartPolicy : undefined) ?? pod.spec.restartPolicy;
-  const current = newest(status, container.name);
+  const current = findContainerStatus(status, container.name);
   return policy === 'OnFailure' && current?.state === 'exited' && current.exitCode === 0;
 }
 
 /** Upstream HasAnyRegularContainerCreated: the init containers are then behind it. */
 function hasAnyRegularContainerRun({ pod, status }: PodActionsInput): boolean {
   return pod.spec.containers.some(({ name }) => {
-    const state = newest(status, name)?.state;
+    const state = findContainerStatus(status, name)?.state;
     return state === 'created' || state === 'running' || state === 'exited';
   });
 }

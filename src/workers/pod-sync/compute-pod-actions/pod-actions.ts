@@ -60,6 +60,6 @@ export interface PodActionsInput {
 }
 
 /** The newest instance of a container. Statuses are newest first. */
-export function newest(status: RuntimePodStatus | null, name: string): RuntimeContainerStatus | undefined {
+export function findContainerStatus(status: RuntimePodStatus | null, name: string): RuntimeContainerStatus | undefined {
   return status?.containers.find((container) => container.name === name);
 }

@@ -3,7 +3,7 @@ import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-s
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
-import { newest, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
+import { findContainerStatus, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
 export interface RegularContainerActions {
   readonly toStart: readonly string[];
@@ -17,7 +17,7 @@ export function regularContainerActions(input: PodActionsInput): RegularContaine
   const toKill: ContainerToKill[] = [];
   let kept = 0;
   for (const container of input.pod.spec.containers) {
-    const current = newest(input.status, container.name);
+    const current = findContainerStatus(input.status, container.name);
     if (current?.state !== 'running') {
       if (!shouldBeStarted(container, current, input)) continue;
       toStart.push(container.name);

@@ -4,7 +4,7 @@ import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { lifecycleHttpFallbacks, sleepHooksTerminated } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { formatPod } from '../pod-events.ts';
+import { formatPod } from '../format-pod.ts';
 import { rpcErrorOf } from '../pod-runtime.ts';
 import { hookRequest, isPlainHttpAnswer, withScheme } from './http-get.ts';
 
@@ -20,10 +20,13 @@ export interface Hook {
   readonly podIP: string | undefined;
 }
 
-export type HookContext = Pick<TaskContext, 'runtime' | 'httpGet' | 'clock' | 'events' | 'about' | 'logger'>;
+export type HookContext = Pick<TaskContext, 'runtime' | 'httpGet' | 'clock' | 'events' | 'identity' | 'logger'>;
 
 /** A pod in the host's network is reached by the node's address; upstream finds none for it, and its hook fails. */
-export function podIPForHooks({ about, node }: Pick<TaskContext, 'about' | 'node'>, podIPs: readonly string[]): string | undefined {
+export function podIPForHooks(
+  { identity: about, node }: Pick<TaskContext, 'identity' | 'node'>,
+  podIPs: readonly string[],
+): string | undefined {
   return podIPs[0] ?? (about.pod?.spec.hostNetwork ? node.hostIPs[0] : undefined);
 }
 
@@ -40,7 +43,7 @@ export async function runHook(context: HookContext, hook: Hook, reason: string, 
     else throw new Error('invalid handler: it has neither exec, httpGet nor sleep');
   } catch (err) {
     signal.throwIfAborted();
-    const message = `${nameOf(handler)} for Container "${hook.container}" in Pod "${formatPod(context.about)}" failed - error: ${messageOf(err)}`;
+    const message = `${nameOf(handler)} for Container "${hook.container}" in Pod "${formatPod(context.identity)}" failed - error: ${messageOf(err)}`;
     throw new KubeletError(reason, message, { cause: err });
   }
 }

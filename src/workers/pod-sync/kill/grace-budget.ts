@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../../shared/time/clock.ts';
 
-export class GraceBudget {
+export class GracePeriodBudget {
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   #deadlineMs: number;

@@ -5,7 +5,7 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { KillReason } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { runHook } from '../hooks/run-hook.ts';
-import { GraceBudget } from './grace-budget.ts';
+import { GracePeriodBudget } from './grace-budget.ts';
 import { maximumGraceSeconds, minimumGraceSeconds, terminationGraceSeconds } from './container-grace-period.ts';
 import type { TerminationOrder } from './termination-order.ts';
 
@@ -27,14 +27,14 @@ export interface KillRequest {
 
 /** Resolves when it has ended. Rejects with CriError, or with Stopped. */
 export async function killContainer(context: TaskContext, request: KillRequest): Promise<void> {
-  const { line, events, runtime, clock } = context;
+  const { channel, events, runtime, clock } = context;
   const { id, name, order } = request;
   const container = specOf(context, request);
   const askedSeconds =
     request.graceOverrideSeconds ??
     terminationGraceSeconds({
       // What no spec has any more goes by its annotations.
-      pod: container.fromSpec ? context.about.pod : null,
+      pod: container.fromSpec ? context.identity.pod : null,
       container: container.spec,
       reason: request.reason,
       ...(request.orphan && { orphan: request.orphan }),
@@ -43,19 +43,19 @@ export async function killContainer(context: TaskContext, request: KillRequest):
   const logger = context.logger.child({ container: name, containerID: id });
   events.onContainer(name, 'Normal', 'Killing', request.message || `Stopping container ${name}`, id);
 
-  const budget = new GraceBudget(clock, graceSeconds);
-  const stopShrinking = line.onShrink((seconds) => budget.shrink(seconds));
+  const budget = new GracePeriodBudget(clock, graceSeconds);
+  const stopShrinking = channel.onShrink((seconds) => budget.shrink(seconds));
   try {
     const preStop = container.spec.lifecycle?.preStop;
     if (preStop && graceSeconds > 0) await runPreStop(context, request, preStop, container.spec.ports ?? [], budget);
-    if (order && budget.remainingSeconds > 0) await budget.within(() => order.turnOf(name), line.signal);
+    if (order && budget.remainingSeconds > 0) await budget.within(() => order.waitForTurn(name), channel.signal);
     logger.debug({ reason: request.reason, graceSeconds: budget.remainingSeconds }, 'killing container');
-    await stop(runtime, id, budget, line.signal);
-    line.signal.throwIfAborted();
-    order?.ended(name);
+    await stop(runtime, id, budget, channel.signal);
+    channel.signal.throwIfAborted();
+    order?.containerTerminated(name);
     logger.info({ reason: request.reason }, 'container killed');
   } catch (err) {
-    line.signal.throwIfAborted();
+    channel.signal.throwIfAborted();
     throw err;
   } finally {
     stopShrinking();
@@ -68,22 +68,22 @@ async function runPreStop(
   { id, name, podIP }: KillRequest,
   handler: LifecycleHandler,
   ports: NonNullable<Container['ports']>,
-  budget: GraceBudget,
+  budget: GracePeriodBudget,
 ): Promise<void> {
-  const { line, logger, events } = context;
+  const { channel, logger, events } = context;
   const hook = { handler, containerID: id, container: name, ports, podIP };
   try {
-    const outcome = await budget.within((signal) => runHook(context, hook, 'FailedPreStopHook', signal), line.signal);
+    const outcome = await budget.within((signal) => runHook(context, hook, 'FailedPreStopHook', signal), channel.signal);
     if (outcome === 'expired') logger.warn({ container: name, containerID: id }, 'preStop hook did not complete in the grace period');
   } catch (err) {
-    line.signal.throwIfAborted();
+    channel.signal.throwIfAborted();
     logger.warn({ err, container: name, containerID: id }, 'preStop hook failed');
     events.onContainer(name, 'Warning', 'FailedPreStopHook', 'PreStopHook failed', id);
   }
 }
 
 /** A shorter grace period is told to the runtime by a second call: it kills at the sooner of the two times. */
-function stop(runtime: TaskContext['runtime'], id: ContainerID, budget: GraceBudget, signal: AbortSignal): Promise<void> {
+function stop(runtime: TaskContext['runtime'], id: ContainerID, budget: GracePeriodBudget, signal: AbortSignal): Promise<void> {
   const call = () => runtime.stopContainer(id, Math.max(budget.remainingSeconds, minimumGraceSeconds), signal);
   return new Promise<void>((resolve, reject) => {
     const stopListening = budget.onShrink(() => void call().then(resolve, () => {}));
@@ -92,10 +92,10 @@ function stop(runtime: TaskContext['runtime'], id: ContainerID, budget: GraceBud
 }
 
 function specOf(
-  { about, logger }: TaskContext,
+  { identity, logger }: TaskContext,
   { name, orphan }: KillRequest,
 ): { spec: Pick<Container, 'lifecycle' | 'ports' | 'startupProbe' | 'livenessProbe'>; fromSpec: boolean } {
-  const spec = about.pod?.spec;
+  const spec = identity.pod?.spec;
   const lists = [spec?.containers, spec?.initContainers, spec?.ephemeralContainers];
   const found = lists.flatMap((list) => list ?? []).find((container) => container.name === name);
   if (found) return { spec: found, fromSpec: true };

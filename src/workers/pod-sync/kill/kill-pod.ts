@@ -35,11 +35,11 @@ async function killContainers(
   status: RuntimePodStatus,
   graceOverrideSeconds: number | null,
 ): Promise<ActionFailure[]> {
-  const { about, line } = context;
+  const { identity, channel } = context;
   // One in an unknown state may run.
   const running = status.containers.filter(({ state }) => state === 'running' || state === 'unknown');
-  const hasSidecars = about.pod?.spec.initContainers?.some(isRestartableInitContainer) ?? false;
-  const order = hasSidecars && about.pod ? new TerminationOrder(about.pod, new Set(running.map(({ name }) => name))) : undefined;
+  const hasSidecars = identity.pod?.spec.initContainers?.some(isRestartableInitContainer) ?? false;
+  const order = hasSidecars && identity.pod ? new TerminationOrder(identity.pod, new Set(running.map(({ name }) => name))) : undefined;
   const podIP = podIPForHooks(context, status.podIPs);
   const failures: ActionFailure[] = [];
   await Promise.all(
@@ -48,24 +48,24 @@ async function killContainers(
         const request = { id, name, message: '', reason: 'Unknown', graceOverrideSeconds, orphan, podIP } as const;
         await killContainer(context, order ? { ...request, order } : request);
       } catch (err) {
-        line.signal.throwIfAborted();
+        channel.signal.throwIfAborted();
         failures.push({ action: 'KillContainer', target: name, reason: 'KillContainerError', message: rpcErrorOf(err) });
       }
     }),
   );
-  line.signal.throwIfAborted();
+  channel.signal.throwIfAborted();
   return failures;
 }
 
-async function stopSandboxes({ about, runtime, line }: TaskContext, { sandboxes }: RuntimePodStatus): Promise<ActionFailure[]> {
+async function stopSandboxes({ identity, runtime, channel }: TaskContext, { sandboxes }: RuntimePodStatus): Promise<ActionFailure[]> {
   const failures: ActionFailure[] = [];
   for (const { id } of sandboxes) {
     try {
       await runtime.stopPodSandbox(id);
     } catch (err) {
-      failures.push({ action: 'KillPodSandbox', target: about.uid, reason: 'KillPodSandboxError', message: rpcErrorOf(err) });
+      failures.push({ action: 'KillPodSandbox', target: identity.uid, reason: 'KillPodSandboxError', message: rpcErrorOf(err) });
     }
-    line.signal.throwIfAborted();
+    channel.signal.throwIfAborted();
   }
   return failures;
 }

@@ -32,11 +32,11 @@ export class TerminationOrder {
   }
 
   /** Resolves when all that must end before this container has ended. */
-  async turnOf(container: string): Promise<void> {
+  async waitForTurn(container: string): Promise<void> {
     for (const name of this.#prerequisites.get(container) ?? []) await this.#ended.get(name)?.promise;
   }
 
-  ended(container: string): void {
+  containerTerminated(container: string): void {
     this.#ended.get(container)?.resolve();
   }
 }

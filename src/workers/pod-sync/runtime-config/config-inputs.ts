@@ -5,8 +5,8 @@ import type { PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Mount, UserNamespace } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 
-/** What a config depends on of this host, beside the node's facts; read by `HostFactsReader`. */
-export interface HostFacts {
+/** What a config depends on of this host, beside the node's facts; read by `HostInfoReader`. */
+export interface HostInfo {
   /** Content of the file that `settings.resolvConf` names; null when no file is named. */
   readonly resolvConf: string | null;
   /** `2MB`, `1GB`: as /sys/kernel/mm/hugepages has them, in the runtime's spelling. */
@@ -25,7 +25,7 @@ export interface PodConfigInput {
   readonly pod: Pod;
   readonly node: NodeFacts;
   readonly settings: PodSyncSettings;
-  readonly host: HostFacts;
+  readonly hostInfo: HostInfo;
   /** Mappings of the pod's user namespace; absent: it has the host's. */
   readonly userNamespace?: UserNamespace;
 }
@@ -53,8 +53,8 @@ export interface EnvValue {
   readonly bytes?: Uint8Array;
 }
 
-/** From `readEnvironmentValues`: what the environment takes from the API server. */
-export interface EnvironmentValues {
+/** From `readEnvironmentObjects`: what the environment takes from the API server. */
+export interface EnvironmentObjects {
   readonly services: PodObjectResult;
   /** By name. */
   readonly configMaps: ReadonlyMap<string, PodObjectResult>;
@@ -74,7 +74,7 @@ export interface EnvironmentInput {
   readonly settings: Pick<PodSyncSettings, 'featureGates'>;
   /** Of the sandbox; primary first. A hostNetwork pod's are the node's. */
   readonly podIPs: readonly string[];
-  readonly values: EnvironmentValues;
+  readonly objects: EnvironmentObjects;
   /** From `PodVolumes.readEnvFiles`, by `envFileKey`: what fileKeyRef refers to. */
   readonly envFiles?: ReadonlyMap<string, string>;
 }

@@ -3,7 +3,7 @@ import { type ContainerConfig, type LinuxContainerConfig, NamespaceMode, Signal 
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
 import { containerLogPath } from '../../../shared/kubernetes/paths.ts';
-import { isEnabled } from './feature-gate-defaults.ts';
+import { isGateEnabled } from './feature-gate-defaults.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
 import { containerResources } from './linux-resources.ts';
 import { containerSecurityContext, verifyRunAsNonRoot } from './security-context.ts';
@@ -69,7 +69,7 @@ function linuxConfig(input: ContainerConfigInput): LinuxContainerConfig {
 /** `SIGRTMIN+3` is SIGRTMINPLUS3 in the runtime's protocol. */
 function stopSignal({ container, settings }: ContainerConfigInput): Signal {
   const name = container.lifecycle?.stopSignal;
-  if (!name || !isEnabled(settings, 'ContainerStopSignals')) return Signal.RUNTIME_DEFAULT;
+  if (!name || !isGateEnabled(settings, 'ContainerStopSignals')) return Signal.RUNTIME_DEFAULT;
   const constant = name.replace('+', 'PLUS').replace('-', 'MINUS');
   return Object.hasOwn(Signal, constant) ? Signal[constant as keyof typeof Signal] : Signal.RUNTIME_DEFAULT;
 }

@@ -62,7 +62,7 @@ function baseConfig({ pod, settings, resolvConf, nodeIPs }: PodDNSInput, warning
     const message =
       'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
     warnings.push({ about: 'node', reason: 'MissingClusterDNS', message });
-    warnings.push({ reason: 'MissingClusterDNS', message: `pod: ${goQuote(formatPod(pod))}. ${message}` });
+    warnings.push({ reason: 'MissingClusterDNS', message: `pod: ${goQuote(formatPod(pod.metadata))}. ${message}` });
   }
   if (settings.resolvConf !== '') return host;
   // No file was named: names are not to be looked up by the node's resolver, nor by the runtime's default of /etc/resolv.conf.

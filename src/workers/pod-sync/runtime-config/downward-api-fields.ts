@@ -9,13 +9,13 @@ export interface FieldRef {
   readonly fieldPath: string;
 }
 
-export interface FieldFacts {
+export interface FieldContext {
   readonly node: Pick<NodeFacts, 'hostIPs'>;
   readonly podIPs: readonly string[];
 }
 
 /** An environment variable's value. Throws an Error that names the field. */
-export function envField({ apiVersion, fieldPath }: FieldRef, pod: Pod, { node, podIPs }: FieldFacts): string {
+export function envField({ apiVersion, fieldPath }: FieldRef, pod: Pod, { node, podIPs }: FieldContext): string {
   if (apiVersion && apiVersion !== 'v1') throw new Error(`unsupported pod version: ${apiVersion}`);
   switch (fieldPath) {
     case 'spec.nodeName':
@@ -37,7 +37,7 @@ export function envField({ apiVersion, fieldPath }: FieldRef, pod: Pod, { node, 
 }
 
 /** Whether a container's environment has the addresses of its pod. */
-export function namesPodIPs({ env }: Pick<Container, 'env'>): boolean {
+export function usesPodIPs({ env }: Pick<Container, 'env'>): boolean {
   return env?.some(({ valueFrom }) => /^status\.podIPs?$/.test(valueFrom?.fieldRef?.fieldPath ?? '')) ?? false;
 }
 
@@ -76,13 +76,13 @@ function formatMap(map: Readonly<Record<string, string>> = {}): string {
     .join('\n');
 }
 
-function hostIPs({ hostIPs: addresses }: FieldFacts['node']): readonly string[] {
+function hostIPs({ hostIPs: addresses }: FieldContext['node']): readonly string[] {
   if (addresses.length === 0) throw new Error('host IP unknown; known addresses: []');
   return addresses;
 }
 
 /** One of each family, the node's family first; written as everybody writes them. A pod in the host's network has the node's. */
-function sortedPodIPs(pod: Pod, podIPs: readonly string[], node: FieldFacts['node']): string[] {
+function sortedPodIPs(pod: Pod, podIPs: readonly string[], node: FieldContext['node']): string[] {
   const addresses = podIPs.length === 0 && pod.spec.hostNetwork ? node.hostIPs : podIPs;
   const v4First = node.hostIPs.length === 0 || isIPv4(node.hostIPs[0] ?? '');
   const ofFamily = (family: 4 | 6) => addresses.filter((address) => isIP(address) === family).slice(0, 1);

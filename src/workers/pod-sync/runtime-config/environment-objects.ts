@@ -1,14 +1,14 @@
 /** What a container's environment takes from the API server, asked for in one question: its config maps, its secrets, the services. */
 import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
-import type { EnvironmentValues } from './config-inputs.ts';
+import type { EnvironmentObjects } from './config-inputs.ts';
 
 /** Never fails: each result says for itself whether it could be had. */
-export async function readEnvironmentValues(
+export async function readEnvironmentObjects(
   ask: (refs: readonly PodObjectRef[]) => Promise<readonly PodObjectResult[]>,
   { metadata: { namespace }, spec }: Pod,
   container: Container | EphemeralContainer,
-): Promise<EnvironmentValues> {
+): Promise<EnvironmentObjects> {
   const { configMaps, secrets } = referredObjects(container);
   const results = await ask([
     // The API server fills in what is absent with true.

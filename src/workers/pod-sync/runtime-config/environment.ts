@@ -6,8 +6,8 @@ import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kuber
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { envFileValue, parseEnvFile, type EnvFile } from './env-file.ts';
 import { envField } from './downward-api-fields.ts';
-import { isEnabled } from './feature-gate-defaults.ts';
-import { referredObject, type ReferredKind, type Text } from './referenced-object.ts';
+import { isGateEnabled } from './feature-gate-defaults.ts';
+import { referencedObject, type ReferencedKind, type Text } from './referenced-object.ts';
 import { envResourceField } from './downward-api-resource-fields.ts';
 import { serviceEnvironment } from './service-environment.ts';
 import type { EnvironmentInput, EnvValue } from './config-inputs.ts';
@@ -48,7 +48,7 @@ function resolveAll(input: EnvironmentInput): EnvValue[] {
 }
 
 /** A static pod may be what brings the API server up: it does not wait for services. */
-function servicesOf({ values: { services }, pod }: EnvironmentInput): ReadonlyMap<string, string> {
+function servicesOf({ objects: { services }, pod }: EnvironmentInput): ReadonlyMap<string, string> {
   if (services.outcome === 'value') return serviceEnvironment(services.value.kind === 'Services' ? services.value.services : []);
   const source = pod.metadata.annotations?.[configSourceAnnotation];
   const isStatic = source !== undefined && source !== 'api';
@@ -68,9 +68,9 @@ interface ObjectRef {
   readonly optional?: boolean;
 }
 
-function referred(kind: ReferredKind, { values, pod }: EnvironmentInput, { name = '', optional = false }: ObjectRef) {
+function referred(kind: ReferencedKind, { objects: values, pod }: EnvironmentInput, { name = '', optional = false }: ObjectRef) {
   const result = (kind === 'ConfigMap' ? values.configMaps : values.secrets).get(name);
-  return referredObject(kind, result, { namespace: pod.metadata.namespace, name, optional });
+  return referencedObject(kind, result, { namespace: pod.metadata.namespace, name, optional });
 }
 
 /** Undefined: an optional key that is not there leaves the variable out. */
@@ -84,11 +84,11 @@ function fromSource(
   if (fieldRef) return { value: envField(fieldRef, pod, input) };
   if (resourceFieldRef) {
     const own = container as Pick<Container, 'resources'>;
-    return { value: envResourceField(resourceFieldRef, pod, own, node.allocatable, isEnabled(settings, 'PodLevelResources')) };
+    return { value: envResourceField(resourceFieldRef, pod, own, node.allocatable, isGateEnabled(settings, 'PodLevelResources')) };
   }
   if (configMapKeyRef) return keyOf('ConfigMap', input, configMapKeyRef);
   if (secretKeyRef) return keyOf('Secret', input, secretKeyRef);
-  if (!fileKeyRef || !isEnabled(settings, 'EnvFiles')) return { value: '' };
+  if (!fileKeyRef || !isGateEnabled(settings, 'EnvFiles')) return { value: '' };
   const { volumeName, path, key, optional } = fileKeyRef;
   const file = files.get(envFileKey(fileKeyRef));
   if (!file) throw new Error(`cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
@@ -98,7 +98,7 @@ function fromSource(
   throw new Error(`environment variable key ${goQuote(key)} not found in file ${goQuote(path)}`);
 }
 
-function keyOf(kind: ReferredKind, input: EnvironmentInput, ref: ObjectRef & { readonly key: string }): Text | undefined {
+function keyOf(kind: ReferencedKind, input: EnvironmentInput, ref: ObjectRef & { readonly key: string }): Text | undefined {
   const object = referred(kind, input, ref);
   const text = object?.get(ref.key);
   if (text !== undefined || !object || ref.optional) return text;

@@ -9,6 +9,6 @@ const defaults = {
   PodLevelResources: true,
 } as const;
 
-export function isEnabled({ featureGates }: Pick<PodSyncSettings, 'featureGates'>, gate: keyof typeof defaults): boolean {
+export function isGateEnabled({ featureGates }: Pick<PodSyncSettings, 'featureGates'>, gate: keyof typeof defaults): boolean {
   return featureGates[gate] ?? defaults[gate];
 }

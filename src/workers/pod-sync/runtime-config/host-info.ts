@@ -5,12 +5,12 @@ import { release } from 'node:os';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import { hugePageSizeName } from '../../../shared/linux/cgroup-values.ts';
 import { readResolvConf } from '../../../shared/linux/resolv-conf.ts';
-import type { HostFacts } from './config-inputs.ts';
+import type { HostInfo } from './config-inputs.ts';
 
-type Lasting = Omit<HostFacts, 'resolvConf'>;
+type Lasting = Omit<HostInfo, 'resolvConf'>;
 
 /** One a thread: what cannot change while the node is up is read once, resolv.conf at each `read`. */
-export class HostFactsReader {
+export class HostInfoReader {
   readonly #settings: Pick<PodSyncSettings, 'resolvConf' | 'cgroupVersion' | 'cgroupFsRoot'>;
   #lasting: Promise<Lasting> | undefined;
 
@@ -19,7 +19,7 @@ export class HostFactsReader {
   }
 
   /** Rejects with the system's error, which names the file, when resolv.conf cannot be read. */
-  async read(): Promise<HostFacts> {
+  async read(): Promise<HostInfo> {
     this.#lasting ??= readLasting(this.#settings);
     const { resolvConf: path } = this.#settings;
     return { ...(await this.#lasting), resolvConf: path === '' ? null : readResolvConf(path) };

@@ -3,7 +3,7 @@ import type { PodSyncSettings } from '../../../shared/contracts/pod-sync.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '../../../shared/kubernetes/names.ts';
-import { isEnabled } from './feature-gate-defaults.ts';
+import { isGateEnabled } from './feature-gate-defaults.ts';
 
 /** Linux has 64 bytes for it. With a domain all may be used; alone it is cut at 63, a DNS label. */
 const maxHostname = 63;
@@ -19,7 +19,7 @@ export interface PodHostname {
 export function podHostname(pod: Pod, settings: Pick<PodSyncSettings, 'featureGates' | 'clusterDomain'>): PodHostname {
   const { hostname, subdomain: podSubdomain, hostnameOverride } = pod.spec;
   const { name, namespace } = pod.metadata;
-  if (hostnameOverride !== undefined && isEnabled(settings, 'HostnameOverride')) {
+  if (hostnameOverride !== undefined && isGateEnabled(settings, 'HostnameOverride')) {
     check('HostnameOverride', hostnameOverride, 'DNS subdomain', dns1123SubdomainErrors(hostnameOverride));
     return { hostname: truncate(name, hostnameOverride), domain: '' };
   }

@@ -1,23 +1,23 @@
 /**
  * What the runtime is asked to make of a pod: its sandbox's config and each container's. Pure: every input is an argument; what the
- * host must be asked (resolv.conf, huge page sizes, …) is read beforehand by `HostFactsReader`. Called by the steps of a sync.
+ * host must be asked (resolv.conf, huge page sizes, …) is read beforehand by `HostInfoReader`. Called by the steps of a sync.
  * After upstream's pkg/kubelet/kuberuntime and pkg/kubelet/kubelet_pods.go.
  */
 export type {
   ConfigWarning,
   ContainerConfigInput,
   EnvironmentInput,
-  EnvironmentValues,
+  EnvironmentObjects,
   EnvValue,
-  HostFacts,
+  HostInfo,
   ImageUser,
   PodConfigInput,
   SandboxConfigInput,
 } from './config-inputs.ts';
-export { HostFactsReader } from './host-info.ts';
+export { HostInfoReader } from './host-info.ts';
 export { makeSandboxConfig, type SandboxConfig } from './sandbox-config.ts';
 export { envFileKey, makeEnvironment } from './environment.ts';
-export { namesPodIPs } from './downward-api-fields.ts';
-export { readEnvironmentValues } from './environment-objects.ts';
+export { usesPodIPs } from './downward-api-fields.ts';
+export { readEnvironmentObjects } from './environment-objects.ts';
 export { makeContainerConfig } from './container-config.ts';
 export { checkSysctls } from '../../../shared/kubernetes/sysctls.ts';

@@ -6,7 +6,7 @@ import { hasPodLevelResources, podLimits, podRequests } from '../../../shared/ku
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { compareQuantities, isZeroQuantity, milliValue, type QuantityLike, value } from '../../../shared/kubernetes/quantity.ts';
 import { hugePageSizeName, quotaFromMilliCPU, sharesFromMilliCPU } from '../../../shared/linux/cgroup-values.ts';
-import { isEnabled } from './feature-gate-defaults.ts';
+import { isGateEnabled } from './feature-gate-defaults.ts';
 import { isCriticalPod, oomScoreAdj } from './oom-score.ts';
 import type { ContainerConfigInput, PodConfigInput } from './config-inputs.ts';
 
@@ -20,7 +20,7 @@ export function sandboxResources({ pod, settings }: PodConfigInput): {
   resources: LinuxContainerResources;
   overhead: LinuxContainerResources;
 } {
-  const options = { excludeOverhead: true, skipPodLevel: !isEnabled(settings, 'PodLevelResources') };
+  const options = { excludeOverhead: true, skipPodLevel: !isGateEnabled(settings, 'PodLevelResources') };
   const limits = podLimits(pod, options);
   const overhead = pod.spec.overhead;
   return {
@@ -30,15 +30,18 @@ export function sandboxResources({ pod, settings }: PodConfigInput): {
 }
 
 export function containerResources(input: ContainerConfigInput): LinuxContainerResources {
-  const { pod, container, settings, host, node } = input;
-  const podLevel = isEnabled(settings, 'PodLevelResources') && hasPodLevelResources(pod.spec);
+  const { pod, container, settings, hostInfo, node } = input;
+  const podLevel = isGateEnabled(settings, 'PodLevelResources') && hasPodLevelResources(pod.spec);
   const limits = effectiveLimits(pod, container, podLevel);
   const resources = calculate(container.resources?.requests?.['cpu'], limits, settings);
   return {
     ...resources,
     ...swap(input, resources),
     oomScoreAdj: BigInt(oomScoreAdj(pod, container, node.capacity.memoryBytes, podLevel)),
-    hugepageLimits: hugepageLimits(host.hugePageSizes, { ...(podLevel ? pod.spec.resources?.limits : {}), ...container.resources?.limits }),
+    hugepageLimits: hugepageLimits(hostInfo.hugePageSizes, {
+      ...(podLevel ? pod.spec.resources?.limits : {}),
+      ...container.resources?.limits,
+    }),
     cpusetCpus: input.cpusetCpus ?? '',
     cpusetMems: input.cpusetMems ?? '',
     // Exclusive CPUs are not to be throttled.
@@ -58,7 +61,7 @@ function effectiveLimits(pod: Pod, { resources }: Container | EphemeralContainer
 /** No request: as much as the limit, which the API server would have written there. */
 function calculate(cpuRequest: QuantityLike, limits: Limits, settings: PodSyncSettings): LinuxContainerResources {
   const { cpuCFSQuota, cpuCFSQuotaPeriodUs, cgroupVersion, singleProcessOOMKill } = settings;
-  const periodUs = isEnabled(settings, 'CustomCPUCFSQuotaPeriod') ? cpuCFSQuotaPeriodUs : defaultPeriodUs;
+  const periodUs = isGateEnabled(settings, 'CustomCPUCFSQuotaPeriod') ? cpuCFSQuotaPeriodUs : defaultPeriodUs;
   return {
     ...noResources(),
     cpuShares: BigInt(sharesFromMilliCPU(milliValue(cpuRequest ?? limits['cpu']))),
@@ -98,13 +101,13 @@ type Swap = Partial<Pick<LinuxContainerResources, 'memorySwapLimitInBytes' | 'un
 
 /** v1: memory and swap together are limited to the memory. v2: swap has a limit of its own. */
 function swap(input: ContainerConfigInput, { memoryLimitInBytes, unified }: LinuxContainerResources): Swap {
-  if (!input.host.swapControllerAvailable) return {};
+  if (!input.hostInfo.swapControllerAvailable) return {};
   if (input.settings.cgroupVersion === 1) return { memorySwapLimitInBytes: memoryLimitInBytes };
   return { unified: { ...unified, 'memory.swap.max': String(swapBytes(input)) } };
 }
 
 /** LimitedSwap: of a burstable container's memory request, the share that it is of the node's memory, of the node's swap. */
-function swapBytes({ pod, container, settings, host, node }: ContainerConfigInput): number {
+function swapBytes({ pod, container, settings, hostInfo, node }: ContainerConfigInput): number {
   const { requests, limits } = container.resources ?? {};
   const request = requests?.['memory'];
   if (settings.memorySwapBehavior !== 'LimitedSwap' || isCriticalPod(pod) || qosClass(pod) !== 'Burstable') return 0;
@@ -112,5 +115,5 @@ function swapBytes({ pod, container, settings, host, node }: ContainerConfigInpu
   if (compareQuantities(request, limits?.['memory']) === 0) return 0;
   const requestBytes = value(request);
   const { memoryBytes } = node.capacity;
-  return memoryBytes <= 0 || requestBytes > memoryBytes ? 0 : Math.trunc((requestBytes / memoryBytes) * host.swapCapacityBytes);
+  return memoryBytes <= 0 || requestBytes > memoryBytes ? 0 : Math.trunc((requestBytes / memoryBytes) * hostInfo.swapCapacityBytes);
 }

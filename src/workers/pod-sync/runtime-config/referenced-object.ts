@@ -7,13 +7,13 @@ export interface Text {
   readonly bytes?: Uint8Array;
 }
 
-export type ReferredKind = 'ConfigMap' | 'Secret';
+export type ReferencedKind = 'ConfigMap' | 'Secret';
 
 const kindNames = { ConfigMap: 'configMap', Secret: 'secret' } as const;
 
 /** Undefined: it is optional, and not there. Throws an Error with main's message. */
-export function referredObject(
-  kind: ReferredKind,
+export function referencedObject(
+  kind: ReferencedKind,
   result: PodObjectResult | undefined,
   { namespace, name, optional }: { readonly namespace: string; readonly name: string; readonly optional: boolean },
 ): ReadonlyMap<string, Text> | undefined {

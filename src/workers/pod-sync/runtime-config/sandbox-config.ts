@@ -33,9 +33,9 @@ export function makeSandboxConfig(input: SandboxConfigInput): SandboxConfig {
 }
 
 function make(input: SandboxConfigInput): SandboxConfig {
-  const { pod, attempt, node, settings, host } = input;
+  const { pod, attempt, node, settings, hostInfo } = input;
   const { name, namespace, uid } = pod.metadata;
-  const dns = podDNS({ pod, settings, resolvConf: host.resolvConf, nodeIPs: node.hostIPs });
+  const dns = podDNS({ pod, settings, resolvConf: hostInfo.resolvConf, nodeIPs: node.hostIPs });
   const config = {
     metadata: { name, namespace, uid, attempt },
     // In the host's network the host's name is what a pod sees.

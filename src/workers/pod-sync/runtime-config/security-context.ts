@@ -46,7 +46,7 @@ function defined(context: SecurityContext | undefined): SecurityContext {
 
 /** Throws an Error on what the runtime cannot be asked for. */
 export function containerSecurityContext(input: ContainerConfigInput): LinuxContainerSecurityContext {
-  const { pod, container, imageUser, host } = input;
+  const { pod, container, imageUser, hostInfo } = input;
   const effective = effectiveSecurityContext(pod, container);
   const podContext = pod.spec.securityContext;
   const unmasked = effective.procMount === 'Unmasked';
@@ -61,7 +61,7 @@ export function containerSecurityContext(input: ContainerConfigInput): LinuxCont
     supplementalGroups: supplementalGroups(podContext),
     supplementalGroupsPolicy: supplementalGroupsPolicy(podContext),
     noNewPrivs: effective.allowPrivilegeEscalation === false,
-    maskedPaths: unmasked ? [] : [...maskedPaths, ...host.thermalThrottlePaths],
+    maskedPaths: unmasked ? [] : [...maskedPaths, ...hostInfo.thermalThrottlePaths],
     readonlyPaths: unmasked ? [] : readonlyPaths,
     seccomp: seccompProfile(pod, container, input.settings),
     apparmor: armor?.apparmor,
@@ -111,7 +111,7 @@ export function supplementalGroupsPolicy(context: PodSecurityContext | undefined
 export function verifyRunAsNonRoot(pod: Pod, container: Container | EphemeralContainer, image: ImageUser): void {
   const { runAsNonRoot, runAsUser } = effectiveSecurityContext(pod, container);
   if (!runAsNonRoot) return;
-  const who = `(pod: ${goQuote(formatPod(pod))}, container: ${container.name})`;
+  const who = `(pod: ${goQuote(formatPod(pod.metadata))}, container: ${container.name})`;
   if (runAsUser !== undefined) {
     if (runAsUser === 0) throw new Error(`container's runAsUser breaks non-root policy ${who}`);
     return;

@@ -1,5 +1,5 @@
 /** Makes the pod's sandbox (upstream kuberuntime_sandbox.go createPodSandbox), unless a lost task has made it. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { mkdir } from '../blocking-fs.ts';
 import { CriError } from '../../../shared/cri/cri-error.ts';
 import type { PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
@@ -7,9 +7,9 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { runPodSandboxDuration, runPodSandboxErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { makeCgroup } from './ensure-cgroup.ts';
+import { createCgroup } from './ensure-cgroup.ts';
 import { runtimeHandlerOf } from './runtime-handler.ts';
-import { StaleStatus } from './stale-status.ts';
+import { StaleStatusError } from './stale-status.ts';
 
 /**
  * Beside it, the cgroup and the log folder of its pod. `isNext`: a container of it starts at once. Rejects with CriError, StaleStatus,
@@ -22,8 +22,8 @@ export async function createSandbox(context: TaskContext, pod: Pod, config: PodS
     running.catch(() => {});
     try {
       // The request goes first: the runtime has the network to set up before it needs the cgroup, and would make it itself, without its values.
-      await nextTurn();
-      await makeCgroup(context, pod);
+      await nextIteration();
+      await createCgroup(context, pod);
       await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
     } catch (err) {
       await running.catch(() => {});
@@ -31,7 +31,7 @@ export async function createSandbox(context: TaskContext, pod: Pod, config: PodS
     }
     return running;
   };
-  return context.line.withPermit('sandbox', create, isNext);
+  return context.channel.withPermit('sandbox', create, isNext);
 }
 
 async function runOrReplace(context: TaskContext, config: PodSandboxConfig): Promise<SandboxID> {
@@ -39,16 +39,16 @@ async function runOrReplace(context: TaskContext, config: PodSandboxConfig): Pro
   try {
     return await run(context, config, runtimeHandler);
   } catch (err) {
-    context.line.unwanted.throwIfAborted();
+    context.channel.unwanted.throwIfAborted();
     await clearTheWay(context, config, err);
     return run(context, config, runtimeHandler);
   }
 }
 
-async function run({ runtime, clock, line }: TaskContext, config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID> {
+async function run({ runtime, clock, channel }: TaskContext, config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID> {
   const beganAtMs = clock.monotonic();
   try {
-    return await runtime.runPodSandbox(config, runtimeHandler, line.unwanted);
+    return await runtime.runPodSandbox(config, runtimeHandler, channel.unwanted);
   } catch (err) {
     runPodSandboxErrors.inc({ runtime_handler: runtimeHandler });
     throw err;
@@ -61,13 +61,13 @@ async function run({ runtime, clock, line }: TaskContext, config: PodSandboxConf
  * The runtime keeps a name for each attempt: that it refuses one may mean that a task which was lost on its way had made the sandbox
  * already. One that is not ready is removed; a ready one is right, and may have containers that this task knows nothing of.
  */
-async function clearTheWay({ runtime, about, logger }: TaskContext, config: PodSandboxConfig, err: unknown): Promise<void> {
+async function clearTheWay({ runtime, identity, logger }: TaskContext, config: PodSandboxConfig, err: unknown): Promise<void> {
   if (!(err instanceof CriError)) throw err;
   const attempt = config.metadata?.attempt ?? 0;
-  const found = await runtime.findSandboxes(about.uid as PodUID).catch(() => []);
+  const found = await runtime.findSandboxes(identity.uid as PodUID).catch(() => []);
   const same = found.find((sandbox) => sandbox.attempt === attempt);
   if (!same) throw err;
-  if (same.ready) throw new StaleStatus(`its sandbox ${same.id} is there already`);
+  if (same.ready) throw new StaleStatusError(`its sandbox ${same.id} is there already`);
   logger.info({ sandboxID: same.id, attempt }, 'removing a sandbox that is in the way');
   await runtime.stopPodSandbox(same.id);
   await runtime.removePodSandbox(same.id);

@@ -7,15 +7,15 @@ const reason = 'FailedCreatePodContainer';
 
 /** Unless it is there. Rejects with KubeletError `FailedCreatePodContainer`. */
 export function ensureCgroup(context: TaskContext, pod: Pod): Promise<void> {
-  return orReport(context, () => context.cgroups.ensure(pod));
+  return orReport(context, () => context.cgroups.ensureExists(pod));
 }
 
 /** Also where the runtime makes it. Rejects as `ensureCgroup`. */
-export function makeCgroup(context: TaskContext, pod: Pod): Promise<void> {
-  return orReport(context, () => context.cgroups.make(pod));
+export function createCgroup(context: TaskContext, pod: Pod): Promise<void> {
+  return orReport(context, () => context.cgroups.create(pod));
 }
 
-async function orReport({ events, about }: TaskContext, make: () => Promise<void>): Promise<void> {
+async function orReport({ events, identity: about }: TaskContext, make: () => Promise<void>): Promise<void> {
   try {
     await make();
   } catch (err) {

@@ -36,11 +36,11 @@ async function ensureImage(
   { pod, container: { name }, pullSecrets }: For,
   wanted: { readonly image: string; readonly pullPolicy: string | undefined },
 ): Promise<string> {
-  const { line, about, events } = context;
-  const result = await line.ensureImage({
+  const { channel, identity, events } = context;
+  const result = await channel.ensureImage({
     podUID: podUID(pod),
-    podName: about.name,
-    podNamespace: about.namespace,
+    podName: identity.name,
+    podNamespace: identity.namespace,
     containerName: name,
     image: wanted.image,
     imagePullPolicy: wanted.pullPolicy ?? 'IfNotPresent',
@@ -53,7 +53,7 @@ async function ensureImage(
   const { reason, message, retryAfterMs } = result.failure;
   events.onContainer(name, 'Warning', 'Failed', `Error: ${reason}`);
   // The container is started, and fails for this, only once there is a sandbox.
-  line.waiting(name, { reason, message });
+  channel.waiting(name, { reason, message });
   throw new KubeletError(reason, message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 

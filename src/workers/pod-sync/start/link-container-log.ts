@@ -10,7 +10,7 @@ import type { TaskContext } from '../dependencies.ts';
 import { linkLog } from './container-logs.ts';
 
 function linkOf(
-  { settings, about: { name: podName, namespace: podNamespace } }: TaskContext,
+  { settings, identity: { name: podName, namespace: podNamespace } }: TaskContext,
   containerName: string,
   containerID: ContainerID,
 ) {

@@ -4,9 +4,9 @@ import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
-import { newest } from '../compute-pod-actions/index.ts';
+import { findContainerStatus } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { makeContainerConfig, makeEnvironment, type EnvironmentValues, type HostFacts } from '../runtime-config/index.ts';
+import { makeContainerConfig, makeEnvironment, type EnvironmentObjects, type HostInfo } from '../runtime-config/index.ts';
 import type { ContainerImages } from './ensure-image.ts';
 import { runtimeHandlerOf } from './runtime-handler.ts';
 
@@ -14,29 +14,29 @@ export interface ConfigRequest {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
   readonly status: RuntimePodStatus | null;
-  readonly host: HostFacts;
+  readonly hostInfo: HostInfo;
   /** Null: not known yet. The config has nothing of them, and the hosts file is written when they are. */
   readonly podIPs: readonly string[] | null;
 }
 
 export interface ConfigInputs {
-  readonly values: EnvironmentValues;
+  readonly values: EnvironmentObjects;
   readonly restartCount: number;
 }
 
 /** The pod's volumes must be there. Rejects with KubeletError, whose reason is what the container waits for, or an Error. */
-export async function makeConfig(
+export async function prepareContainerConfig(
   context: TaskContext,
   request: ConfigRequest,
   { imageRef, imageVolumes }: ContainerImages,
   { values, restartCount }: ConfigInputs,
 ): Promise<ContainerConfig> {
-  const { settings, node, volumes, runtime, line } = context;
-  const { pod, container, host, podIPs } = request;
-  const { signal } = line;
+  const { settings, node, volumes, runtime, channel } = context;
+  const { pod, container, hostInfo, podIPs } = request;
+  const { signal } = channel;
   const targetContainerID = targetOf(request);
   const envFiles = await volumes.readEnvFiles(pod, container, signal);
-  const env = makeEnvironment({ pod, container, node, settings, podIPs: podIPs ?? [], envFiles, values });
+  const env = makeEnvironment({ pod, container, node, settings, podIPs: podIPs ?? [], envFiles, objects: values });
   const supportsRRO = supportsRecursiveReadOnly(node.runtimeHandlers, runtimeHandlerOf(context));
   const [mounts, imageUser] = await Promise.all([
     volumes.makeContainerMounts({
@@ -56,7 +56,7 @@ export async function makeConfig(
     container,
     node,
     settings,
-    host,
+    hostInfo,
     restartCount,
     imageRef,
     imageUser,
@@ -70,7 +70,7 @@ export async function makeConfig(
 function targetOf({ container, status }: ConfigRequest): ContainerID | undefined {
   const target = 'targetContainerName' in container ? container.targetContainerName : undefined;
   if (!target) return undefined;
-  const found = newest(status, target);
+  const found = findContainerStatus(status, target);
   if (!found) throw new Error(`unable to find target container ${target}`);
   return found.id;
 }

@@ -3,20 +3,20 @@
  * log folder, and from these its config. Most configs don't name the addresses of the sandbox: then the runtime is asked for the container
  * as soon as there is a sandbox.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
 import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { namesPodIPs, readEnvironmentValues, type HostFacts } from '../runtime-config/index.ts';
+import { usesPodIPs, readEnvironmentObjects, type HostInfo } from '../runtime-config/index.ts';
 import { makeLogFolder } from './container-logs.ts';
 import { ensureImages, type ContainerImages } from './ensure-image.ts';
-import { makeConfig, type ConfigInputs } from './prepare-container-config.ts';
+import { prepareContainerConfig, type ConfigInputs } from './prepare-container-config.ts';
 import { readPullSecrets } from './pull-secrets.ts';
 
 /** Each may reject; nobody need listen. */
-export interface Prepared {
+export interface PreparedContainer {
   readonly container: string;
   readonly pullSecrets: Promise<readonly PullSecret[]>;
   readonly images: Promise<ContainerImages>;
@@ -28,31 +28,31 @@ export interface Prepared {
 }
 
 /** Undefined: the pod has no container to be started. `volumes` settles when they are there. `host` is as the sandbox's config has it. */
-export function prepareFirst(
+export function prepareFirstContainer(
   context: TaskContext,
   { pod, status }: SyncPodTask,
   actions: PodActions,
   volumes: Promise<void>,
-  host: Promise<HostFacts>,
-): Prepared | undefined {
+  hostInfo: Promise<HostInfo>,
+): PreparedContainer | undefined {
   const name = actions.initContainersToStart[0] ?? actions.containersToStart[0];
   const container = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].find((one) => one.name === name);
   if (!container) return undefined;
   // The request for the sandbox goes first.
-  const turn = nextTurn();
+  const turn = nextIteration();
   const pullSecrets = turn.then(() => readPullSecrets(context, pod));
   const images = pullSecrets.then((secrets) => ensureImages(context, { pod, container, pullSecrets: secrets }));
   // Known by the time that it is asked for.
   const imageUser = images.then(({ imageRef }) => context.runtime.imageUser(imageRef));
   const inputs = turn.then(async () => ({
-    values: await readEnvironmentValues((refs) => context.line.podObjects(refs), pod, container),
+    values: await readEnvironmentObjects((refs) => context.channel.podObjects(refs), pod, container),
     restartCount: await makeLogFolder(context, pod, container),
   }));
   const makeAhead = async () => {
-    const [found, given, facts] = await Promise.all([images, inputs, host, volumes]);
-    return makeConfig(context, { pod, container, status, host: facts, podIPs: null }, found, given);
+    const [found, given, info] = await Promise.all([images, inputs, hostInfo, volumes]);
+    return prepareContainerConfig(context, { pod, container, status, hostInfo: info, podIPs: null }, found, given);
   };
-  const config = pod.spec.hostNetwork || namesPodIPs(container) ? undefined : makeAhead();
+  const config = pod.spec.hostNetwork || usesPodIPs(container) ? undefined : makeAhead();
   let isReady = false;
   config?.then(() => (isReady = true)).catch(() => {});
   for (const promise of [pullSecrets, images, imageUser, inputs]) promise.catch(() => {});

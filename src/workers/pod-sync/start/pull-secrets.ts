@@ -4,11 +4,11 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { TaskContext } from '../dependencies.ts';
 
 /** Those that there are: without the others a pull may still succeed. Rejects with Stopped only. */
-export async function readPullSecrets({ line, events, logger }: TaskContext, { metadata, spec }: Pod): Promise<PullSecret[]> {
+export async function readPullSecrets({ channel, events, logger }: TaskContext, { metadata, spec }: Pod): Promise<PullSecret[]> {
   const { namespace } = metadata;
   const names = (spec.imagePullSecrets ?? []).flatMap(({ name }) => (name ? [name] : []));
   if (names.length === 0) return [];
-  const results = await line.podObjects(names.map((name) => ({ kind: 'Secret', namespace, name })));
+  const results = await channel.podObjects(names.map((name) => ({ kind: 'Secret', namespace, name })));
   const missing: string[] = [];
   const secrets = results.flatMap((result, index): PullSecret[] => {
     const name = names[index]!;

@@ -8,19 +8,19 @@ import type { ContainerConfig, PodSandboxConfig } from '../../../shared/cri/gene
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
-import { newest } from '../compute-pod-actions/index.ts';
+import { findContainerStatus } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { podIPForHooks, runHook } from '../hooks/run-hook.ts';
 import { killContainer } from '../kill/kill-container.ts';
-import { readEnvironmentValues, type HostFacts } from '../runtime-config/index.ts';
+import { readEnvironmentObjects, type HostInfo } from '../runtime-config/index.ts';
 import { descriptionOf } from '../pod-runtime.ts';
 import { createContainer } from './create-container.ts';
 import { makeLogFolder } from './container-logs.ts';
 import { countImageVolumes, ensureImages, type ContainerImages } from './ensure-image.ts';
 import { linkContainerLog } from './link-container-log.ts';
-import { makeConfig } from './prepare-container-config.ts';
-import type { Prepared } from './prepare-first-container.ts';
-import { StaleStatus } from './stale-status.ts';
+import { prepareContainerConfig } from './prepare-container-config.ts';
+import type { PreparedContainer } from './prepare-first-container.ts';
+import { StaleStatusError } from './stale-status.ts';
 
 export interface StartRequest {
   readonly pod: Pod;
@@ -30,11 +30,11 @@ export interface StartRequest {
   readonly sandboxConfig: PodSandboxConfig;
   /** Of the sandbox. Undefined: they could not be had, and the report says why. */
   readonly podIPs: Promise<readonly string[] | undefined>;
-  readonly host: HostFacts;
+  readonly hostInfo: HostInfo;
   /** From `readPullSecrets`. */
   readonly pullSecrets: readonly PullSecret[];
   /** What was had of it while the sandbox was made. */
-  readonly prepared: Prepared | undefined;
+  readonly prepared: PreparedContainer | undefined;
 }
 
 /**
@@ -47,9 +47,9 @@ export async function startContainer(context: TaskContext, request: StartRequest
   const config = await (prepared?.config ?? configOf(context, request, images)).catch((err: unknown) => {
     throw failure(context, container.name, 'CreateContainerConfigError', err);
   });
-  context.line.signal.throwIfAborted();
+  context.channel.signal.throwIfAborted();
   const creation = { request, config, imageVolumes: images.imageVolumes.size };
-  const { id, started } = await context.line.withPermit('container', () => createAndStart(context, creation, onMade));
+  const { id, started } = await context.channel.withPermit('container', () => createAndStart(context, creation, onMade));
   if (!started) return;
   await linkContainerLog(context, request, config, id);
   await runPostStart(context, request, id);
@@ -60,9 +60,9 @@ async function configOf(context: TaskContext, request: StartRequest, images: Con
   const podIPs = (await request.podIPs) ?? [];
   const restartCount = await nextRestartCount(context, request);
   const inputs = prepared?.inputs ?? {
-    values: await readEnvironmentValues((refs) => context.line.podObjects(refs), pod, container),
+    values: await readEnvironmentObjects((refs) => context.channel.podObjects(refs), pod, container),
   };
-  return makeConfig(context, { ...request, podIPs }, images, { ...(await inputs), restartCount });
+  return prepareContainerConfig(context, { ...request, podIPs }, images, { ...(await inputs), restartCount });
 }
 
 /**
@@ -72,11 +72,11 @@ async function configOf(context: TaskContext, request: StartRequest, images: Con
 async function nextRestartCount(context: TaskContext, request: StartRequest): Promise<number> {
   const { pod, container, status, sandboxID, prepared } = request;
   const countByLogs = (await prepared?.inputs)?.restartCount ?? (await makeLogFolder(context, pod, container));
-  const last = newest(status, container.name);
+  const last = findContainerStatus(status, container.name);
   if (last) return last.restartCount + 1;
   if (countByLogs === 0) return 0;
   const [found] = await context.runtime.findContainers(sandboxID, container.name);
-  if (found) throw new StaleStatus(`its container ${container.name} is there already`);
+  if (found) throw new StaleStatusError(`its container ${container.name} is there already`);
   return countByLogs;
 }
 
@@ -120,7 +120,7 @@ async function createAndStart(
 async function writeHosts(context: TaskContext, { pod, container, podIPs }: StartRequest): Promise<boolean> {
   const known = await podIPs;
   if (!known) return false;
-  await context.volumes.writeHosts(pod, known).catch((err: unknown) => {
+  await context.volumes.writeHostsFile(pod, known).catch((err: unknown) => {
     throw failure(context, container.name, 'CreateContainerConfigError', err);
   });
   return true;
@@ -139,8 +139,8 @@ async function orRemoved({ runtime, logger }: TaskContext, id: ContainerID, hasH
   return isReady;
 }
 
-function failure({ events, line }: TaskContext, container: string, reason: string, err: unknown, id = ''): Error {
-  if (err instanceof StaleStatus || (line.signal.aborted && err === line.signal.reason)) return err as Error;
+function failure({ events, channel }: TaskContext, container: string, reason: string, err: unknown, id = ''): Error {
+  if (err instanceof StaleStatusError || (channel.signal.aborted && err === channel.signal.reason)) return err as Error;
   const message = descriptionOf(err);
   events.onContainer(container, 'Warning', 'Failed', `Error: ${message}`, id);
   return new KubeletError(err instanceof KubeletError ? err.reason : reason, message, { cause: err });
@@ -152,16 +152,16 @@ async function runPostStart(context: TaskContext, { container, podIPs }: StartRe
   if (!handler) return;
   const { name, ports = [] } = container;
   const podIP = podIPForHooks(context, (await podIPs) ?? []);
-  const { line, events, logger } = context;
+  const { channel, events, logger } = context;
   try {
-    await runHook(context, { handler, containerID: id, container: name, ports, podIP }, 'PostStartHookError', line.signal);
+    await runHook(context, { handler, containerID: id, container: name, ports, podIP }, 'PostStartHookError', channel.signal);
   } catch (err) {
-    line.signal.throwIfAborted();
+    channel.signal.throwIfAborted();
     logger.warn({ err, container: name, containerID: id }, 'postStart hook failed');
     events.onContainer(name, 'Warning', 'FailedPostStartHook', 'PostStartHook failed', id);
     const kill = { id, name, message: 'FailedPostStartHook', reason: 'FailedPostStartHook', graceOverrideSeconds: null, podIP } as const;
     await killContainer(context, kill).catch((killErr: unknown) => {
-      line.signal.throwIfAborted();
+      channel.signal.throwIfAborted();
       logger.warn({ err: killErr, container: name, containerID: id }, 'cannot kill a container after its postStart hook failed');
     });
     throw err;

@@ -11,12 +11,12 @@ import { startedContainers, startedContainersErrors } from '../../../shared/metr
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import { backoffKey, decideBackoff } from '../crash-loop-backoff.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { formatPod } from '../pod-events.ts';
+import { formatPod } from '../format-pod.ts';
 import type { SyncReport } from '../sync-report.ts';
-import type { Prepared } from './prepare-first-container.ts';
+import type { PreparedContainer } from './prepare-first-container.ts';
 import type { Sandbox } from './prepare-sandbox.ts';
 import { readPullSecrets } from './pull-secrets.ts';
-import { endsEarly } from './stale-status.ts';
+import { reportStaleStatus } from './stale-status.ts';
 import { startContainer, type StartRequest } from './start-container.ts';
 
 type Kind = 'ephemeral_container' | 'init_container' | 'container';
@@ -26,7 +26,7 @@ export async function startContainers(
   context: TaskContext,
   task: SyncPodTask,
   actions: PodActions,
-  { sandbox, ahead }: { readonly sandbox: Sandbox; readonly ahead: Prepared | undefined },
+  { sandbox, ahead }: { readonly sandbox: Sandbox; readonly ahead: PreparedContainer | undefined },
   report: SyncReport,
 ): Promise<void> {
   const { spec } = task.pod;
@@ -54,12 +54,19 @@ async function startOne(
   { pod, status, backoffs }: SyncPodTask,
   kind: Kind,
   container: Container | EphemeralContainer,
-  { id: sandboxID, config: sandboxConfig, podIPs, host, pullSecrets, prepared }: Sandbox & Pick<StartRequest, 'pullSecrets' | 'prepared'>,
+  {
+    id: sandboxID,
+    config: sandboxConfig,
+    podIPs,
+    hostInfo,
+    pullSecrets,
+    prepared,
+  }: Sandbox & Pick<StartRequest, 'pullSecrets' | 'prepared'>,
   report: SyncReport,
 ): Promise<boolean> {
-  const { clock, settings, events, line, about, logger } = context;
+  const { clock, settings, events, channel, identity, logger } = context;
   const { name } = container;
-  line.signal.throwIfAborted();
+  channel.signal.throwIfAborted();
   const decision = decideBackoff({
     key: backoffKey(pod, container),
     exited: status?.containers.find((one) => one.name === name && one.state === 'exited'),
@@ -68,8 +75,8 @@ async function startOne(
     limits: { initialMs: settings.initialContainerBackOffMs, maxMs: settings.maxContainerBackOffMs },
   });
   if (decision.wait) {
-    events.onContainer(name, 'Warning', 'BackOff', `Back-off restarting failed container ${name} in pod ${formatPod(about)}`);
-    const message = `back-off ${goDuration(decision.backoffMs)} restarting failed container=${name} pod=${formatPod(about)}`;
+    events.onContainer(name, 'Warning', 'BackOff', `Back-off restarting failed container ${name} in pod ${formatPod(identity)}`);
+    const message = `back-off ${goDuration(decision.backoffMs)} restarting failed container=${name} pod=${formatPod(identity)}`;
     report.fail({ action: 'StartContainer', target: name, reason: 'CrashLoopBackOff', message });
     report.retryAt(decision.untilMs);
     return false;
@@ -77,12 +84,12 @@ async function startOne(
   if (decision.backoff) report.backoff(decision.backoff);
   startedContainers.inc({ container_type: kind });
   try {
-    const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, host, pullSecrets, prepared };
+    const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, hostInfo, pullSecrets, prepared };
     await startContainer(context, request, (id) => report.madeContainer({ id, sandboxID, name }));
     return true;
   } catch (err) {
-    line.signal.throwIfAborted();
-    if (endsEarly(context, err, report)) return false;
+    channel.signal.throwIfAborted();
+    if (reportStaleStatus(context, err, report)) return false;
     const { reason, retryAfterMs } = err instanceof KubeletError ? err : new KubeletError('RunContainerError', messageOf(err));
     const message = err instanceof Error ? err.message : String(err);
     startedContainersErrors.inc({ container_type: kind, code: reason });

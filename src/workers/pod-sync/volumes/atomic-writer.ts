@@ -5,7 +5,7 @@
  */
 import { chmod, chown, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from '../blocking-fs.ts';
 import { basename, dirname, join, normalize } from 'node:path';
-import { yieldBetween } from './iterate-with-yields.ts';
+import { iterateWithYields } from './iterate-with-yields.ts';
 import { blockingCalls } from '../../../shared/linux/directory-calls.ts';
 import { removeTree } from '../../../shared/linux/remove-tree.ts';
 
@@ -51,7 +51,7 @@ export async function writeAtomically(dir: string, payload: Payload, setPermissi
     await publish(dir, wanted, setPermissions);
     await linkFiles(dir, wanted);
     // Only names at the top have links of their own.
-    for await (const name of yieldBetween(outdated.filter((path) => !path.includes('/')))) await rm(join(dir, name), { force: true });
+    for await (const name of iterateWithYields(outdated.filter((path) => !path.includes('/')))) await rm(join(dir, name), { force: true });
     if (old !== undefined) await removeTree(old, { calls: blockingCalls });
   } else {
     await linkFiles(dir, wanted);
@@ -62,7 +62,7 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
   const folder = await mkdtemp(join(dir, `..${new Date().toISOString().slice(0, 19).replaceAll(/[-T:]/g, '_')}.`));
   try {
     await chmod(folder, 0o755);
-    for await (const [path, file] of yieldBetween(payload)) await writeProjection(join(folder, path), file);
+    for await (const [path, file] of iterateWithYields(payload)) await writeProjection(join(folder, path), file);
     await setPermissions();
     // One that was left behind by a writer that died.
     await rm(join(dir, newDataLink), { force: true });
@@ -85,7 +85,7 @@ async function writeProjection(file: string, { content, mode, user }: FileProjec
 async function linkFiles(dir: string, payload: Payload): Promise<void> {
   const users = new Map([...payload].map(([path, { user }]) => [path.split('/', 1)[0] ?? path, user]));
   const there = new Set(await readdir(dir));
-  for await (const [name, user] of yieldBetween(users)) if (!there.has(name)) await linkFile(dir, name, user);
+  for await (const [name, user] of iterateWithYields(users)) if (!there.has(name)) await linkFile(dir, name, user);
 }
 
 async function linkFile(dir: string, name: string, user: number | undefined): Promise<void> {
@@ -95,7 +95,7 @@ async function linkFile(dir: string, name: string, user: number | undefined): Pr
 }
 
 async function differs(folder: string, payload: Payload): Promise<boolean> {
-  for await (const [path, { content }] of yieldBetween(payload)) {
+  for await (const [path, { content }] of iterateWithYields(payload)) {
     const found = await readFile(join(folder, path)).catch(() => undefined);
     if (!found?.equals(typeof content === 'string' ? Buffer.from(content) : content)) return true;
   }

@@ -2,7 +2,7 @@
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 
 /** Undefined when a container does not say its user, or they differ. */
-export function fsUserOf({ spec }: Pod): number | undefined {
+export function commonRunAsUser({ spec }: Pod): number | undefined {
   const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
   const users = new Set(containers.map(({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser));
   const [user] = users;

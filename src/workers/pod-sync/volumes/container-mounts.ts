@@ -8,8 +8,8 @@ import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { podContainerDir, podVolumeDir, subpathTarget } from '../../../shared/kubernetes/paths.ts';
 import { recursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import type { PodHostname } from '../runtime-config/hostname.ts';
-import { placeHostsFile, writeHostsFile } from './etc-hosts.ts';
-import { mountPropagation, subPathOf } from './mount-options.ts';
+import { createEmptyHostsFile, writeHostsFile } from './etc-hosts.ts';
+import { toMountPropagation, resolveSubPath } from './mount-options.ts';
 import type { ContainerMountsInput, PodVolumesOptions } from './pod-volumes-inputs.ts';
 import { isWrittenByKubelet, volumeKind, pluginNames, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
 
@@ -18,7 +18,7 @@ type Context = ContainerMountsInput & PodVolumesOptions & { readonly hostname: P
 const etcHosts = '/etc/hosts';
 
 /** Rejects with an Error; what it says of a subPath tells nothing of the host's files, the log does. */
-export async function containerMounts(context: Context): Promise<Mount[]> {
+export async function makeContainerMounts(context: Context): Promise<Mount[]> {
   const { pod, container, podIPs } = context;
   const mounts: Mount[] = [];
   for (const [index, volumeMount] of (container.volumeMounts ?? []).entries()) {
@@ -31,7 +31,7 @@ export async function containerMounts(context: Context): Promise<Mount[]> {
   if (hasHosts) {
     const hostPath = podIPs
       ? await writeHostsFile(context.rootDir, pod, podIPs, context.hostname)
-      : await placeHostsFile(context.rootDir, pod);
+      : await createEmptyHostsFile(context.rootDir, pod);
     mounts.push(aMount({ containerPath: etcHosts, hostPath, selinuxRelabel: context.selinuxEnabled }));
   }
   const message = await terminationMessageMount(context);
@@ -43,7 +43,7 @@ async function mountOf(context: Context, mount: VolumeMount, index: number): Pro
   const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
   if (!volume) throw new Error(`cannot find volume ${goQuote(mount.name)} to mount into container ${goQuote(container.name)}`);
   const kind = volumeKind(volume);
-  const subPath = subPathOf(mount, env);
+  const subPath = resolveSubPath(mount, env);
   const written = isWrittenByKubelet(kind.kind);
   const from =
     kind.kind === 'image'
@@ -54,7 +54,7 @@ async function mountOf(context: Context, mount: VolumeMount, index: number): Pro
     containerPath: absolute(mount.mountPath),
     readonly: mount.readOnly === true || written || kind.kind === 'image',
     recursiveReadOnly: recursiveReadOnly(mount, context.supportsRecursiveReadOnly),
-    propagation: mountPropagation(mount.mountPropagation),
+    propagation: toMountPropagation(mount.mountPropagation),
     // The host's own files keep their labels.
     selinuxRelabel: context.selinuxEnabled && (written || kind.kind === 'emptyDir'),
   });

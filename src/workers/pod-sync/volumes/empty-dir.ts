@@ -11,18 +11,18 @@ import { mount } from '../../../shared/linux/native.ts';
 import { supportsNoswap } from '../../../shared/linux/noswap.ts';
 import { memorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
 import type { VolumeContext } from './volume-context.ts';
-import { filesystemAt } from './mounted-filesystem-at.ts';
-import { measure } from './storage-operation-timer.ts';
+import { mountedFilesystemAt } from './mounted-filesystem-at.ts';
+import { startStorageOperationTimer } from './storage-operation-timer.ts';
 import { pluginNames } from '../../../shared/kubernetes/volume-kind.ts';
 
 export interface EmptyDir {
   readonly path: string;
   /** Of its readiness file: the volume's, or `wrapped_<volume>`. */
-  readonly readyName: string;
+  readonly readinessName: string;
   readonly medium: string;
   readonly sizeLimit?: string;
   /** False for volumes whose files are still to be written: their group is set then. */
-  readonly setGroup: boolean;
+  readonly applyFSGroup: boolean;
 }
 
 /** Everybody may write: containers run as who knows whom. */
@@ -34,16 +34,16 @@ export async function setUpEmptyDir(
   source: { readonly medium?: string; readonly sizeLimit?: string },
 ): Promise<boolean> {
   const path = podVolumeDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir, volume);
-  return setUpEmptyDirAt(context, { path, readyName: volume, medium: source.medium ?? '', setGroup: true, ...source });
+  return setUpEmptyDirAt(context, { path, readinessName: volume, medium: source.medium ?? '', applyFSGroup: true, ...source });
 }
 
 /** Answers false when there was nothing to do: one that is ready stays as it is, what is in it is the pod's. */
 export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Promise<boolean> {
-  const readyFile = join(podPluginDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir), dir.readyName, 'ready');
+  const readyFile = join(podPluginDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir), dir.readinessName, 'ready');
   if ((await exists(readyFile)) && (await isInPlace(dir))) return false;
   await rm(readyFile, { force: true });
   await setUpMedium(context, dir);
-  if (dir.setGroup) await setGroup(context, dir.path, { plugin: pluginNames.emptyDir, readOnly: false });
+  if (dir.applyFSGroup) await applyFSGroup(context, dir.path, { plugin: pluginNames.emptyDir, readOnly: false });
   await mkdir(dirname(readyFile), { recursive: true, mode: 0o750 });
   await writeFile(readyFile, '');
   return true;
@@ -51,7 +51,7 @@ export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Pr
 
 async function isInPlace({ path, medium }: EmptyDir): Promise<boolean> {
   if (medium === '') return exists(path);
-  return (await filesystemAt(path)) === (medium === 'Memory' ? 'tmpfs' : 'hugetlbfs');
+  return (await mountedFilesystemAt(path)) === (medium === 'Memory' ? 'tmpfs' : 'hugetlbfs');
 }
 
 async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void> {
@@ -62,10 +62,10 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
     const sizeBytes = memorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources);
     const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...((await supportsNoswap()) ? ['noswap'] : [])].join(',');
     // Not the helper's: memory at a place on the node's own disk does not hang, and almost every pod has such a volume.
-    if ((await filesystemAt(path)) !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);
+    if ((await mountedFilesystemAt(path)) !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);
     await openToAll(path);
   } else if (medium === 'HugePages' || medium.startsWith('HugePages-')) {
-    if ((await filesystemAt(path)) === 'hugetlbfs') {
+    if ((await mountedFilesystemAt(path)) === 'hugetlbfs') {
       const mounted = (await readMountsBelow(path)).findLast(({ mountPoint }) => mountPoint === path);
       if (mountedPageSizeMatches(medium, mounted?.superOptions ?? [])) return;
       throw new Error(`pod ${pod.metadata.uid}: mounted dir ${path} has another page size than the requested medium ${medium}`);
@@ -94,14 +94,14 @@ async function openToAll(path: string): Promise<void> {
 }
 
 /** fsGroup. What could not be changed is logged, as upstream: the pod starts. */
-export async function setGroup(
+export async function applyFSGroup(
   { pod, helper, logger, signal }: VolumeContext,
   path: string,
   { plugin, readOnly }: { readonly plugin: string; readonly readOnly: boolean },
 ): Promise<void> {
   const fsGroup = pod.spec.securityContext?.fsGroup;
   if (fsGroup === undefined) return;
-  const ended = measure('volume_apply_access_control');
+  const ended = startStorageOperationTimer('volume_apply_access_control');
   try {
     const request = { path, fsGroup, readOnly, onlyOnRootMismatch: false };
     const { failures, firstFailure } = await helper.call('changeOwnership', request, { deadlineMs: ownershipDeadlineMs, signal });

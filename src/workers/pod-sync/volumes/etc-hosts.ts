@@ -17,14 +17,14 @@ const loopbackLines = [
 ];
 
 /** For a pod with a network of its own. */
-export function managedHosts(podIPs: readonly string[], { hostname, domain }: PodHostname, aliases: HostAliases = []): string {
+export function managedHostsContent(podIPs: readonly string[], { hostname, domain }: PodHostname, aliases: HostAliases = []): string {
   const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
   const lines = ['# Kubernetes-managed hosts file.', ...loopbackLines, ...podIPs.map((ip) => `${ip}\t${names}`)];
   return `${lines.join('\n')}\n${aliasLines(aliases)}`;
 }
 
 /** For a pod in the host's network: the node's file. */
-export function nodeHosts(nodeContent: string, aliases: HostAliases = []): string {
+export function nodeHostsContent(nodeContent: string, aliases: HostAliases = []): string {
   return `# Kubernetes-managed hosts file (host network).\n${nodeContent}${aliasLines(aliases)}`;
 }
 
@@ -38,7 +38,9 @@ function aliasLines(aliases: HostAliases): string {
 export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly string[], hostname: PodHostname): Promise<string> {
   const { hostAliases, hostNetwork } = pod.spec;
   const path = etcHostsPath(rootDir, pod.metadata.uid);
-  const content = hostNetwork ? nodeHosts(await readFile(nodeHostsFile, 'utf8'), hostAliases) : managedHosts(podIPs, hostname, hostAliases);
+  const content = hostNetwork
+    ? nodeHostsContent(await readFile(nodeHostsFile, 'utf8'), hostAliases)
+    : managedHostsContent(podIPs, hostname, hostAliases);
   const size = await sizeOf(path);
   // One that was placed empty is not truncated: ext4 would allocate it when it is closed, behind a commit of its journal.
   if (size === 0) await writeFile(path, content, { flag: 'r+' });
@@ -48,7 +50,7 @@ export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly
 }
 
 /** The file before the pod's addresses are known: what is mounted must be there. Answers its path. */
-export async function placeHostsFile(rootDir: string, pod: Pod): Promise<string> {
+export async function createEmptyHostsFile(rootDir: string, pod: Pod): Promise<string> {
   const path = etcHostsPath(rootDir, pod.metadata.uid);
   if ((await sizeOf(path)) === undefined) await writeFile(path, '');
   return path;

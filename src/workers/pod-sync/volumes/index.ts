@@ -5,5 +5,5 @@
  * After upstream's pkg/volume, pkg/kubelet/kubelet_pods.go and pkg/kubelet/volumemanager.
  */
 export { PodVolumes } from './pod-volumes.ts';
-export type { RequestPodObjects as AskValues } from './volume-context.ts';
+export type { RequestPodObjects } from './volume-context.ts';
 export type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';

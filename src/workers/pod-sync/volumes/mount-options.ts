@@ -5,7 +5,7 @@ import { expand } from '../../../shared/kubernetes/expansion.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 
 /** Throws an Error on a mode that is none. */
-export function mountPropagation(mode: string | undefined): MountPropagation {
+export function toMountPropagation(mode: string | undefined): MountPropagation {
   switch (mode) {
     case undefined:
     case 'None':
@@ -25,7 +25,7 @@ const maxPath = 4096;
 type Env = readonly { readonly name: string; readonly value: string }[];
 
 /** The subPath with its variables replaced; empty: all of the volume. Throws an Error when it could lead out, or a variable is missing. */
-export function subPathOf({ subPath = '', subPathExpr }: VolumeMount, env: Env): string {
+export function resolveSubPath({ subPath = '', subPathExpr }: VolumeMount, env: Env): string {
   const path = subPathExpr ? expandSubPath(subPathExpr, env) : subPath;
   if (path.length > maxPath) throw new Error(`SubPath of ${path.length} characters: no path has more than ${maxPath}`);
   if (path.startsWith('/')) throw new Error(`error SubPath \`${path}\` must not be an absolute path`);

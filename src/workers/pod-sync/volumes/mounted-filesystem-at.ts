@@ -15,7 +15,7 @@ const filesystems: ReadonlyMap<number, MountedFilesystem> = new Map([
 ]);
 
 /** Undefined: nothing is mounted at exactly this place, or there is no such place. A symlink is not followed. */
-export async function filesystemAt(path: string): Promise<MountedFilesystem | undefined> {
+export async function mountedFilesystemAt(path: string): Promise<MountedFilesystem | undefined> {
   try {
     const [there, around] = [await lstat(path), await lstat(dirname(path))];
     if (!there.isDirectory() || there.dev === around.dev) return undefined;

@@ -6,7 +6,7 @@ import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
  * The value. Throws KubeletError with main's reason and message. `what` is the volume, as in `secret volume conf`: it stands in the
  * message of a kubelet that has no API server.
  */
-export function podObjectOf<K extends PodObject['kind']>(
+export function requirePodObject<K extends PodObject['kind']>(
   kind: K,
   result: PodObjectResult | undefined,
   what: string,
@@ -27,12 +27,12 @@ const nothing = {
 } as const satisfies { Secret: SecretObject; ConfigMap: ConfigMapObject };
 
 /** An optional object that is not there is an empty one. */
-export function objectOf(
+export function requireSecretOrConfigMap(
   kind: 'Secret' | 'ConfigMap',
   result: PodObjectResult | undefined,
   optional: boolean,
   what: string,
 ): SecretObject | ConfigMapObject {
   if (optional && result?.outcome === 'failed' && result.failure.reason === 'NotFound') return nothing[kind];
-  return podObjectOf(kind, result, what);
+  return requirePodObject(kind, result, what);
 }

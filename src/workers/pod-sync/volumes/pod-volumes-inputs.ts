@@ -21,7 +21,7 @@ export interface PodVolumesOptions {
 export interface MountVolumesInput {
   readonly pod: Pod;
   readonly node: NodeFacts;
-  readonly askValues: RequestPodObjects;
+  readonly requestPodObjects: RequestPodObjects;
   readonly signal?: AbortSignal;
 }
 

@@ -8,18 +8,18 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { podDir } from '../../../shared/kubernetes/paths.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { envFileKey } from '../runtime-config/environment.ts';
-import { isEnabled } from '../runtime-config/feature-gate-defaults.ts';
+import { isGateEnabled } from '../runtime-config/feature-gate-defaults.ts';
 import { podHostname } from '../runtime-config/hostname.ts';
-import { containerMounts, volumePath } from './container-mounts.ts';
+import { makeContainerMounts, volumePath } from './container-mounts.ts';
 import type { VolumeContext } from './volume-context.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import { writeHostsFile } from './etc-hosts.ts';
-import { measure } from './storage-operation-timer.ts';
+import { startStorageOperationTimer } from './storage-operation-timer.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
 import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
 import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';
 import { isWrittenByKubelet, volumeKind, pluginNameOf, volumesToMount, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
-import { hasFiles, setUpWrittenVolume } from './kubelet-written-volume.ts';
+import { hasPublishedFiles, setUpKubeletWrittenVolume } from './kubelet-written-volume.ts';
 
 /** An environment file larger than this is no environment file. */
 const maxEnvFileBytes = 1024 * 1024;
@@ -37,13 +37,23 @@ export class PodVolumes {
    * Sets up each volume that a container uses, in the pod's folders, which the sync has made. Run again, it changes only what is not as it
    * should be: files that the kubelet writes follow the pod and the API server. Resolves with the volumes that failed.
    */
-  async mountVolumes({ pod, node, askValues, signal }: MountVolumesInput): Promise<readonly VolumeFailure[]> {
+  async mountVolumes({ pod, node, requestPodObjects, signal }: MountVolumesInput): Promise<readonly VolumeFailure[]> {
     const { helper, logger } = this.#options;
     const rootDir = await realpath(this.#options.rootDir);
     const volumes = volumesToMount(pod);
-    const podLevelResources = isEnabled(this.#gates, 'PodLevelResources');
+    const podLevelResources = isGateEnabled(this.#gates, 'PodLevelResources');
     const nested = nestedMountpoints(pod);
-    const context: VolumeContext = { pod, node, rootDir, helper, askValues, logger, nested, podLevelResources, signal };
+    const context: VolumeContext = {
+      pod,
+      node,
+      rootDir,
+      helper,
+      requestPodObjects,
+      logger,
+      nestedMountpoints: nested,
+      podLevelResources,
+      signal,
+    };
     const failures = await Promise.all(volumes.map((volume) => failureOf(context, volume)));
     signal?.throwIfAborted();
     return failures.filter((failure) => failure !== undefined);
@@ -56,7 +66,7 @@ export class PodVolumes {
   async makeContainerMounts(input: ContainerMountsInput): Promise<Mount[]> {
     try {
       const hostname = podHostname(input.pod, { ...this.#gates, clusterDomain: this.#options.clusterDomain });
-      return await containerMounts({ ...this.#options, ...input, hostname, rootDir: await realpath(this.#options.rootDir) });
+      return await makeContainerMounts({ ...this.#options, ...input, hostname, rootDir: await realpath(this.#options.rootDir) });
     } catch (err) {
       input.signal?.throwIfAborted();
       throw new KubeletError('CreateContainerConfigError', messageOf(err), { cause: err });
@@ -64,7 +74,7 @@ export class PodVolumes {
   }
 
   /** The hosts file of a pod whose containers' mounts were made before its addresses were known. Rejects with the system's error. */
-  async writeHosts(pod: Pod, podIPs: readonly string[]): Promise<void> {
+  async writeHostsFile(pod: Pod, podIPs: readonly string[]): Promise<void> {
     const hostname = podHostname(pod, { ...this.#gates, clusterDomain: this.#options.clusterDomain });
     await writeHostsFile(await realpath(this.#options.rootDir), pod, podIPs, hostname);
   }
@@ -77,7 +87,7 @@ export class PodVolumes {
     const files = new Map<string, string>();
     for (const { valueFrom } of container.env ?? []) {
       const ref = valueFrom?.fileKeyRef;
-      if (!ref || files.has(envFileKey(ref)) || !isEnabled(this.#gates, 'EnvFiles')) continue;
+      if (!ref || files.has(envFileKey(ref)) || !isGateEnabled(this.#gates, 'EnvFiles')) continue;
       try {
         files.set(envFileKey(ref), await this.#readVolumeFile(pod, ref.volumeName, ref.path, signal));
       } catch (err) {
@@ -96,7 +106,7 @@ export class PodVolumes {
     const context = await this.#teardown(podUID, signal);
     if (!context) return;
     const plugins = await pluginsOnDisk(context);
-    const ended = measure('volume_unmount');
+    const ended = startStorageOperationTimer('volume_unmount');
     try {
       await unmountAll(context);
       await removeVolumeData(context);
@@ -148,14 +158,14 @@ async function failureOf(context: VolumeContext, volume: Volume): Promise<Volume
   } catch (err) {
     return { volume: volume.name, message: messageOf(err), state: 'unknown' };
   }
-  const ended = measure('volume_mount');
+  const ended = startStorageOperationTimer('volume_mount');
   try {
     const isNew = await setUp(context, volume, kind);
     if (isNew) ended(pluginNameOf(kind), true);
     return undefined;
   } catch (err) {
     ended(pluginNameOf(kind), false);
-    const isOutdated = isWrittenByKubelet(kind.kind) && (await hasFiles(context, volume.name, kind.kind));
+    const isOutdated = isWrittenByKubelet(kind.kind) && (await hasPublishedFiles(context, volume.name, kind.kind));
     const message = `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}`;
     return { volume: volume.name, message, state: isOutdated ? 'outdated' : 'missing' };
   }
@@ -173,7 +183,7 @@ async function setUp(context: VolumeContext, volume: Volume, found: VolumeKind):
     case 'projected':
     case 'configMap':
     case 'secret':
-      await setUpWrittenVolume(context, volume.name, found);
+      await setUpKubeletWrittenVolume(context, volume.name, found);
       return true;
     case 'image':
       return false;

@@ -3,10 +3,10 @@ import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/po
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
-import { objectOf, podObjectOf } from './pod-object-results.ts';
+import { requireSecretOrConfigMap, requirePodObject } from './pod-object-results.ts';
 import type { VolumeContext } from './volume-context.ts';
 import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
-import { fsUserOf } from './common-run-as-user.ts';
+import { commonRunAsUser } from './common-run-as-user.ts';
 import { objectPayload } from './object-payload.ts';
 
 type Projected = NonNullable<Volume['projected']>;
@@ -33,7 +33,7 @@ export async function projectedPayload(
     }),
   );
   const asked = refs.filter((ref) => ref !== undefined);
-  const answers = (asked.length === 0 ? [] : await context.askValues(asked)).values();
+  const answers = (asked.length === 0 ? [] : await context.requestPodObjects(asked)).values();
   const results = refs.map((ref) => (ref ? answers.next().value : undefined));
   const payload = new Map<string, FileProjection>();
   const failures = new Set<string>();
@@ -88,21 +88,21 @@ function sourcePayload(
     const kind = secret ? 'Secret' : 'ConfigMap';
     const { items, optional = false } = object;
     const what = `projected ${secret ? 'secret' : 'configMap'} volume ${volume}`;
-    return objectPayload(objectOf(kind, result, optional, what), { items, mode, optional });
+    return objectPayload(requireSecretOrConfigMap(kind, result, optional, what), { items, mode, optional });
   }
   if (downwardAPI) return downwardAPIPayload(downwardAPI.items ?? [], pod, node.allocatable, mode);
   if (serviceAccountToken) {
-    const { token } = podObjectOf('Token', result, `projected serviceAccountToken volume ${volume}`);
+    const { token } = requirePodObject('Token', result, `projected serviceAccountToken volume ${volume}`);
     return new Map([[serviceAccountToken.path, privateFile(pod, token, mode)]]);
   }
   if (clusterTrustBundle) {
     const { name, signerName, path } = clusterTrustBundle;
     if (!name && !signerName) throw new Error('ClusterTrustBundle projection requires either name or signerName to be set');
-    const { pem } = podObjectOf('TrustAnchors', result, `projected clusterTrustBundle volume ${volume}`);
+    const { pem } = requirePodObject('TrustAnchors', result, `projected clusterTrustBundle volume ${volume}`);
     return new Map([[path, privateFile(pod, pem, mode)]]);
   }
   if (podCertificate) {
-    const { keyPEM, chainPEM } = podObjectOf('Credentials', result, `projected podCertificate volume ${volume}`);
+    const { keyPEM, chainPEM } = requirePodObject('Credentials', result, `projected podCertificate volume ${volume}`);
     const { credentialBundlePath, keyPath, certificateChainPath } = podCertificate;
     const files: [path: string | undefined, content: string][] = [
       [credentialBundlePath, keyPEM + chainPEM],
@@ -115,7 +115,7 @@ function sourcePayload(
 }
 
 function privateFile(pod: Pod, content: string, mode: number): FileProjection {
-  const user = fsUserOf(pod);
+  const user = commonRunAsUser(pod);
   const isPrivate = user !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
   return { content, mode: isPrivate ? privateMode : mode, ...(user !== undefined && { user }) };
 }

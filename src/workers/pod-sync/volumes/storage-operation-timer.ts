@@ -2,10 +2,10 @@
 import { storageOperationDuration } from '../../../shared/metrics/definitions/volumes.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
 
-export type VolumeOperation = 'volume_mount' | 'volume_unmount' | 'volume_apply_access_control';
+export type StorageOperation = 'volume_mount' | 'volume_unmount' | 'volume_apply_access_control';
 
 /** Begins to measure; what it answers with is called at the end. */
-export function measure(operation: VolumeOperation): (plugin: string, succeeded: boolean) => void {
+export function startStorageOperationTimer(operation: StorageOperation): (plugin: string, succeeded: boolean) => void {
   const beganAtMs = monotonicMs();
   return (plugin, succeeded) => {
     const status = succeeded ? 'success' : 'fail-unknown';

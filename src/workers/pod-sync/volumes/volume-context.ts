@@ -14,10 +14,10 @@ export interface VolumeContext {
   /** Without symlinks. */
   readonly rootDir: string;
   readonly helper: HelperClient;
-  readonly askValues: RequestPodObjects;
+  readonly requestPodObjects: RequestPodObjects;
   readonly logger: Logger;
   /** From `nestedMountpoints`. */
-  readonly nested: (volume: string) => string[];
+  readonly nestedMountpoints: (volume: string) => string[];
   /** Gate PodLevelResources. */
   readonly podLevelResources: boolean;
   readonly signal: AbortSignal | undefined;

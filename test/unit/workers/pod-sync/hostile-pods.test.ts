@@ -13,11 +13,11 @@ import { podDNS } from '../../../../src/workers/pod-sync/runtime-config/dns.ts';
 import { makeEnvironment } from '../../../../src/workers/pod-sync/runtime-config/environment.ts';
 import { podHostname } from '../../../../src/workers/pod-sync/runtime-config/hostname.ts';
 import { makeSandboxConfig } from '../../../../src/workers/pod-sync/runtime-config/sandbox-config.ts';
-import { managedHosts } from '../../../../src/workers/pod-sync/volumes/etc-hosts.ts';
+import { managedHostsContent } from '../../../../src/workers/pod-sync/volumes/etc-hosts.ts';
 import { memorySizeBytes } from '../../../../src/workers/pod-sync/volumes/empty-dir-size.ts';
 import { acceptedPods, fuzzSeeds, hostilePods } from '../../../support/fuzz/hostile-pods.ts';
 import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
-import { aContainerConfigInput, aNode, aSandboxConfigInput, someHostFacts, someSettings } from '../../../support/runtime-config-inputs.ts';
+import { aContainerConfigInput, aNode, aSandboxConfigInput, someHostInfo, someSettings } from '../../../support/runtime-config-inputs.ts';
 
 const podsOfASeed = 3000;
 const noValues = { secrets: new Map(), configMaps: new Map(), services: { outcome: 'value', value: { kind: 'Services', services: [] } } };
@@ -47,14 +47,21 @@ function configsOf(pod: Pod): void {
   mayRefuse('the cgroup', pod, () =>
     podCgroupResources(pod, { enforceCPULimits: true, cpuPeriodUs: 100_000, podPidsLimit: 10, podLevelResources: true }),
   );
-  mayRefuse('DNS', pod, () => podDNS({ pod, settings: someSettings, resolvConf: someHostFacts.resolvConf, nodeIPs: aNode.hostIPs }));
-  mayRefuse('the hosts file', pod, () => managedHosts(['10.0.0.1'], podHostname(pod, someSettings), pod.spec.hostAliases));
+  mayRefuse('DNS', pod, () => podDNS({ pod, settings: someSettings, resolvConf: someHostInfo.resolvConf, nodeIPs: aNode.hostIPs }));
+  mayRefuse('the hosts file', pod, () => managedHostsContent(['10.0.0.1'], podHostname(pod, someSettings), pod.spec.hostAliases));
   for (const { emptyDir } of pod.spec.volumes ?? [])
     mayRefuse('an emptyDir', pod, () => memorySizeBytes(pod, 1e9, emptyDir?.sizeLimit, true));
   for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? []), ...(pod.spec.ephemeralContainers ?? [])]) {
     isRestartableInitContainer(container);
     mayRefuse('a container', pod, () => {
-      const env = makeEnvironment({ pod, container, node: aNode, settings: someSettings, podIPs: ['10.0.0.1'], values: noValues as never });
+      const env = makeEnvironment({
+        pod,
+        container,
+        node: aNode,
+        settings: someSettings,
+        podIPs: ['10.0.0.1'],
+        objects: noValues as never,
+      });
       ContainerConfig.encode(makeContainerConfig(aContainerConfigInput({ pod, container, env }))).finish();
     });
   }

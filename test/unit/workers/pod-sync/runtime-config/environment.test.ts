@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodObject, PodObjectResult } from '../../../../../src/shared/contracts/pod-objects.ts';
 import type { Container, EnvVar } from '../../../../../src/shared/kubernetes/api.ts';
-import { readEnvironmentValues } from '../../../../../src/workers/pod-sync/runtime-config/environment-objects.ts';
+import { readEnvironmentObjects } from '../../../../../src/workers/pod-sync/runtime-config/environment-objects.ts';
 import { makeEnvironment } from '../../../../../src/workers/pod-sync/runtime-config/environment.ts';
-import type { EnvironmentValues } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
+import type { EnvironmentObjects } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { aNode, someSettings } from '../../../../support/runtime-config-inputs.ts';
 import { table } from '../../../../support/table.ts';
@@ -25,12 +25,12 @@ interface Fields {
   readonly hostIPs?: readonly string[];
   readonly envFiles?: ReadonlyMap<string, string>;
   readonly podLimits?: Record<string, string>;
-  readonly values?: Partial<EnvironmentValues>;
+  readonly values?: Partial<EnvironmentObjects>;
   readonly annotations?: Record<string, string>;
 }
 
 const noClient: PodObjectResult = { outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } };
-const standalone: EnvironmentValues = {
+const standalone: EnvironmentObjects = {
   services: noClient,
   configMaps: new Map([['cm', noClient]]),
   secrets: new Map([['s', noClient]]),
@@ -52,7 +52,7 @@ function environment(container: Partial<Container>, fields: Fields = {}): Record
     },
   });
   const node = { ...aNode, hostIPs };
-  const input = { pod, container: own, node, settings: someSettings, podIPs, values: known, ...(envFiles ? { envFiles } : {}) };
+  const input = { pod, container: own, node, settings: someSettings, podIPs, objects: known, ...(envFiles ? { envFiles } : {}) };
   return Object.fromEntries(makeEnvironment(input).map(({ name, value }) => [name, value]));
 }
 
@@ -203,7 +203,7 @@ test('an environment that no runtime takes is refused', () => {
 const found = (value: PodObject): PodObjectResult => ({ outcome: 'value', value });
 const failed = (reason: string, message: string): PodObjectResult => ({ outcome: 'failed', failure: { reason, message } });
 const base64 = (text: string) => Buffer.from(text).toString('base64');
-const objects: Partial<EnvironmentValues> = {
+const objects: Partial<EnvironmentObjects> = {
   configMaps: new Map([
     ['cm', found({ kind: 'ConfigMap', data: { 'a.b': '1', c: 'two' }, binaryData: { bin: base64('x') } })],
     ['gone', failed('NotFound', 'configmap "gone" not found')],
@@ -265,7 +265,7 @@ test('a secret that is no text reaches the container byte for byte', () => {
   const pod = aPod();
   const container = aContainer({ env: [keyRef('secretKeyRef', 's', 'raw')] });
   const values = { ...standalone, ...objects };
-  const [variable] = makeEnvironment({ pod, container, node: aNode, settings: someSettings, podIPs: [], values });
+  const [variable] = makeEnvironment({ pod, container, node: aNode, settings: someSettings, podIPs: [], objects: values });
   assert.deepEqual([...(variable?.bytes ?? [])], [255, 0]);
 });
 
@@ -317,7 +317,7 @@ test('all that an environment takes from the API server is asked for at once, ea
     envFrom: [{ secretRef: { name: 's' } }, { configMapRef: { name: 'other' } }],
   });
   const asked: unknown[] = [];
-  const values = await readEnvironmentValues(
+  const values = await readEnvironmentObjects(
     async (refs) => {
       asked.push(...refs);
       return refs.map((ref) => failed('NotFound', 'name' in ref ? ref.name : ref.kind));

@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import type { PodSyncSettings } from '../../../../../src/shared/contracts/pod-sync.ts';
 import type { PodSpec, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
 import { containerResources, sandboxResources } from '../../../../../src/workers/pod-sync/runtime-config/linux-resources.ts';
-import type { ContainerConfigInput, HostFacts } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
+import type { ContainerConfigInput, HostInfo } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
-import { aContainerConfigInput, aSandboxConfigInput, someHostFacts, someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { aContainerConfigInput, aSandboxConfigInput, someHostInfo, someSettings } from '../../../../support/runtime-config-inputs.ts';
 import { table } from '../../../../support/table.ts';
 
 interface Fields {
   readonly settings?: Partial<PodSyncSettings>;
-  readonly host?: Partial<HostFacts>;
+  readonly host?: Partial<HostInfo>;
   readonly spec?: Partial<PodSpec>;
   readonly annotations?: Record<string, string>;
   readonly input?: Partial<ContainerConfigInput>;
@@ -20,7 +20,7 @@ function resources(own: ResourceRequirements, { settings, host, spec, annotation
   const container = aContainer({ resources: own });
   const pod = aPod({ spec: { ...spec, containers: [container] }, ...(annotations ? { metadata: { annotations } } : {}) });
   return containerResources(
-    aContainerConfigInput({ pod, container, settings: { ...someSettings, ...settings }, host: { ...someHostFacts, ...host }, ...input }),
+    aContainerConfigInput({ pod, container, settings: { ...someSettings, ...settings }, hostInfo: { ...someHostInfo, ...host }, ...input }),
   );
 }
 

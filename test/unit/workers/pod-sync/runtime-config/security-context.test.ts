@@ -8,7 +8,7 @@ import {
 } from '../../../../../src/workers/pod-sync/runtime-config/security-context.ts';
 import type { ContainerConfigInput, ImageUser } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
-import { aContainerConfigInput, someHostFacts, someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { aContainerConfigInput, someHostInfo, someSettings } from '../../../../support/runtime-config-inputs.ts';
 import { table } from '../../../../support/table.ts';
 
 interface Fields {
@@ -90,7 +90,7 @@ test('a pod that wants users of its own never runs with those of the host', () =
 
 test('thermal throttles of this host are masked too', () => {
   const path = '/sys/devices/system/cpu/cpu0/thermal_throttle';
-  assert.equal(contextOf({ input: { host: { ...someHostFacts, thermalThrottlePaths: [path] } } }).maskedPaths.at(-1), path);
+  assert.equal(contextOf({ input: { hostInfo: { ...someHostInfo, thermalThrottlePaths: [path] } } }).maskedPaths.at(-1), path);
 });
 
 const seccomp: readonly [name: string, fields: Fields, want: [type: number, ref: string]][] = [

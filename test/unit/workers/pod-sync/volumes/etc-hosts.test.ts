@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { managedHosts, nodeHosts } from '../../../../../src/workers/pod-sync/volumes/etc-hosts.ts';
+import { managedHostsContent, nodeHostsContent } from '../../../../../src/workers/pod-sync/volumes/etc-hosts.ts';
 
 const head = `# Kubernetes-managed hosts file.
 127.0.0.1\tlocalhost
@@ -17,13 +17,13 @@ const aliases = [
 const aliasLines = '\n# Entries added by HostAliases.\n123.45.67.89\tfoo\tbar\n456.78.90.123\tbaz\n';
 
 test('a pod knows its own name', () => {
-  assert.equal(managedHosts(['10.0.0.7'], { hostname: 'web', domain: '' }), `${head}10.0.0.7\tweb\n`);
+  assert.equal(managedHostsContent(['10.0.0.7'], { hostname: 'web', domain: '' }), `${head}10.0.0.7\tweb\n`);
 });
 test('a pod of both families with a domain knows both names at both addresses', () => {
-  const hosts = managedHosts(['10.0.0.7', 'fd00::7'], { hostname: 'web', domain: 'sub.ns.svc.cluster.local' }, aliases);
+  const hosts = managedHostsContent(['10.0.0.7', 'fd00::7'], { hostname: 'web', domain: 'sub.ns.svc.cluster.local' }, aliases);
   assert.equal(hosts, `${head}10.0.0.7\tweb.sub.ns.svc.cluster.local\tweb\nfd00::7\tweb.sub.ns.svc.cluster.local\tweb\n${aliasLines}`);
 });
 test('in the network of the host a pod has the node’s file, and its own aliases', () => {
-  assert.equal(nodeHosts('127.0.0.1 localhost\n'), '# Kubernetes-managed hosts file (host network).\n127.0.0.1 localhost\n');
-  assert.equal(nodeHosts('x\n', aliases), `# Kubernetes-managed hosts file (host network).\nx\n${aliasLines}`);
+  assert.equal(nodeHostsContent('127.0.0.1 localhost\n'), '# Kubernetes-managed hosts file (host network).\n127.0.0.1 localhost\n');
+  assert.equal(nodeHostsContent('x\n', aliases), `# Kubernetes-managed hosts file (host network).\nx\n${aliasLines}`);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Volume, VolumeMount } from '../../../../../src/shared/kubernetes/api.ts';
 import { validatePath } from '../../../../../src/workers/pod-sync/volumes/atomic-writer.ts';
-import { mountPropagation, subPathOf } from '../../../../../src/workers/pod-sync/volumes/mount-options.ts';
+import { toMountPropagation, resolveSubPath } from '../../../../../src/workers/pod-sync/volumes/mount-options.ts';
 import { nestedMountpoints } from '../../../../../src/workers/pod-sync/volumes/nested-mountpoints.ts';
 import { volumeKind, volumesToMount } from '../../../../../src/shared/kubernetes/volume-kind.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
@@ -32,17 +32,17 @@ table('what a file of a volume may be called', (row) => {
 });
 
 test('propagation has three modes, and none is the default', () => {
-  assert.deepEqual([undefined, 'None', 'HostToContainer', 'Bidirectional'].map(mountPropagation), [0, 0, 1, 2]);
+  assert.deepEqual([undefined, 'None', 'HostToContainer', 'Bidirectional'].map(toMountPropagation), [0, 0, 1, 2]);
 });
 
 test('a subPath is taken as it is, a subPathExpr is expanded', () => {
   const env = [{ name: 'POD', value: 'web' }];
-  assert.equal(subPathOf(mount({}), env), '');
-  assert.equal(subPathOf(mount({ subPath: '$(POD)' }), env), '$(POD)');
-  assert.equal(subPathOf(mount({ subPathExpr: 'logs/$(POD)/$$(POD)' }), env), 'logs/web/$(POD)');
-  assert.throws(() => subPathOf(mount({ subPathExpr: '$(UP)' }), [{ name: 'UP', value: '../x' }]), /must not contain '..'/);
+  assert.equal(resolveSubPath(mount({}), env), '');
+  assert.equal(resolveSubPath(mount({ subPath: '$(POD)' }), env), '$(POD)');
+  assert.equal(resolveSubPath(mount({ subPathExpr: 'logs/$(POD)/$$(POD)' }), env), 'logs/web/$(POD)');
+  assert.throws(() => resolveSubPath(mount({ subPathExpr: '$(UP)' }), [{ name: 'UP', value: '../x' }]), /must not contain '..'/);
   const long = [{ name: 'LONG', value: 'x'.repeat(2049) }];
-  assert.throws(() => subPathOf(mount({ subPathExpr: '$(LONG)$(LONG)' }), long), /SubPath of 4098 characters/);
+  assert.throws(() => resolveSubPath(mount({ subPathExpr: '$(LONG)$(LONG)' }), long), /SubPath of 4098 characters/);
 });
 
 test('where volumes are mounted within one there are folders for them, but not within those', () => {
