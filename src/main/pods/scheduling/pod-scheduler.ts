@@ -7,37 +7,40 @@ import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID } from '../../../shared/kubernetes/ids.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
-import { StartAdmission, type StartAdmissionOptions, type StartPermit } from './start-admission.ts';
-import { startRank, startRequest } from './start-request.ts';
+import { StartAdmission, type StartAdmissionOptions } from './start-admission.ts';
+import type { StartPermit } from './start-permit.ts';
+import { startRank, startRequest, type StartKind } from './start-request.ts';
 import { syncKind } from './sync-kind.ts';
 import { SyncSlots, type SyncSlot } from './sync-slots.ts';
+
+export type PodSchedulerOptions = StartAdmissionOptions;
 
 export class PodScheduler {
   readonly #slots: SyncSlots;
   readonly #starts: StartAdmission;
 
-  constructor(options: StartAdmissionOptions) {
+  constructor(options: PodSchedulerOptions) {
     this.#starts = new StartAdmission(options);
     this.#slots = new SyncSlots(options.clock, () => this.#starts.allowed);
   }
 
   /** Requests a slot for the pod's next sync. `status` is the last known runtime status of the pod. Release every slot. */
   requestSyncSlot(pod: Pod, status: RuntimePodStatus | null): SyncSlot {
-    return this.#slots.requestSlot({ uid: podUID(pod), kind: syncKind(pod, status), ...startRank(pod) });
+    return this.#slots.request({ uid: podUID(pod), kind: syncKind(pod, status), ...startRank(pod) });
   }
 
   /** Resolves when the task may start a sandbox or a container. Rejects with the signal's reason. Release every permit. */
-  async acquireStartPermit(kind: 'sandbox' | 'container', task: PodTask, signal: AbortSignal): Promise<StartPermit> {
-    if (kind === 'sandbox') this.#slots.isQueued(task.podUID);
+  async acquireStartPermit(kind: StartKind, task: PodTask, signal: AbortSignal): Promise<StartPermit> {
+    if (kind === 'sandbox') this.#slots.extend(task.podUID);
     const permit = await this.#starts.acquire(startRequest(kind, task), signal);
-    if (kind === 'sandbox') this.#slots.hasBegun(task.podUID);
+    if (kind === 'sandbox') this.#slots.stopCounting(task.podUID);
     return permit;
   }
 
   /** Returns a permit when the task may start at once, else null; a null result leaves no request in the queue. */
-  tryAcquireStartPermit(kind: 'sandbox' | 'container', task: PodTask): StartPermit | null {
+  tryAcquireStartPermit(kind: StartKind, task: PodTask): StartPermit | null {
     const permit = this.#starts.tryAcquire(startRequest(kind, task));
-    if (permit) this.#slots.hasBegun(task.podUID);
+    if (permit) this.#slots.stopCounting(task.podUID);
     return permit;
   }
 

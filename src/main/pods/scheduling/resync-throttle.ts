@@ -1,67 +1,69 @@
 /**
- * When a sync that will find nothing to do may begin. Each costs main, the pool, the pleg thread and the runtime some 10 ms together, and those
- * start pods: beside a pod that has something to do they come slowly, and in a kubelet that has just begun a little later.
+ * Decides when a resync may begin: the sync of a pod that lacks nothing. A resync costs main, the pool, the pleg thread and the runtime some 10 ms
+ * together, which delays the start of other pods. So resyncs are rare while another sync has something to do, and begin a little later after the
+ * kubelet starts.
  */
 import type { Clock } from '../../../shared/time/clock.ts';
 
-/** So many at a time: they wait for next to nothing, and more of them are not done sooner. */
-const limits = { alone: 4, besideBusy: 1 };
-/** Beside pods that have something to do one begins in so many ms. */
-const besideBusyPeriodMs = 100;
-/** So long the first of them waits: a kubelet that begins finds its pods in a row, and one that has something to do may be the last. */
-const firstAfterMs = 200;
-/** So long, at most, a sync that has something to do holds them up: it may wait for something else than a core. */
-const busyMs = 2000;
+/** Resyncs at a time. They hardly wait for anything, so more of them at a time would not be done sooner. */
+const limits = { idle: 4, busy: 1 };
+/** While busy, one resync begins per period. */
+const busyPeriodMs = 100;
+/** Delay of the first resync: a new kubelet finds its pods one after another, and the last one may have something to do. */
+const initialDelayMs = 200;
+/** A sync with something to do keeps the throttle busy for at most this long: it may wait for something other than a core. */
+const maxBusyMs = 2000;
 
 export class ResyncThrottle {
   readonly #clock: Clock;
   readonly #onOpen: () => void;
-  /** Monotonic ms: none begins before. Infinity: nobody has asked for a turn yet. */
-  #firstAtMs = Infinity;
-  /** The same beside pods that have something to do. */
-  #nextAtMs = -Infinity;
+  /** Monotonic ms before which no resync begins. Infinity before the first request. */
+  #openAtMs = Infinity;
+  /** Monotonic ms before which no resync begins while busy. */
+  #nextBusyAtMs = -Infinity;
+  /** Syncs with something to do. */
   #busy = 0;
 
-  /** `onOpen`: one may begin that could not before. */
+  /** `onOpen` is called when a resync may begin that could not begin before. */
   constructor(clock: Clock, onOpen: () => void) {
     this.#clock = clock;
     this.#onOpen = onOpen;
   }
 
-  /** Somebody asks for a turn. */
-  asked(): void {
-    if (this.#firstAtMs < Infinity) return;
-    this.#firstAtMs = this.#clock.monotonic() + firstAfterMs;
-    this.#clock.after(firstAfterMs, this.#onOpen);
+  /** Starts the initial delay at the first request for a sync slot. */
+  onRequest(): void {
+    if (this.#openAtMs < Infinity) return;
+    this.#openAtMs = this.#clock.monotonic() + initialDelayMs;
+    this.#clock.after(initialDelayMs, this.#onOpen);
   }
 
-  /** Whether one may begin beside so many others. */
-  isOpen(underWay: number): boolean {
+  /** Whether another resync may begin while `inProgress` resyncs are in progress. */
+  isOpen(inProgress: number): boolean {
     const nowMs = this.#clock.monotonic();
-    if (this.#busy === 0) return underWay < limits.alone && nowMs >= this.#firstAtMs;
-    return underWay < limits.besideBusy && nowMs >= Math.max(this.#firstAtMs, this.#nextAtMs);
+    if (this.#busy === 0) return inProgress < limits.idle && nowMs >= this.#openAtMs;
+    return inProgress < limits.busy && nowMs >= Math.max(this.#openAtMs, this.#nextBusyAtMs);
   }
 
-  /** One begins. */
-  passed(): void {
+  /** A resync begins. */
+  onResync(): void {
     const nowMs = this.#clock.monotonic();
-    if (nowMs < this.#nextAtMs) return;
-    this.#nextAtMs = nowMs + besideBusyPeriodMs;
-    this.#clock.after(besideBusyPeriodMs, this.#onOpen);
+    if (nowMs < this.#nextBusyAtMs) return;
+    this.#nextBusyAtMs = nowMs + busyPeriodMs;
+    this.#clock.after(busyPeriodMs, this.#onOpen);
   }
 
-  /** A sync begins that has something to do. To be called when it is over, once or more. */
-  hold(): () => void {
+  /** A sync with something to do begins. Call the result when the sync ends; idempotent. */
+  beginBusy(): () => void {
     this.#busy += 1;
-    let isHeld = true;
-    const release = () => {
-      if (!isHeld) return;
-      isHeld = false;
+    let isBusy = true;
+    const end = () => {
+      if (!isBusy) return;
+      isBusy = false;
       cancel();
       this.#busy -= 1;
       this.#onOpen();
     };
-    const cancel = this.#clock.after(busyMs, release);
-    return release;
+    const cancel = this.#clock.after(maxBusyMs, end);
+    return end;
   }
 }

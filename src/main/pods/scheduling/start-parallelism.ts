@@ -1,25 +1,25 @@
 /**
- * How many sandboxes and containers the runtime is asked to start at a time: found by trying, and followed. Pure.
+ * A hill climb that finds how many sandboxes and containers the runtime starts fastest at a time, and follows changes. Pure.
  *
- * Measured on 2 cores: one sandbox takes 100 ms alone and 7 s when 100 are started at once, while the number started per second hardly
- * grows after 8 and then falls. So the limit climbs as long as more at a time gets clearly more done per second, and gives way when it
- * does not: of two limits that get as much done, the smaller one is better, since each start waits less.
+ * Measured on 2 cores: one sandbox takes 100 ms alone and 7 s when 100 start at once; the rate of starts hardly grows beyond 8 at a time
+ * and then falls. So the limit grows as long as the rate grows clearly, and shrinks when it does not: of two limits with the same rate, each
+ * start takes less time at the smaller one.
  *
- *   probe up ──clearly more per second──▶ keep, probe up further
- *       └──── no gain ──▶ go back, probe down ──as much per second──▶ keep, probe down further
- *                               └──── clearly less ──▶ go back, rest for some windows, probe up
+ *   probe up ──clearly higher rate──▶ keep, probe up further
+ *       └──── no gain ──▶ go back, probe down ──same rate──▶ keep, probe down further
+ *                               └──── clearly lower rate ──▶ go back, rest for some windows, probe up
  */
 export interface StartParallelism {
   readonly limit: number;
-  /** The limit that is known to be good, and what it got done, in work per second. */
+  /** The best limit so far, and its rate in work per ms. */
   readonly base: { readonly limit: number; readonly rate: number } | null;
   readonly probing: 'up' | 'down' | null;
   readonly restWindows: number;
 }
 
-/** What was seen while the limit was in full use and starts were waiting. */
+/** The work done in a period in which the limit was fully used and starts waited. */
 export interface StartWindow {
-  /** Successful starts, weighed by `startWork`. */
+  /** Successful starts, weighted by `startWork`. */
   readonly work: number;
   readonly durationMs: number;
 }
@@ -29,33 +29,33 @@ export interface ParallelismBounds {
   readonly max: number;
 }
 
-/** Sandbox against container (create and start): 75 ms against 9 + 38 on containerd, docs of the measured hosts. */
+/** Weights in ms: a sandbox takes 75 ms, a container 9 ms to create and 38 ms to start (containerd, measured). */
 export const startWork = { sandbox: 75, container: 47 } as const;
 
-/** Climbing by half must pay: less than this is noise, where a burst takes all cores. Giving way may cost a little. */
-const gain = 1.08;
-const tolerance = 0.97;
+/** A step up must gain at least this: when a burst takes all cores, smaller differences are noise. A step down may lose a little. */
+const minGain = 1.08;
+const minRetained = 0.97;
 const step = 1.5;
-/** Windows at the limit found before the neighbours are tried again: the load of a node changes in minutes, not seconds. */
+/** Windows before the neighbours of the limit are probed again: the load of a node changes in minutes, not seconds. */
 const restWindows = 6;
 
 /**
- * Starts a core, so that the first burst need not search: on two cores a bare driver takes for 100 pods 16.6 s with two at a time, 13.7 to 14 with
- * three to six, 14.5 with eight.
+ * Saves the first burst the search: on two cores a bare CRI driver starts 100 pods in 16.6 s with two starts at a time, in 13.7 to 14 s with
+ * three to six, in 14.5 s with eight.
  */
-const firstPerCore = 3;
-const leastPerCore = 2;
-const most = 64;
+const initialPerCore = 3;
+const minPerCore = 2;
+const maxLimit = 64;
 
 export function boundsFor(cores: number): ParallelismBounds {
-  return { min: Math.min(leastPerCore * cores, most), max: most };
+  return { min: Math.min(minPerCore * cores, maxLimit), max: maxLimit };
 }
 
 export function initialParallelism(cores: number, bounds: ParallelismBounds): StartParallelism {
-  return { limit: clamp(firstPerCore * cores, bounds), base: null, probing: null, restWindows: 0 };
+  return { limit: clamp(initialPerCore * cores, bounds), base: null, probing: null, restWindows: 0 };
 }
 
-/** The limit for the next window. */
+/** Returns the limit for the next window. */
 export function nextParallelism(state: StartParallelism, window: StartWindow, bounds: ParallelismBounds): StartParallelism {
   const rate = window.work / Math.max(window.durationMs, 1);
   const { limit, base, probing } = state;
@@ -63,7 +63,7 @@ export function nextParallelism(state: StartParallelism, window: StartWindow, bo
     if (state.restWindows > 0) return { limit, base: { limit, rate }, probing: null, restWindows: state.restWindows - 1 };
     return probe({ limit, rate }, 'up', bounds);
   }
-  const accepted = probing === 'up' ? rate >= base.rate * gain : rate >= base.rate * tolerance;
+  const accepted = probing === 'up' ? rate >= base.rate * minGain : rate >= base.rate * minRetained;
   if (accepted) return probe({ limit, rate }, probing, bounds);
   if (probing === 'up') return probe(base, 'down', bounds);
   return { limit: base.limit, base, probing: null, restWindows };
@@ -72,7 +72,7 @@ export function nextParallelism(state: StartParallelism, window: StartWindow, bo
 function probe(base: { limit: number; rate: number }, direction: 'up' | 'down', bounds: ParallelismBounds): StartParallelism {
   const wanted = direction === 'up' ? Math.ceil(base.limit * step) : Math.floor(base.limit / step);
   const limit = clamp(wanted === base.limit ? base.limit + (direction === 'up' ? 1 : -1) : wanted, bounds);
-  // At a bound there is no neighbour on that side.
+  // A bound has no neighbour on that side.
   if (limit !== base.limit) return { limit, base, probing: direction, restWindows: 0 };
   return direction === 'up' ? probe(base, 'down', bounds) : { limit, base, probing: null, restWindows };
 }

@@ -1,15 +1,32 @@
-/** How urgent a sync's wish to start something is: pure. */
+/** The urgency of a start, computed from the pod and its task. Pure. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { firstSeenMs } from '../first-seen.ts';
 import { isCriticalPod } from '../admission/index.ts';
 import { isStaticPod } from '../static/static-pod.ts';
-import type { StartRank, StartRequest } from './start-admission.ts';
 
-/** Of system-node-critical, the highest there is: a static pod is critical whatever it says (upstream: kubetypes.IsCriticalPod). */
+export type StartKind = 'sandbox' | 'container';
+
+/** Orders pods. */
+export interface StartRank {
+  /** `spec.priority`; the highest priority for static pods. */
+  readonly priority: number;
+  /** Wall-clock ms at which the kubelet first saw the pod; see firstSeenMs. */
+  readonly podSeenAtMs: number;
+}
+
+export interface StartRequest extends StartRank {
+  readonly kind: StartKind;
+  /** The pod ran before, and its containers start again. */
+  readonly restart: boolean;
+  /** Upstream: kubetypes.IsCriticalPod. */
+  readonly critical: boolean;
+}
+
+/** The priority of system-node-critical, the highest one. A static pod is critical at any priority (upstream: kubetypes.IsCriticalPod). */
 const criticalPriority = 2_000_001_000;
 
-export function startRequest(kind: 'sandbox' | 'container', task: PodTask): StartRequest {
+export function startRequest(kind: StartKind, task: PodTask): StartRequest {
   if (task.kind !== 'sync') return { kind, restart: false, critical: true, priority: criticalPriority, podSeenAtMs: 0 };
   const { pod, status } = task;
   const regular = new Set(pod.spec.containers.map(({ name }) => name));
@@ -23,4 +40,18 @@ export function startRequest(kind: 'sandbox' | 'container', task: PodTask): Star
 
 export function startRank(pod: Pod): StartRank {
   return { priority: isStaticPod(pod) ? criticalPriority : (pod.spec.priority ?? 0), podSeenAtMs: firstSeenMs(pod) };
+}
+
+/** Orders by priority, then by age. */
+export function ranksBefore(a: StartRank, b: StartRank): boolean {
+  return a.priority === b.priority ? a.podSeenAtMs < b.podSeenAtMs : a.priority > b.priority;
+}
+
+/** Orders by restart, priority, kind, then age. Equal requests start in the order of their arrival. */
+export function startsBefore(a: StartRequest, b: StartRequest): boolean {
+  if (a.restart !== b.restart) return a.restart;
+  if (a.priority !== b.priority) return a.priority > b.priority;
+  // Containers precede sandboxes: otherwise no pod of a burst runs before the last pod has its sandbox.
+  if (a.kind !== b.kind) return a.kind === 'container';
+  return a.podSeenAtMs < b.podSeenAtMs;
 }

@@ -1,10 +1,16 @@
-/** How a pod's next sync stands in line: pure. */
+/** The kind of a pod's next sync, computed from the pod and its runtime status. Pure. */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { areAllContainersRunning } from '../pod-running.ts';
-import type { SyncKind } from './sync-slots.ts';
+
+/**
+ *  - `new`: the runtime has nothing of the pod yet.
+ *  - `urgent`: something else is missing.
+ *  - `resync`: nothing is missing, as far as is known.
+ */
+export type SyncKind = 'urgent' | 'new' | 'resync';
 
 export function syncKind(pod: Pod, status: RuntimePodStatus | null): SyncKind {
-  if (areAllContainersRunning(pod, status)) return 'other';
-  return status && status.sandboxes.length + status.containers.length > 0 ? 'urgent' : 'begin';
+  if (areAllContainersRunning(pod, status)) return 'resync';
+  return status && status.sandboxes.length + status.containers.length > 0 ? 'urgent' : 'new';
 }

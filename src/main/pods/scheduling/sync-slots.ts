@@ -1,166 +1,161 @@
 /**
- * Lets few syncs go on in each turn of the event loop, those with something to do first, and few pods begin at a time. A kubelet that starts
- * beside a hundred running pods has a hundred syncs to send away: each costs a millisecond or three, and all in one turn would hold up the
- * node's lease, the API server's answers and the one pod that is new for a second. Nor do the pool's threads get all of them at once: what they
- * only find to be as it should be comes in the way of the pod that is to start. And of a hundred new pods the first would wait for the folders,
- * cgroups and tokens of all, though the runtime takes a few at a time: so each begins shortly before it is its turn there.
+ * Grants sync slots: a few per iteration of main's event loop, syncs with something to do first, and few new pods at a time. A kubelet that
+ * starts on a node with a hundred running pods has a hundred syncs to dispatch. Each costs main 1 to 3 ms; all in one iteration would delay the
+ * node's lease, the API server's answers and the start of a new pod by a second. The pool gets few of them at a time too, because resyncs would
+ * slow down the start of a new pod. Of a hundred new pods, the first would wait for the folders, cgroups and tokens of all, although the
+ * runtime starts a few at a time: so each gets its slot shortly before its start permit.
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ResyncThrottle } from './resync-throttle.ts';
-import type { StartRank } from './start-admission.ts';
+import { ranksBefore, type StartRank } from './start-request.ts';
+import type { SyncKind } from './sync-kind.ts';
 
-/** So many, and the loop comes round within some ten milliseconds. */
-const perTurn = 4;
-/** Pods on their way to a sandbox, at least: while the runtime is given few starts at a time, more of them only come in each other's way. */
-const minBegins = 2;
-/** One that takes longer waits for something else than a core (a value, a volume, an image, the runtime): it does not count any more. */
-const countedMs = { urgent: 2000, begin: 1000, other: 100 };
-/** Of one that waits for nothing but its turn at the runtime: who begins behind it waits too. Not for good: its user is to see that it is known. */
-const queuedMs = 10_000;
+/** With this many slots an iteration of the event loop takes some ten milliseconds. */
+const slotsPerIteration = 4;
+/** New pods on their way to a sandbox at a time, at least. */
+const minNewPods = 2;
+/** After this time a slot stops counting: its sync waits for something other than a core (an object, a volume, an image, the runtime). */
+const countedMs: Readonly<Record<SyncKind, number>> = { urgent: 2000, new: 1000, resync: 100 };
+/**
+ * The same for a new pod that waits only for its start permit: the pods behind it would wait too. It ends at some time, so that every pod gets a
+ * status.
+ */
+const countedInStartQueueMs = 10_000;
 
-/** `begin`: the runtime knows nothing of the pod yet; `urgent`: something else is to be done for it; `other`: nothing, as far as is known. */
-export type SyncKind = keyof typeof countedMs;
-
-/** By rank goes first who begins, and none waits for less important ones. */
+/** New pods get their slots by rank, and never wait for less important pods. */
 export interface SyncSlotRequest extends StartRank {
   readonly uid: PodUID;
   readonly kind: SyncKind;
 }
 
-/** A place in the line. */
 export interface SyncSlot {
-  /** The sync may go on. */
+  /** Resolves when the sync may begin. */
   readonly granted: Promise<void>;
-  /** It has become urgent. */
+  /** Makes a request that still waits urgent. */
   prioritize(): void;
-  /** The sync is over, or will not be. Said once or more. */
+  /** Ends the slot, or the wait for it. Idempotent. */
   release(): void;
 }
 
-interface Waiter {
+interface Slot {
   kind: SyncKind;
   readonly request: SyncSlotRequest;
   readonly grant: () => void;
-  /** Counts for so long from now, at most. */
-  count: (ms: number) => void;
-  /** It does not count any more. */
-  release: () => void;
-  /** It holds up none of the others any more. */
-  makeWay: () => void;
+  /** Lets the slot count for at most this long from now. */
+  countFor: (ms: number) => void;
+  stopCounting: () => void;
+  /** Stops slowing down resyncs. */
+  endBusy: () => void;
 }
 
 export class SyncSlots {
   readonly #clock: Clock;
   readonly #startLimit: () => number;
-  readonly #others: ResyncThrottle;
+  readonly #throttle: ResyncThrottle;
+  /** Slots granted in this iteration of the event loop. */
   #granted = 0;
-  #isCounting = false;
-  readonly #waiting = { urgent: new Set<Waiter>(), begin: new Set<Waiter>(), other: new Set<Waiter>() };
-  readonly #underWay = { urgent: new Set<Waiter>(), begin: new Set<Waiter>(), other: new Set<Waiter>() };
+  #isResetScheduled = false;
+  readonly #waiting: Readonly<Record<SyncKind, Set<Slot>>> = { urgent: new Set(), new: new Set(), resync: new Set() };
+  readonly #counted: Readonly<Record<SyncKind, Set<Slot>>> = { urgent: new Set(), new: new Set(), resync: new Set() };
 
-  /** `startLimit`: starts that the runtime is given at a time, now. So many wait for theirs, lest it waits for them. */
+  /** `startLimit` returns how many starts the runtime is given at a time: as many new pods get a slot, so that the runtime never waits for a pod. */
   constructor(clock: Clock, startLimit: () => number) {
     this.#clock = clock;
     this.#startLimit = startLimit;
-    this.#others = new ResyncThrottle(clock, () => this.#admit());
+    this.#throttle = new ResyncThrottle(clock, () => this.#grantSlots());
   }
 
-  /** Granted at once for the first few of a turn, for all others later. */
-  requestSlot(request: SyncSlotRequest): SyncSlot {
+  request(request: SyncSlotRequest): SyncSlot {
     const { promise: granted, resolve } = Promise.withResolvers<void>();
-    const waiter: Waiter = { kind: request.kind, request, grant: resolve, count: () => {}, release: () => {}, makeWay: () => {} };
-    this.#waiting[waiter.kind].add(waiter);
-    this.#others.asked();
-    this.#admit();
+    const slot: Slot = { kind: request.kind, request, grant: resolve, countFor: () => {}, stopCounting: () => {}, endBusy: () => {} };
+    this.#waiting[slot.kind].add(slot);
+    this.#throttle.onRequest();
+    this.#grantSlots();
     return {
       granted,
       prioritize: () => {
-        if (waiter.kind === 'urgent' || !this.#waiting[waiter.kind].delete(waiter)) return;
-        waiter.kind = 'urgent';
-        this.#waiting.urgent.add(waiter);
-        this.#admit();
+        if (slot.kind === 'urgent' || !this.#waiting[slot.kind].delete(slot)) return;
+        slot.kind = 'urgent';
+        this.#waiting.urgent.add(slot);
+        this.#grantSlots();
       },
       release: () => {
-        this.#waiting[waiter.kind].delete(waiter);
-        waiter.release();
-        waiter.makeWay();
+        this.#waiting[slot.kind].delete(slot);
+        slot.stopCounting();
+        slot.endBusy();
       },
     };
   }
 
-  /** All that the pod waits for is its turn at the runtime. */
-  isQueued(uid: PodUID): void {
-    this.#begun(uid)?.count(queuedMs);
+  /** The new pod waits only for its start permit. */
+  extend(uid: PodUID): void {
+    this.#newPod(uid)?.countFor(countedInStartQueueMs);
   }
 
-  /** The pod's sandbox is about to be made: another pod may begin. */
-  hasBegun(uid: PodUID): void {
-    this.#begun(uid)?.release();
+  /** The new pod has its start permit: another new pod may get a slot. */
+  stopCounting(uid: PodUID): void {
+    this.#newPod(uid)?.stopCounting();
   }
 
-  #begun(uid: PodUID): Waiter | undefined {
-    for (const waiter of this.#underWay.begin) if (waiter.request.uid === uid) return waiter;
+  #newPod(uid: PodUID): Slot | undefined {
+    for (const slot of this.#counted.new) if (slot.request.uid === uid) return slot;
     return undefined;
   }
 
-  #admit(): void {
-    while (this.#granted < perTurn) {
+  #grantSlots(): void {
+    while (this.#granted < slotsPerIteration) {
       const next = this.#next();
       if (!next) return;
       this.#grant(next);
     }
   }
 
-  #next(): Waiter | undefined {
+  #next(): Slot | undefined {
     const [urgent] = this.#waiting.urgent;
     if (urgent) return urgent;
-    const begin = this.#nextBegin();
-    if (begin) return begin;
-    const [other] = this.#others.isOpen(this.#underWay.other.size) ? this.#waiting.other : [];
-    return other;
+    const newPod = this.#nextNewPod();
+    if (newPod) return newPod;
+    const [resync] = this.#throttle.isOpen(this.#counted.resync.size) ? this.#waiting.resync : [];
+    return resync;
   }
 
-  #nextBegin(): Waiter | undefined {
-    let first: Waiter | undefined;
-    for (const waiter of this.#waiting.begin) if (!first || goesBefore(waiter.request, first.request)) first = waiter;
+  #nextNewPod(): Slot | undefined {
+    let first: Slot | undefined;
+    for (const slot of this.#waiting.new) if (!first || ranksBefore(slot.request, first.request)) first = slot;
     if (!first) return undefined;
     const { priority } = first.request;
-    const before = [...this.#underWay.begin].filter(({ request }) => request.priority >= priority);
-    return before.length < Math.max(minBegins, this.#startLimit()) ? first : undefined;
+    const ahead = [...this.#counted.new].filter(({ request }) => request.priority >= priority);
+    return ahead.length < Math.max(minNewPods, this.#startLimit()) ? first : undefined;
   }
 
-  #grant(waiter: Waiter): void {
-    const { kind } = waiter;
-    this.#waiting[kind].delete(waiter);
+  #grant(slot: Slot): void {
+    const { kind } = slot;
+    this.#waiting[kind].delete(slot);
     this.#granted += 1;
-    this.#underWay[kind].add(waiter);
+    this.#counted[kind].add(slot);
     let cancel = () => {};
-    waiter.count = (ms) => {
+    slot.countFor = (ms) => {
       cancel();
-      cancel = this.#clock.after(ms, () => waiter.release());
+      cancel = this.#clock.after(ms, () => slot.stopCounting());
     };
-    waiter.count(countedMs[kind]);
-    waiter.release = () => {
-      waiter.release = () => {};
+    slot.countFor(countedMs[kind]);
+    slot.stopCounting = () => {
+      slot.stopCounting = () => {};
       cancel();
-      this.#underWay[kind].delete(waiter);
-      this.#admit();
+      this.#counted[kind].delete(slot);
+      this.#grantSlots();
     };
-    if (kind === 'other') this.#others.passed();
-    else waiter.makeWay = this.#others.hold();
-    if (!this.#isCounting) setImmediate(() => this.#nextTurn());
-    this.#isCounting = true;
-    waiter.grant();
+    if (kind === 'resync') this.#throttle.onResync();
+    else slot.endBusy = this.#throttle.beginBusy();
+    if (!this.#isResetScheduled) setImmediate(() => this.#onNextIteration());
+    this.#isResetScheduled = true;
+    slot.grant();
   }
 
-  #nextTurn(): void {
+  #onNextIteration(): void {
     this.#granted = 0;
-    this.#isCounting = false;
-    this.#admit();
+    this.#isResetScheduled = false;
+    this.#grantSlots();
   }
-}
-
-function goesBefore(a: StartRank, b: StartRank): boolean {
-  return a.priority === b.priority ? a.podSeenAtMs < b.podSeenAtMs : a.priority > b.priority;
 }

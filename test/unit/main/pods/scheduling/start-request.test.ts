@@ -12,23 +12,23 @@ const seen = '2026-01-01T00:00:05Z';
 const fromApi = (fields: Partial<Pod['spec']> = {}) =>
   aPod({ metadata: { annotations: { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.seen': seen } }, spec: fields });
 
-test('a static pod is critical whatever it says', () => {
+test('a static pod has the highest priority, whatever its spec says', () => {
   assert.equal(startRequest('sandbox', sync(aPod({ spec: { priority: 5 } }), null)).priority, 2_000_001_000);
   assert.equal(startRequest('sandbox', sync(fromApi({ priority: 5 }), null)).priority, 5);
 });
 
-test('a pod is as old as when it was first seen', () => {
+test('the age of a pod begins when the kubelet first saw the pod', () => {
   assert.equal(startRequest('sandbox', sync(fromApi(), null)).podSeenAtMs, Date.parse(seen));
   assert.equal(startRequest('sandbox', sync(aPod(), null)).podSeenAtMs, 0);
 });
 
-test('a container that ran before is restarted; an init container that has ended is part of a start', () => {
+test('an exited container makes the start a restart, an exited init container does not', () => {
   assert.equal(startRequest('container', sync(aPod(), [])).restart, false);
   assert.equal(startRequest('container', sync(aPod(), [anExitedContainer(0, { name: 'init' })])).restart, false);
   assert.equal(startRequest('container', sync(aPod(), [anExitedContainer(1)])).restart, true);
 });
 
-test('a static pod and one of a system-critical priority are critical', () => {
+test('static pods and pods with a system-critical priority are critical', () => {
   const isCritical = (pod: Pod) => startRequest('sandbox', sync(pod, null)).critical;
   assert.equal(isCritical(aPod()), true);
   assert.equal(isCritical(fromApi({ priority: 2_000_000_000, priorityClassName: 'system-cluster-critical' })), true);
