@@ -1,4 +1,4 @@
-/** Pods and events between this kubelet's API room and a real API server: what a node hears, and what it goes through to hear it. */
+/** The API source and the event recorder against a real API server. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { EventRecorder } from '../../src/main/events/index.ts';
@@ -13,7 +13,7 @@ import { aLogger } from '../support/logger.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 
 const nodeName = 'n1';
-/** Of the reflector's back-off on a busy host. */
+/** Covers the reflector's back-off on a busy host. */
 const recoveryMs = 60_000;
 const podsPath = '/api/v1/namespaces/default/pods';
 
@@ -21,14 +21,14 @@ interface EventList {
   readonly items: readonly { readonly reason: string; readonly count: number; readonly message: string }[];
 }
 
-describe('the pods of a node', () => {
-  let made: BareCluster;
-  let cluster: BareCluster['cluster'];
-  let connection: BareCluster['connection'];
+describe('API source', () => {
+  let made: HandMadeCluster;
+  let cluster: HandMadeCluster['cluster'];
+  let connection: HandMadeCluster['connection'];
   let config: PodConfig;
   let source: ApiSource;
   const { logger, lines } = aLogger();
-  /** What was taken, oldest first: `ADD web`. */
+  /** The updates taken from the source, oldest first: `ADD web`. */
   const taken: string[] = [];
 
   const createPod = (name: string) =>
@@ -68,7 +68,7 @@ describe('the pods of a node', () => {
     await made?.close();
   });
 
-  test('are streamed by the node’s own right, and followed through their life', async () => {
+  test('streams the node’s pods with the node’s own credentials', async () => {
     await told('ADD early');
     assert.equal(
       lines.some(({ msg }) => msg === 'Watch failed'),
@@ -86,7 +86,7 @@ describe('the pods of a node', () => {
     await told('REMOVE web');
   });
 
-  test('are heard again when the API server comes back, and nothing is told twice', async () => {
+  test('resumes after an outage of the API server without repeating updates', async () => {
     taken.length = 0;
     await cluster.controlPlane.stopApiServer(0);
     await cluster.controlPlane.startApiServer();
@@ -95,7 +95,7 @@ describe('the pods of a node', () => {
     assert.deepEqual(taken, ['ADD late']);
   });
 
-  test('are other pods in a cluster that begins anew under the same names', async () => {
+  test('treats pods of the same names in a new cluster as other pods', async () => {
     taken.length = 0;
     await cluster.controlPlane.restartEtcdEmpty();
     await populate(cluster, nodeName);
@@ -112,7 +112,7 @@ describe('the pods of a node', () => {
     assert.deepEqual(taken.toSorted(), ['ADD early', 'REMOVE early', 'REMOVE late']);
   });
 
-  test('have events that are counted, and so has the node', async () => {
+  test('counts repeated events of pods and of the node', async () => {
     const recorder = new EventRecorder({ client: connection.client, nodeName, log: { record: () => {} }, clock: systemClock, logger });
     const pod = await cluster.api.get<Pod>(`${podsPath}/early`);
     const object = { ...podReference(pod), fieldPath: 'spec.containers{app}' };

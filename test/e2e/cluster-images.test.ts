@@ -1,4 +1,4 @@
-/** Images behind a password, as a user of a cluster has them: pull secrets by kubectl, a registry that asks for them, a real runtime. */
+/** Private images: pull secrets, a registry with authentication, a real runtime. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -12,7 +12,7 @@ import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 const nodeName = 'cluster-images';
 const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
 
-describe('an image behind a password', () => {
+describe('a private image', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let cluster: TestCluster;
@@ -67,7 +67,7 @@ describe('an image behind a password', () => {
     for (const clean of cleanups.reverse()) await clean();
   });
 
-  test('is pulled with the secret of the pod that is right, and that it is being pulled is told meanwhile', async () => {
+  test('is pulled with the matching pull secret, and the pull is reported while it runs', async () => {
     const image = `${registry.host}/team/app:1`;
     const told = Promise.withResolvers<void>();
     registry.holdUntil(told.promise);
@@ -79,7 +79,7 @@ describe('an image behind a password', () => {
     assert.deepEqual([...new Set(registry.pulls)], ['me team/app:1']);
   });
 
-  test('is there for a pod with the same secret without another pull, and for no pod without one', async () => {
+  test('is used without another pull by pods with the same secret, and refused to others', async () => {
     const pulls = registry.pulls.length;
     await create('friend', 'team/app:1', { imagePullSecrets: [{ name: 'right' }] });
     await runs('friend');
@@ -93,14 +93,14 @@ describe('an image behind a password', () => {
     assert.equal(registry.pulls.length, pulls);
   });
 
-  /** Under another policy of who must show that he may. */
+  /** Restarts the kubelet with another verification policy. */
   const restartUnder = async (imagePullCredentialsVerificationPolicy: string) => {
     await node.stopKubelet();
     Object.assign(config, { imagePullCredentialsVerificationPolicy });
     await node.startKubelet();
   };
 
-  test('is for the same pods after the kubelet has started again', async () => {
+  test('stays available to the same pods after a restart of the kubelet', async () => {
     const pulls = registry.pulls.length;
     await restartUnder('NeverVerifyPreloadedImages');
     await create('later-friend', 'team/app:1', { imagePullSecrets: [{ name: 'right' }] });
@@ -110,8 +110,8 @@ describe('an image behind a password', () => {
     assert.equal(registry.pulls.length, pulls);
   });
 
-  test('and one that was there before are for whom the policy says', async () => {
-    // Not the busybox, which is what the registry has: an image is the same one by whatever name it came.
+  test('follows imagePullCredentialsVerificationPolicy, as do preloaded images', async () => {
+    // Not the busybox image: the registry serves the same content, and the name of an image does not matter.
     const createOfThere = (name: string) =>
       cluster.api.create(podPath(''), aManifest(name, { nodeName, containers: [{ name: 'app', image: pauseImage }] }, { namespace }));
     const pulls = registry.pulls.length;
@@ -128,7 +128,7 @@ describe('an image behind a password', () => {
     assert.equal(registry.pulls.length, pulls);
   });
 
-  test('is pulled with the secret of the service account', async () => {
+  test('is pulled with the pull secret of the service account', async () => {
     await kubectl('create', 'serviceaccount', 'puller');
     await kubectl('patch', 'serviceaccount', 'puller', '-p', '{"imagePullSecrets":[{"name":"right"}]}');
     await create('by-account', 'team/other:1', { serviceAccountName: 'puller' });

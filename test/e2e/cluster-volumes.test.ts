@@ -1,4 +1,4 @@
-/** Secrets, config maps and tokens as a user of a cluster has them: written with kubectl, read in the container, on a real node of a real cluster. */
+/** Secrets, config maps and tokens: written with kubectl, read in the container, on a real node of a real cluster. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
@@ -8,7 +8,7 @@ import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 
 const nodeName = 'cluster-volumes';
 
-describe('what a pod has of the cluster', () => {
+describe('API objects in a pod', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let cluster: TestCluster;
@@ -27,7 +27,7 @@ describe('what a pod has of the cluster', () => {
     return (JSON.parse(out) as { items: { message: string }[] }).items.map(({ message }) => message);
   };
 
-  /** Of pods' secrets on this node: how many volumes are wanted, and how many are set up. */
+  /** The metrics of desired and mounted secret volumes on this node. */
   const secretVolumes = async () => {
     const page = await cluster.kubectl('get', '--raw', `/api/v1/nodes/${nodeName}/proxy/metrics`);
     const count = (state: string) =>
@@ -47,7 +47,7 @@ describe('what a pod has of the cluster', () => {
     for (const clean of cleanups.reverse()) await clean();
   });
 
-  test('it reads in files and variables, and sees a changed secret without a restart', async () => {
+  test('are files and variables; a changed secret arrives without a restart', async () => {
     await kubectl('create', 'secret', 'generic', 's', '--from-literal=a=one', '--from-literal=password=geheim');
     await kubectl('create', 'configmap', 'settings', '--from-literal=LEVEL=debug', '--from-literal=COLOUR=blue');
     await create('reader', {
@@ -77,7 +77,7 @@ describe('what a pod has of the cluster', () => {
     await waitUntil('the file has changed', async () => (await inside('cat /s/a')) === 'two');
   });
 
-  test('a pod waits for its secret with an event that names it, and runs as soon as it is there', async () => {
+  test('a pod with a missing secret has an event that names it, and runs when it exists', async () => {
     await create('waiting', {
       containers: [aBusybox({ volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
       volumes: [{ name: 'v', secret: { secretName: 'late' } }],
@@ -90,7 +90,7 @@ describe('what a pod has of the cluster', () => {
     assert.deepEqual(await secretVolumes(), [2, 2]);
   });
 
-  test('a container waits for a key of its environment, and runs when it is there', async () => {
+  test('a container with a missing key in its environment runs when the key exists', async () => {
     await kubectl('create', 'configmap', 'incomplete', '--from-literal=other=x');
     const valueFrom = { configMapKeyRef: { name: 'incomplete', key: 'wanted' } };
     await create('keyless', { containers: [aBusybox({ env: [{ name: 'V', valueFrom }] })] });
@@ -103,7 +103,7 @@ describe('what a pod has of the cluster', () => {
     assert.equal(await kubectl('exec', 'keyless', '--', 'sh', '-c', 'echo $V'), 'here\n');
   });
 
-  test('a kubelet that starts again writes nothing anew and asks for no token', async () => {
+  test('a restarted kubelet rewrites no volume and requests no token', async () => {
     await create('steady', {});
     await runs('steady');
     const account = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -128,7 +128,7 @@ describe('what a pod has of the cluster', () => {
     );
   });
 
-  test('a pull secret that is not there is told, and does not keep an image that is there from being used', async () => {
+  test('a missing pull secret is reported, and does not block the use of a present image', async () => {
     await create('secretless', { imagePullSecrets: [{ name: 'nowhere' }] });
     await runs('secretless');
     const message = 'Unable to retrieve some image pull secrets (nowhere); attempting to pull the image may not succeed.';

@@ -1,4 +1,4 @@
-/** Fields of a pod's spec as its containers see them: security, terminals, termination messages, restart rules, host ports and mounts. */
+/** Pod spec fields as a container sees them: security, terminals, termination messages, restart rules, host ports and mounts. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ describe('a container', () => {
   const apply = (name: string, container: Options, spec: Partial<PodSpec> = {}) =>
     node.apply(aManifest(name, { containers: [aBusybox(container)], ...spec }));
   const statusOf = ({ status }: Pod, index = 0) => status?.containerStatuses?.[index];
-  /** What a container that ends well has printed. */
+  /** The output of a container that exits with 0. */
   async function outputOf(name: string, container: Options, spec: Partial<PodSpec> = {}): Promise<string> {
     apply(name, container, { restartPolicy: 'Never', ...spec });
     const pod = await node.until(name, 'has ended', ({ status }) => status?.phase === 'Succeeded' || status?.phase === 'Failed');
@@ -40,7 +40,7 @@ describe('a container', () => {
     assert.equal(await outputOf('sysctls', { sh }, { securityContext: { sysctls } }), '1\n32000\t33000');
   });
 
-  test('has the seccomp profile that it asks for: none, the runtime’s, one of the node', async () => {
+  test('has its seccomp profile: Unconfined, RuntimeDefault or Localhost', async () => {
     const profiles = join(node.rootDir, 'seccomp');
     mkdirSync(profiles, { recursive: true });
     const rules = { defaultAction: 'SCMP_ACT_ALLOW', syscalls: [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }] };
@@ -53,22 +53,22 @@ describe('a container', () => {
     assert.match(await seen('Localhost', 'no-folders.json'), /^Seccomp:\s+2\nrefused$/);
   });
 
-  test('may be privileged, and in the host’s IPC namespace', async () => {
+  test('can be privileged, and in the host’s IPC namespace', async () => {
     const sh = 'test -w /proc/sys/kernel/shm_rmid_forced && echo writable; readlink /proc/self/ns/ipc';
     const output = await outputOf('privileged', { sh, securityContext: { privileged: true } }, { hostIPC: true });
     assert.equal(output, `writable\n${readlinkSync('/proc/self/ns/ipc')}`);
   });
 
-  test('runs in the folder it names, and with its arguments', async () => {
+  test('runs in its working directory with its arguments', async () => {
     assert.equal(await outputOf('folder', { sh: 'pwd', workingDir: '/tmp' }), '/tmp');
     assert.equal(await outputOf('arguments', { command: ['sh', '-c', 'echo $0 $1'], args: ['one', 'two'] }), 'one two');
   });
 
-  test('has a terminal when it asks for one', async () => {
+  test('has a terminal with tty: true', async () => {
     assert.match(await outputOf('terminal', { sh: 'test -t 1 && tty', tty: true, stdin: true }), /^\/dev\/pts\/\d+\s*$/);
   });
 
-  test('is one of a pod with a limit of processes', async () => {
+  test('is subject to its pod’s podPidsLimit', async () => {
     apply('pids', {});
     const { metadata } = await node.untilRunning('pids');
     const [limit] = globSync(`/sys/fs/cgroup/{pids${node.cgroupRoot},${node.cgroupRoot.slice(1)}}/**/pod${metadata.uid}/pids.max`);
@@ -76,7 +76,7 @@ describe('a container', () => {
     node.delete('pids');
   });
 
-  test('leaves its last words in the file it names, or else in the end of its log', async () => {
+  test('has its termination message from the file, or from the end of its log', async () => {
     apply('words', { sh: 'echo bye > /tmp/words; exit 3', terminationMessagePath: '/tmp/words' }, { restartPolicy: 'Never' });
     const sh = 'echo said before; echo failed because; exit 4';
     apply('logged', { sh, terminationMessagePolicy: 'FallbackToLogsOnError' }, { restartPolicy: 'Never' });
@@ -86,7 +86,7 @@ describe('a container', () => {
     }
   });
 
-  test('is restarted by its own rules, whatever the pod’s policy, and may take all others with it', async () => {
+  test('is restarted by its own restart rules, with all other containers if they say so', async () => {
     const restartPolicyRules = (action: string) => [{ action, exitCodes: { operator: 'In', values: [42] } }];
     const volumeMounts = [{ name: 'state', mountPath: '/state' }];
     const once = (code: number) => `test -e /state/tried || { touch /state/tried; exit ${code}; }; sleep 1000`;
@@ -104,7 +104,7 @@ describe('a container', () => {
     );
   });
 
-  test('is reached on the host’s port', async () => {
+  test('is reachable on its host port', async () => {
     const probe = createServer().listen(0, '127.0.0.1');
     await once(probe, 'listening');
     const { port: hostPort } = probe.address() as AddressInfo;
@@ -119,7 +119,7 @@ describe('a container', () => {
     await assert.rejects(page());
   });
 
-  test('sees what the host mounts later below its own mounts, where it asks for that', async (t) => {
+  test('sees later host mounts with HostToContainer propagation only', async (t) => {
     const shared = join(node.folder, 'shared');
     mkdirSync(join(shared, 'later'), { recursive: true });
     execFileSync('mount', ['--bind', shared, shared]);
@@ -146,7 +146,7 @@ describe('a container', () => {
     assert.deepEqual([node.logsOf(pod, 'hosttocontainer'), node.logsOf(pod, 'none')], ['file', '']);
   });
 
-  test('has host paths of every type', async () => {
+  test('can use hostPath volumes of every type', async () => {
     const path = (name: string) => join(node.folder, name);
     writeFileSync(path('file'), 'old');
     const socket = createServer().listen(path('socket'));
@@ -162,7 +162,7 @@ describe('a container', () => {
     socket.close();
   });
 
-  test('that restarts leaves one dead container at most behind it', async () => {
+  test('leaves at most one dead instance when it restarts', async () => {
     apply('crashing', { sh: 'exit 1' });
     const { metadata } = await node.until('crashing', 'was restarted', (pod) => (statusOf(pod)?.restartCount ?? 0) >= 4);
     await waitUntil(
@@ -170,7 +170,7 @@ describe('a container', () => {
       async () => {
         const { containers } = await node.cri.runtime.call('listContainers', {}, { deadlineMs: 5000 });
         const own = containers.filter(({ labels }) => labels['io.kubernetes.pod.uid'] === metadata.uid);
-        // Beside the one that is kept: the one that runs, and the one that has ended just now.
+        // One dead instance is kept; the others are the running one and one that has just exited.
         return own.length <= 3;
       },
       40_000,

@@ -1,4 +1,4 @@
-/** The control plane that the other end-to-end tests rely on: what it allows a node, and that its controllers work. */
+/** The control plane that the other end-to-end tests use: what it allows a node, and that its controllers work. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ describe('the shared control plane', () => {
     assert.equal(clientVersion?.gitVersion, 'v1.36.3');
   });
 
-  test('lets a node make its own Node and nobody else’s, and read no secret that none of its pods has', async (t) => {
+  test('lets a node create its own Node only, and read only secrets of its pods', async (t) => {
     const namespace = await cluster.namespace(t);
     await cluster.member(t, 'cp-node');
     const secret = await cluster.api.create<Named>(`/api/v1/namespaces/${namespace}/secrets`, { metadata: { name: 'hidden' } });
@@ -59,7 +59,7 @@ describe('the shared control plane', () => {
     );
   });
 
-  test('knows a pod’s service account by its token, and nobody without one', async (t) => {
+  test('authenticates a service account by its token, and nobody without one', async (t) => {
     const namespace = await cluster.namespace(t);
     const pod = cluster.controlPlane.client({ token: await cluster.serviceAccountToken(namespace) });
     const stranger = cluster.controlPlane.client('anonymous');
@@ -76,7 +76,7 @@ describe('the shared control plane', () => {
     await assert.rejects(stranger.get('/api/v1/pods'), { status: 403 });
   });
 
-  test('calls a kubelet with a certificate, which the kubelet’s own credentials let it check and authorize', async (t) => {
+  test('calls a kubelet with a certificate that the kubelet can verify and authorize', async (t) => {
     const namespace = await cluster.namespace(t);
     const { nodeName, port } = await cluster.member(t, 'cp-called');
     const calls: string[] = [];
@@ -110,7 +110,7 @@ describe('the shared control plane', () => {
     await cluster.kubectl('-n', namespace, 'delete', 'pod', 'web', '--force', '--grace-period=0');
   });
 
-  test('makes the pods of a deployment, and schedules them to a node that is ready', async (t) => {
+  test('creates the pods of a deployment, and schedules them to a ready node', async (t) => {
     const namespace = await cluster.namespace(t);
     await cluster.kubectl('-n', namespace, 'create', 'deployment', 'web', '--image=local.example/busybox:1', '--replicas=2');
     const pods = await waitUntil('the pods are there', async () => {
@@ -127,13 +127,13 @@ describe('the shared control plane', () => {
     t.after(async () => {
       await cluster.api.delete('/api/v1/nodes/cp-scheduled');
     });
-    // No kubelet renews its lease: it counts as ready until the controller has waited 50 s for one.
+    // No kubelet renews the lease: the controller keeps the node Ready for 50 s.
     const path = `/api/v1/namespaces/${namespace}/pods/${pods[0]?.metadata.name}`;
     await waitUntil('a pod has its node', async () => (await cluster.api.get<{ spec: { nodeName?: string } }>(path)).spec.nodeName, 30_000);
     await cluster.kubectl('-n', namespace, 'delete', 'deployment', 'web', '--wait=false');
   });
 
-  test('tells a watch of what happens', async (t) => {
+  test('sends changes to a watch', async (t) => {
     const namespace = await cluster.namespace(t);
     const ended = new AbortController();
     const seen: string[] = [];
@@ -150,14 +150,14 @@ describe('the shared control plane', () => {
   });
 });
 
-describe('an API server that answers badly', () => {
+describe('the fault proxy of the API server', () => {
   let cluster: TestCluster;
   before(async () => {
     cluster = await sharedCluster();
   });
   after(() => cluster.close());
 
-  test('is the real one, as that node, but for what the test asks', async (t) => {
+  test('forwards everything except the requested faults', async (t) => {
     await cluster.member(t, 'cp-faulty');
     const faulty = await FaultyApiServer.start(t, cluster, 'cp-faulty');
     const { caFile } = cluster.controlPlane;
@@ -179,7 +179,7 @@ describe('an API server that answers badly', () => {
     );
   });
 
-  test('falls silent in the middle of a watch, or ends it', async (t) => {
+  test('can stall or end a watch', async (t) => {
     const { nodeName } = await cluster.member(t, 'cp-silent');
     const faulty = await FaultyApiServer.start(t, cluster, nodeName);
     const node = new ApiClient({ url: faulty.url, caFile: cluster.controlPlane.caFile });
@@ -192,7 +192,7 @@ describe('an API server that answers badly', () => {
     assert.equal((await watch.next()).value?.type, 'ADDED');
     faulty.silence(isWatch);
     await label('a');
-    // What controllers wrote before may be on its way still; and the server's cache of nodes may be behind when a watch begins.
+    // Earlier writes of controllers may still arrive, and the server's watch cache may be stale when a watch begins.
     const untilMarked = async (events: typeof watch) => {
       while ((await events.next()).value?.object.metadata.labels?.mark !== 'a');
       return 'marked';
@@ -207,13 +207,13 @@ describe('an API server that answers badly', () => {
   });
 });
 
-test('a control plane of one’s own: its API server goes and comes back, and then all of it is another cluster', async (t) => {
+test('a private control plane: its API server stops and starts, then etcd is emptied', async (t) => {
   const cluster = await privateCluster(t, { controllerManager: false, scheduler: false });
   const { controlPlane, api } = cluster;
   const uidOf = async (name: string) => (await api.get<Named>(`/api/v1/namespaces/${name}`)).metadata.uid;
   const before = await uidOf('default');
   await controlPlane.stopApiServer(0);
-  // The connection that was open is cut, the next one refused.
+  // The open connection is reset, the next one is refused.
   await assert.rejects(uidOf('default'), { code: /^ECONN(RESET|REFUSED)$/ });
   await assert.rejects(uidOf('default'), { code: 'ECONNREFUSED' });
   await controlPlane.startApiServer();

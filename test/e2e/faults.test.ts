@@ -1,4 +1,4 @@
-/** Faults of a real node: the runtime or the kubelet killed in the middle of things, a full disk, hostile manifests. Nothing is lost. */
+/** Faults of a real node: the runtime or the kubelet killed at work, a full disk, hostile manifests. Nothing is lost. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ async function untilAllRun(node: TestNode, count: number): Promise<void> {
   );
 }
 
-/** One container and one sandbox for each pod, each in its first attempt: nothing was made twice or started again. */
+/** Asserts one container and one sandbox per pod, each in its first attempt: nothing was created twice or restarted. */
 async function assertEachOnce(node: TestNode, count: number): Promise<void> {
   const { inRuntime, runningContainers, readySandboxes } = await remainsOf(node);
   assert.equal(inRuntime.length, count);
@@ -35,7 +35,7 @@ async function assertEachOnce(node: TestNode, count: number): Promise<void> {
 }
 
 describe('a node under faults', () => {
-  test('containerd is killed under 50 pods and returns: no container that was well is restarted', async (t) => {
+  test('containerd is killed under 50 pods and restarts: no healthy container is restarted', async (t) => {
     const node = await TestNode.start(t);
     await node.startKubelet();
     for (const name of names(50)) node.apply(aManifest(name));
@@ -50,7 +50,7 @@ describe('a node under faults', () => {
     );
     assert.equal((await node.pods()).length, 50);
     await node.startContainerd();
-    // A pod made now shows that the kubelet works again.
+    // A new pod shows that the kubelet works again.
     node.apply(aManifest('later'));
     await untilAllRun(node, 51);
     await assertEachOnce(node, 51);
@@ -61,7 +61,7 @@ describe('a node under faults', () => {
     );
   });
 
-  test('the kubelet is killed in the middle of a burst: no duplicates, no leaks, nothing restarted that was well', async (t) => {
+  test('the kubelet is killed during a burst: no duplicates, no leaks, no restarts of healthy containers', async (t) => {
     const node = await TestNode.start(t);
     await node.startKubelet();
     for (const name of names(20)) node.apply(aManifest(name));
@@ -73,7 +73,7 @@ describe('a node under faults', () => {
       await node.startKubelet();
     }
     await untilAllRun(node, 20);
-    // What was left half made by the killed one is gone or used: at the end there is one of each.
+    // What the killed kubelet left half created is removed or used: in the end there is one of each.
     await waitUntil('no sandbox is left over', async () => (await remainsOf(node)).readySandboxes.length === 20, 90_000);
     const { runningContainers } = await remainsOf(node);
     assert.equal(runningContainers.length, 20);
@@ -87,7 +87,7 @@ describe('a node under faults', () => {
     await untilOnlyThese(node, []);
   });
 
-  test('a pod deleted while the kubelet was down is ended by the next one', async (t) => {
+  test('a pod deleted while the kubelet was down is terminated after its start', async (t) => {
     const node = await TestNode.start(t);
     await node.startKubelet();
     node.apply(aManifest('kept'));
@@ -102,7 +102,7 @@ describe('a node under faults', () => {
     assert.equal((await node.untilRunning('kept')).status?.containerStatuses?.[0]?.restartCount, 0);
   });
 
-  test('hostile manifests are named and hurt nobody', async (t) => {
+  test('hostile manifests are reported and affect no other pod', async (t) => {
     const node = await TestNode.start(t);
     await node.startKubelet();
     const put = (name: string, content: string | Buffer) => writeFileSync(join(node.manifests, name), content);
@@ -124,13 +124,13 @@ describe('a node under faults', () => {
       await waitUntil(`${file} is named in the log`, () => node.log().includes(file), 30_000);
     }
     assert.match(node.log(), /spec\.containers: Required value/);
-    // A good pod whose manifest goes bad keeps running.
+    // A pod whose manifest becomes invalid keeps running.
     writeFileSync(join(node.manifests, 'good.yaml'), 'apiVersion: v1\nkind: Pod\nmetadata: [');
     await waitUntil('the bad version is named', () => node.log().includes('good.yaml'), 30_000);
     assert.equal((await node.untilRunning('good')).status?.containerStatuses?.[0]?.restartCount, 0);
   });
 
-  test('a full disk under the logs is survived', async (t) => {
+  test('the kubelet survives a full log disk', async (t) => {
     const node = await TestNode.start(t);
     mkdirSync(node.podLogs, { recursive: true });
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', node.podLogs]);

@@ -1,4 +1,4 @@
-/** Lifecycle hooks of every kind, by the shipped kubelet on a real containerd. */
+/** Lifecycle hooks of every kind on a real containerd. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ interface Request {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A server on this host that hooks are sent to. It answers 500, which is a success for a hook. */
+/** A server on this host that receives hooks. It answers 500, which counts as a success of a hook. */
 async function aServer(t: TestContext, scheme: 'HTTP' | 'HTTPS'): Promise<{ readonly port: number; readonly requests: Request[] }> {
   const requests: Request[] = [];
   const answer: RequestListener = ({ url, headers }, response) => {
@@ -46,7 +46,7 @@ describe('lifecycle hooks', () => {
   });
   after(() => node.destroy());
 
-  /** A pod whose container has the host's folder `out` at /out. */
+  /** A pod whose container mounts the host folder `out` at /out. */
   const apply = (name: string, container: Partial<Container> & { readonly sh?: string }) => {
     const containers = [aBusybox({ volumeMounts: [{ name: 'out', mountPath: '/out' }], ...container })];
     node.apply(aManifest(name, { terminationGracePeriodSeconds: 20, containers, volumes: [{ name: 'out', hostPath: { path: out } }] }));
@@ -58,7 +58,7 @@ describe('lifecycle hooks', () => {
     await node.untilGone(name);
   }
 
-  test('HTTP: to a host with headers and a query, and to the pod itself by the name of a port', async (t) => {
+  test('HTTP: to a host with headers and a query, and to the pod by a named port', async (t) => {
     const server = await aServer(t, 'HTTP');
     const page = '#!/bin/sh\\necho "$REQUEST_METHOD $PATH_INFO $HTTP_USER_AGENT $HTTP_X_HOOK" > /out/stopping; echo; echo';
     apply('http', {
@@ -91,7 +91,7 @@ describe('lifecycle hooks', () => {
     assert.equal(read('stopping'), 'GET /before-the-end kube-lifecycle/1.36 three');
   });
 
-  test('HTTPS: without a check of the certificate, and in plain HTTP where that is what answers', async (t) => {
+  test('HTTPS: without verification, and with a fallback to HTTP', async (t) => {
     const [tls, plain] = [await aServer(t, 'HTTPS'), await aServer(t, 'HTTP')];
     const httpGet = { host: '127.0.0.1', scheme: 'HTTPS', path: '/hook' };
     const httpHeaders = [{ name: 'Authorization', value: 'Bearer secret' }];
@@ -109,7 +109,7 @@ describe('lifecycle hooks', () => {
     await untilLogged(/LifecycleHTTPFallback.*got HTTP response, retry with HTTP succeeded/);
   });
 
-  test('a postStart hook that fails, by a command or by HTTP, ends the container with an event', async () => {
+  test('a failed postStart hook kills the container with an event', async () => {
     const commands: Record<string, Container['lifecycle']> = {
       'bad-exec': { postStart: { exec: { command: ['sh', '-c', 'exit 3'] } } },
       'bad-http': { postStart: { httpGet: { host: '127.0.0.1', port: 1, path: '/' } } },
@@ -128,14 +128,14 @@ describe('lifecycle hooks', () => {
     for (const name of Object.keys(commands)) await deletePod(name);
   });
 
-  test('a preStop hook that fails leaves an event, and the container ends all the same', async () => {
+  test('a failed preStop hook leaves an event, and the container is stopped', async () => {
     apply('bad-stop', { lifecycle: { preStop: { httpGet: { host: '127.0.0.1', port: 1, path: '/' } } } });
     await node.untilRunning('bad-stop');
     await deletePod('bad-stop');
     await untilLogged(/FailedPreStopHook/);
   });
 
-  test('a command after the start, and a sleep before the signal', async () => {
+  test('a command as postStart, a sleep as preStop', async () => {
     apply('sleeps', {
       sh: `trap "date +%s > /out/signal; exit 0" TERM; ${forEver}`,
       lifecycle: { postStart: { exec: { command: ['sh', '-c', 'echo $0 > /out/started', 'arg'] } }, preStop: { sleep: { seconds: 2 } } },

@@ -1,6 +1,6 @@
 /**
- * Sandboxes that the runtime never makes, under the shipped daemon, a real API server and the simulated runtime: what they cost the pods beside
- * them.
+ * RunPodSandbox calls that never return, with a real API server and the simulated runtime: other pods start and terminate
+ * normally.
  */
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
@@ -9,11 +9,11 @@ import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { startSimulatedMember, type SimulatedMember } from '../support/simulated-member.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 
-/** More than the kubelet starts at a time on its first burst. */
+/** More than the kubelet starts in parallel in its first burst. */
 const hungPods = 4 * availableParallelism();
 const patienceMs = 60_000;
 
-describe('beside sandboxes that the runtime never makes', () => {
+describe('while 50 RunPodSandbox calls hang', () => {
   const ends: (() => Promise<unknown>)[] = [];
   let node: SimulatedMember;
   before(async () => {
@@ -28,7 +28,7 @@ describe('beside sandboxes that the runtime never makes', () => {
     waitUntil(`${name} runs`, async () => (await node.cluster.api.get<Pod>(pathOf(name))).status?.phase === 'Running', patienceMs);
   const sandboxesAskedFor = async () => (await node.runtime.control.counters())['RunPodSandbox']?.inFlight ?? 0;
 
-  test('critical pods and other pods start, and deleted pods are gone', { timeout: 4 * patienceMs }, async () => {
+  test('critical and ordinary pods start, and deleted pods disappear', { timeout: 4 * patienceMs }, async () => {
     const { cluster, runtime } = node;
     const hung = Array.from({ length: hungPods }, (_, pod) => `hung-${pod}`);
     for (const name of hung) await runtime.control.fault({ call: 'RunPodSandbox', id: name, kind: 'hang' });

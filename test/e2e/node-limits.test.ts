@@ -1,4 +1,4 @@
-/** Limits of the node that show only with time, in the shipped kubelet. */
+/** Node limits whose effect shows only after some time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerState } from '../../src/shared/cri/generated/cri-v1.ts';
@@ -7,7 +7,7 @@ import { containersOf } from '../support/observed-node-state.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 
-test('maximum-dead-containers bounds the dead containers of the node, the newest stays', async (t) => {
+test('maximum-dead-containers limits the node’s dead containers, newest kept', async (t) => {
   const node = await TestNode.start(t, { flags: ['--maximum-dead-containers=1'] });
   await node.startKubelet();
   const ended: string[] = [];
@@ -18,12 +18,12 @@ test('maximum-dead-containers bounds the dead containers of the node, the newest
   }
   const dead = async () => (await containersOf(node)).filter(({ state }) => state === ContainerState.CONTAINER_EXITED).map(({ id }) => id);
   assert.equal((await dead()).length, 3);
-  // The garbage collection comes each minute.
+  // Garbage collection runs each minute.
   await waitUntil('one dead container is left', async () => (await dead()).length <= 1, 150_000);
   assert.deepEqual(await dead(), ended.slice(-1));
 });
 
-test('eventRecordQPS and eventBurst bound the events that the node writes', async (t) => {
+test('eventRecordQPS and eventBurst limit the node’s events', async (t) => {
   const node = await ClusterNode.start('event-rate', { config: { eventRecordQPS: 1, eventBurst: 1 } });
   t.after(() => node.destroy());
   await node.create('web');
@@ -39,6 +39,6 @@ test('eventRecordQPS and eventBurst bound the events that the node writes', asyn
     60_000,
   );
   const writtenMs = events.map(({ metadata }) => Date.parse(metadata.creationTimestamp)).toSorted((a, b) => a - b);
-  // Three at one a second take two seconds; the server's timestamps are whole seconds.
+  // Three events at one per second take two seconds; the server's timestamps are whole seconds.
   assert.ok(writtenMs.at(-1)! - writtenMs[0]! >= 1000, writtenMs.join());
 });

@@ -1,4 +1,4 @@
-/** A node's membership against a real API server, with NodeRestriction and as `system:node`: what kubectl sees of it. */
+/** Registration, status and lease of a node against a real API server, with NodeRestriction and as `system:node`. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
@@ -56,7 +56,7 @@ async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNod
   return { membership, world, events, close: end };
 }
 
-/** A name of the test's own, and its Node gone when the test ends. */
+/** Returns a node name for this test; its Node is deleted when the test ends. */
 function nodeNamed(
   t: Afterwards,
   nodeName: string,
@@ -84,7 +84,7 @@ const writes = (nodeName: string) =>
     .filter(({ objectRef, verb }) => objectRef?.resource === 'nodes' && !['get', 'list', 'watch'].includes(verb))
     .map(({ verb, objectRef, responseStatus }) => `${verb} ${objectRef?.subresource ?? ''} ${String(responseStatus?.code)}`);
 
-test('kubectl sees a node that joins, Ready, with a lease that the node owns', async (t) => {
+test('a joining node is Ready in kubectl, with a lease that the Node owns', async (t) => {
   const node = nodeNamed(t, 'member-new');
   const { membership } = await node.join({
     flags: {
@@ -106,7 +106,7 @@ test('kubectl sees a node that joins, Ready, with a lease that the node owns', a
   assert.equal(metadata.labels?.['topology.kubernetes.io/zone'], 'z1');
 });
 
-test('a node whose network goes is NotReady at once, and what others wrote stays', async (t) => {
+test('a node without network is NotReady at once, and keeps fields of other writers', async (t) => {
   const node = nodeNamed(t, 'member-flaps');
   const { membership, world, events } = await node.join();
   await membership.registered;
@@ -132,7 +132,7 @@ test('a node whose network goes is NotReady at once, and what others wrote stays
   );
   assert.equal(later.metadata.labels?.['foreign'], '1');
   assert.ok(later.spec?.taints?.some(({ key }) => key === 'foreign'));
-  // Told once the patch is answered: a reader of the API may know before the node has said it.
+  // Logged after the response to the patch: a client of the API can see the change earlier.
   const told = await waitUntil('both turns are told', async () => {
     const turns = events.filter((reason) => reason.endsWith('Ready'));
     return turns.length < 2 ? undefined : turns;
@@ -140,12 +140,12 @@ test('a node whose network goes is NotReady at once, and what others wrote stays
   assert.deepEqual(told, ['NodeNotReady', 'NodeReady']);
 });
 
-test('a kubelet that starts again brings in line what it must, tells a reboot, and else writes one heartbeat', async (t) => {
+test('a restarted kubelet reconciles its Node, reports a reboot, and otherwise writes one heartbeat', async (t) => {
   const node = nodeNamed(t, 'member-again');
   const first = await node.join();
   await first.membership.registered;
   await first.close();
-  // Times of the API are of whole seconds: within one there is no heartbeat to write.
+  // API times are whole seconds: within the same second there is no heartbeat to write.
   await clock.sleep(1000);
   const before = writes(node.name).length;
   const second = await node.join();
@@ -163,7 +163,7 @@ test('a kubelet that starts again brings in line what it must, tells a reboot, a
   );
 });
 
-test('a node that another has made gets its provider ID, and keeps it', async (t) => {
+test('a Node created by another client gets the provider ID', async (t) => {
   const node = nodeNamed(t, 'member-provided');
   await cluster.api.create('/api/v1/nodes', { metadata: { name: node.name } });
   for (const providerID of ['cloud://1', 'cloud://2']) {
@@ -172,12 +172,12 @@ test('a node that another has made gets its provider ID, and keeps it', async (t
     await waitUntil('a heartbeat', () => writes(node.name).slice(before).includes('patch status 200'));
     assert.equal((await cluster.api.get<Node>(node.path)).spec?.providerID, 'cloud://1');
     await member.close();
-    // Times of the API are of whole seconds: within one there is no heartbeat to write.
+    // API times are whole seconds: within the same second there is no heartbeat to write.
     await clock.sleep(1000);
   }
 });
 
-test('images without a name or a size are told once', async (t) => {
+test('invalid images are logged once', async (t) => {
   const node = nodeNamed(t, 'member-images');
   const bare = { repoTags: [], repoDigests: [] };
   const listImages = async () => [
@@ -187,15 +187,15 @@ test('images without a name or a size are told once', async (t) => {
   const { membership } = await node.join({ listImages });
   await membership.registered;
   const images = await waitUntil('they are told', async () => (await cluster.api.get<Node>(node.path)).status?.images);
-  // In the server's own way.
+  // The server's own names of images.
   assert.deepEqual(images, [{ names: null, sizeBytes: 7 }, { names: null }]);
   const before = writes(node.name).length;
-  // It is looked at each second.
+  // The kubelet checks the lease each second.
   await clock.sleep(4000);
   assert.deepEqual(writes(node.name).slice(before), []);
 });
 
-test('a lease that was removed is there again', async (t) => {
+test('a deleted lease is created again', async (t) => {
   const node = nodeNamed(t, 'member-lease');
   const { membership } = await node.join();
   await membership.registered;
@@ -208,9 +208,9 @@ test('a lease that was removed is there again', async (t) => {
   });
 });
 
-test('a node that was deleted stays away; one whose cluster began anew joins the new one', async (t) => {
+test('a deleted Node is not created again; in a new cluster the node registers', async (t) => {
   const own = await privateCluster(t, { controllerManager: false, scheduler: false });
-  // A cluster is known by it; the server makes it a moment after it is ready.
+  // Its UID identifies the cluster; the server creates it shortly after it is ready.
   await waitUntil('the service of the API server', () => own.api.find('/api/v1/namespaces/default/services/kubernetes'), 30_000);
   const member = await join(own, 'member-anew');
   t.after(() => member.close());

@@ -1,4 +1,4 @@
-/** What a standalone node offers beside running the pods of a folder: its endpoints, a URL as a source, drop-in files, registry credentials. */
+/** A standalone node: its endpoints, the URL source, drop-in files, registry credentials. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ describe('a standalone node', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   const insecure = new Agent({ connect: { rejectUnauthorized: false } });
-  /** What the URL answers, and the header that it was asked with. */
+  /** The URL's response, and the header of the last request. */
   const source = { answer: JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] }), header: '' };
   let node: TestNode;
   let port: number;
@@ -71,7 +71,7 @@ describe('a standalone node', () => {
     return { status: statusCode, text: bytes.toString(), bytes, type: headers['content-type'] };
   }
 
-  test('takes pods from a URL, follows its changes, and ends what it no longer has', async () => {
+  test('runs pods from a URL, and follows additions, changes and removals', async () => {
     const manifest = (value: string) => aManifest('from-url', { containers: [aBusybox({ env: [{ name: 'VALUE', value }] })] });
     source.answer = JSON.stringify(manifest('one'));
     const first = await node.untilRunning('from-url');
@@ -86,14 +86,14 @@ describe('a standalone node', () => {
     await node.untilGone('from-url');
   });
 
-  test('merges drop-in files by their names, and logs JSON', async () => {
+  test('merges drop-in files in order of their names, and logs JSON', async () => {
     const { kubeletconfig } = JSON.parse((await ask('/configz')).text) as { kubeletconfig: Record<string, unknown> };
     assert.equal(kubeletconfig['maxPods'], 77);
     await waitUntil('the URL was asked with the header of the last file', () => source.header === 'second');
     for (const line of node.log().trim().split('\n')) assert.equal(typeof (JSON.parse(line) as { msg: string }).msg, 'string');
   });
 
-  test('shows its health, metrics, version and flags', async () => {
+  test('serves health, metrics, version and flags', async () => {
     node.apply(aManifest('shown'));
     const { metadata } = await node.untilRunning('shown');
     assert.deepEqual(
@@ -113,7 +113,7 @@ describe('a standalone node', () => {
     assert.deepEqual([(await node.get('/runningpods/')).status, (await node.get('/logs/')).status], [405, 405]);
   });
 
-  test('runs a command in a container, and shows its log, also among the host’s logs', async () => {
+  test('serves /run, /containerLogs and /logs', async () => {
     node.apply(aManifest('talks', { containers: [aBusybox({ sh: 'echo said; echo complained >&2; sleep 1000' })] }));
     const { metadata, status } = await node.untilRunning('talks');
     const { status: code, text } = await ask(`/run/default/${metadata.name}/app?cmd=echo+ran`, { method: 'POST' });
@@ -125,7 +125,7 @@ describe('a standalone node', () => {
     assert.match((await ask('/logs/?query=no-such-service')).text, /log not found for no-such-service/);
   });
 
-  test('gives profiles of itself, and logs as much as it is told to', async () => {
+  test('serves profiles, and changes its log verbosity', async () => {
     for (const kind of ['profile', 'heap']) {
       const { status, bytes } = await ask(`/debug/pprof/${kind}?seconds=1`);
       assert.equal(status, 200);
@@ -135,7 +135,7 @@ describe('a standalone node', () => {
     assert.equal((await ask('/debug/flags/v', { method: 'PUT', body: '5' })).text, 'successfully set klog.logging.verbosity to 5');
   });
 
-  test('starts a thread again that has died, and its pods do not notice', async () => {
+  test('restarts a dead thread without effect on pods', async () => {
     node.apply(aManifest('steady'));
     const before = await node.untilRunning('steady');
     for (const thread of ['pleg', 'images', 'stats', 'probes', 'server']) {
@@ -157,8 +157,8 @@ describe('a standalone node', () => {
     assert.equal(status?.containerStatuses?.[0]?.containerID, before.status?.containerStatuses?.[0]?.containerID);
   });
 
-  test('pulls with the credentials of the node, each time where the policy says Always', async () => {
-    // The last test: the registry's image is the busybox of all others, which needs these credentials from now on.
+  test('pulls with the node’s credentials, each time under policy Always', async () => {
+    // Last test of the file: from here on the busybox image, which all tests use, needs these credentials.
     const registry = await PrivateRegistry.start(later, archive, { node: 'geheim' });
     const auths = { [registry.host]: { username: 'node', password: 'geheim' } };
     mkdirSync(node.rootDir, { recursive: true });

@@ -1,4 +1,4 @@
-/** Settings of the node that change what a pod or a client gets, in the shipped kubelet. */
+/** Node settings that change what a pod or a client gets. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -15,7 +15,7 @@ import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 
 const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
 
-describe('a setting of the node', () => {
+describe('node settings', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let node: TestNode;
@@ -41,13 +41,13 @@ describe('a setting of the node', () => {
     for (const clean of cleanups.toReversed()) await clean();
   });
 
-  test('seccompDefault gives containers without a profile the runtime’s', async () => {
+  test('seccompDefault gives containers without a profile RuntimeDefault', async () => {
     node.apply(aManifest('profile', { restartPolicy: 'Never', containers: [aBusybox({ sh: 'grep Seccomp: /proc/self/status' })] }));
     const pod = await node.until('profile', 'has ended', ({ status }) => status?.phase === 'Succeeded');
     assert.match(node.logsOf(pod, 'app'), /^Seccomp:\s+2$/);
   });
 
-  test('cpuCFSQuota off leaves a CPU limit without a quota, in the container and in the pod', async () => {
+  test('cpuCFSQuota: false sets no quota for a CPU limit, in container and pod', async () => {
     node.apply(aManifest('limited', { containers: [aBusybox({ resources: { limits: { cpu: '200m', memory: '32Mi' } } })] }));
     const { metadata, status } = await node.untilRunning('limited');
     const id = status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '';
@@ -55,7 +55,7 @@ describe('a setting of the node', () => {
     for (const folder of [pod, join(pod, id)]) assert.equal(readFileSync(join(folder, 'cpu.cfs_quota_us'), 'utf8').trim(), '-1', folder);
   });
 
-  test('enableDebuggingHandlers off closes the debug endpoints, and no others', async () => {
+  test('enableDebuggingHandlers: false closes the debug endpoints only', async () => {
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     later.after(() => dispatcher.destroy());
     const statusOf = async (path: string) => {
@@ -67,7 +67,7 @@ describe('a setting of the node', () => {
     assert.deepEqual(await Promise.all(paths.map(statusOf)), [405, 405, 405, 405, 200, 200, 200]);
   });
 
-  test('maxParallelImagePulls bounds the pulls at the same time', async () => {
+  test('maxParallelImagePulls limits parallel pulls', async () => {
     const registry = await PrivateRegistry.start(later, archive, { node: 'geheim' });
     const auths = { [registry.host]: { username: 'node', password: 'geheim' } };
     writeFileSync(join(node.rootDir, 'config.json'), JSON.stringify({ auths }));
@@ -84,25 +84,25 @@ describe('a setting of the node', () => {
   });
 });
 
-describe('a setting of a node in a cluster', () => {
+describe('node settings in a cluster', () => {
   let node: ClusterNode;
   before(async () => {
     node = await ClusterNode.start('settings', { config: { podsPerCore: 3, oomScoreAdj: 300 } });
   });
   after(() => node?.destroy());
 
-  test('podsPerCore bounds the pods that the node offers to run', async () => {
+  test('podsPerCore limits the node’s pod capacity', async () => {
     const { status } = await node.api.get<Node>(node.nodePath);
     const pods = String(3 * availableParallelism());
     assert.deepEqual([status?.capacity?.['pods'], status?.allocatable?.['pods']], [pods, pods]);
   });
 
-  test('oomScoreAdj says how soon the kernel ends the kubelet itself', () => {
+  test('oomScoreAdj sets the kubelet’s own oom_score_adj', () => {
     assert.equal(readFileSync(`/proc/${node.node.kubeletPid}/oom_score_adj`, 'utf8').trim(), '300');
   });
 });
 
-test('imageServiceEndpoint is asked about images, and containerRuntimeEndpoint about all else', async (t) => {
+test('imageServiceEndpoint receives image calls, containerRuntimeEndpoint all others', async (t) => {
   const config: Record<string, unknown> = {};
   const node = await TestNode.start(t, { config });
   const calls = new Set<string>();

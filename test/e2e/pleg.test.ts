@@ -1,4 +1,4 @@
-/** The pleg on a real containerd, with its event stream (1.7) and without (1.6): what a pod's life looks like from there. */
+/** The PLEG on a real containerd, with an event stream (1.7) and without (1.6). */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,7 +69,7 @@ async function aPleg(t: TestContext, version: '1.6' | '1.7') {
 }
 
 for (const version of ['1.7', '1.6'] as const) {
-  test(`containerd ${version}: a pod starts, fails with last words, outlives its runtime's death, and goes`, async (t) => {
+  test(`containerd ${version}: reports a start, an exit with its message, a runtime restart and the removal`, async (t) => {
     const node = await aPleg(t, version);
     const { runtime, sandbox, pleg } = node;
     const { podSandboxId } = await runtime.call('runPodSandbox', { config: sandbox }, limits);

@@ -1,4 +1,4 @@
-/** The life of static pods on a real containerd: they run, restart, back off, change and end as upstream's would. */
+/** Static pods on a real containerd: start, restart, back-off, replacement and termination as upstream. */
 import assert from 'node:assert/strict';
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
     });
     after(() => node.destroy());
 
-    test('a pod runs, with its init container before it, and ends without a trace', async () => {
+    test('a pod runs after its init container, and terminates without leaving anything', async () => {
       const manifest = aManifest('web', {
         initContainers: [
           aBusybox({ name: 'first', sh: 'echo prepared > /data/file', volumeMounts: [{ name: 'data', mountPath: '/data' }] }),
@@ -48,7 +48,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
       );
     });
 
-    test('a crashing container is restarted after a back-off, and shows how it ended', async () => {
+    test('a crashing container is restarted after a back-off, and shows its last state', async () => {
       node.apply(aManifest('crash', { containers: [aBusybox({ sh: 'echo bad > /dev/termination-log; exit 7' })] }));
       const pod = await node.until(
         'crash',
@@ -64,7 +64,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
       await node.untilGone('crash');
     });
 
-    test('a job-like pod is started again until it succeeds, and stays so', async () => {
+    test('a pod with OnFailure is restarted until it succeeds', async () => {
       const sh = 'test -e /state/tried && exit 0; touch /state/tried; exit 1';
       const containers = [aBusybox({ sh, volumeMounts: [{ name: 'state', mountPath: '/state' }] })];
       node.apply(aManifest('job', { restartPolicy: 'OnFailure', containers, volumes: [{ name: 'state', emptyDir: {} }] }));
@@ -75,7 +75,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
       await node.untilGone('job');
     });
 
-    test('a sidecar starts before the main container and ends after it', async () => {
+    test('a sidecar starts before the main container and stops after it', async () => {
       const log = (word: string) =>
         `echo start-${word} >> /order/log; trap 'echo stop-${word} >> /order/log; exit 0' TERM; while :; do sleep 1000 & wait $!; done`;
       const volumeMounts = [{ name: 'order', mountPath: '/order' }];
@@ -98,7 +98,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
       ]);
     });
 
-    test('a container that is killed behind its back runs again', async () => {
+    test('a container that is killed outside of the kubelet is restarted', async () => {
       node.apply(aManifest('killed'));
       const pod = await node.untilRunning('killed');
       const id = pod.status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '';
@@ -114,7 +114,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
       await node.untilGone('killed');
     });
 
-    test('a changed manifest replaces the pod; the old one has ended before the new one runs', async () => {
+    test('a changed manifest replaces the pod; the old one terminates before the new one runs', async () => {
       node.apply(aManifest('change'));
       const old = await node.untilRunning('change');
       node.apply(aManifest('change', { containers: [aBusybox({ env: [{ name: 'NEW', value: '1' }] })] }));
@@ -130,7 +130,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
       await node.untilGone('change');
     });
 
-    test('preStop runs inside the grace period, and a container that ignores the signal is killed at its end', async () => {
+    test('preStop runs within the grace period; a container that ignores the signal is killed at its end', async () => {
       node.apply(
         aManifest('stubborn', {
           terminationGracePeriodSeconds: 3,
@@ -150,7 +150,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
       assert.match(readFileSync(`${node.folder}/out/prestop`, 'utf8'), /^\d+\n$/);
     });
 
-    test('an image that cannot be pulled backs off, and says so', async () => {
+    test('an image that cannot be pulled is backed off and reported', async () => {
       node.apply(aManifest('no-image', { containers: [aBusybox({ image: 'no-registry.invalid/none:1' })] }));
       const pod = await node.until(
         'no-image',
@@ -166,7 +166,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
       await node.untilGone('no-image');
     });
 
-    test('log collectors find each container’s log under its usual name', async () => {
+    test('container logs have the symlinks that log collectors read', async () => {
       node.apply(aManifest('logs', { containers: [aBusybox({ sh: 'echo to-be-found; sleep 1000' })] }));
       const pod = await node.untilRunning('logs');
       const id = pod.status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '';
@@ -178,7 +178,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
       await node.untilGone('logs');
     });
 
-    test('the kubelet ends on SIGTERM with exit code 0, and its pods keep running', async () => {
+    test('the kubelet exits on SIGTERM with code 0, and its pods keep running', async () => {
       node.apply(aManifest('stays'));
       const before = await node.untilRunning('stays');
       assert.equal(await node.stopKubelet('SIGTERM'), 0);

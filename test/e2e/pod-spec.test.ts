@@ -1,4 +1,4 @@
-/** What a container sees of its pod's spec, on a real containerd; and what the runtime is told of the pod, as upstream tells it. */
+/** The pod spec as a container sees it on a real containerd, and the CRI configs that the runtime receives. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -8,7 +8,7 @@ import { waitUntil } from '../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 
-describe('what a container sees', () => {
+describe('the pod spec in a container', () => {
   let node: TestNode;
   before(async () => {
     node = await TestNode.start(null);
@@ -16,7 +16,7 @@ describe('what a container sees', () => {
   });
   after(() => node.destroy());
 
-  /** Runs a shell line in a pod of that spec and answers with the pod, once it ended, and what it printed. */
+  /** Runs a shell command in a pod of that spec. Returns the terminated pod and the command's output. */
   async function outputOf(
     name: string,
     sh: string,
@@ -108,7 +108,7 @@ describe('what a container sees', () => {
     assert.match(capabilities ?? '', /0000000000000000$/);
   });
 
-  test('a container that must not be root is refused with the reason', async () => {
+  test('a root image with runAsNonRoot is refused with the reason', async () => {
     node.apply(aManifest('no-root', { containers: [aBusybox({ securityContext: { runAsNonRoot: true } })] }));
     const pod = await node.until(
       'no-root',
@@ -212,7 +212,7 @@ describe('what a container sees', () => {
     ]);
   });
 
-  test('a subPath that a symlink leads out of the volume is refused', async () => {
+  test('a subPath that leaves its volume through a symlink is refused', async () => {
     const trap = join(node.folder, 'trap');
     mkdirSync(trap);
     symlinkSync('/etc', join(trap, 'out'));
@@ -232,7 +232,7 @@ describe('what a container sees', () => {
     await node.untilGone('escape');
   });
 
-  test('a host path of the wrong type keeps the pod waiting, and says why', async () => {
+  test('a hostPath of the wrong type keeps the pod waiting with an event', async () => {
     node.apply(
       aManifest('wrong-type', {
         containers: [aBusybox({ volumeMounts: [{ name: 'missing', mountPath: '/missing' }] })],
@@ -248,7 +248,7 @@ describe('what a container sees', () => {
     await node.untilGone('wrong-type');
   });
 
-  test('the runtime is told of pod and container what upstream tells it', async () => {
+  test('labels, annotations and config of sandbox and container match upstream', async () => {
     node.apply(
       aManifest(
         'told',

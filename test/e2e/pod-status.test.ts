@@ -1,4 +1,4 @@
-/** What this kubelet writes of its pods to a real API server, under a node's own rights: status, final deletion, mirror pods. The runtime is in memory. */
+/** Status writes, final deletions and mirror pods against a real API server, with a node's credentials. The runtime is in memory. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { ApiCall, ApiClient } from '../../src/main/api/index.ts';
@@ -20,15 +20,15 @@ import { waitUntil } from '../support/simulated-runtime.ts';
 const nodeName = 'n1';
 const podsPath = '/api/v1/namespaces/default/pods';
 
-describe('pods of the API server', () => {
-  let made: BareCluster;
-  let cluster: BareCluster['cluster'];
-  let connection: BareCluster['connection'];
+describe('pods from the API server', () => {
+  let made: HandMadeCluster;
+  let cluster: HandMadeCluster['cluster'];
+  let connection: HandMadeCluster['connection'];
   let kubelet: ReturnType<typeof aKubelet>;
   const calls: string[] = [];
   const { logger, lines } = aLogger();
 
-  /** All of a kubelet's main thread that pods go through, without threads. */
+  /** The parts of the main thread that handle pods, without threads. */
   function aKubelet() {
     const node = new FakeNode();
     const client: ApiClient = {
@@ -111,7 +111,7 @@ describe('pods of the API server', () => {
     await node.end(node.task('sync', pod.metadata.uid));
     await has(pod.metadata.name, 'runs', ({ status }) => status?.phase === 'Running');
   };
-  /** A kubelet that starts on the same runtime. */
+  /** Starts another kubelet on the same runtime. */
   const restart = async () => {
     const runtime = kubelet.node.runtime;
     await kubelet.close();
@@ -130,7 +130,7 @@ describe('pods of the API server', () => {
   after(async () => {
     await kubelet?.close();
     await made?.close();
-    // What the server refused is in the log, and in nothing else.
+    // A request that the server refused appears in the log only.
     assert.deepEqual(
       lines.filter(({ msg }) => msg.startsWith('Failed to')).map(({ err, msg }) => [msg, (err as { message?: string })?.message]),
       [],
@@ -140,7 +140,7 @@ describe('pods of the API server', () => {
     calls.length = 0;
   });
 
-  test('run after two patches and no look, and a kubelet that starts again writes nothing', async () => {
+  test('run after two patches and no GET; a restarted kubelet writes nothing', async () => {
     const pod = await createPod('web');
     await run(pod);
     assert.deepEqual(calls, ['PATCH web/status', 'PATCH web/status']);
@@ -160,7 +160,7 @@ describe('pods of the API server', () => {
     assert.deepEqual(calls, ['PATCH web/status', 'PATCH web/status']);
   });
 
-  test('keep the conditions and the terminal phase that others have written', async () => {
+  test('keep conditions and a terminal phase of other writers', async () => {
     const pod = await createPod('shared', { readinessGates: [{ conditionType: 'example.com/gate' }] });
     await run(pod);
     const gate = { type: 'example.com/gate', status: 'True' };
@@ -190,7 +190,7 @@ describe('pods of the API server', () => {
     await has('moved', 'has its new address', (now) => now.status?.podIPs?.length === 1 && now.status.podIPs[0]?.ip === '10.0.0.9');
   });
 
-  test('go when they are deleted, told as ended first', async () => {
+  test('are terminal in the API before their deletion completes', async () => {
     const pod = await createPod('gone');
     await run(pod);
     calls.length = 0;
@@ -206,7 +206,7 @@ describe('pods of the API server', () => {
     assert.deepEqual(calls, ['PATCH gone/status', 'DELETE gone']);
   });
 
-  test('that were made anew under their name get nothing of the old one', async () => {
+  test('inherit nothing from a predecessor of the same name', async () => {
     const pod = await createPod('again');
     await run(pod);
     await kubelet.node.endAll();
@@ -227,7 +227,7 @@ describe('pods of the API server', () => {
     assert.equal((await getPod('again')).status?.podIP, '10.0.0.7');
   });
 
-  test('are mirrors of static pods: made, told, made anew when deleted, and removed with them', async () => {
+  test('mirror static pods: created, updated, recreated and removed', async () => {
     const annotations = {
       'kubernetes.io/config.source': 'file',
       'kubernetes.io/config.hash': 'h1',
@@ -256,7 +256,7 @@ describe('pods of the API server', () => {
     await kubelet.node.endAll();
     await waitUntil('its mirror is gone', async () => {
       await kubelet.node.endAll();
-      // As housekeeping does with each round.
+      // Housekeeping does the same in each round.
       kubelet.mirrors.reconcile();
       return (await cluster.api.find(`${podsPath}/${name}`)) === undefined;
     });

@@ -1,4 +1,4 @@
-/** Volumes whose content is in a real API server, read under a node's own rights, written as root below a root dir of the test's own. */
+/** Volumes with content from a real API server, read with a node's credentials, written as root below a temporary root directory. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -73,7 +73,7 @@ describe('volumes from the API server', () => {
     values.registerPod(pod);
     return pod;
   }
-  /** What the volumes that failed say. */
+  /** The errors of failed volumes. */
   const setUp = async (pod: Pod) => {
     const failures = await volumes.mountVolumes({ pod, node: aNode, requestPodObjects: (refs) => values.get(refs, pod) });
     return failures.map(({ state, message }) => `${state}: ${message}`);
@@ -81,7 +81,7 @@ describe('volumes from the API server', () => {
   const dirOf = (pod: Pod, plugin: string, volume: string) =>
     join(rootDir, 'pods', pod.metadata.uid, 'volumes', `kubernetes.io~${plugin}`, volume);
 
-  test('the default token volume is there at once: a token of this pod, the root CA, the namespace', async (t) => {
+  test('the default token volume has a token of the pod, the root CA and the namespace', async (t) => {
     const namespace = await cluster.namespace(t);
     const pod = await createPod(t, namespace);
     const startedAtMs = performance.now();
@@ -101,7 +101,7 @@ describe('volumes from the API server', () => {
     t.diagnostic(`set up in ${tookMs.toFixed(0)} ms`);
   });
 
-  test('a changed secret wakes its pod, and the files follow', async (t) => {
+  test('a changed secret wakes its pod, and its files change', async (t) => {
     const namespace = await cluster.namespace(t);
     const path = `/api/v1/namespaces/${namespace}/secrets`;
     await cluster.api.create(path, { metadata: { name: 's' }, data: { a: base64('one') } });
@@ -111,7 +111,7 @@ describe('volumes from the API server', () => {
     });
     assert.deepEqual(await setUp(pod), []);
     woken.clear();
-    // The watch begins behind the first answer.
+    // The watch begins after the first response.
     await waitUntil('it is woken', async () => {
       await cluster.api.patch(`${path}/s`, { data: { a: base64('two') } });
       return woken.has(podUID(pod));
@@ -124,7 +124,7 @@ describe('volumes from the API server', () => {
     assert.equal(await readFile(join(dirOf(pod, 'secret', 's'), 'a'), 'utf8'), 'two');
   });
 
-  test('a pod that waits for a config map is woken when it comes', async (t) => {
+  test('a pod that waits for a config map is woken when it is created', async (t) => {
     const namespace = await cluster.namespace(t);
     const pod = await createPod(t, namespace, {
       automountServiceAccountToken: false,
@@ -139,7 +139,7 @@ describe('volumes from the API server', () => {
     assert.equal(await readFile(join(dirOf(pod, 'configmap', 'c'), 'k'), 'utf8'), 'v');
   });
 
-  test('a secret of a pod of another node is not to be had', async (t) => {
+  test('a secret of another node’s pod is refused', async (t) => {
     const namespace = await cluster.namespace(t);
     await cluster.api.create(`/api/v1/namespaces/${namespace}/secrets`, { metadata: { name: 'foreign' }, data: {} });
     const stranger: Pod = {
@@ -152,7 +152,7 @@ describe('volumes from the API server', () => {
     assert.equal(result.failure.message, 'failed to sync secret cache: timed out waiting for the condition');
   });
 
-  test('the environment tells of the API server, and takes what it refers to', async (t) => {
+  test('the environment has the API server’s address and referenced keys', async (t) => {
     const namespace = await cluster.namespace(t);
     await cluster.api.create(`/api/v1/namespaces/${namespace}/secrets`, { metadata: { name: 's' }, data: { password: base64('geheim') } });
     const pod = await createPod(t, namespace, {

@@ -1,4 +1,4 @@
-/** What tools of the host find the running kubelet by. */
+/** The names by which host tools find the running kubelet. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 const read = (pid: number, file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8');
 /** Other kubelets may run on this host. */
 const pidsFrom = (command: string) => spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout.trim().split(/\s+/).map(Number);
-/** Processes that any thread of the process has started. */
+/** Child processes of all threads of the process. */
 const childrenOf = (pid: number) =>
   execFileSync('sh', ['-c', `cat /proc/${pid}/task/*/children`], { encoding: 'utf8' })
     .trim()
@@ -18,7 +18,7 @@ const childrenOf = (pid: number) =>
     .filter(Boolean)
     .map(Number);
 
-test('the process is named kubelet, with its whole command line; its helper process is named otherwise', async (t) => {
+test('the process is named kubelet and keeps its command line; the helper has another name', async (t) => {
   const node = await TestNode.start(t);
   await node.startKubelet();
   const pid = node.kubeletPid;
@@ -28,7 +28,7 @@ test('the process is named kubelet, with its whole command line; its helper proc
   assert.deepEqual(args.slice(1, 3), ['--config', join(node.folder, 'kubelet.yaml')]);
   assert.ok(args.includes('-v=4'));
 
-  // A typed hostPath is checked by the helper.
+  // The helper checks a typed hostPath.
   const volumes = [{ name: 'v', hostPath: { path: `${node.folder}/made`, type: 'DirectoryOrCreate' } }];
   node.apply(aManifest('web', { containers: [aBusybox({ volumeMounts: [{ name: 'v', mountPath: '/v' }] })], volumes }));
   await node.untilRunning('web');
@@ -37,7 +37,7 @@ test('the process is named kubelet, with its whole command line; its helper proc
     const found = pidsFrom(command);
     assert.ok(found.includes(pid) && !found.includes(helper), `${command} finds ${found.join()}, not ${pid}`);
   }
-  // The threads keep names of their own; libuv's are the ones that all others share.
+  // Threads keep their own names; all other processes share libuv's.
   const threads = execFileSync('sh', ['-c', `cat /proc/${pid}/task/*/comm`], { encoding: 'utf8' }).split('\n');
   assert.equal(threads.filter((name) => name === 'kubelet').length, 1, threads.join());
   assert.equal(threads.filter((name) => name === 'libuv-worker').length, 16, threads.join());

@@ -1,4 +1,4 @@
-/** RuntimeClasses of a real API server, and a containerd with two handlers. */
+/** RuntimeClasses with a real API server, and a containerd with two handlers. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { secondRuntimeHandler } from '../../scripts/host/private-containerd.ts';
@@ -42,8 +42,8 @@ describe('a pod with a runtime class', () => {
     for (const clean of cleanups.reverse()) await clean();
   });
 
-  test('waits while there is no such class, says so, and runs with its handler as soon as there is one', async () => {
-    // The API server itself lets no such pod in.
+  test('waits for a missing RuntimeClass with a reason, and runs when it exists', async () => {
+    // The API server's admission refuses such a pod.
     await createPod('early');
     await cluster.api.delete(`${classPath}/${className}`);
     await node.startKubelet();
@@ -58,7 +58,7 @@ describe('a pod with a runtime class', () => {
     assert.equal(await handlerOf('early'), secondRuntimeHandler);
   });
 
-  test('and one that comes later runs at once', async () => {
+  test('with an existing class runs at once', async () => {
     await createPod('late');
     await runs('late');
     assert.equal(await handlerOf('late'), secondRuntimeHandler);

@@ -1,6 +1,6 @@
 /**
- * Who may ask what of the authenticated server, decided by a real API server: tokens of service accounts with and without a role, and
- * tokens for others.
+ * Authentication and authorization of the server by a real API server: tokens of service accounts with and without a role, and
+ * tokens for other audiences.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ after(() => cluster.close());
 const nodeName = 'access-node';
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
-/** A server that asks the API server as its node does, and keeps no answer, unless told for how long. */
+/** Starts a server that sends its reviews with the node's credentials. Reviews are not cached unless `ttlMs` is given. */
 async function aServer(t: Afterwards, cacheMs = 0) {
   const connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName));
   t.after(() => connection.close());
@@ -53,7 +53,7 @@ async function aServer(t: Afterwards, cacheMs = 0) {
   return { ask, by, reviews: () => reviews };
 }
 
-/** Lets the namespace's default service account do that to nodes. */
+/** Grants the namespace's default service account these rights on nodes. */
 async function allow(t: Afterwards, namespace: string, resources: readonly string[]): Promise<void> {
   const name = `${namespace}-nodes`;
   await cluster.api.create(`${rbac}/clusterroles`, { metadata: { name }, rules: [{ apiGroups: [''], resources, verbs: ['get'] }] });
@@ -68,7 +68,7 @@ async function allow(t: Afterwards, namespace: string, resources: readonly strin
   });
 }
 
-test('a service account sees what its role names, and nothing else', async (t) => {
+test('a service account can use the endpoints of its role only', async (t) => {
   const namespace = await cluster.namespace(t);
   const { by } = await aServer(t);
   const token = await cluster.serviceAccountToken(namespace);
@@ -78,7 +78,7 @@ test('a service account sees what its role names, and nothing else', async (t) =
     body: `Forbidden (user=${user}, verb=get, resource=nodes, subresource(s)=[metrics])\n`,
   });
   await allow(t, namespace, ['nodes/metrics', 'nodes/pods']);
-  // RBAC is a cache in the API server.
+  // The API server caches RBAC objects.
   for (let turn = 0; turn < 100 && (await by(token, '/metrics')).status !== 200; turn += 1) await clock.sleep(50);
   assert.equal((await by(token, '/metrics')).status, 200);
   assert.equal((await by(token, '/pods')).status, 200);
@@ -86,14 +86,14 @@ test('a service account sees what its role names, and nothing else', async (t) =
   assert.equal((await by(token, '/exec/default/web/app?command=sh', 'POST')).status, 403);
 });
 
-test('a token for somebody else’s ears, and one that is none, are no credentials', async (t) => {
+test('a token for another audience and an invalid token are refused', async (t) => {
   const namespace = await cluster.namespace(t);
   const { by } = await aServer(t);
   const foreign = await cluster.serviceAccountToken(namespace, 'default', { audiences: ['vault.example'] });
   for (const token of [foreign, 'no-such-token']) assert.deepEqual(await by(token, '/healthz'), { status: 401, body: 'Unauthorized' });
 });
 
-test('an answer that is kept is not asked for again', async (t) => {
+test('cached reviews are not requested again', async (t) => {
   const namespace = await cluster.namespace(t);
   const { by, reviews } = await aServer(t, 60_000);
   const token = await cluster.serviceAccountToken(namespace);
@@ -101,7 +101,7 @@ test('an answer that is kept is not asked for again', async (t) => {
   assert.equal(reviews(), 2);
 });
 
-test('through the API server the node shows itself to its admin: health, metrics, pods, flags, logs of the host, a profile of itself', async (t) => {
+test('the API server’s proxy serves health, metrics, pods, flags, host logs and profiles to an admin', async (t) => {
   const joined = 'shown-node';
   const member = await cluster.member(t, joined);
   const config = { ...member.config, enableSystemLogQuery: true, enableDebugFlagsHandler: true };
@@ -126,7 +126,7 @@ test('through the API server the node shows itself to its admin: health, metrics
   assert.equal((JSON.parse(await get('/runningpods/')) as { kind: string }).kind, 'PodList');
   assert.match(await get('/configz'), /"enableSystemLogQuery":true/);
   assert.match(await get('/flagz'), new RegExp(`\\nhostname-override=${joined}\\n`));
-  // The role of the API server's own certificate (system:kubelet-api-admin) does not have it, with upstream's kubelet either.
+  // The role of the API server's own certificate (system:kubelet-api-admin) lacks this right, also with upstream's kubelet.
   assert.match((await cluster.runKubectl(['get', '--raw', `${proxied}/statusz`])).stderr, /Forbidden .*subresource\(s\)=\[statusz\]/);
   assert.match(await get('/logs/'), /<a href="containers\/">/);
   assert.match(await get('/logs/?query=no-such-service'), /log not found for no-such-service/);

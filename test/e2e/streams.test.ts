@@ -11,8 +11,8 @@ import { aReachablePod } from '../support/reachable-pod.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 
 /**
- * kubectl speaks WebSocket to the API server by default; what the API server speaks to the kubelet is that, where the node declares that it
- * understands it, and SPDY otherwise.
+ * kubectl uses WebSockets to the API server by default. The API server uses WebSockets to the kubelet if the Node declares
+ * support, and SPDY otherwise.
  */
 const protocols: { name: string; env: NodeJS.ProcessEnv; declared: string[] }[] = [
   { name: 'WebSocket', env: {}, declared: ['ExtendWebSocketsToKubelet'] },
@@ -27,12 +27,12 @@ const protocols: { name: string; env: NodeJS.ProcessEnv; declared: string[] }[] 
 const { cluster, node, namespace, pod, port, start, kubectl, admin, webSocket, close } = await aReachablePod();
 after(close);
 
-describe('kubectl reaches into a pod', () => {
+describe('kubectl streams', () => {
   /** The first byte of a frame is its channel. */
   const textOf = (frames: readonly Buffer[], channel: number): string =>
     Buffer.concat(frames.filter(([first]) => first === channel).map((frame) => frame.subarray(1))).toString();
 
-  test('logs show both streams, and what is asked of them', async () => {
+  test('logs have both streams and honour their options', async () => {
     const { stdout } = await kubectl(['logs', pod, '-c', 'app']);
     assert.deepEqual(stdout.split('\n').sort(), ['', 'hello from stderr', 'hello from stdout']);
     const { stdout: tail } = await kubectl(['logs', pod, '-c', 'app', '--tail=1', '--timestamps']);
@@ -41,7 +41,7 @@ describe('kubectl reaches into a pod', () => {
     assert.equal((await kubectl(['logs', pod, '-c', 'app', '--since-time=2999-01-01T00:00:00Z'])).stdout, '');
   });
 
-  test('logs of the attempt before are found, and their absence is told', async () => {
+  test('logs --previous shows the previous instance, or an error without one', async () => {
     const { code, stdout } = await kubectl(['logs', pod, '-c', 'crashing', '--previous']);
     assert.equal(code, 0);
     assert.match(stdout, /^attempt at /);
@@ -50,7 +50,7 @@ describe('kubectl reaches into a pod', () => {
     assert.equal(none.stderr.trim(), `Error from server (BadRequest): previous terminated container "app" in pod "${pod}" not found`);
   });
 
-  test('the log of the attempt before is there at every moment of a crash loop', async () => {
+  test('logs --previous works at every moment of a crash loop', async () => {
     const dispatcher = admin();
     const path = `https://127.0.0.1:${port}/containerLogs/${namespace}/${pod}/crashing?previous=true`;
     const status = async () =>
@@ -68,7 +68,7 @@ describe('kubectl reaches into a pod', () => {
       }
     };
     const readers = [reader(), reader(), reader()];
-    // Through a start, a death and the status after it.
+    // Covers a start, an exit and the status write after it.
     await waitUntil(
       'the next attempt has ended too',
       async () => {
@@ -83,7 +83,7 @@ describe('kubectl reaches into a pod', () => {
     assert.deepEqual([...seen], ['found']);
   });
 
-  test('logs are followed as they are written', async () => {
+  test('logs -f follows a log', async () => {
     const follower = start(['logs', '-f', pod, '-c', 'app', '--tail=0']);
     let text = '';
     follower.stdout.on('data', (data: Buffer) => (text += data.toString()));
@@ -93,7 +93,7 @@ describe('kubectl reaches into a pod', () => {
     await once(follower, 'close');
   });
 
-  test('two hundred follow one log, and each has every line', async () => {
+  test('200 followers of one log each receive every line', async () => {
     const dispatcher = admin();
     const followers = await Promise.all(
       Array.from({ length: 200 }, async () => {
@@ -114,7 +114,7 @@ describe('kubectl reaches into a pod', () => {
     assert.equal((await kubectl(['logs', pod, '-c', 'app', '--tail=1'])).stdout, 'last\n');
   });
 
-  test('logs are followed over a rotation, and nothing is missed', async () => {
+  test('logs -f misses nothing during a rotation', async () => {
     const follower = start(['logs', '-f', pod, '-c', 'app', '--tail=0']);
     let text = '';
     follower.stdout.on('data', (data: Buffer) => (text += data.toString()));
@@ -134,7 +134,7 @@ describe('kubectl reaches into a pod', () => {
     await once(follower, 'close');
   });
 
-  /** Of what the kubelet turned into its runtime's protocol. */
+  /** The count of streams that the kubelet translated into the runtime's protocol. */
   const translated = async () => {
     const { body } = await request(`https://127.0.0.1:${port}/metrics`, { dispatcher: admin() });
     const found = (await body.text()).matchAll(/^kubelet_websocket_streaming_requests_total\{subresource="(\w+)"\} (\d+)$/gm);
@@ -142,11 +142,11 @@ describe('kubectl reaches into a pod', () => {
   };
 
   for (const { name, env, declared } of protocols) {
-    test(`streams over ${name}: the node says what it understands`, async () => {
+    test(`streams over ${name}: the Node declares its support`, async () => {
       await cluster.api.patch('/api/v1/nodes/test-node/status', { status: { declaredFeatures: declared } });
     });
 
-    test(`exec over ${name} keeps streams apart, and has the exit code`, async () => {
+    test(`exec over ${name} separates streams and returns the exit code`, async () => {
       const { code, stdout, stderr } = await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7'], {
         env,
       });
@@ -154,17 +154,17 @@ describe('kubectl reaches into a pod', () => {
       assert.match(stderr, /^err\ncommand terminated with exit code 7\n$/);
     });
 
-    test(`exec over ${name} takes its input to the end, and gives it back whole`, async () => {
+    test(`exec over ${name} transfers large input completely`, async () => {
       const input = randomBytes(3_000_000);
       const { code, bytes, stderr } = await kubectl(['exec', '-i', pod, '-c', 'app', '--', 'cat'], { env, input });
       assert.deepEqual([code, stderr], [0, '']);
       assert.ok(bytes.equals(input), `${bytes.length} bytes came back of ${input.length}`);
     });
 
-    test(`exec over ${name} on a terminal has its size, and follows it`, async () => {
+    test(`exec over ${name} on a terminal follows its size`, async () => {
       const [command, all, own] = cluster.kubectlCommand(['-n', namespace, 'exec', '-it', pod, '-c', 'app', '--', 'sh']);
       const line = [command, ...all].map((word) => `'${word}'`).join(' ');
-      // The terminal of `script` is the one that kubectl looks at.
+      // kubectl reads the size of the terminal that `script` creates.
       const child = spawn(
         'script',
         ['-qfc', `stty cols 101 rows 41; terminal=$(tty); (sleep 2; stty -F $terminal cols 77 rows 33) & ${line}`, '/dev/null'],
@@ -185,7 +185,7 @@ describe('kubectl reaches into a pod', () => {
       await once(child, 'close');
     });
 
-    test(`ports are forwarded over ${name}, many connections at once`, async () => {
+    test(`port-forward over ${name} carries many connections at once`, async () => {
       const forward = start(['port-forward', pod, ':8080', '--address', '127.0.0.1'], env);
       let text = '';
       forward.stdout.on('data', (data: Buffer) => (text += data.toString()));
@@ -198,7 +198,7 @@ describe('kubectl reaches into a pod', () => {
       await once(forward, 'close');
     });
 
-    test(`attach over ${name} talks to the process that runs`, async () => {
+    test(`attach over ${name} connects to the running process`, async () => {
       const child = start(['attach', '-i', pod, '-c', 'cat'], env);
       let text = '';
       child.stdout.on('data', (data: Buffer) => (text += data.toString()));
@@ -211,7 +211,7 @@ describe('kubectl reaches into a pod', () => {
     });
   }
 
-  test('a WebSocket client of the kubelet itself has the streams as channels', async () => {
+  test('a WebSocket client of the kubelet receives streams as channels', async () => {
     const query = 'command=sh&command=-c&command=echo%20out%3Bread%20line%3Becho%20got%20%24line%3Bexit%205&input=1&output=1';
     const frames: Buffer[] = [];
     const socket = webSocket(`/exec/${namespace}/${pod}/app?${query}`, frames);
@@ -222,7 +222,7 @@ describe('kubectl reaches into a pod', () => {
     assert.match(textOf(frames, 3), /"reason":"NonZeroExitCode"[\s\S]*"message":"5"/);
   });
 
-  test('WebSockets reach the kubelet where the node declares that it understands them, and nowhere else', async () => {
+  test('the API server uses WebSockets only for nodes that declare support', async () => {
     const before = await translated();
     assert.ok(before['exec']! > 0 && before['attach']! > 0 && before['portforward']! > 0, JSON.stringify(before));
     const say = ['exec', pod, '-c', 'app', '--', 'echo', 'said'];
@@ -232,7 +232,7 @@ describe('kubectl reaches into a pod', () => {
     assert.equal((await translated())['exec'], before['exec']! + 1);
   });
 
-  test('a WebSocket client of the kubelet itself can end its input', async () => {
+  test('a WebSocket client of the kubelet can close stdin', async () => {
     const frames: Buffer[] = [];
     const query = 'command=wc&command=-c&input=1&output=1&error=1';
     const socket = webSocket(`/exec/${namespace}/${pod}/app?${query}`, frames, 'v5.channel.k8s.io');
@@ -244,17 +244,17 @@ describe('kubectl reaches into a pod', () => {
     assert.equal(textOf(frames, 3), '{"metadata":{},"status":"Success"}');
   });
 
-  test('a WebSocket client of the kubelet itself has a port of the pod', async () => {
+  test('a WebSocket client of the kubelet can forward a port', async () => {
     const frames: Buffer[] = [];
     const socket = webSocket(`/portForward/${namespace}/${pod}?port=8080`, frames);
-    // Both channels begin with the port.
+    // Both channels begin with the port number.
     await waitUntil('its port', () => frames.length >= 2);
     socket.send(Buffer.from('\0GET /index.html HTTP/1.0\r\n\r\n'));
     await waitUntil('the page', () => textOf(frames, 0).endsWith('\r\n\r\npage\n'));
     socket.close();
   });
 
-  test('a command is run, and all that it wrote is the answer', async () => {
+  test('/run returns the command’s output, and /checkpoint the runtime’s answer', async () => {
     const post = async (path: string) => {
       const { statusCode, body } = await request(`https://127.0.0.1:${port}${path}`, { method: 'POST', dispatcher: admin() });
       return [statusCode, await body.text()];
@@ -264,13 +264,13 @@ describe('kubectl reaches into a pod', () => {
     assert.equal(failed, 500);
     assert.match(String(why), /^command 'ls \/no\/such\/folder' exited with 1: .*No such file or directory/);
     assert.deepEqual(await post(`/run/${namespace}/no-such-pod/app?cmd=true`), [404, 'pod does not exist']);
-    // A runtime may write a checkpoint or may not be able to: both are said.
+    // A runtime may or may not support checkpoints: both results are reported.
     const [status, checkpoint] = await post(`/checkpoint/${namespace}/${pod}/app`);
     const refused = `checkpointing of ${namespace}/${pod}/app failed (`;
     assert.ok(status === 200 ? String(checkpoint).startsWith('{"items":["/') : String(checkpoint).startsWith(refused), String(checkpoint));
   });
 
-  test('files are copied in and out', async () => {
+  test('cp copies files in both directions', async () => {
     const [from, back] = [join(node.folder, 'from'), join(node.folder, 'back')];
     writeFileSync(from, randomBytes(1_000_000));
     const copyIn = await kubectl(['cp', from, `${pod}:/tmp/copied`, '-c', 'app']);
@@ -279,7 +279,7 @@ describe('kubectl reaches into a pod', () => {
     assert.ok(readFileSync(from).equals(readFileSync(back)));
   });
 
-  test('twenty execs at once each have their own answer', async () => {
+  test('20 parallel execs each receive their own output', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', `sleep 0.2; echo ${n}`])),
     );
@@ -289,9 +289,9 @@ describe('kubectl reaches into a pod', () => {
     );
   });
 
-  test('what is not there is told as upstream does', async () => {
+  test('missing pods and containers get upstream’s errors', async () => {
     const stopped = await kubectl(['exec', pod, '-c', 'crashing', '--', 'true']);
-    // Between two attempts nothing of it runs; while one does, the command is run.
+    // Between two instances no container runs; while one runs, the command succeeds.
     if (stopped.code !== 0) assert.match(stopped.stderr, /container not found \("crashing"\)|exit code/);
     const command = await kubectl(['exec', pod, '-c', 'app', '--', '/no/such/command']);
     assert.equal(command.code > 0, true);

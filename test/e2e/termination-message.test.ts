@@ -1,4 +1,4 @@
-/** A container's termination message from its log, where somebody who can write in the log folder has put a link. */
+/** A container's termination message from its log, with a symlink in the log folder. */
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => node.destroy());
 
-test('a message from a log is not read through a link out of the log folder', async () => {
+test('a termination message is not read through a symlink out of the log folder', async () => {
   const secret = join(node.folder, 'secret.log');
   writeFileSync(secret, '2026-01-01T00:00:00Z stdout F root:secret:0:0\n');
   const end = join(node.folder, 'end');

@@ -1,4 +1,4 @@
-/** `npm run up` without a terminal that has a size: plain lines on change, none of them cut. */
+/** `npm run up` without a terminal size: plain lines on changes, none truncated. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const project = join(import.meta.dirname, '../..');
 const examples = readdirSync(join(project, 'examples')).map((file) => file.replace('.yaml', ''));
 const up = `${process.execPath} ${join(project, 'scripts/up/up.ts')} --simulate`;
 
-/** Runs the command line until it has shown a long line, then ends it as Ctrl-C does. In a network of its own, since its ports are fixed. */
+/** Runs the command until it has printed a long line, then ends it like Ctrl-C. It runs in its own network namespace, since its ports are fixed. */
 async function outputOf(
   t: TestContext,
   commandLine: string,
@@ -56,7 +56,7 @@ const cases: { name: string; commandLine: string; interrupt: Parameters<typeof o
   },
 ];
 for (const { name, commandLine, interrupt } of cases) {
-  test(`npm run up ${name} prints whole plain lines, and only when something has changed`, async (t) => {
+  test(`npm run up ${name} prints complete plain lines on changes only`, async (t) => {
     const text = await outputOf(t, commandLine, interrupt);
     assert.ok(!text.includes('\u001b') && !text.includes('…'), text);
     const tables = text.split('\n\n').filter((table) => table.includes('NAME '));

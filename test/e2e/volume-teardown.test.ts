@@ -1,4 +1,4 @@
-/** What containers and the host leave in a pod's volumes, and how the shipped kubelet ends such a pod on a real containerd. */
+/** Teardown of volumes that containers or the host have filled in unusual ways. */
 import assert from 'node:assert/strict';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const withData = (name: string, sh?: string) =>
     volumes: [{ name: 'data', emptyDir: {} }],
   });
 
-/** A folder of the host beside the root dir, with a file in it. */
+/** A host folder next to the root directory, with a file in it. */
 function aHostFolder(name: string): string {
   const folder = join(node.folder, name);
   mkdirSync(folder);
@@ -31,8 +31,8 @@ function aHostFolder(name: string): string {
   return folder;
 }
 
-test('a pod whose container made a tree deeper than any path ends without a trace', async () => {
-  // `cd -P` goes from folder to folder; 100 of 200 characters are 20,000.
+test('a volume with a tree deeper than PATH_MAX is removed with its pod', async () => {
+  // `cd -P` descends folder by folder; 100 names of 200 characters make 20,000.
   const name = 'd'.repeat(200);
   const sh = `cd /data; i=0; while [ $i -lt 100 ]; do mkdir ${name} && cd -P ${name}; i=$((i+1)); done 2>/dev/null; : > /data/made; sleep 1000`;
   node.apply(withData('deep', sh));
@@ -43,7 +43,7 @@ test('a pod whose container made a tree deeper than any path ends without a trac
   await waitUntil('its folder is gone', () => !existsSync(folderOf(pod)), 60_000);
 });
 
-test('a mount of a host folder that another mount hides is unmounted, and the host folder keeps its files', async () => {
+test('a hidden mount of a host folder is unmounted, and the folder keeps its files', async () => {
   const host = aHostFolder('hidden');
   node.apply(withData('hidden'));
   const pod = await node.untilRunning('hidden');
@@ -56,7 +56,7 @@ test('a mount of a host folder that another mount hides is unmounted, and the ho
   assert.equal(readFileSync(join(host, 'precious'), 'utf8'), 'data');
 });
 
-test('while a mount in a volume is busy nothing is removed, the log says why, and the pod ends when it is free', async () => {
+test('a busy mount delays removal with an event, and the pod terminates when it is free', async () => {
   const host = aHostFolder('busy');
   node.apply(withData('busy'));
   const pod = await node.untilRunning('busy');

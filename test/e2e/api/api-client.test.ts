@@ -1,4 +1,4 @@
-/** The API client as a node's, against a real API server: what it may do, what it is refused, and a server that goes and comes back. */
+/** The API client with a node's credentials against a real API server: allowed and refused requests, and a restart of the server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,7 +36,7 @@ test('a node’s client against a real API server', async (t) => {
   const { client, host, renewConnections } = await aNodeClient(t, cluster);
   assert.equal(host, new URL(cluster.controlPlane.url).host);
 
-  await t.test('it makes its Node and patches its status', async () => {
+  await t.test('creates its Node and patches its status', async () => {
     await putNode(client);
     const body = { metadata: { annotations: { 'example.org/kept': 'yes' } } };
     const patched = await client.call<Named>({ method: 'PATCH', path: nodePath, patch: 'strategic', body, trafficClass: 'node' });
@@ -44,7 +44,7 @@ test('a node’s client against a real API server', async (t) => {
     await client.call({ method: 'PATCH', path: `${nodePath}/status`, patch: 'merge', body: { status: {} }, trafficClass: 'node' });
   });
 
-  await t.test('the server’s own words come with each refusal', async () => {
+  await t.test('passes on the server’s error messages', async () => {
     await assert.rejects(putNode(client), { code: 409, reason: 'AlreadyExists', message: `nodes "${nodeName}" already exists` });
     const secret = apiPath('api', 'v1', 'namespaces', 'default', 'secrets', 'x');
     const forbidden = { code: 403, reason: 'Forbidden', message: /no relationship found between node 'node-a' and this object/ };
@@ -54,7 +54,7 @@ test('a node’s client against a real API server', async (t) => {
     await assert.rejects(client.call(patch), { code: 409, reason: 'Conflict' });
   });
 
-  await t.test('it has tokens and accesses reviewed', async () => {
+  await t.test('requests token and access reviews', async () => {
     const { reviewToken, reviewAccess } = createReviews(client, systemClock);
     const token = await cluster.serviceAccountToken('default');
     assert.equal((await reviewToken(token)).user?.username, 'system:serviceaccount:default:default');
@@ -64,7 +64,7 @@ test('a node’s client against a real API server', async (t) => {
     assert.equal((await reviewAccess({ user: 'jane', resourceAttributes })).allowed, false);
   });
 
-  await t.test('a watch begins with what is there, and follows', async (sub) => {
+  await t.test('a watch starts with existing objects, and follows changes', async (sub) => {
     const namespace = await cluster.namespace(sub);
     const signal = AbortSignal.timeout(30_000);
     const query = {
@@ -85,7 +85,7 @@ test('a node’s client against a real API server', async (t) => {
     assert.deepEqual(seen, ['BOOKMARK', 'ADDED web']);
   });
 
-  await t.test('calls of all classes at once, half of them after a failed heartbeat, all succeed', async () => {
+  await t.test('parallel calls of all lanes succeed, also after a failed heartbeat', async () => {
     const get = () => client.call<Named>({ method: 'GET', path: nodePath, trafficClass: 'status' });
     const half = Array.from({ length: 40 }, get);
     renewConnections();
@@ -93,7 +93,7 @@ test('a node’s client against a real API server', async (t) => {
     assert.deepEqual(new Set(names), new Set([nodeName]));
   });
 
-  await t.test('a server that stops ends watches and calls, and is found again when it is back', async () => {
+  await t.test('a stopped server fails watches and calls, which succeed after its return', async () => {
     const signal = AbortSignal.timeout(60_000);
     const call = {
       path: podsPath,

@@ -1,4 +1,4 @@
-/** Pods that were bound to a node which is not for them: what `kubectl describe` says of them, and that those who run are not asked again. */
+/** Admission of pods that are bound to an unsuitable node: their status, and that running pods are not admitted again. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { pauseProgram } from '../../../scripts/host/control-plane-process.ts';
@@ -54,7 +54,7 @@ const refused: { readonly name: string; readonly spec: Partial<PodSpec>; readonl
   },
 ];
 
-describe('a pod that was bound to the node by hand', () => {
+describe('a pod that is bound to an unsuitable node', () => {
   let node: ClusterNode;
   before(async () => {
     node = await ClusterNode.start(nodeName);
@@ -77,7 +77,7 @@ describe('a pod that was bound to the node by hand', () => {
     });
   }
 
-  test('is refused for want of a device that the node has, and not for one of which it knows nothing', async () => {
+  test('is refused for an exhausted device, and admitted with an unknown resource', async () => {
     const requesting = (count: string): Partial<PodSpec> => {
       const amount = { 'example.com/dongle': count };
       return { containers: [aBusybox({ resources: { requests: amount, limits: amount } })] };
@@ -98,14 +98,14 @@ describe('a pod that was bound to the node by hand', () => {
     await untilRefused('devices', 'OutOfexample.com/dongle', message);
   });
 
-  test('is refused for an operating system that is not the node’s', async () => {
+  test('is refused for another operating system', async () => {
     await node.create('windows', { os: { name: 'windows' } });
     await untilRefused('windows', 'PodOSNotSupported', /^Pod was rejected: Failed to admit pod as the OS field doesn't match node OS$/);
     await node.create('labelled', {}, { labels: { 'kubernetes.io/os': 'windows' } });
     await untilRefused('labelled', 'PodOSSelectorNodeLabelDoesNotMatch', /`kubernetes.io\/os` label doesn't match node label$/);
   });
 
-  test('is refused for a host port that another pod has, until that one has ended', async () => {
+  test('is refused for a host port in use, until its user has terminated', async () => {
     const ports = [{ containerPort: 80, hostPort: 34_561 }];
     await node.create('has-port', { containers: [aBusybox({ ports })] });
     await node.untilRunning('has-port');
@@ -126,7 +126,7 @@ describe('a pod that was bound to the node by hand', () => {
     try {
       await node.create('tolerant', { tolerations: [{ key: 'maintenance', operator: 'Exists' }] });
       await node.untilRunning('tolerant');
-      // The taint's own controller deletes such a pod at once, mostly before the kubelet has said anything.
+      // The taint controller deletes such a pod at once, mostly before the kubelet writes a status.
       const resume = pauseProgram(node.cluster.controlPlane.folder, 'kube-controller-manager');
       try {
         await node.create('intolerant');
@@ -144,19 +144,19 @@ describe('a pod that was bound to the node by hand', () => {
     }
   });
 
-  test('is admitted when the label it selects was set just before', async () => {
+  test('is admitted when its label was set a moment ago', async () => {
     await node.kubectl('label', 'node', nodeName, 'fresh=label');
     await node.create('follows-label', { nodeSelector: { fresh: 'label' } });
     await node.untilRunning('follows-label');
   });
 
-  test('once it was admitted stays, though the node’s labels change and the kubelet starts anew', async () => {
+  test('stays admitted across label changes and a restart of the kubelet', async () => {
     await node.kubectl('label', 'node', nodeName, 'disk=ssd');
     await node.create('settled', { nodeSelector: { disk: 'ssd' } });
     const before = await node.untilRunning('settled');
     await node.kubectl('label', 'node', nodeName, 'disk-');
     await node.restartKubelet();
-    // A pod that comes now shows that the new kubelet has taken up its pods.
+    // A new pod shows that the restarted kubelet has taken over its pods.
     await node.create('later');
     await node.untilRunning('later');
     const after = await node.get('settled');
@@ -166,7 +166,7 @@ describe('a pod that was bound to the node by hand', () => {
     await untilRefused('unsettled', 'NodeAffinity', /Predicate NodeAffinity failed/);
   });
 
-  test('stays refused when the kubelet starts anew, and goes when it is deleted', async () => {
+  test('stays refused across a restart of the kubelet, and can be deleted', async () => {
     await node.create('stays-refused', { nodeSelector: { disk: 'none-such' } });
     const { metadata } = await node.untilEnded('stays-refused');
     await node.restartKubelet();
@@ -179,7 +179,7 @@ describe('a pod that was bound to the node by hand', () => {
 });
 
 describe('a node with room for three pods', () => {
-  test('refuses the fourth, takes another when one has ended, and makes room for a critical one', async () => {
+  test('refuses the fourth pod, admits one after a termination, and preempts for a critical pod', async () => {
     const node = await ClusterNode.start('cluster-full', { config: { maxPods: 3 } });
     try {
       for (const name of ['a', 'b', 'c']) await node.create(name);
@@ -196,7 +196,7 @@ describe('a node with room for three pods', () => {
       await node.untilRunning('e');
       assert.equal((await node.get('d')).status?.phase, 'Failed');
 
-      // For one that is critical another gives way.
+      // A critical pod preempts another one.
       await node.create('critical', { priorityClassName: 'system-node-critical' });
       await node.untilRunning('critical');
       const pods = await Promise.all(['b', 'c', 'e'].map((name) => node.get(name)));

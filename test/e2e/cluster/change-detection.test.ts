@@ -1,4 +1,4 @@
-/** How a node learns that a secret or a config map has changed, by each strategy that it can be configured with. */
+/** Change detection of secrets and config maps, with each configMapAndSecretChangeDetectionStrategy. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { stopProgram } from '../../../scripts/host/control-plane-process.ts';
@@ -12,13 +12,13 @@ import { aBusybox } from '../../support/test-node.ts';
 const isValue: Matches = (_, path) => /^\/api\/v1\/namespaces\/[^/]+\/(secrets|configmaps)[/?]/.test(path);
 const isWatchOfValue: Matches = (method, path) => isWatch(method, path) && isValue(method, path);
 
-describe('a change of a secret and a config map reaches a pod that runs', () => {
+describe('a changed secret or config map reaches a running pod', () => {
   for (const strategy of ['Watch', 'Cache', 'Get'] as const) {
-    test(`by the strategy ${strategy}, and nothing is watched for a pod that is gone`, async (t) => {
+    test(`with the strategy ${strategy}, and no watch remains for a deleted pod`, async (t) => {
       const cluster = await sharedCluster();
       t.after(() => cluster.close());
       const node = await startFaultyNode(t, cluster, `detects-by-${strategy.toLowerCase()}`, {
-        // Without a watch the next look is the pod's next sync.
+        // Without a watch the next sync of the pod reads the object.
         config: { configMapAndSecretChangeDetectionStrategy: strategy, syncFrequency: '2s' },
       });
       const { pods, way, namespace } = node;
@@ -54,7 +54,7 @@ describe('a change of a secret and a config map reaches a pod that runs', () => 
 
       await pods.delete('reader');
       await pods.untilGone('reader');
-      // A config map's watch stays for a minute: the next pod of the namespace may need the same one.
+      // A config map's watch continues for a minute: the next pod of the namespace may need it.
       await waitUntil('the secret is not watched', () => !watched().some((path) => path.includes('/secrets')), 60_000);
       const ever = way.requests.some(({ method, path }) => isWatchOfValue(method, path));
       assert.equal(ever, strategy === 'Watch');
@@ -62,13 +62,13 @@ describe('a change of a secret and a config map reaches a pod that runs', () => 
   }
 });
 
-test('by the strategy Cache an object is good for as long as its Node says, and not for a pod that comes', async (t) => {
+test('the strategy Cache caches for the Node’s TTL, and reads afresh for a new pod', async (t) => {
   const cluster = await privateCluster(t, { scheduler: false });
   const node = await startFaultyNode(t, cluster, 'cache-for-a-while', {
     config: { configMapAndSecretChangeDetectionStrategy: 'Cache', syncFrequency: '2s' },
   });
   const { nodeName, namespace, pods, way } = node;
-  // It would say 0: the cluster is small.
+  // The annotation would be 0 in a small cluster.
   await stopProgram(cluster.controlPlane.folder, 'kube-controller-manager', 5000);
   const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
   const goodFor = (seconds: number) => kubectl('annotate', '--overwrite', 'node', nodeName, `node.alpha.kubernetes.io/ttl=${seconds}`);
@@ -80,7 +80,7 @@ test('by the strategy Cache an object is good for as long as its Node says, and 
       volumes: [{ name: 'login', secret: { secretName: 'login' } }],
     });
   const read = (name: string) => kubectl('exec', name, '--', 'cat', '/login/value');
-  /** How the secret was asked for since the last look: of the API server's cache, or as it is. */
+  /** The GETs of the secret since the last call: from the API server's cache, or up to date. */
   const asked = () =>
     way.requests
       .splice(0)
@@ -97,7 +97,7 @@ test('by the strategy Cache an object is good for as long as its Node says, and 
   await writeSecret('two');
   await waitUntil('the file has changed', async () => (await read('reader')) === 'two', 50_000);
   assert.ok(Date.now() - beganAtMs >= lifeSeconds * 1000, `asked again after ${Date.now() - beganAtMs} ms`);
-  // Without the Node's word it would be a minute.
+  // Without the Node's annotation the TTL would be a minute.
   assert.ok(Date.now() - readAtMs < 50_000, `asked again after ${Date.now() - readAtMs} ms`);
   assert.deepEqual(asked(), [true]);
 

@@ -1,4 +1,4 @@
-/** A container that the kubelet restarts on purpose, in a pod that does not restart containers that end: what users see of it meanwhile. */
+/** The published status of a container that the kubelet restarts itself, in a pod that does not restart exited containers. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
@@ -21,10 +21,10 @@ describe('a container whose image is changed', () => {
   const app = ({ status }: Pod) => status?.containerStatuses?.[0];
 
   for (const restartPolicy of ['Never', 'OnFailure', 'Always'] as const) {
-    test(`is never shown as ended under ${restartPolicy}, and its pod's status goes on`, async (t) => {
+    test(`is never shown as terminated under ${restartPolicy}, while its pod's status is updated`, async (t) => {
       const name = `changed-${restartPolicy.toLowerCase()}`;
       const pods = await PodWatch.start(t, node.cluster, node.namespace);
-      // It ends with 0 after a while: long enough for each inspection of its end to be published.
+      // The container exits with 0 after a while, long enough for each inspection to be published.
       const sh = 'trap "sleep 1; exit 0" TERM; while :; do sleep 1000 & wait $!; done';
       await pods.create(aManifest(name, { nodeName, restartPolicy, terminationGracePeriodSeconds: 20, containers: [aBusybox({ sh })] }));
       await pods.until(name, 'runs', (pod) => app(pod)?.ready === true);
@@ -39,7 +39,7 @@ describe('a container whose image is changed', () => {
       const states = pods.seen(name).map((pod) => Object.keys(app(pod)?.state ?? {})[0]);
       assert.ok(!states.includes('terminated'), states.join());
       assert.ok(pods.seen(name).every(({ status }) => status?.phase === 'Pending' || status?.phase === 'Running'));
-      // What follows is published as well.
+      // Later changes are published, too.
       await node.exec(name, 'kill 1');
       await pods.until(name, 'shows the end of its second instance', (pod) => {
         const { state, lastState } = app(pod) ?? {};
@@ -48,7 +48,7 @@ describe('a container whose image is changed', () => {
     });
   }
 
-  test('is shown as ended when it cannot be started again', async (t) => {
+  test('is shown as terminated when it cannot be started again', async (t) => {
     const pods = await PodWatch.start(t, node.cluster, node.namespace);
     await pods.create(aManifest('unpullable', { nodeName, restartPolicy: 'Never', containers: [aBusybox()] }));
     await pods.until('unpullable', 'runs', (pod) => app(pod)?.ready === true);

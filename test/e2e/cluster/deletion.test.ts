@@ -1,4 +1,4 @@
-/** The end of a pod in a cluster: who is told, how long it may take, what is gone before the API server's object is, and what is left over: nothing. */
+/** Deletion of pods in a cluster: status, grace period, order of cleanup and object deletion, and that nothing remains. */
 import assert from 'node:assert/strict';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,10 +9,10 @@ import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aBusybox } from '../../support/test-node.ts';
 
-/** Ends only when it is killed. */
+/** Ignores SIGTERM. */
 const stubborn = { sh: 'trap "" TERM; while :; do sleep 1; done' };
 
-/** None where the folder is not there, or goes at this moment. */
+/** Empty if the folder does not exist, or disappears at this moment. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -22,7 +22,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-describe('a pod that is deleted', () => {
+describe('a deleted pod', () => {
   let node: ClusterNode;
   before(async () => {
     node = await ClusterNode.start('cluster-deletion');
@@ -33,12 +33,12 @@ describe('a pod that is deleted', () => {
     const filter = { labelSelector: { 'io.kubernetes.pod.uid': metadata.uid }, state: { state: ContainerState.CONTAINER_RUNNING } };
     return (await node.node.cri.runtime.call('listContainers', { filter }, { deadlineMs: 10_000 })).containers.length;
   };
-  /** What the host still has of it: at the moment at which this is asked. */
+  /** What the host has of the pod at this moment. */
   const leftOvers = async (pod: Pod): Promise<string[]> => {
     const { uid } = pod.metadata;
     const left: string[] = [];
     if (readFileSync('/proc/self/mounts', 'utf8').includes(`/pods/${uid}/`)) left.push('mounts');
-    // Each in the folder of its plugin; the folders themselves go with the pod's, a little later.
+    // Each volume is in the folder of its plugin; the plugin folders are removed with the pod's folder, a little later.
     const volumes = join(node.node.rootDir, 'pods', uid, 'volumes');
     left.push(...namesIn(volumes).flatMap((plugin) => namesIn(join(volumes, plugin))));
     for (const slice of ['', '/besteffort', '/burstable']) {
@@ -57,7 +57,7 @@ describe('a pod that is deleted', () => {
     return node.untilRunning(name);
   };
 
-  /** Every version that the API server shows of it from this one on, and what the host still has of it when its object goes. */
+  /** Every version of the pod from this one on, and what the host has of it when its object is deleted. */
   const untilItsObjectGoes = async ({ metadata: { name, resourceVersion, uid } }: Pod): Promise<{ seen: Pod[]; left: string[] }> => {
     const seen: Pod[] = [];
     const watching = new AbortController();
@@ -72,7 +72,7 @@ describe('a pod that is deleted', () => {
     throw new Error(`the watch of ${name} has ended`);
   };
 
-  test('runs its preStop hook, ends, is told as ended, and leaves nothing behind when its object goes', async () => {
+  test('runs its preStop hook, becomes terminal, and leaves nothing when its object is deleted', async () => {
     const pod = await run('graceful', {
       ...withVolume({
         lifecycle: { preStop: { exec: { command: ['sh', '-c', 'echo stopping > /proc/1/fd/1; sleep 1'] } } },
@@ -92,7 +92,7 @@ describe('a pod that is deleted', () => {
     assert.equal(event.involvedObject.fieldPath, 'spec.containers{app}');
   });
 
-  test('has two seconds more when its preStop hook uses up the grace period', async () => {
+  test('gets two more seconds when its preStop hook uses up the grace period', async () => {
     const pod = await run('hanging-hook', {
       containers: [
         aBusybox({
@@ -105,7 +105,7 @@ describe('a pod that is deleted', () => {
     await node.delete('hanging-hook');
     const { seen } = await untilItsObjectGoes(pod);
     const { containerID = '', state } = seen.at(-1)!.status?.containerStatuses?.[0] ?? {};
-    // The signal came, and it did not end by itself.
+    // The container got the signal, and did not exit by itself.
     assert.deepEqual([state?.terminated?.message, state?.terminated?.exitCode], ['told\n', 137]);
     const stops = readFileSync(node.node.containerd.logFile, 'utf8').match(
       new RegExp(`StopContainer for .{0,4}${containerID.split('//')[1]}.{0,4} with timeout \\d+`, 'g'),
@@ -114,7 +114,7 @@ describe('a pod that is deleted', () => {
     assert.ok(node.node.log().includes('preStop hook did not complete in the grace period'));
   });
 
-  test('is killed when its grace period is over', async () => {
+  test('is killed at the end of its grace period', async () => {
     await run('stubborn', { containers: [aBusybox(stubborn)], terminationGracePeriodSeconds: 600 });
     const startedMs = performance.now();
     await node.delete('stubborn', { gracePeriodSeconds: 2 });
@@ -124,7 +124,7 @@ describe('a pod that is deleted', () => {
     assert.ok(performance.now() - startedMs > 1900);
   });
 
-  test('is killed sooner when a second deletion leaves it less time', async () => {
+  test('is killed earlier after a second deletion with a shorter grace period', async () => {
     const pod = await run('hurried', { containers: [aBusybox(stubborn)], terminationGracePeriodSeconds: 600 });
     await node.delete('hurried');
     await node.untilEvent('hurried', 'Killing', /./);
@@ -134,14 +134,14 @@ describe('a pod that is deleted', () => {
     assert.deepEqual(await leftOvers(pod), []);
   });
 
-  test('by force is gone at once from the API, and soon from the node', async () => {
+  test('disappears from the API at once and from the node soon when deleted by force', async () => {
     const pod = await run('forced', { ...withVolume(stubborn), terminationGracePeriodSeconds: 600 });
     await node.kubectl('delete', 'pod', 'forced', '--force', '--grace-period=0');
     assert.equal(await node.api.find(`${node.podsPath}/forced`), undefined);
     await waitUntil('nothing of it is left', async () => (await leftOvers(pod)).length === 0, 60_000);
   });
 
-  test('and made anew under its name at once is another pod', async () => {
+  test('is independent of a new pod of the same name', async () => {
     const old = await run('again', { ...withVolume(), terminationGracePeriodSeconds: 600 });
     await node.kubectl('delete', 'pod', 'again', '--force', '--grace-period=0');
     const pod = await run('again', withVolume());
@@ -150,7 +150,7 @@ describe('a pod that is deleted', () => {
     assert.equal(await runningContainers(pod), 1);
   });
 
-  test('while the kubelet was down is ended by the next one; so is one that is gone altogether', async () => {
+  test('is terminated by the next kubelet if deleted while the kubelet was down, also without an object', async () => {
     const told = await run('told-later', withVolume());
     const gone = await run('gone-meanwhile', withVolume());
     const kept = await run('kept', {});
@@ -165,7 +165,7 @@ describe('a pod that is deleted', () => {
     assert.equal((await node.get('kept')).status?.containerStatuses?.[0]?.containerID, kept.status?.containerStatuses?.[0]?.containerID);
   });
 
-  test('and never started goes all the same', async () => {
+  test('disappears even if it never started', async () => {
     const waits = await node.create('waits', {
       containers: [aBusybox({ volumeMounts: [{ name: 'none', mountPath: '/none' }] })],
       volumes: [{ name: 'none', secret: { secretName: 'none-such' } }],
@@ -184,7 +184,7 @@ describe('a pod that is deleted', () => {
     await node.untilGone('no-image', 30_000);
   });
 
-  test('while the kubelet was down, before its containers were started, leaves no volume behind when its object goes', async () => {
+  test('leaves no volume when deleted while the kubelet was down, before its containers started', async () => {
     const pod = await node.create('half-made', {
       containers: [aBusybox({ volumeMounts: ['memory', 'none'].map((name) => ({ name, mountPath: `/${name}` })) })],
       volumes: [
@@ -203,14 +203,14 @@ describe('a pod that is deleted', () => {
     assert.deepEqual([seen.at(-1)?.status?.phase, left], ['Failed', []]);
   });
 
-  test('in the midst of its start goes all the same', async () => {
+  test('disappears even if deleted during its start', async () => {
     const pod = await node.create('early', { initContainers: [aBusybox({ name: 'first', sh: 'sleep 1000' })], ...withVolume() });
     await node.delete('early', { gracePeriodSeconds: 1 });
     await node.untilGone('early', 60_000);
     await waitUntil('nothing of it is left', async () => (await leftOvers(pod)).length === 0, 60_000);
   });
 
-  test('with a finalizer ends, and its object stays until the finalizer goes', async () => {
+  test('terminates while a finalizer keeps its object', async () => {
     const pod = await run('finalized', withVolume(), { finalizers: ['example.com/hold'] });
     await node.delete('finalized');
     const ended = await node.until(
@@ -220,7 +220,7 @@ describe('a pod that is deleted', () => {
     );
     assert.deepEqual(ended.metadata.finalizers, ['example.com/hold']);
     await waitUntil('nothing of it is left', async () => (await leftOvers(pod)).length === 0, 60_000);
-    // A kubelet that starts meanwhile does not start it again.
+    // A kubelet that starts meanwhile does not start the pod again.
     await node.restartKubelet();
     await run('after-finalized', {});
     assert.equal(await runningContainers(pod), 0);
@@ -229,7 +229,7 @@ describe('a pod that is deleted', () => {
     await node.untilGone('finalized');
   });
 
-  test('after it ended by itself goes at once', async () => {
+  test('disappears at once if it had completed', async () => {
     const pod = await node.create('ended', { restartPolicy: 'Never', ...withVolume({ sh: 'exit 0' }) });
     await node.untilEnded('ended');
     await waitUntil('its volumes are gone', async () => (await leftOvers(pod)).length === 0, 60_000);
@@ -237,7 +237,7 @@ describe('a pod that is deleted', () => {
     await node.untilGone('ended', 30_000);
   });
 
-  test('by eviction goes as by deletion, and its status keeps who wanted it', async () => {
+  test('terminates after an API eviction, with the DisruptionTarget condition', async () => {
     const pod = await run('evicted', { ...withVolume(stubborn), terminationGracePeriodSeconds: 2 });
     const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'evicted', namespace: node.namespace } };
     await node.api.create(`${node.podsPath}/evicted/eviction`, eviction);
@@ -247,7 +247,7 @@ describe('a pod that is deleted', () => {
     assert.deepEqual(await leftOvers(pod), []);
   });
 
-  test('and has a busy mount stays, an event says why, and goes once the mount is free', async () => {
+  test('stays with an event while a mount is busy, and disappears when it is free', async () => {
     const pod = await run('busy-mount', withVolume());
     const volume = join(node.node.rootDir, 'pods', pod.metadata.uid, 'volumes/kubernetes.io~empty-dir/memory');
     const held = openSync(join(volume, 'held'), 'w');
@@ -263,7 +263,7 @@ describe('a pod that is deleted', () => {
     await node.untilGone('busy-mount');
   });
 
-  test('with its namespace goes with all the others', async (t) => {
+  test('disappears with its namespace', async (t) => {
     const namespace = await node.cluster.namespace(t);
     const path = `/api/v1/namespaces/${namespace}/pods`;
     for (const name of ['a', 'b', 'c']) {
@@ -285,10 +285,10 @@ describe('a pod that is deleted', () => {
     );
   });
 
-  test('is deleted with its UID named, so that no other one is meant', () => {
+  test('is deleted with its UID as a precondition', () => {
     const deletions = node.cluster.controlPlane.auditEvents(node.nodeName).filter(({ verb }) => verb === 'delete');
     assert.ok(deletions.length > 5);
-    // Refused ones would be 403 or 409; one that another has removed in between is 404.
+    // A refused deletion would be 403 or 409; 404 means that another client removed the pod in between.
     assert.deepEqual(
       deletions.map(({ responseStatus }) => responseStatus?.code).filter((code) => code !== 200 && code !== 404),
       [],

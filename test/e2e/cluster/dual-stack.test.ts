@@ -1,4 +1,4 @@
-/** A node that is told an address of each family, and a pod in its network: both are what the cluster is told. */
+/** A dual-stack node and a hostNetwork pod: both report an address of each family. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
@@ -8,10 +8,10 @@ import { ClusterNode } from '../../support/cluster-node.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aBusybox } from '../../support/test-node.ts';
 
-/** Of nobody else (RFC 4193), for a host that has only link-local ones. */
+/** A unique local address (RFC 4193), for a host that has only link-local ones. */
 const ownIPv6 = 'fd6b:7562:656c:6574::7';
 
-/** An address of each family that this host has; without one of IPv6 it is given one while the test runs. */
+/** An address of each family of this host; a host without an IPv6 address gets one while the test runs. */
 function addressesOf(t: TestContext): readonly [string, string] {
   const all = Object.entries(networkInterfaces()).flatMap(([device, found = []]) => found.map((address) => ({ device, ...address })));
   const usable = all.filter(({ internal, scopeid }) => !internal && !scopeid);
@@ -25,7 +25,7 @@ function addressesOf(t: TestContext): readonly [string, string] {
   return [ipv4.address, ownIPv6];
 }
 
-test('a node with an address of each family has both, and so has a pod in its network', async (t) => {
+test('a dual-stack node reports both addresses, as do its hostNetwork pods', async (t) => {
   const ips = addressesOf(t);
   const node = await ClusterNode.start('cluster-dual', {
     flags: [`--node-ip=${ips.join()}`, '--node-labels=rack=r1', '--register-with-taints=dedicated=tests:NoSchedule,old:PreferNoSchedule'],
@@ -35,7 +35,7 @@ test('a node with an address of each family has both, and so has a pod in its ne
   const internal = status?.addresses?.filter(({ type }) => type === 'InternalIP').map(({ address }) => address);
   assert.deepEqual(internal, ips);
   assert.equal(metadata.labels?.['rack'], 'r1');
-  // The taints of its life come and go beside them.
+  // Lifecycle taints come and go in addition.
   const taints = await waitUntil(
     'it is taken for ready',
     async () => {

@@ -1,4 +1,4 @@
-/** Pods with values that a real API server admits and no node has: each costs only itself, and the kubelet survives a restart beside them. */
+/** Pods with quantities that a real API server admits and no node has: each affects itself only, also across a restart of the kubelet. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
@@ -14,7 +14,7 @@ const refused: readonly { readonly name: string; readonly spec: Partial<PodSpec>
   { name: 'cpu-10e39', spec: requesting({ cpu: '10e39' }), reason: 'OutOfcpu' },
   { name: 'storage-10e39', spec: requesting({ 'ephemeral-storage': '10e39' }), reason: 'OutOfephemeral-storage' },
 ];
-/** More than the kernel takes is as good as no limit; whatever comes of them, nobody else is to notice. */
+/** Limits above the kernel's maximum count as no limit; other pods must not be affected in any case. */
 const admitted: readonly { readonly name: string; readonly spec: Partial<PodSpec> }[] = [
   { name: 'limit-10e39', spec: { containers: [aBusybox({ resources: { limits: { memory: '10e39' }, requests: { memory: '1Mi' } } })] } },
   { name: 'limit-9ei', spec: { containers: [aBusybox({ resources: { limits: { memory: '9Ei' }, requests: { memory: '1Mi' } } })] } },
@@ -23,14 +23,14 @@ const admitted: readonly { readonly name: string; readonly spec: Partial<PodSpec
   { name: 'volume-10e39', spec: { volumes: [{ name: 'cache', emptyDir: { medium: 'Memory', sizeLimit: '10e39' } }] } },
 ];
 
-describe('a pod with a value that no node has', () => {
+describe('a pod with an extreme quantity', () => {
   let node: ClusterNode;
   before(async () => {
     node = await ClusterNode.start('cluster-hostile');
   });
   after(() => node?.destroy());
 
-  test('costs only itself, also over a restart of the kubelet', async () => {
+  test('affects no other pod, also across a restart of the kubelet', async () => {
     await node.create('before');
     const before = await node.untilRunning('before');
     for (const { name, spec } of [...refused, ...admitted]) await node.create(name, spec);

@@ -1,4 +1,4 @@
-/** What people do with kubectl beside running pods: logs of every kind, debugging a pod that runs. */
+/** kubectl logs and kubectl debug. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ClusterNode } from '../../support/cluster-node.ts';
@@ -11,7 +11,7 @@ describe('kubectl', () => {
   });
   after(() => node?.destroy());
 
-  test('shows logs of init containers, of all containers, and of the last moments', async () => {
+  test('shows logs of init containers, of all containers, and since a duration', async () => {
     await node.create('talks', {
       restartPolicy: 'Never',
       initContainers: [aBusybox({ name: 'first', sh: 'echo prepared' })],
@@ -28,11 +28,11 @@ describe('kubectl', () => {
     ]);
     assert.equal(await node.kubectl('logs', 'talks', '-c', 'other', '--since=1h'), 'other\n');
     assert.equal(await node.kubectl('logs', 'talks', '-c', 'other', '--since-time=2999-01-01T00:00:00Z'), '');
-    // A follower of a container that has ended ends too.
+    // A follower of an exited container ends, too.
     assert.equal(await node.kubectl('logs', '-f', 'talks', '-c', 'other'), 'other\n');
   });
 
-  test('debugs a pod that runs with an ephemeral container in its namespaces', async () => {
+  test('debugs a running pod with an ephemeral container in its namespaces', async () => {
     await node.create('target');
     const before = await node.untilRunning('target');
     const command = ['sh', '-c', 'echo debugging; tr "\\0" " " < /proc/1/cmdline; echo; sleep 1000'];

@@ -1,4 +1,4 @@
-/** Static pods as the cluster sees them: mirrors that follow the manifests, whatever anybody does to them, and never hurt the pods. */
+/** Mirror pods: they follow the manifests, whatever other clients do to them, and never affect the static pods. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
@@ -17,11 +17,11 @@ describe('a static pod in a cluster', () => {
   after(() => node?.destroy());
 
   const mirrorName = (name: string) => `${name}-cluster-static`;
-  /** A manifest of the test's namespace. */
+  /** Writes a manifest in the test's namespace. */
   const apply = (name: string, spec: Partial<Pod['spec']> = {}) => node.node.apply(aManifest(name, spec, { namespace: node.namespace }));
   const containerID = (pod: Pod) => pod.status?.containerStatuses?.[0]?.containerID;
 
-  test('is shown to kubectl by a mirror that the node owns, with its status, logs and events', async () => {
+  test('has a mirror pod owned by the Node, with status, logs and events', async () => {
     apply('web', { containers: [aBusybox({ sh: 'echo from the static pod; sleep 1000' })] });
     const mirror = await node.untilRunning(mirrorName('web'));
     const { annotations, ownerReferences } = mirror.metadata;
@@ -36,7 +36,7 @@ describe('a static pod in a cluster', () => {
     assert.equal(await node.exec(mirrorName('web'), 'echo inside'), 'inside\n');
   });
 
-  test('gets a new mirror when that was deleted, and goes on unharmed', async () => {
+  test('gets a new mirror pod when it is deleted, and keeps running', async () => {
     apply('deleted');
     const first = await node.untilRunning(mirrorName('deleted'));
     await node.delete(mirrorName('deleted'));
@@ -55,7 +55,7 @@ describe('a static pod in a cluster', () => {
     assert.equal(containerID(third), containerID(first));
   });
 
-  test('shows as completed an init container that the runtime has lost across a restart of the kubelet', async () => {
+  test('shows a completed init container that the runtime lost, across a restart of the kubelet', async () => {
     apply('initialized', { initContainers: [aBusybox({ name: 'first', sh: 'exit 0' })] });
     const before = await node.untilRunning(mirrorName('initialized'));
     const id = before.status?.initContainerStatuses?.[0]?.containerID?.split('//')[1] ?? '';
@@ -80,7 +80,7 @@ describe('a static pod in a cluster', () => {
     assert.equal(containerID(pod), containerID(before));
   });
 
-  test('that changes is another pod, and gets another mirror', async () => {
+  test('gets a new mirror pod when its manifest changes', async () => {
     apply('changed');
     const first = await node.untilRunning(mirrorName('changed'));
     apply('changed', { containers: [aBusybox({ env: [{ name: 'VERSION', value: '2' }] })] });
@@ -95,11 +95,11 @@ describe('a static pod in a cluster', () => {
     assert.equal(await node.exec(mirrorName('changed'), 'echo $VERSION'), '2\n');
   });
 
-  /** Ends a while after it is asked to. */
+  /** Exits some seconds after SIGTERM. */
   const slowToEnd = (env: string) =>
     aBusybox({ sh: "trap 'sleep 4; exit 0' TERM; sleep 1000 & wait", env: [{ name: 'VERSION', value: env }] });
 
-  test('that changes keeps its mirror until it has ended', async (t) => {
+  test('keeps its mirror pod until it has terminated when its manifest changes', async (t) => {
     apply('slow', { terminationGracePeriodSeconds: 30, containers: [slowToEnd('1')] });
     const first = await node.untilRunning(mirrorName('slow'));
     const pods = await PodWatch.start(t, node.cluster, node.namespace);
@@ -112,11 +112,11 @@ describe('a static pod in a cluster', () => {
     );
     const uids = [...new Set(pods.seen(mirrorName('slow')).map(({ metadata }) => metadata.uid))];
     assert.deepEqual(uids, [first.metadata.uid, second.metadata.uid]);
-    // The old pod takes four seconds to end; the API server's times are whole seconds.
+    // The old pod takes four seconds to terminate; the API server's times are whole seconds.
     assert.ok(Date.parse(second.metadata.creationTimestamp ?? '') > changedAtMs + 3000);
   });
 
-  test('whose manifest is removed and written again at once ends, and starts anew under the same mirror', async () => {
+  test('terminates and starts again under the same mirror pod when its manifest is rewritten at once', async () => {
     apply('again');
     const first = await node.untilRunning(mirrorName('again'));
     node.node.delete('again');
@@ -130,14 +130,14 @@ describe('a static pod in a cluster', () => {
     assert.notEqual(containerID(second), containerID(first));
   });
 
-  test('takes its mirror along when its manifest goes', async () => {
+  test('loses its mirror pod when its manifest is removed', async () => {
     apply('removed');
     await node.untilRunning(mirrorName('removed'));
     node.node.delete('removed');
     await node.untilGone(mirrorName('removed'));
   });
 
-  test('whose manifest went while the kubelet was down leaves no mirror', async () => {
+  test('leaves no mirror pod when its manifest was removed while the kubelet was down', async () => {
     apply('orphan');
     apply('stays');
     const { metadata } = await node.untilRunning(mirrorName('orphan'));
@@ -158,7 +158,7 @@ describe('a static pod in a cluster', () => {
     assert.deepEqual([now.metadata.uid, containerID(now)], [stays.metadata.uid, containerID(stays)]);
   });
 
-  test('runs though its namespace is not there, and is shown when it comes', async (t) => {
+  test('runs without its namespace, and is mirrored when the namespace exists', async (t) => {
     const name = 'test-static-later';
     node.node.apply(aManifest('early', {}, { namespace: name }));
     await waitUntil(
@@ -177,7 +177,7 @@ describe('a static pod in a cluster', () => {
     await waitUntil('its mirror is gone', async () => (await node.api.find(path)) === undefined, 60_000);
   });
 
-  test('may not want what is in the API server', async () => {
+  test('must not reference API objects', async () => {
     apply('greedy', {
       containers: [aBusybox({ volumeMounts: [{ name: 'secret', mountPath: '/secret' }] })],
       volumes: [{ name: 'secret', secret: { secretName: 'any' } }],
@@ -188,7 +188,7 @@ describe('a static pod in a cluster', () => {
   });
 });
 
-test('static pods start, and go on, while there is no API server, and are shown when it is back', async (t) => {
+test('static pods start and run without an API server, and are mirrored when it returns', async (t) => {
   const cluster = await privateCluster(t, { scheduler: false });
   const node = await ClusterNode.start('cluster-alone', { of: cluster });
   t.after(() => node.destroy());
@@ -209,7 +209,7 @@ test('static pods start, and go on, while there is no API server, and are shown 
   await cluster.controlPlane.stopApiServer(0);
   apply('while-away');
   await untilItRuns('while-away');
-  // Without the API server a new kubelet does not know of bound pods: it ends none of them, and starts static ones.
+  // Without the API server a new kubelet does not know bound pods: it terminates none, and starts static ones.
   await node.restartKubelet('SIGKILL');
   apply('after-restart');
   await untilItRuns('after-restart');

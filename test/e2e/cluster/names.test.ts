@@ -1,4 +1,4 @@
-/** Names in a pod of a cluster: what it resolves with, what it is called, whom its hosts file knows; and the services in its environment. */
+/** Names in a pod of a cluster: DNS configuration, host name, hosts file, and service variables. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
@@ -17,7 +17,7 @@ describe('a pod in a cluster', () => {
 
   const printed = (name: string, sh: string, spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadata']> = {}) =>
     node.outputOf(name, { containers: [aBusybox({ sh })], ...spec }, metadata);
-  /** The host's own, of a keyword. */
+  /** The entries of a keyword in the host's resolv.conf. */
   const ofHost = (keyword: string) =>
     readFileSync('/etc/resolv.conf', 'utf8')
       .split('\n')
@@ -31,14 +31,14 @@ describe('a pod in a cluster', () => {
   };
   const clusterSearches = () => [`${node.namespace}.svc.cluster.local`, 'svc.cluster.local', 'cluster.local'];
 
-  test('resolves by the cluster’s DNS first', async () => {
+  test('uses the cluster’s DNS with ClusterFirst', async () => {
     const conf = parse(await printed('cluster-first', 'cat /etc/resolv.conf'));
     assert.deepEqual(conf.nameservers, [clusterDnsIp]);
     assert.deepEqual(conf.searches, [...clusterSearches(), ...ofHost('search')]);
     assert.deepEqual(conf.options, ['ndots:5']);
   });
 
-  test('resolves as the host does when it is told to, or is in its network', async () => {
+  test('uses the host’s resolver with Default and on the host network', async () => {
     const conf = parse(await printed('default', 'cat /etc/resolv.conf', { dnsPolicy: 'Default' }));
     assert.deepEqual([conf.nameservers, conf.searches], [ofHost('nameserver'), ofHost('search')]);
     const host = parse(await printed('host-network', 'cat /etc/resolv.conf', { hostNetwork: true }));
@@ -48,7 +48,7 @@ describe('a pod in a cluster', () => {
     assert.deepEqual(both.searches.slice(0, 3), clusterSearches());
   });
 
-  test('resolves by what its own configuration adds, or by that alone', async () => {
+  test('uses its dnsConfig in addition, or alone with None', async () => {
     const dnsConfig = {
       nameservers: ['192.0.2.53'],
       searches: ['example.test', 'svc.cluster.local'],
@@ -66,7 +66,7 @@ describe('a pod in a cluster', () => {
     });
   });
 
-  test('is told by an event which of its search domains are too many', async () => {
+  test('has an event about omitted search domains', async () => {
     const searches = Array.from({ length: 32 }, (_, i) => `s${i}.example.test`);
     const conf = parse(await printed('searching', 'cat /etc/resolv.conf', { dnsConfig: { searches } }));
     assert.equal(conf.searches.length, 32);
@@ -78,7 +78,7 @@ describe('a pod in a cluster', () => {
     assert.equal(event.type, 'Warning');
   });
 
-  test('is called as it is named, or as its spec says, with its domain', async () => {
+  test('has its host name, subdomain and FQDN', async () => {
     assert.equal(await printed('plain', 'hostname'), 'plain');
     const full = `own.sub.${node.namespace}.svc.cluster.local`;
     const output = await printed('named', 'hostname; hostname -f; cat /etc/hosts', { hostname: 'own', subdomain: 'sub' });
@@ -92,7 +92,7 @@ describe('a pod in a cluster', () => {
     assert.equal(await printed('overridden', 'hostname', { hostnameOverride: 'quite.another.name' }), 'quite.another.name');
   });
 
-  test('whose full name is too long waits, and is told why', async () => {
+  test('waits with an event when its FQDN is too long', async () => {
     const subdomain = 's'.repeat(60);
     await node.create('too-long', { hostname: 'own', subdomain, setHostnameAsFQDN: true });
     await node.untilEvent(
@@ -104,7 +104,7 @@ describe('a pod in a cluster', () => {
     await node.untilGone('too-long');
   });
 
-  test('knows from its hosts file itself and its aliases', async () => {
+  test('has its own name and its aliases in its hosts file', async () => {
     const hostAliases = [
       { ip: '192.0.2.9', hostnames: ['one.test', 'two.test'] },
       { ip: '2001:db8::9', hostnames: ['six.test'] },
@@ -126,13 +126,13 @@ describe('a pod in a cluster', () => {
     assert.match(ofHostNetwork, /192\.0\.2\.9\tone\.test\ttwo\.test/);
   });
 
-  test('finds the services of its namespace in its environment, and none but the API server’s when it wants none', async () => {
+  test('has service variables of its namespace, or only the API server’s without service links', async () => {
     const service = await node.api.create<{ spec: { clusterIP: string } }>(`/api/v1/namespaces/${node.namespace}/services`, {
       metadata: { name: 'data-base' },
       spec: { selector: { app: 'none' }, ports: [{ name: 'sql', port: 5432, protocol: 'TCP' }] },
     });
     const { clusterIP } = service.spec;
-    // The kubelet watches services; a pod of an earlier moment would not have it.
+    // The kubelet watches services; an earlier pod would not have the new one.
     let attempt = 0;
     const output = await waitUntil(
       'a pod sees the service',

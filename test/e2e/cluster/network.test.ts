@@ -1,4 +1,4 @@
-/** A node whose runtime has lost its network: what is told of it, and which pods start all the same. */
+/** A node whose runtime has lost its network plugin: conditions, and which pods start. */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { waitUntil } from '../../support/simulated-runtime.ts';
 
 const notReady = /container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:/;
 
-test('without a network only pods on the host’s own start; the others say why they wait, and start as soon as it is there; those that end say so', async (t) => {
+test('without a network plugin only hostNetwork pods start; others wait with a reason and start when it returns', async (t) => {
   const node = await ClusterNode.start('cluster-network');
   t.after(() => node.destroy());
   await node.create('before');
@@ -37,7 +37,7 @@ test('without a network only pods on the host’s own start; the others say why 
   const waits = await node.until('waits', 'has no sandbox', ({ status }) => conditionOf(status, 'PodReadyToStartContainers') === 'False');
   assert.equal(waits.status?.phase, 'Pending');
 
-  // Its network can't be taken down; that its containers have ended is told all the same.
+  // The pod's network can't be removed; the exit of its containers is reported nevertheless.
   await node.delete('ends');
   const ended = await node.until('ends', 'has ended', ({ status }) => status?.phase === 'Succeeded');
   assert.equal(ended.status?.containerStatuses?.[0]?.state?.terminated?.exitCode, 0);

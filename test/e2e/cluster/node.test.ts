@@ -1,4 +1,4 @@
-/** A node of a real cluster, as kubectl shows it: what the kubelet says of it, keeps of others, and does when it is gone or bad. */
+/** The Node object of a real cluster: what the kubelet reports, keeps of other writers, and does under faults. */
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { after, before, describe, test } from 'node:test';
@@ -49,7 +49,7 @@ describe('a node of a cluster', () => {
     );
   const leasePath = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`;
 
-  test('has the labels, taints and addresses that it was started with', async () => {
+  test('has its configured labels, taints and addresses', async () => {
     const { metadata, spec, status } = await until('has its lifecycle taints off', ({ spec: now }) => now?.taints?.length === 1);
     for (const [label, wanted] of Object.entries({
       'kubernetes.io/hostname': nodeName,
@@ -68,7 +68,7 @@ describe('a node of a cluster', () => {
     assert.match(await node.kubectl('get', 'node', nodeName, '--no-headers'), /cluster-node\s+Ready\s+<none>\s+\S+\s+v1\.36\.3/);
   });
 
-  test('gives pods what is neither reserved nor kept for eviction', async () => {
+  test('allocatable excludes reservations and eviction thresholds', async () => {
     const { status } = await get();
     const { capacity, allocatable } = status ?? {};
     assert.equal(milliValue(capacity?.cpu) - milliValue(allocatable?.cpu), 300);
@@ -76,7 +76,7 @@ describe('a node of a cluster', () => {
     assert.deepEqual([status?.capacity?.pods, status?.allocatable?.pods], ['42', '42']);
   });
 
-  test('tells of its software, its images, its handlers and where it listens', async () => {
+  test('reports its versions, images, runtime handlers and port', async () => {
     const { status } = await until('shows its images', ({ status: now }) => (now?.images?.length ?? 0) >= 2);
     const { nodeInfo, daemonEndpoints, images, runtimeHandlers, features } = status as unknown as {
       nodeInfo: Record<string, string>;
@@ -93,13 +93,13 @@ describe('a node of a cluster', () => {
     assert.ok(status?.declaredFeatures?.includes('RestartAllContainersOnContainerExits'), String(status?.declaredFeatures));
     assert.ok(images.some(({ names, sizeBytes }) => names.includes('local.example/busybox:1') && sizeBytes > 100_000));
     assert.ok(images.every(({ sizeBytes }, i) => i === 0 || sizeBytes <= images[i - 1]!.sizeBytes));
-    // containerd has told of its handlers since 2.0.
+    // containerd reports its handlers since 2.0.
     const told = await node.node.cri.runtime.call('status', {}, { deadlineMs: 10_000 });
     assert.deepEqual(new Set((runtimeHandlers ?? []).map(({ name }) => name)), new Set(told.runtimeHandlers.map(({ name }) => name)));
     assert.notEqual(features?.supplementalGroupsPolicy, true);
   });
 
-  test('has its conditions, with a heartbeat and the time at which they last changed', async () => {
+  test('reports its conditions with heartbeat and transition times', async () => {
     const { status } = await get();
     const types = (status?.conditions ?? []).map(({ type, status: state, reason }) => `${type}=${state} ${reason}`);
     for (const wanted of [
@@ -115,7 +115,7 @@ describe('a node of a cluster', () => {
     }
   });
 
-  test('holds a lease that is the node’s, renews it, and makes it anew when it was deleted', async () => {
+  test('renews its lease, and creates it again after a deletion', async () => {
     const { metadata } = await get();
     const lease = await waitUntil('it is there', () => node.api.find<Lease>(leasePath), 30_000);
     assert.deepEqual(
@@ -130,16 +130,16 @@ describe('a node of a cluster', () => {
     assert.equal(anew.metadata.ownerReferences[0]?.uid, metadata.uid);
   });
 
-  test('writes nothing of its status while nothing changes', async () => {
+  test('writes no status while nothing changes', async () => {
     const writes = () => node.requests(({ objectRef, verb }) => objectRef?.resource === 'nodes' && verb === 'patch').length;
     const renewals = () => node.requests(({ objectRef, verb }) => objectRef?.resource === 'leases' && verb === 'update').length;
     const [writesBefore, renewalsBefore] = [writes(), renewals()];
-    // The status is looked at each second, the lease renewed each second.
+    // The kubelet checks the status and renews the lease each second.
     await waitUntil('some seconds have passed', () => renewals() >= renewalsBefore + 5, 60_000);
     assert.ok(writes() - writesBefore <= 1, `${writes() - writesBefore} writes`);
   });
 
-  test('keeps what others wrote: labels, annotations, taints, conditions and resources', async () => {
+  test('keeps labels, annotations, taints, conditions and resources of other writers', async () => {
     await node.kubectl('label', 'node', nodeName, 'foreign=1');
     await node.kubectl('annotate', 'node', nodeName, 'foreign=2');
     await node.kubectl('taint', 'node', nodeName, 'foreign=3:PreferNoSchedule');
@@ -157,16 +157,16 @@ describe('a node of a cluster', () => {
     );
   });
 
-  test('sets right the labels of its own that were changed, when it starts', async () => {
+  test('restores its own labels when it starts', async () => {
     await node.kubectl('label', 'node', nodeName, '--overwrite', 'kubernetes.io/os=plan9');
     await node.restartKubelet();
     await until('is labelled rightly', ({ metadata }) => metadata.labels?.['kubernetes.io/os'] === 'linux');
   });
 
-  test('is ready all along while its kubelet starts again', async () => {
+  test('stays Ready while its kubelet restarts', async () => {
     const readyOf = ({ status }: RealNode) => status?.conditions?.find(({ type }) => type === 'Ready');
     const before = readyOf(await get());
-    // Heartbeats are told in whole seconds: one in the same second could not be seen.
+    // Heartbeats are whole seconds: a second one within the same second is invisible.
     await sleep(Date.parse(String(before?.lastHeartbeatTime)) + 1000 - Date.now());
     await node.restartKubelet();
     const after = await until(
@@ -176,7 +176,7 @@ describe('a node of a cluster', () => {
     assert.deepEqual([readyOf(after)?.status, readyOf(after)?.lastTransitionTime], ['True', before?.lastTransitionTime]);
   });
 
-  test('is told by events when it was cordoned', async () => {
+  test('has events when it is cordoned', async () => {
     await node.kubectl('cordon', nodeName);
     await node.untilEvent(nodeName, 'NodeNotSchedulable', /^Node cluster-node status is now: NodeNotSchedulable$/, 'default');
     await node.kubectl('uncordon', nodeName);
@@ -185,7 +185,7 @@ describe('a node of a cluster', () => {
     assert.match(await node.kubectl('describe', 'node', nodeName), /NodeSchedulable/);
   });
 
-  test('is not ready while its runtime is away, and says why; its pods stay', async () => {
+  test('is NotReady with a reason while its runtime is down, and keeps its pods', async () => {
     await node.create('steady');
     const pod = await node.untilRunning('steady');
     await node.node.containerd.stop('SIGKILL');
@@ -206,7 +206,7 @@ describe('a node of a cluster', () => {
     assert.equal(now.status?.containerStatuses?.[0]?.containerID, pod.status?.containerStatuses?.[0]?.containerID);
   });
 
-  test('whose object was deleted registers again when the kubelet starts, and its pods are others then', async () => {
+  test('registers again at the next start when its object was deleted', async () => {
     const { metadata } = await get();
     await node.node.stopKubelet();
     await node.api.delete(node.nodePath);
@@ -220,7 +220,7 @@ describe('a node of a cluster', () => {
   });
 });
 
-test('a node under an external cloud waits for it, and says which address it was given', async (t) => {
+test('with an external cloud provider a node has the taint and the provided address', async (t) => {
   const ip = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
@@ -232,7 +232,7 @@ test('a node under an external cloud waits for it, and says which address it was
   assert.ok(spec?.taints?.some(({ key, effect }) => key === 'node.cloudprovider.kubernetes.io/uninitialized' && effect === 'NoSchedule'));
 });
 
-test('a node that is not to register joins when another has made its Node', async (t) => {
+test('with registerNode: false a node joins when another client creates its Node', async (t) => {
   const starting = ClusterNode.start('cluster-unregistered', { config: { registerNode: false } });
   const cluster = await sharedCluster();
   t.after(() => cluster.close());

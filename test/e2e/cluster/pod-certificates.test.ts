@@ -1,4 +1,4 @@
-/** Certificates of pods, where both the API server and the kubelet have the gate on, and the cluster has a signer. */
+/** Pod certificates, with the feature gate enabled in API server and kubelet, and a signer in the cluster. */
 import assert from 'node:assert/strict';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const patienceMs = 90_000;
 const clockJumpMs = 31 * 60_000;
 const bundle = { credentialBundlePath: 'bundle.pem' };
 
-describe('certificates of a pod', () => {
+describe('pod certificates', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let node: ClusterNode;
@@ -52,7 +52,7 @@ describe('certificates of a pod', () => {
       ...spec,
     } as Partial<PodSpec>);
   const read = (name: string, file: string) => node.exec(name, `cat /id/${file}`);
-  /** A chain's certificates. */
+  /** The certificates of a PEM chain. */
   const certificatesOf = (pem: string) =>
     (pem.match(/-----BEGIN CERTIFICATE-----[^]+?-----END CERTIFICATE-----/g) ?? []).map((block) => new X509Certificate(block));
   const isForKey = (pem: string, key: string) => certificatesOf(pem)[0]?.checkPrivateKey(createPrivateKey(key)) === true;
@@ -62,7 +62,7 @@ describe('certificates of a pod', () => {
     return metrics.split('\n').filter((line) => line.startsWith('kubelet_podcertificate_states'));
   };
 
-  test('a key of each type is accepted, and its certificate lies where the pod wants it', async () => {
+  test('each key type is issued, and written to the configured paths', async () => {
     const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
     const sources = keyTypes.map((keyType) => ({ keyType, keyPath: `${keyType}/key.pem`, certificateChainPath: `${keyType}/chain.pem` }));
     await create('types', [
@@ -89,7 +89,7 @@ describe('certificates of a pod', () => {
     assert.deepEqual(signer.errors, []);
   });
 
-  test('a pod waits for its signer, with an event that says so, and runs as soon as that has answered', async () => {
+  test('a pod waits for its signer with an event, and runs when the certificate is issued', async () => {
     await signer.decide(() => 'wait');
     await create('waits', [{ keyType: 'ED25519', ...bundle }]);
     await node.untilEvent('waits', 'FailedMount', /credential bundle is not issued yet/);
@@ -103,7 +103,7 @@ describe('certificates of a pod', () => {
     assert.equal(certificatesOf(await read('waits', 'bundle.pem')).length, 2);
   });
 
-  test('a pod that its signer refuses is told why, for good', async () => {
+  test('a denied request is final, and its event has the signer’s message', async () => {
     await signer.decide(({ spec }) =>
       spec.podName === 'refused' ? { type: 'Denied', reason: 'UnsupportedKeyType', message: 'use RSA4096' } : 'issue',
     );
@@ -123,7 +123,7 @@ describe('certificates of a pod', () => {
     await node.untilGone('refused');
   });
 
-  test('a kubelet that starts again asks anew, and the container that runs finds the new certificate', async () => {
+  test('a restarted kubelet requests a new certificate, and the running container sees it', async () => {
     await create('restarted', [{ keyType: 'ECDSAP256', ...bundle }]);
     await node.untilRunning('restarted');
     const [first, container] = [await read('restarted', 'bundle.pem'), await containerOf('restarted')];
@@ -131,7 +131,7 @@ describe('certificates of a pod', () => {
     const second = await waitUntil(
       'there is another certificate',
       async () => {
-        // It is healthy before it knows its pods.
+        // The kubelet is healthy before it has listed its pods.
         const pem = await read('restarted', 'bundle.pem').catch(() => first);
         return pem === first ? undefined : pem;
       },
@@ -142,13 +142,13 @@ describe('certificates of a pod', () => {
     assert.deepEqual([containerID, restartCount], [container?.containerID, 0]);
   });
 
-  test('a certificate whose time has come is renewed in the container that runs, and an event tells when that is late', async () => {
+  test('a due certificate is renewed in the running container, with an event when it is late', async () => {
     await create('renewed', [{ keyType: 'ECDSAP256', ...bundle }]);
     await node.untilRunning('renewed');
     const [first, container] = [await read('renewed', 'bundle.pem'), await containerOf('renewed')];
     await signer.decide(() => 'wait');
     writeFileSync(join(node.node.folder, 'clock-ahead-ms'), String(clockJumpMs));
-    // Timers do not follow a clock that is set: the pod's next sync looks at it.
+    // Timers do not follow a changed clock: the pod's next sync checks the certificate.
     await node.kubectl('annotate', 'pod', 'renewed', 'example.com/look=now');
     await node.untilEvent('renewed', 'CertificateOverdueForRefresh', /^PodCertificate refresh overdue$/);
     await waitUntil('a renewal is asked for', () => signer.requestsOf('renewed').length === 2, patienceMs);

@@ -1,4 +1,4 @@
-/** Resources in a pod's status, and what becomes of a resize in place: the pod keeps what it was admitted with, and says so. */
+/** Resources in a pod's status, and in-place resize: the pod keeps its admitted resources and reports that. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ContainerStatus, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
@@ -15,7 +15,7 @@ const withResources = (resources: object): Partial<PodSpec> => ({
   ],
 });
 
-describe('a pod whose resources are changed while it runs', () => {
+describe('a pod with a resize request', () => {
   let node: ClusterNode;
   before(async () => {
     node = await ClusterNode.start('cluster-resize');
@@ -34,7 +34,7 @@ describe('a pod whose resources are changed while it runs', () => {
     );
   const pending = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === 'PodResizePending');
   const resizeEvents = async (name: string) => (await node.events(name)).filter(({ reason }) => reason === 'ResizeInfeasible');
-  /** What its containers and the pod as a whole are said to have. */
+  /** The reported resources of the containers and of the pod. */
   const resourcesIn = ({ status }: Pod) => {
     const [container] = status?.containerStatuses ?? [];
     return {
@@ -48,7 +48,7 @@ describe('a pod whose resources are changed while it runs', () => {
   };
   const isRestarted = ([app]: readonly ContainerStatus[] = []) => app?.restartCount === 1 && app.ready;
 
-  test('shows what it has, each container and the pod as a whole', async () => {
+  test('reports the resources of its containers and of the pod', async () => {
     await node.create('shown', withResources(small));
     assert.deepEqual(resourcesIn(await node.untilRunning('shown')), admitted);
     await node.create('none', withResources({}));
@@ -62,7 +62,7 @@ describe('a pod whose resources are changed while it runs', () => {
     );
   });
 
-  test('keeps what it was admitted with, and takes nothing from others', async () => {
+  test('keeps its admitted resources, and takes none from other pods', async () => {
     await node.create('greedy', withResources(small));
     await node.untilRunning('greedy');
     // The API server refuses to resize a pod to more than the node has.
@@ -83,7 +83,7 @@ describe('a pod whose resources are changed while it runs', () => {
     await node.create('beside', withResources({ requests: { cpu: '100m' } }));
     await node.untilRunning('beside');
 
-    // The shell may end with the container, before it has said so.
+    // The shell may exit with the container before it has printed the result.
     await node.exec('greedy', 'kill 1').catch(() => {});
     const restarted = await node.until('greedy', 'runs again', ({ status }) => isRestarted(status?.containerStatuses));
     assert.deepEqual(resourcesIn(restarted), admitted);
@@ -91,7 +91,7 @@ describe('a pod whose resources are changed while it runs', () => {
     assert.equal(await node.exec('greedy', `echo $CPU; ${limit}`), `20\n${64 * 1024 * 1024}\n`);
   });
 
-  test('keeps it across a restart of the kubelet, and until it asks for what it has', async () => {
+  test('keeps PodResizePending across a restart, until its spec matches again', async () => {
     const { metadata } = await node.get('greedy');
     const before = pending(await node.get('greedy'));
     await node.restartKubelet('SIGKILL');
@@ -106,7 +106,7 @@ describe('a pod whose resources are changed while it runs', () => {
     assert.deepEqual(resourcesIn(back), admitted);
   });
 
-  test('may not be resized as a whole, which the node does not declare', async () => {
+  test('cannot be resized at pod level, which the Node does not declare', async () => {
     const podLevel = { requests: { cpu: '50m' }, limits: { memory: '128Mi' } };
     await node.create('whole', { ...withResources(small), resources: podLevel });
     const { pod } = resourcesIn(await node.untilRunning('whole'));

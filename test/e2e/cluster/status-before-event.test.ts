@@ -1,4 +1,4 @@
-/** Of a pod in trouble the API server has a status before it has a warning about it. */
+/** The API server has the status of a failing pod before the warning event about it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
@@ -9,7 +9,7 @@ import { aBusybox, aManifest } from '../../support/test-node.ts';
 
 const nodeName = 'cluster-status-before-event';
 
-describe('a pod in trouble', () => {
+describe('a failing pod', () => {
   let node: ClusterNode;
   before(async () => {
     node = await ClusterNode.start(nodeName);
@@ -67,7 +67,7 @@ describe('a pod in trouble', () => {
   ];
 
   for (const { title, count, spec, reason, isSo } of cases) {
-    test(`has its status before its warning: ${title}`, async (t) => {
+    test(`has its status before its warning event: ${title}`, async (t) => {
       const pods = await PodWatch.start(t, node.cluster, node.namespace);
       const names = Array.from({ length: count }, (_, index) => `${title.replaceAll(/[^a-z]+/g, '-')}-${index}`);
       const since = await revisionOf(node.cluster, node.namespace);

@@ -1,4 +1,4 @@
-/** A token in a volume is renewed while its container runs, at 80 % of its life: which is ten minutes at least, so the kubelet's clock is ahead. */
+/** A token in a volume is renewed at 80 % of its lifetime while its container runs. The minimum is ten minutes, so the kubelet's clock is set ahead. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -6,12 +6,12 @@ import { ClusterNode } from '../../support/cluster-node.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aBusybox } from '../../support/test-node.ts';
 
-/** The shortest that the API server gives. */
+/** The shortest lifetime that the API server grants. */
 const lifeSeconds = 600;
-/** To this kubelet a token is so old when it gets it: at 480 s, less up to 10 s of jitter, it is to be renewed. */
+/** The age of a new token by this kubelet's clock: a token is renewed at 480 s, less up to 10 s of jitter. */
 const aheadSeconds = 458;
 
-test('a token is renewed at four fifths of its life, and a container that runs finds the new one in its file', async (t) => {
+test('a token is renewed at 80 % of its lifetime, and a running container sees the new one', async (t) => {
   const clock = `--import=${join(import.meta.dirname, '../../support/clock-ahead.mjs')}`;
   const node = await ClusterNode.start('cluster-tokens', {
     env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${clock}`.trim(), CLOCK_AHEAD_MS: String(aheadSeconds * 1000) },

@@ -1,4 +1,4 @@
-/** ClusterTrustBundles in a projected volume, where both the API server and the kubelet have them switched on. */
+/** ClusterTrustBundles in a projected volume, enabled in API server and kubelet. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ type Sources = NonNullable<NonNullable<NonNullable<PodSpec['volumes']>[number]['
 
 const signerName = 'example.com/internal';
 
-describe('trust bundles of a pod', () => {
+describe('trust bundles in a projected volume', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   const certificates = mkdtempSync(join(tmpdir(), 'trust-'));
@@ -41,7 +41,7 @@ describe('trust bundles of a pod', () => {
     for (const clean of cleanups.toReversed()) await clean();
   });
 
-  /** The certificate of an authority of that name, as PEM. */
+  /** The PEM certificate of an authority of that name. */
   const anchor = (name: string) => readFileSync(new CertificateAuthority(join(certificates, name), name).certFile, 'utf8');
   const createBundle = (name: string, of: string, labels: Record<string, string> = {}, signer?: string) =>
     node.api.create(path, { metadata: { name, labels }, spec: { trustBundle: anchor(of), ...(signer && { signerName: signer }) } });
@@ -51,7 +51,7 @@ describe('trust bundles of a pod', () => {
       containers: [aBusybox({ volumeMounts: [{ name: 'trust', mountPath: '/trust' }] })],
       volumes: [{ name: 'trust', projected: { sources: sources.map((clusterTrustBundle) => ({ clusterTrustBundle })) } }],
     });
-  /** Whose certificates are in the file. */
+  /** The subjects of the certificates in the file. */
   const untilTrusts = (name: string, file: string, wanted: readonly string[]) =>
     waitUntil(
       `${file} of ${name} has ${wanted.join(', ')}`,
@@ -62,7 +62,7 @@ describe('trust bundles of a pod', () => {
       60_000,
     );
 
-  test('by its name: there when the container starts, and as it is now while that runs', async () => {
+  test('a bundle by name is written before the start, and updated in the running container', async () => {
     await createBundle('named', 'one');
     await create('by-name', [{ name: 'named', path: 'named.pem' }]);
     const { status } = await node.untilRunning('by-name');
@@ -73,7 +73,7 @@ describe('trust bundles of a pod', () => {
     assert.equal(now.status?.containerStatuses?.[0]?.containerID, status?.containerStatuses?.[0]?.containerID);
   });
 
-  test('of a signer, those that the selector takes: more and fewer while the container runs', async () => {
+  test('bundles of a signer follow the label selector in the running container', async () => {
     await createBundle('example.com:internal:live', 'live', { stage: 'live' }, signerName);
     await createBundle('example.com:internal:test', 'test', { stage: 'test' }, signerName);
     await create('by-signer', [
@@ -93,7 +93,7 @@ describe('trust bundles of a pod', () => {
     await untilTrusts('by-signer', 'all.pem', ['next', 'test']);
   });
 
-  test('that is not there yet is waited for, with an event that says which', async () => {
+  test('a missing bundle delays the pod with an event that names it', async () => {
     await create('waits', [{ name: 'late', path: 'late.pem' }]);
     await node.untilEvent('waits', 'FailedMount', /clustertrustbundle\.certificates\.k8s\.io "late" not found/);
     await createBundle('late', 'late');

@@ -1,4 +1,4 @@
-/** What pods have of the API in volumes and variables, beyond the ordinary: tokens and who takes them, sources put together, owners and modes, what comes late. */
+/** API objects in volumes and variables: tokens, projected sources, owners and modes, objects that are created late. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
@@ -8,7 +8,7 @@ import { aBusybox } from '../../support/test-node.ts';
 
 const account = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-describe('values of the API in a pod', () => {
+describe('API objects in volumes and variables', () => {
   let node: ClusterNode;
   before(async () => {
     node = await ClusterNode.start('cluster-values');
@@ -31,7 +31,7 @@ describe('values of the API in a pod', () => {
       async () => (await node.exec(name, `cat ${file} 2>/dev/null || true`)) === wanted,
       60_000,
     );
-  /** Who the API server takes its bearer for. */
+  /** The user that the API server authenticates for a token. */
   const review = async (token: string, audiences?: readonly string[]) => {
     const body = { spec: { token, ...(audiences && { audiences }) } };
     const { status } = await node.api.create<{
@@ -40,7 +40,7 @@ describe('values of the API in a pod', () => {
     return status;
   };
 
-  test('the default token is the pod’s own, outlives the kubelet’s restart and not the pod', async () => {
+  test('the default token is bound to the pod, and survives a restart of the kubelet', async () => {
     const pod = await node.create('own-token');
     await node.untilRunning('own-token');
     const token = await node.exec('own-token', `cat ${account}/token`);
@@ -58,7 +58,7 @@ describe('values of the API in a pod', () => {
     await waitUntil('the token is worth nothing', async () => (await review(token)).authenticated !== true, 30_000);
   });
 
-  test('a pod that wants no token has none', async () => {
+  test('automountServiceAccountToken: false mounts no token', async () => {
     const output = await node.outputOf('no-token', {
       automountServiceAccountToken: false,
       containers: [aBusybox({ sh: `ls ${account} 2>&1 || true` })],
@@ -66,7 +66,7 @@ describe('values of the API in a pod', () => {
     assert.match(output, /No such file/);
   });
 
-  test('a projected volume puts its sources together, each file with its mode', async () => {
+  test('a projected volume combines its sources, each file with its mode', async () => {
     await node.kubectl('create', 'configmap', 'settings', '--from-literal=level=debug', '--from-literal=unused=x');
     await node.kubectl('create', 'secret', 'generic', 'login', '--from-literal=password=geheim');
     const sources = [
@@ -109,7 +109,7 @@ describe('values of the API in a pod', () => {
     assert.equal(await node.exec('projected', 'cat /all/vault/token'), token);
   });
 
-  test('what is optional may be missing, and is there when it comes', async () => {
+  test('optional objects can be missing, and appear when they are created', async () => {
     const volumes = [
       { name: 'secret', secret: { secretName: 'perhaps', optional: true } },
       { name: 'map', configMap: { name: 'perhaps', optional: true, items: [{ key: 'a', path: 'b' }] } },
@@ -128,7 +128,7 @@ describe('values of the API in a pod', () => {
     await untilReads('optional', '/map/b', 'map');
   });
 
-  test('a whole config map is taken into the environment, prefixed, what stands alone wins', async () => {
+  test('envFrom takes a whole config map with a prefix; env overrides it', async () => {
     await node.kubectl('create', 'configmap', 'many', '--from-literal=A=1', '--from-literal=B=2', '--from-literal=dotted.name-x=3');
     const output = await node.outputOf('env-from', {
       containers: [
@@ -147,7 +147,7 @@ describe('values of the API in a pod', () => {
       assert.ok(lines.includes(line), `${line} in ${output}`);
   });
 
-  test('variables that would come to more than a runtime takes are refused, and the node goes on', async () => {
+  test('an environment above the runtime’s limit is refused, and the node keeps working', async () => {
     const doubled = Array.from({ length: 60 }, (_, index) => ({ name: `V${index + 1}`, value: `$(V${index})$(V${index})` }));
     await node.create('doubled', { containers: [aBusybox({ env: [{ name: 'V0', value: 'x'.repeat(100) }, ...doubled] })] });
     const { status } = await node.until(
@@ -160,7 +160,7 @@ describe('values of the API in a pod', () => {
     await node.untilRunning('beside-doubled');
   });
 
-  test('resources without limits are those that the node can give', async () => {
+  test('resource fields without limits have the node’s allocatable', async () => {
     const { status } = await node.api.get<{ status: { allocatable: Record<string, string> } }>(node.nodePath);
     const output = await node.outputOf('resources', {
       containers: [
@@ -177,7 +177,7 @@ describe('values of the API in a pod', () => {
     assert.equal(output, `${status.allocatable.cpu} ${status.allocatable.memory?.replace('Ki', '')} 0`);
   });
 
-  test('files of variables that an init container writes are read', async () => {
+  test('fileKeyRef reads a file that an init container wrote', async () => {
     const output = await node.outputOf('env-file', {
       initContainers: [
         aBusybox({ name: 'writes', sh: 'echo "WRITTEN=\'by the first\'" > /env/file', volumeMounts: [{ name: 'env', mountPath: '/env' }] }),
@@ -193,7 +193,7 @@ describe('values of the API in a pod', () => {
     assert.equal(output, 'by the first');
   });
 
-  test('files belong to the pod’s group, the token to its only user', async () => {
+  test('volume files belong to the fsGroup, the token to the pod’s only user', async () => {
     const volumes = [
       { name: 'secret', secret: { secretName: 'owned', defaultMode: 0o400 } },
       { name: 'scratch', emptyDir: {} },
@@ -214,7 +214,7 @@ describe('values of the API in a pod', () => {
     assert.equal(alone, '1000 600\nreadable');
   });
 
-  test('memory is memory, and as large as it was said to be', async () => {
+  test('an emptyDir of medium Memory is a tmpfs of its sizeLimit', async () => {
     const volumes = [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '2Mi' } }];
     const output = await node.outputOf(
       'memory',
@@ -223,7 +223,7 @@ describe('values of the API in a pod', () => {
     assert.equal(output, 'tmpfs tmpfs\n2048');
   });
 
-  test('a subPath of a config map stays as it was at the container’s start', async () => {
+  test('a subPath of a config map keeps its content of the container’s start', async () => {
     await node.kubectl('create', 'configmap', 'parts', '--from-literal=part=one');
     await node.create('sub-path', {
       containers: [
@@ -242,7 +242,7 @@ describe('values of the API in a pod', () => {
     assert.equal(await node.exec('sub-path', 'cat /part'), 'one');
   });
 
-  test('an immutable secret is read once, and not watched any longer', async () => {
+  test('an immutable secret is read once and not watched', async () => {
     await node.api.create(`/api/v1/namespaces/${node.namespace}/secrets`, {
       metadata: { name: 'fixed' },
       immutable: true,

@@ -1,4 +1,4 @@
-/** Pods through their lives in a whole cluster, with the scheduler and the controllers: what their statuses, conditions and events say. */
+/** Pods of a whole cluster, with scheduler and controllers: statuses, conditions and events. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
@@ -10,7 +10,7 @@ import { aBusybox } from '../../support/test-node.ts';
 const nodeName = 'cluster-workloads';
 const here = { 'kubernetes.io/hostname': nodeName };
 
-describe('a workload in a cluster', () => {
+describe('workloads in a cluster', () => {
   let node: ClusterNode;
   before(async () => {
     node = await ClusterNode.start(nodeName);
@@ -24,7 +24,7 @@ describe('a workload in a cluster', () => {
     spec: { nodeSelector: here, terminationGracePeriodSeconds: 1, containers: [aBusybox()], ...spec },
   });
 
-  test('a deployment has its three replicas, is rolled over, and is scaled down', async () => {
+  test('a deployment runs three replicas, rolls out, and scales down', async () => {
     await node.api.create(`/apis/apps/v1/namespaces/${node.namespace}/deployments`, {
       metadata: { name: 'web' },
       spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template: template('web') },
@@ -47,7 +47,7 @@ describe('a workload in a cluster', () => {
     );
   });
 
-  test('a job completes, also after a pod of it has failed', async () => {
+  test('a job completes after one of its pods failed', async () => {
     const make = (name: string, sh: string, spec: object = {}) =>
       node.api.create(`/apis/batch/v1/namespaces/${node.namespace}/jobs`, {
         metadata: { name },
@@ -66,7 +66,7 @@ describe('a workload in a cluster', () => {
     assert.equal(conditions(items[0]!).Ready, 'False PodCompleted');
   });
 
-  test('a daemon set has its pod, which tolerates what the node may be tainted with', async () => {
+  test('a daemon set runs its pod with its tolerations', async () => {
     await node.api.create(`/apis/apps/v1/namespaces/${node.namespace}/daemonsets`, {
       metadata: { name: 'agent' },
       spec: { selector: { matchLabels: { app: 'agent' } }, template: template('agent') },
@@ -76,7 +76,7 @@ describe('a workload in a cluster', () => {
     await node.kubectl('delete', 'daemonset', 'agent');
   });
 
-  test('init containers and sidecars are told in their order, one after the other', async () => {
+  test('init containers and sidecars are reported in order', async () => {
     await node.create('ordered', {
       restartPolicy: 'Never',
       initContainers: [
@@ -107,7 +107,7 @@ describe('a workload in a cluster', () => {
     assert.equal(status?.phase, 'Succeeded');
   });
 
-  test('an init container that fails for good fails the pod', async () => {
+  test('a failed init container fails the pod under Never', async () => {
     await node.create('uninitialized', { restartPolicy: 'Never', initContainers: [aBusybox({ name: 'first', sh: 'exit 4' })] });
     const pod = await node.untilEnded('uninitialized');
     assert.equal(pod.status?.phase, 'Failed');
@@ -115,7 +115,7 @@ describe('a workload in a cluster', () => {
     assert.match(await node.kubectl('get', 'pod', 'uninitialized', '--no-headers'), /Init:Error/);
   });
 
-  test('a container that crashes is restarted, and its restarts and back-off are shown', async () => {
+  test('a crashing container’s restarts and back-off are reported', async () => {
     await node.create('crashing', { containers: [aBusybox({ sh: 'echo dying > /dev/termination-log; exit 5' })] });
     const { status } = await node.until('crashing', 'backs off', ({ status: { containerStatuses } = {} }) => {
       const [app] = containerStatuses ?? [];
@@ -125,7 +125,7 @@ describe('a workload in a cluster', () => {
     assert.deepEqual([app?.lastState?.terminated?.exitCode, app?.lastState?.terminated?.message], [5, 'dying\n']);
     const event = await node.untilEvent('crashing', 'BackOff', /^Back-off restarting failed container app in pod crashing_/);
     assert.deepEqual([event.type, event.source.component, event.source.host], ['Warning', 'kubelet', nodeName]);
-    // The same again is counted, not told again.
+    // A repeated event is counted, not recorded again.
     const pulled = (await node.events('crashing')).filter(({ reason }) => reason === 'Pulled');
     assert.ok(pulled.length === 1 && (pulled[0]?.count ?? 0) >= 2, JSON.stringify(pulled));
     assert.match(
@@ -134,7 +134,7 @@ describe('a workload in a cluster', () => {
     );
   });
 
-  test('on failure only what failed is started again', async () => {
+  test('OnFailure restarts failed containers only', async () => {
     await node.create('retries', {
       restartPolicy: 'OnFailure',
       containers: [
@@ -146,7 +146,7 @@ describe('a workload in a cluster', () => {
     assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.restartCount], ['Succeeded', 1]);
   });
 
-  test('a pod is not ready before its readiness gates are, whoever opens them', async () => {
+  test('a pod is not ready before its readiness gates are true', async () => {
     await node.create('gated', { readinessGates: [{ conditionType: 'example.com/open' }] });
     const pod = await node.until('gated', 'has its containers ready', ({ status }) => conditionOf(status, 'ContainersReady') === 'True');
     assert.equal(conditions(pod).Ready, 'False ReadinessGatesNotReady');
@@ -160,7 +160,7 @@ describe('a workload in a cluster', () => {
     assert.equal(conditionOf(ready.status, 'example.com/open'), 'True');
   });
 
-  test('a pod past its active deadline is failed and ended', async () => {
+  test('a pod past its active deadline fails and terminates', async () => {
     await node.create('late', { activeDeadlineSeconds: 2, terminationGracePeriodSeconds: 1 });
     const { status } = await node.untilEnded('late');
     assert.deepEqual(
@@ -171,7 +171,7 @@ describe('a workload in a cluster', () => {
     await node.until('late', 'has its container ended', (pod) => pod.status?.containerStatuses?.[0]?.state?.terminated !== undefined);
   });
 
-  test('a pod that is given a deadline while it runs is ended by it', async () => {
+  test('an active deadline can be set on a running pod', async () => {
     await node.create('later', { terminationGracePeriodSeconds: 1 });
     await node.untilRunning('later');
     await node.api.patch(`${node.podsPath}/later`, { spec: { activeDeadlineSeconds: 1 } });
@@ -180,11 +180,11 @@ describe('a workload in a cluster', () => {
     assert.equal(status?.observedGeneration, metadata.generation);
   });
 
-  test('the generation that was acted upon is shown', async () => {
+  test('observedGeneration follows the generation', async () => {
     await node.create('generations', { containers: [aBusybox()] });
     const first = await node.untilRunning('generations');
     assert.equal(first.status?.observedGeneration, first.metadata.generation);
-    // Of what may be changed of a running pod: another image, of the same content.
+    // The image is one of the mutable fields of a running pod; this one has the same content.
     await node.api.patch(
       `${node.podsPath}/generations`,
       {
@@ -206,7 +206,7 @@ describe('a workload in a cluster', () => {
     }
   });
 
-  test('an image that cannot be pulled is told as upstream tells it', async () => {
+  test('a failed pull is reported with upstream’s reasons and messages', async () => {
     await node.create('unpullable', { containers: [aBusybox({ image: 'local.example/none-such:1' })] });
     await node.until('unpullable', 'says why', ({ status }) =>
       /^(ErrImagePull|ImagePullBackOff)$/.test(status?.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
@@ -217,7 +217,7 @@ describe('a workload in a cluster', () => {
     await node.delete('unpullable');
   });
 
-  test('the events of a start are those that kubectl describe is known for', async () => {
+  test('a start records upstream’s events', async () => {
     await node.create('described');
     await node.untilRunning('described');
     await node.untilEvent('described', 'Started', /^Container started$/);
@@ -233,7 +233,7 @@ describe('a workload in a cluster', () => {
     assert.ok(events.every(({ involvedObject }) => involvedObject.fieldPath === 'spec.containers{app}'));
   });
 
-  test('a pod runs after at most two writes of its status and no look; a kubelet that starts anew writes none', async () => {
+  test('a pod start costs at most two status writes and no GET; a restarted kubelet writes none', async () => {
     const isOfPods = ({ objectRef }: { objectRef?: { resource: string; namespace?: string } }) =>
       objectRef?.resource === 'pods' && objectRef.namespace === node.namespace;
     const named = (name: string) => node.requests((event) => isOfPods(event) && event.objectRef?.name === name);
@@ -254,7 +254,7 @@ describe('a workload in a cluster', () => {
       },
       60_000,
     );
-    // Its next restart would be news.
+    // Its next restart would change the status.
     await node.delete('crashing');
     await node.untilGone('crashing');
     const versions = async () =>
@@ -265,7 +265,7 @@ describe('a workload in a cluster', () => {
     await node.restartKubelet();
     await node.create('newcomer');
     await node.untilRunning('newcomer');
-    // The first sweep against the API's view is 10 s after the start.
+    // The status manager first compares with the API 10 s after the start.
     await sleep(11_000);
     const { newcomer: _, ...unchanged } = await versions();
     assert.deepEqual(unchanged, before);
@@ -273,8 +273,8 @@ describe('a workload in a cluster', () => {
     assert.ok(named('counted').length <= 2, named('counted').join());
   });
 
-  test('nothing that the kubelet asked for was forbidden to it', () => {
-    // The Node authorizer learns by a watch of its own which pods a node has: what is of a pod may be refused once, a moment too early.
+  test('no request of the kubelet was forbidden', () => {
+    // The Node authorizer learns a node's pods by a watch: an object of a new pod may be refused once.
     const isOfPod = /\/(secrets|configmaps|serviceaccounts)\//;
     const refused = node.cluster.controlPlane
       .auditEvents(nodeName)

@@ -1,4 +1,4 @@
-/** An API server that answers badly, to a whole node: pods start, are deleted and are told of all the same, and nothing is done twice. */
+/** A node with a faulty API server: pods start, terminate and are reported, and nothing is done twice. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test, type TestContext } from 'node:test';
 import { isWatch, type Matches } from '../../support/api-server-faults.ts';
@@ -13,12 +13,12 @@ const isStatusPatch: Matches = (method, path) => method === 'PATCH' && path.incl
 const isPodWatch: Matches = (method, path) => isWatch(method, path) && path.startsWith('/api/v1/pods');
 const isCall: Matches = (method, path) => !isWatch(method, path);
 
-describe('a node whose API server answers badly', () => {
+describe('a node with a faulty API server', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let cluster: TestCluster;
   let faulty: FaultyNode;
-  /** It runs from the first test to the last, and nothing may happen to it. */
+  /** Runs through all tests, and must not be affected. */
   let wellID: string[];
   let wellUID: string;
 
@@ -43,7 +43,7 @@ describe('a node whose API server answers badly', () => {
     }
   });
 
-  /** A pod's whole life while something fails: it runs once, in its first attempt, and is gone when it was deleted. */
+  /** Creates and deletes a pod during a fault: it runs once, in its first attempt, and disappears. */
   async function livesAndDies(t: TestContext, name: string, between: () => Promise<void> | void = () => {}): Promise<void> {
     const startedAt = performance.now();
     const { metadata } = await faulty.create(name);
@@ -64,32 +64,32 @@ describe('a node whose API server answers badly', () => {
     assert.equal(new Set(shown.map(({ metadata: of }) => of.uid)).size, 1);
   }
 
-  /** Requests that match since `from`: who is refused must not ask without end. */
+  /** The number of matching requests since `from`: a refused client must back off. */
   const askedFor = (from: number, matches: Matches) =>
     faulty.way.requests.slice(from).filter(({ method, path }) => matches(method, path)).length;
 
-  test('429 with Retry-After: everything is asked for again, when it was said', async (t) => {
+  test('429 with Retry-After: requests are retried at that time', async (t) => {
     const from = faulty.way.requests.length;
     const throttle = { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 };
-    // So many as a pod's start and end ask for, and some more.
+    // As many as a pod's start and end need, and some more.
     const stop = faulty.way.fault({ matches: isCall, answer: throttle, times: 12 });
     await livesAndDies(t, 'throttled');
     stop();
     assert.ok(askedFor(from, isCall) < 12 + 60, `${askedFor(from, isCall)} requests`);
   });
 
-  test('429 to a watch that has ended', async (t) => {
+  test('429 to a watch that is resumed', async (t) => {
     faulty.way.fault({ matches: isWatch, answer: { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 }, times: 3 });
     faulty.way.cut(isWatch);
     await livesAndDies(t, 'watched-later');
   });
 
-  test('500 to everything for a while, watches too', async (t) => {
+  test('500 to everything for a while, including watches', async (t) => {
     const from = faulty.way.requests.length;
     const stop = faulty.way.fault({ matches: anything, answer: { status: 500, reason: 'InternalError' } });
     faulty.way.cut(isWatch);
     const created = faulty.create('after-errors');
-    // As long as the kubelet asks: it has met the errors, and is backing off.
+    // Until the kubelet has met the errors, and backs off.
     const timer = setInterval(() => askedFor(from, anything) >= 12 && stop(), 20);
     t.after(() => clearInterval(timer));
     await created;
@@ -100,14 +100,14 @@ describe('a node whose API server answers badly', () => {
     await livesAndDies(t, 'well-again');
   });
 
-  test('500 to the writing of status, and then to the final deletion', async (t) => {
+  test('500 to status writes, and then to the final deletion', async (t) => {
     faulty.way.fault({ matches: isStatusPatch, answer: { status: 500, reason: 'InternalError' }, times: 4 });
     await livesAndDies(t, 'unwritten', () => {
       faulty.way.fault({ matches: (method) => method === 'DELETE', answer: { status: 500, reason: 'InternalError' }, times: 3 });
     });
   });
 
-  test('409 to a status: the newest is read, and the status is written', async (t) => {
+  test('409 to a status write: the pod is read, and the status is written', async (t) => {
     const conflict = { status: 409, reason: 'Conflict' };
     faulty.way.fault({ matches: isStatusPatch, answer: conflict, times: 6 });
     await livesAndDies(t, 'contested', () => {
@@ -116,7 +116,7 @@ describe('a node whose API server answers badly', () => {
     });
   });
 
-  test('410 to a watch that is begun again: everything is read afresh, and nobody is restarted', async (t) => {
+  test('410 to a resumed watch: everything is listed again, and nothing is restarted', async (t) => {
     const from = faulty.way.requests.length;
     faulty.way.fault({ matches: isWatch, answer: { status: 410, reason: 'Expired' }, times: 4 });
     faulty.way.cut(isWatch);
@@ -124,21 +124,21 @@ describe('a node whose API server answers badly', () => {
     assert.ok(askedFor(from, isWatch) < 60, `${askedFor(from, isWatch)} watches`);
   });
 
-  test('answers cut in the middle of an object: what was done is not done twice', async (t) => {
-    // The status is written and the kubelet never hears of it; the token is made, and half of it arrives.
+  test('responses cut in the middle of an object: nothing is done twice', async (t) => {
+    // The status is written without a response; the token is created, and half of it arrives.
     faulty.way.fault({ matches: isCall, cutAfterBytes: 100, times: 10 });
     await livesAndDies(t, 'cut', () => {
       faulty.way.fault({ matches: isCall, cutAfterBytes: 30, times: 5 });
     });
   });
 
-  test('watches cut in the middle of an object, again and again', async (t) => {
+  test('watches cut repeatedly in the middle of an object', async (t) => {
     faulty.way.fault({ matches: isPodWatch, cutAfterBytes: 1500, times: 4 });
     faulty.way.cut(isWatch);
     await livesAndDies(t, 'half-seen');
   });
 
-  test('answers that never come hold up what they are about, and nobody else', async () => {
+  test('responses that never arrive delay only their own object', async () => {
     await faulty.create('held');
     const stop = faulty.way.fault({ matches: (_, path) => path.includes('/pods/held'), hang: true });
     for (const name of ['beside-1', 'beside-2']) {
@@ -149,7 +149,7 @@ describe('a node whose API server answers badly', () => {
     }
     assert.equal(await faulty.conditionReady(), 'True');
     stop();
-    // It would have its deadline, 60 s.
+    // The request would end at its deadline, 60 s.
     faulty.way.cutHanging();
     await faulty.pods.until('held', 'runs', isRunning, 120_000);
     await faulty.pods.delete('held');
@@ -157,11 +157,11 @@ describe('a node whose API server answers badly', () => {
     await untilOnlyThese(faulty.node, [wellUID]);
   });
 
-  test('a second for every answer: slow, and right', async (t) => {
+  test('one second for every response: slow but correct', async (t) => {
     const stop = faulty.way.fault({ matches: anything, delayMs: 1000 });
     t.after(stop);
     await livesAndDies(t, 'slow');
-    // A container that ends is told of, too.
+    // The exit of a container is reported, too.
     await faulty.create('short', { restartPolicy: 'Never', containers: [aBusybox({ sh: 'exit 3' })] });
     const ended = await faulty.pods.until('short', 'has failed', ({ status }) => status?.phase === 'Failed');
     assert.equal(ended.status?.containerStatuses?.[0]?.state?.terminated?.exitCode, 3);

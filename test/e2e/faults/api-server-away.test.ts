@@ -1,4 +1,4 @@
-/** The API server is stopped while pods run, crash, end and are deleted: the node goes on by itself, and catches up when it returns. */
+/** The API server is down while pods run, crash, exit and are deleted: the node continues, and catches up on its return. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,10 +15,10 @@ import { aBusybox, aManifest, TestNode } from '../../support/test-node.ts';
 
 const awayMs = 60_000;
 const restarts = (pod: Pod | undefined) => pod?.status?.containerStatuses?.[0]?.restartCount ?? 0;
-/** Ends when it is told by a file, so that the test says when. */
+/** Exits when a file appears, so that the test controls the time. */
 const untilTold = (code: number) => `while [ ! -e /told/now ]; do sleep 0.2; done; rm /told/now; exit ${code}`;
 
-test('the API server is stopped for a minute: nothing that was well is touched, all that happened is told when it returns', async (t) => {
+test('the API server stops for a minute: healthy pods are untouched, and changes are reported on its return', async (t) => {
   const nodeName = 'away-node';
   const cluster = await privateCluster(t);
   const { controlPlane } = cluster;
@@ -40,7 +40,7 @@ test('the API server is stopped for a minute: nothing that was well is touched, 
   for (const name of well) await createPod(name);
   await createPod('crashes', { ...told('crashes'), containers: [toldContainer(1)] });
   await createPod('ends', { ...told('ends'), containers: [toldContainer(0)], restartPolicy: 'Never' });
-  // It takes its 20 s to end, through the time in which nobody can be told.
+  // The pod takes 20 s to terminate, while the API server is down.
   await createPod('deleted', {
     terminationGracePeriodSeconds: 8,
     containers: [aBusybox({ sh: 'trap "" TERM; while :; do sleep 1; done' })],
@@ -80,7 +80,7 @@ test('the API server is stopped for a minute: nothing that was well is touched, 
     40_000,
   );
   assert.equal((await node.healthz()).status, 200);
-  // The minute is what is tested.
+  // The minute is part of the test.
   await sleep(Math.max(0, awayMs - (performance.now() - stoppedAt)));
   const returnedAt = performance.now();
   const seenBefore = controlPlane.auditEvents(nodeName).length;
@@ -112,7 +112,7 @@ test('the API server is stopped for a minute: nothing that was well is touched, 
       .filter((phase, i, all) => phase !== all[i - 1]),
     ['Pending', 'Running', 'Succeeded'],
   );
-  // Its first answers wake the watches: they are there before the lease, renewed at last, is due again.
+  // Its first responses wake the watches: they resume before the renewed lease is due again.
   const answered = controlPlane
     .auditEvents(nodeName)
     .slice(seenBefore)
@@ -131,7 +131,7 @@ function execute(node: TestNode, name: string): void {
   writeFileSync(join(node.folder, `told-${name}`, 'now'), '');
 }
 
-test('a node is cut off while its pods are deleted, made and made anew: it does all of it when it is back', async (t) => {
+test('a partitioned node catches up with deletions, creations and replacements', async (t) => {
   const cluster = await sharedCluster();
   t.after(() => cluster.close());
   const faulty = await startFaultyNode(t, cluster, 'cut-off');
@@ -162,7 +162,7 @@ test('a node is cut off while its pods are deleted, made and made anew: it does 
   await untilOnlyThese(node, []);
 });
 
-test('connections over which nothing comes any more, neither answers nor events, are given up', async (t) => {
+test('silent connections are given up', async (t) => {
   const cluster = await sharedCluster();
   t.after(() => cluster.close());
   const faulty = await startFaultyNode(t, cluster, 'gone-silent', {
@@ -171,7 +171,7 @@ test('connections over which nothing comes any more, neither answers nor events,
   const { pods, way } = faulty;
   await faulty.create('before');
   await pods.until('before', 'runs', isRunning);
-  // As behind a router that forgot the connections: they stay open, and a new one works.
+  // As behind a router that forgot the connections: they stay open, and new ones work.
   way.silence(isWatch);
   const heal = way.fault({ matches: (method, path) => !isWatch(method, path), hang: true });
   await pods.delete('before');
@@ -183,7 +183,7 @@ test('connections over which nothing comes any more, neither answers nor events,
   t.diagnostic(`heard of it after ${Math.round(performance.now() - startedAt)} ms`);
 });
 
-test('a kubelet that is killed and started again while there is no API server leaves its pods alone, and starts static ones', async (t) => {
+test('a kubelet restarted without an API server keeps its pods, and starts static pods', async (t) => {
   const cluster = await sharedCluster();
   t.after(() => cluster.close());
   const faulty = await startFaultyNode(t, cluster, 'alone');
@@ -201,7 +201,7 @@ test('a kubelet that is killed and started again while there is no API server le
   await node.startKubelet();
   node.apply(aManifest('static-later', {}, { namespace: faulty.namespace }));
   await waitUntil('the static pod that came meanwhile runs', async () => (await runningOf(node)).length === ids.length + 1, 60_000);
-  // It has looked at everything that it knows of, and no source says that a pod of the API server is gone.
+  // The kubelet has processed everything it knows, and no source reports that an API pod is gone.
   const from = way.requests.length;
   await waitUntil('it has tried in vain for a while', () => way.requests.length > from + 10, 60_000);
   const now = new Set(await runningOf(node));

@@ -1,4 +1,4 @@
-/** The cluster begins anew under a node that runs: the same address and certificates, no object, and then the same names with other UIDs. */
+/** The cluster is emptied under a running node: same address and certificates, no objects, then the same names with other UIDs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { privateCluster } from '../../support/control-plane.ts';
@@ -13,7 +13,7 @@ interface NodeObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-test('etcd is emptied: the old pods end, the static one stays, the node is there again and runs what the new cluster gives it', async (t) => {
+test('etcd is emptied: old pods terminate, static pods stay, the node registers and runs new pods', async (t) => {
   const nodeName = 'anew-node';
   const cluster = await privateCluster(t);
   const member = await cluster.member(t, nodeName);
@@ -45,7 +45,7 @@ test('etcd is emptied: the old pods end, the static one stays, the node is there
   );
   assert.notEqual(nodeAfter.metadata.uid, nodeBefore);
   t.diagnostic(`the node is Ready again after ${Math.round(performance.now() - startedAt)} ms`);
-  // The same name at once, as a controller of the new cluster would.
+  // The same name at once, as a controller of the new cluster would create it.
   const again = await create('a');
   await pods.until('a', 'runs', isRunning, 120_000);
   const mirror = await pods.until(
@@ -58,7 +58,7 @@ test('etcd is emptied: the old pods end, the static one stays, the node is there
   await untilOnlyThese(node, [staticUID, again.metadata.uid], 120_000);
   t.diagnostic(`the old pods are gone and the new one runs after ${Math.round(performance.now() - startedAt)} ms`);
   assert.deepEqual(await runningOf(node, staticUID), staticID);
-  // Nothing of the old pods was told to the new cluster.
+  // Nothing about the old pods was written to the new cluster.
   const strangers = pods.all().filter(({ metadata }) => oldUIDs.has(metadata.uid));
   assert.deepEqual(strangers, []);
   assert.equal((await containersOf(node)).length, 2);

@@ -1,4 +1,4 @@
-/** The cluster is restored from an older copy under a node that runs: the same objects with the same UIDs, in versions that went back. */
+/** The cluster is restored from an older backup under a running node: the same UIDs, with older resource versions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
@@ -9,7 +9,7 @@ import { aManifest, TestNode } from '../../support/test-node.ts';
 
 const hasRestarted = (pod: Pod) => isRunning(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1;
 
-test('etcd is restored: what happened since is told again, pods that the copy does not have end, those that it has again run', async (t) => {
+test('etcd is restored: later changes are reported again, unknown pods terminate, restored pods run', async (t) => {
   const nodeName = 'restored-node';
   const cluster = await privateCluster(t);
   const node = await TestNode.start(t, await cluster.member(t, nodeName));

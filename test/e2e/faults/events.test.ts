@@ -1,14 +1,14 @@
-/** Events that the API server does not take, of the shipped daemon: those of other pods are seen all the same. */
+/** Events that the API server refuses: events of other pods are recorded nevertheless. */
 import { after, before, describe, test } from 'node:test';
 import { FaultyApiServer, type Fault, type Matches } from '../../support/api-server-faults.ts';
 import { startSimulatedMember, type SimulatedMember } from '../../support/simulated-member.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 
 const nodeName = 'events-refused';
-/** Far less than the two minutes for which one event is tried. */
+/** Far less than the two minutes for which an event is retried. */
 const patienceMs = 40_000;
 
-describe('while the events of one namespace are', () => {
+describe('while events of one namespace are', () => {
   const ends: (() => Promise<unknown>)[] = [];
   const later = { after: (end: () => Promise<unknown>) => void ends.unshift(end) };
   let node: SimulatedMember;
@@ -29,7 +29,7 @@ describe('while the events of one namespace are', () => {
     ['refused for a while', { answer: { status: 503, reason: 'ServiceUnavailable' } }],
     ['not answered', { hang: true }],
   ] as const satisfies readonly (readonly [string, Omit<Fault, 'matches'>])[]) {
-    test(`${what}, those of another one are seen`, async () => {
+    test(`${what}, events of another are recorded`, async () => {
       const name = what.replaceAll(' ', '-');
       const isRefused: Matches = (method, path) => method === 'POST' && path.startsWith(`/api/v1/namespaces/${node.namespace}/events`);
       const asked = () => way.requests.filter(({ method, path }) => isRefused(method, path)).length;

@@ -1,4 +1,4 @@
-/** The token by which the node is known expires and is replaced, from a file and from a plugin: the node goes on, whatever the 401s. */
+/** The node's token expires and is replaced, from a file and from a plugin: the node continues through the 401 responses. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ const kinds = [
 ];
 
 for (const { name, nodeName, user, issue } of kinds) {
-  test(`a token from ${name} that has expired is replaced by the next one`, async (t) => {
+  test(`an expired token from ${name} is replaced`, async (t) => {
     const cluster = await sharedCluster();
     t.after(() => cluster.close());
     const folder = mkdtempSync(join(tmpdir(), 'credentials-'));
@@ -72,7 +72,7 @@ for (const { name, nodeName, user, issue } of kinds) {
     await pods.until('well', 'runs', isRunning);
     const ids = await runningOf(node, metadata.uid);
 
-    // The old one is refused at once, and watches end; the new one is not there yet.
+    // The old token is refused at once, and watches end; the new token does not exist yet.
     const from = way.requests.length;
     way.acceptedToken = 'the second';
     way.cut(() => true);
@@ -86,7 +86,7 @@ for (const { name, nodeName, user, issue } of kinds) {
       `${Math.round(performance.now() - renewedAt)} ms after the new token; ${way.requests.length - from} requests since the old one expired`,
     );
     assert.deepEqual(await runningOf(node, metadata.uid), ids);
-    // The next one is there before the old one is refused: nobody notices.
+    // The next token exists before the old one is refused: no request fails.
     issue(folder, 'the third');
     way.acceptedToken = 'the third';
     await faulty.create('later');
@@ -95,7 +95,7 @@ for (const { name, nodeName, user, issue } of kinds) {
     for (const each of ['well', 'unseen', 'later']) await pods.delete(each);
     await pods.untilAll('all are gone', (all) => all.length === 0, 120_000);
     await untilOnlyThese(node, []);
-    // The token is a secret.
+    // The token must not be logged.
     assert.doesNotMatch(node.log(), /the (first|second|third)"?/);
   });
 }

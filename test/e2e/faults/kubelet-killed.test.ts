@@ -1,6 +1,6 @@
 /**
- * The kubelet is killed at random points while 50 pods of a cluster are made and deleted. At the end nothing is lost, nothing is there
- * twice, and nothing is left over: by what the runtime, the kernel and the API server say.
+ * The kubelet is killed at random points while 50 pods of a cluster are created and deleted. In the end nothing is lost,
+ * duplicated or left over, by the runtime, the kernel and the API server.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ import { aBusybox, aManifest, TestNode } from '../../support/test-node.ts';
 const podCount = 50;
 const patienceMs = 240_000;
 
-test(`the kubelet is killed at random while ${podCount} pods are made and deleted`, async (t) => {
+test(`the kubelet is killed at random points while ${podCount} pods are created and deleted`, async (t) => {
   const seed = testSeed();
   t.diagnostic(`KUBELET_TEST_SEED=${seed}`);
   const random = seededRandom(seed);
@@ -31,7 +31,7 @@ test(`the kubelet is killed at random while ${podCount} pods are made and delete
   const pods = await PodWatch.start(t, cluster, namespace);
   await node.startKubelet();
 
-  // A third of them do not listen to SIGTERM: their end takes its time.
+  // A third of them ignore SIGTERM, so that their termination takes some time.
   const stubborn = aBusybox({ sh: 'trap "" TERM; while :; do sleep 1; done' });
   const create = (name: string) =>
     pods.create(
@@ -39,13 +39,13 @@ test(`the kubelet is killed at random while ${podCount} pods are made and delete
     );
   const killAt = async (what: string, isTime: () => Promise<boolean>, between: () => Promise<void> = async () => {}) => {
     await waitUntil(what, isTime, patienceMs);
-    // Within what is under way at that moment: a sandbox takes 100 ms and more.
+    // During calls in flight: a sandbox takes 100 ms and more.
     await sleep(below(300));
     assert.equal(await node.stopKubelet('SIGKILL'), 'SIGKILL');
     await between();
     await node.startKubelet();
   };
-  /** So many numbers below the limit, rising. */
+  /** Returns `count` ascending random numbers below the limit. */
   const points = (count: number, limit: number) => Array.from({ length: count }, () => below(limit)).toSorted((a, b) => a - b);
 
   const names = Array.from({ length: podCount }, (_, i) => `p${i}`);
@@ -68,16 +68,16 @@ test(`the kubelet is killed at random while ${podCount} pods are made and delete
     [],
     'containers that were well are gone',
   );
-  // Remains of what was being made when it was killed are there until garbage is collected; they must not be many.
+  // What was half created at the kill stays until garbage collection; there must be few of these.
   const halfMade = (await sandboxesOf(node)).length - podCount;
   t.diagnostic(`${wereWell.size} containers outlived a kill while pods were made, ${halfMade} sandboxes were half made`);
 
-  // Killed when nothing is under way: what comes after says nothing new.
+  // Killed while idle: the restart writes nothing.
   let killedAt = '';
   const killed = async () => void (killedAt = new Date().toISOString());
   await killAt('it is time', async () => true, killed);
   resetLoopDelay(node);
-  // A pod made now runs when those before it were looked at.
+  // A new pod runs after the earlier ones were inspected.
   await create('after-all');
   await pods.until('after-all', 'runs', isRunning, patienceMs);
   const own = await runningOf(node, pods.get('after-all')!.metadata.uid);
@@ -92,7 +92,7 @@ test(`the kubelet is killed at random while ${podCount} pods are made and delete
     'a restart that changed nothing wrote statuses',
   );
 
-  // Half of them are deleted, and others made meanwhile.
+  // Half of them are deleted while others are created.
   const doomed = ['after-all', ...names.filter(() => random() < 0.5)];
   const kept = names.filter((name) => !doomed.includes(name));
   const newcomers = Array.from({ length: 10 }, (_, i) => `new-${i}`);
@@ -114,7 +114,7 @@ test(`the kubelet is killed at random while ${podCount} pods are made and delete
     assert.ok(running.has(id), `${name}, which was kept, was restarted`);
   }
 
-  // The last ones, killed in the middle, some deleted while there is no kubelet.
+  // The last pods: killed during their start, some deleted while there is no kubelet.
   const rest = pods.all().map(({ metadata }) => metadata.name);
   const [now, whileDown] = [rest.filter((_, i) => i % 2 === 0), rest.filter((_, i) => i % 2 === 1)];
   await Promise.all(now.map((name) => pods.delete(name)));

@@ -1,4 +1,4 @@
-/** A pod in trouble whose status the API server takes late, or not at all: its warning waits for the status, and not for ever. */
+/** A failing pod whose status write is late or refused: its warning event waits for the status, for a limited time. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Matches } from '../../support/api-server-faults.ts';
@@ -9,7 +9,7 @@ import { aBusybox } from '../../support/test-node.ts';
 
 const isStatusPatch: Matches = (method, path) => method === 'PATCH' && path.includes('/pods/') && path.endsWith('/status');
 
-describe('a pod in trouble whose status is written late', () => {
+describe('a failing pod with a late status', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let cluster: TestCluster;
@@ -23,7 +23,7 @@ describe('a pod in trouble whose status is written late', () => {
     for (const clean of cleanups.reverse()) await clean();
   });
 
-  /** The first warning about a pod that lacks its secret. */
+  /** The first warning event about a pod with a missing secret. */
   async function firstWarning(name: string) {
     const since = await revisionOf(cluster, faulty.namespace);
     await faulty.create(name, {
@@ -33,7 +33,7 @@ describe('a pod in trouble whose status is written late', () => {
     return (await firstWarnings(cluster, faulty.namespace, since, [name])).get(name)!;
   }
 
-  test('has its status before its warning', async () => {
+  test('has its status before its warning event', async () => {
     const stop = faulty.way.fault({ matches: isStatusPatch, delayMs: 3000 });
     const warning = await firstWarning('late');
     stop();
@@ -42,7 +42,7 @@ describe('a pod in trouble whose status is written late', () => {
     assertStatusCameFirst(faulty.pods, warning, ({ status }) => status?.startTime !== undefined);
   });
 
-  test('has its warning also when its status is refused', async () => {
+  test('has its warning event even when its status is refused', async () => {
     const stop = faulty.way.fault({ matches: isStatusPatch, answer: { status: 500 } });
     const warning = await firstWarning('refused');
     assert.equal(warning.reason, 'FailedMount');
