@@ -73,7 +73,7 @@ describe('volumes from the API server', () => {
     values.registerPod(pod);
     return pod;
   }
-  /** The errors of failed volumes. */
+  /** Mounts the pod's volumes, and returns the errors of failed ones. */
   const setUp = async (pod: Pod) => {
     const failures = await volumes.mountVolumes({ pod, node: aNode, requestPodObjects: (refs) => values.get(refs, pod) });
     return failures.map(({ state, message }) => `${state}: ${message}`);

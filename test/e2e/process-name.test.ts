@@ -37,7 +37,7 @@ test('the process is named kubelet and keeps its command line; the helper has an
     const found = pidsFrom(command);
     assert.ok(found.includes(pid) && !found.includes(helper), `${command} finds ${found.join()}, not ${pid}`);
   }
-  // Threads keep their own names; all other processes share libuv's.
+  // Only the main thread is named kubelet; libuv's threads keep their common name.
   const threads = execFileSync('sh', ['-c', `cat /proc/${pid}/task/*/comm`], { encoding: 'utf8' }).split('\n');
   assert.equal(threads.filter((name) => name === 'kubelet').length, 1, threads.join());
   assert.equal(threads.filter((name) => name === 'libuv-worker').length, 16, threads.join());

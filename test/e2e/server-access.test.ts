@@ -22,7 +22,7 @@ after(() => cluster.close());
 const nodeName = 'access-node';
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
-/** Starts a server that sends its reviews with the node's credentials. Reviews are not cached unless `ttlMs` is given. */
+/** Starts a server that sends its reviews with the node's credentials. Reviews are cached for `cacheMs`. */
 async function aServer(t: Afterwards, cacheMs = 0) {
   const connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName));
   t.after(() => connection.close());

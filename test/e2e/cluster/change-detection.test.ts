@@ -68,7 +68,7 @@ test('the strategy Cache caches for the Node’s TTL, and reads afresh for a new
     config: { configMapAndSecretChangeDetectionStrategy: 'Cache', syncFrequency: '2s' },
   });
   const { nodeName, namespace, pods, way } = node;
-  // The annotation would be 0 in a small cluster.
+  // The controller manager would set the annotation to 0: the cluster is small.
   await stopProgram(cluster.controlPlane.folder, 'kube-controller-manager', 5000);
   const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
   const goodFor = (seconds: number) => kubectl('annotate', '--overwrite', 'node', nodeName, `node.alpha.kubernetes.io/ttl=${seconds}`);
