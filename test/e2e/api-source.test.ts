@@ -22,9 +22,9 @@ interface EventList {
 }
 
 describe('API source', () => {
-  let made: HandMadeCluster;
-  let cluster: HandMadeCluster['cluster'];
-  let connection: HandMadeCluster['connection'];
+  let made: BareCluster;
+  let cluster: BareCluster['cluster'];
+  let connection: BareCluster['connection'];
   let config: PodConfig;
   let source: ApiSource;
   const { logger, lines } = aLogger();

@@ -187,7 +187,7 @@ test('invalid images are logged once', async (t) => {
   const { membership } = await node.join({ listImages });
   await membership.registered;
   const images = await waitUntil('they are told', async () => (await cluster.api.get<Node>(node.path)).status?.images);
-  // The JSON field names of the API.
+  // The API server returns an empty list as null.
   assert.deepEqual(images, [{ names: null, sizeBytes: 7 }, { names: null }]);
   const before = writes(node.name).length;
   // The kubelet checks the lease each second.

@@ -21,9 +21,9 @@ const nodeName = 'n1';
 const podsPath = '/api/v1/namespaces/default/pods';
 
 describe('pods from the API server', () => {
-  let made: HandMadeCluster;
-  let cluster: HandMadeCluster['cluster'];
-  let connection: HandMadeCluster['connection'];
+  let made: BareCluster;
+  let cluster: BareCluster['cluster'];
+  let connection: BareCluster['connection'];
   let kubelet: ReturnType<typeof aKubelet>;
   const calls: string[] = [];
   const { logger, lines } = aLogger();
