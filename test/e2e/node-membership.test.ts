@@ -8,7 +8,7 @@ import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { connectTo } from '../support/api-connection.ts';
 import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
 import { foreignStatus } from '../support/foreign-status.ts';
-import { aLocalNode, aMachine, localConfig, type NodeWorld } from '../support/local-node.ts';
+import { aLocalNode, aMachine, localConfig, type NodeWorld } from '../support/local-node-status.ts';
 import { aLogger } from '../support/logger.ts';
 import { waitUntil, type Afterwards } from '../support/simulated-runtime.ts';
 

@@ -5,7 +5,7 @@ import { ClusterNode } from '../../src/main/node/cluster-node.ts';
 import type { Node } from '../../src/main/node/node-object.ts';
 import { FakeClock, settle } from './fake-clock.ts';
 import { apiError, FakeApi } from './fake-api.ts';
-import { aLocalNode } from './local-node.ts';
+import { aLocalNode } from './local-node-status.ts';
 import { aLogger } from './logger.ts';
 
 export const nodes = '/api/v1/nodes';

@@ -8,7 +8,7 @@ import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { FakeNode } from '../../../support/fake-node.ts';
 import { FakePodApi } from '../../../support/fake-pod-api.ts';
-import { aHousehold } from '../../../support/household.ts';
+import { aHousehold } from '../../../support/node-with-handlers.ts';
 import { aPod, anExitedContainer, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../support/pods.ts';
 
 const uid = 'uid-web' as PodUID;

@@ -13,7 +13,7 @@ import { podUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { FakeNode } from '../../../support/fake-node.ts';
 import { acceptedPods, fuzzSeeds } from '../../../support/fuzz/hostile-pods.ts';
-import { aHousehold } from '../../../support/household.ts';
+import { aHousehold } from '../../../support/node-with-handlers.ts';
 import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
 
 const podsOfASeed = 3000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
 import { FakeNode } from '../../../support/fake-node.ts';
-import { aHousehold } from '../../../support/household.ts';
+import { aHousehold } from '../../../support/node-with-handlers.ts';
 import { aPod } from '../../../support/pods.ts';
 
 test('many pods at once are added over several turns of the loop, the oldest first', async () => {

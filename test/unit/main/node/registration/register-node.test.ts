@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Node } from '../../../../../src/main/node/node-object.ts';
 import type { ImageFacts } from '../../../../../src/shared/contracts/images.ts';
 import { apiError } from '../../../../support/fake-api.ts';
-import { localConfig } from '../../../../support/local-node.ts';
+import { localConfig } from '../../../../support/local-node-status.ts';
 import { aCluster, idle, nodes, path, service } from '../../../../support/cluster-node-fixture.ts';
 
 test('a new node is made with its whole status, and says that it has started', async (t) => {

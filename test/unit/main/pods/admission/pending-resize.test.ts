@@ -5,7 +5,7 @@ import { allocationOf, withAllocation, type PodAllocation } from '../../../../..
 import type { Pod, PodCondition } from '../../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aHousehold } from '../../../../support/household.ts';
+import { aHousehold } from '../../../../support/node-with-handlers.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 
 const gates = { podLevel: true, initContainers: false };

@@ -5,7 +5,7 @@ import { orphanPodsFound, orphanPodsLeft } from '../../../../../src/shared/metri
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { aStaticPod } from '../../../../support/fake-node.ts';
-import { aHousehold } from '../../../../support/household.ts';
+import { aHousehold } from '../../../../support/node-with-handlers.ts';
 import { aRuntimeContainer, aRuntimePodStatus, anExitedContainer, aSandbox } from '../../../../support/pods.ts';
 
 const uid = (name: string) => name as PodUID;

@@ -7,7 +7,7 @@ import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { aStaticPod, FakeNode } from '../../../../support/fake-node.ts';
-import { aHousehold } from '../../../../support/household.ts';
+import { aHousehold } from '../../../../support/node-with-handlers.ts';
 import { aPod } from '../../../../support/pods.ts';
 import { aLogger } from '../../../../support/logger.ts';
 
