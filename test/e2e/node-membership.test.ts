@@ -8,7 +8,7 @@ import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { connectTo } from '../support/api-connection.ts';
 import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
 import { foreignStatus } from '../support/foreign-status.ts';
-import { aLocalNode, aMachine, localConfig, type NodeWorld } from '../support/local-node-status.ts';
+import { aLocalNodeStatus, aMachine, localConfig, type FakeNodeInputs } from '../support/local-node-status.ts';
 import { aLogger } from '../support/logger.ts';
 import { waitUntil, type Afterwards } from '../support/simulated-runtime.ts';
 
@@ -20,7 +20,7 @@ after(() => cluster.close());
 
 interface Member {
   readonly membership: ClusterNode;
-  readonly world: NodeWorld;
+  readonly world: FakeNodeInputs;
   readonly events: string[];
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNod
     nodeLeaseDurationMs: 4000,
     logger,
   });
-  const { local, world } = await aLocalNode({ nodeName, clock, logger, ...changes });
+  const { local, world } = await aLocalNodeStatus({ nodeName, clock, logger, ...changes });
   const events: string[] = [];
   const membership = ClusterNode.start({
     client,

@@ -108,7 +108,7 @@ describe('pods from the API server', () => {
   const run = async (pod: Pod) => {
     const { node } = kubelet;
     await waitUntil('its sync has begun', () => node.tasks.some(({ task }) => task.podUID === pod.metadata.uid));
-    await node.end(node.task('sync', pod.metadata.uid));
+    await node.completeTask(node.task('sync', pod.metadata.uid));
     await has(pod.metadata.name, 'runs', ({ status }) => status?.phase === 'Running');
   };
   /** Starts another kubelet on the same runtime. */
@@ -155,7 +155,7 @@ describe('pods from the API server', () => {
     ]);
     await restart();
     await waitUntil('its sync has begun', () => kubelet.node.tasks.length > 0);
-    await kubelet.node.end(kubelet.node.task('sync'));
+    await kubelet.node.completeTask(kubelet.node.task('sync'));
     kubelet.manager.sweep();
     assert.deepEqual(calls, ['PATCH web/status', 'PATCH web/status']);
   });
@@ -176,7 +176,7 @@ describe('pods from the API server', () => {
       aRuntimePodStatus({ podUID: podUID(pod), podIPs: ['10.0.0.8'], containers: [aRuntimeContainer()] }),
     );
     kubelet.node.workers.wake([podUID(pod)]);
-    await kubelet.node.endAll();
+    await kubelet.node.completeAllTasks();
     await has('shared', 'is still failed', ({ status }) => status?.phase === 'Failed' && status.reason === 'NodeLost');
   });
 
@@ -199,9 +199,9 @@ describe('pods from the API server', () => {
     await waitUntil('its end has begun', () =>
       node.tasks.some(({ task }) => task.kind === 'terminating' && task.podUID === pod.metadata.uid),
     );
-    await node.end(node.task('terminating', pod.metadata.uid));
+    await node.completeTask(node.task('terminating', pod.metadata.uid));
     await has('gone', 'has ended', ({ status }) => status?.phase === 'Succeeded');
-    await node.end(node.task('terminated', pod.metadata.uid));
+    await node.completeTask(node.task('terminated', pod.metadata.uid));
     await waitUntil('it is gone', async () => (await cluster.api.find(`${podsPath}/gone`)) === undefined);
     assert.deepEqual(calls, ['PATCH gone/status', 'DELETE gone']);
   });
@@ -209,7 +209,7 @@ describe('pods from the API server', () => {
   test('inherit nothing from a predecessor of the same name', async () => {
     const pod = await createPod('again');
     await run(pod);
-    await kubelet.node.endAll();
+    await kubelet.node.completeAllTasks();
     const stale = { ...pod, metadata: { ...pod.metadata, uid: '00000000-0000-0000-0000-000000000000' } };
     const source = new StatusManager({
       client: connection.client,
@@ -240,7 +240,7 @@ describe('pods from the API server', () => {
     const { name } = pod.metadata;
     kubelet.updates.add([pod]);
     await waitUntil('its sync has begun', () => kubelet.node.tasks.some(({ task }) => task.podUID === 'static-uid'));
-    await kubelet.node.end(kubelet.node.task('sync', 'static-uid'));
+    await kubelet.node.completeTask(kubelet.node.task('sync', 'static-uid'));
     await waitUntil('its mirror runs', async () => (await cluster.api.find<Pod>(`${podsPath}/${name}`))?.status?.phase === 'Running');
     const first = await getPod(name);
     assert.deepEqual(
@@ -253,9 +253,9 @@ describe('pods from the API server', () => {
       return found !== undefined && found.metadata.uid !== first.metadata.uid && found.status?.phase === 'Running';
     });
     kubelet.updates.remove([kubelet.node.podManager.get('static-uid' as PodUID)!]);
-    await kubelet.node.endAll();
+    await kubelet.node.completeAllTasks();
     await waitUntil('its mirror is gone', async () => {
-      await kubelet.node.endAll();
+      await kubelet.node.completeAllTasks();
       // Housekeeping does the same in each round.
       kubelet.mirrors.reconcile();
       return (await cluster.api.find(`${podsPath}/${name}`)) === undefined;

@@ -5,7 +5,7 @@ import { ClusterNode } from '../../src/main/node/cluster-node.ts';
 import type { Node } from '../../src/main/node/node-object.ts';
 import { FakeClock, settle } from './fake-clock.ts';
 import { apiError, FakeApi } from './fake-api.ts';
-import { aLocalNode } from './local-node-status.ts';
+import { aLocalNodeStatus } from './local-node-status.ts';
 import { aLogger } from './logger.ts';
 
 export const nodes = '/api/v1/nodes';
@@ -19,7 +19,7 @@ export async function aCluster(
   settings: { registerNode?: boolean; existing?: Partial<Node>; local?: Partial<LocalNodeStatusOptions>; podsSeen?: Promise<void> } = {},
 ) {
   const [clock, api] = [new FakeClock(), new FakeApi()];
-  const { local, world } = await aLocalNode({ clock, ...settings.local });
+  const { local, world } = await aLocalNodeStatus({ clock, ...settings.local });
   const server = { version: 1, uid: 'u1', node: null as Node | null };
   const stored = (node: Node): Node => {
     server.version += 1;

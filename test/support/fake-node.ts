@@ -65,18 +65,18 @@ export class FakeNode {
   readonly finished: PodUID[] = [];
   readonly forgotten: PodUID[] = [];
   /** `sync web`, `terminating web`, … in the order in which they were begun. */
-  readonly begun: string[] = [];
+  readonly startedTasks: string[] = [];
   /** Tasks that are under way. */
   tasks: FakeTask[] = [];
   readonly runtime = new Map<PodUID, RuntimePodStatus>();
   /** The sequence number of each inspection that a worker asked for. */
   readonly inspectionSequences: (number | undefined)[] = [];
   /** A look that fails, while it is set. */
-  lookError: Error | null = null;
+  inspectError: Error | null = null;
   /** What a look waits for. */
-  onLook: () => Promise<void> = async () => {};
+  beforeInspection: () => Promise<void> = async () => {};
   /** While it is set, syncs stand in line until it resolves. */
-  line: Promise<void> | null = null;
+  slotGranted: Promise<void> | null = null;
   /** Who is told of statuses, if anybody is. */
   sink: PodStatusSink | null = null;
   readonly statuses = new PodStatuses({
@@ -92,14 +92,14 @@ export class FakeNode {
     pool: { run: (task) => this.#run(task) },
     inspectPod: async (uid, _, sequence) => {
       this.inspectionSequences.push(sequence);
-      if (this.lookError) throw this.lookError;
-      await this.onLook();
+      if (this.inspectError) throw this.inspectError;
+      await this.beforeInspection();
       const status = this.runtime.get(uid);
       return status ? { ...status, observedAtMs: this.#moving.monotonic() } : null;
     },
     cache: this.cache,
     statuses: this.statuses,
-    scheduler: { requestSyncSlot: () => ({ granted: this.line ?? Promise.resolve(), prioritize: () => {}, release: () => {} }) },
+    scheduler: { requestSyncSlot: () => ({ granted: this.slotGranted ?? Promise.resolve(), prioritize: () => {}, release: () => {} }) },
     workQueue: this.workQueue,
     events: { record: (event) => this.events.push(event) },
     node: () => facts,
@@ -121,12 +121,12 @@ export class FakeNode {
   /** The one task of this kind (and pod) that is under way. */
   task(kind: PodTask['kind'], uid?: string): FakeTask {
     const found = this.tasks.filter(({ task }) => task.kind === kind && (uid === undefined || task.podUID === uid));
-    if (found.length !== 1) throw new Error(`${found.length} ${kind} tasks are under way; begun: ${this.begun.join(', ')}`);
+    if (found.length !== 1) throw new Error(`${found.length} ${kind} tasks are under way; begun: ${this.startedTasks.join(', ')}`);
     return found[0]!;
   }
 
   /** Ends a task as one that did its work, or with another result. */
-  async end(task: FakeTask, result: Partial<PodSyncResult> = {}): Promise<void> {
+  async completeTask(task: FakeTask, result: Partial<PodSyncResult> = {}): Promise<void> {
     const report = { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, ...result } as PodSyncResult;
     if (report.outcome === 'synced') this.#act(task.task);
     this.tasks = this.tasks.filter((other) => other !== task);
@@ -153,8 +153,8 @@ export class FakeNode {
   }
 
   /** Ends every task that is under way, and those that follow from it, until none is. */
-  async endAll(): Promise<void> {
-    for (let next = this.tasks[0]; next; next = this.tasks[0]) await this.end(next);
+  async completeAllTasks(): Promise<void> {
+    for (let next = this.tasks[0]; next; next = this.tasks[0]) await this.completeTask(next);
   }
 
   phase(uid: string): string | undefined {
@@ -165,7 +165,7 @@ export class FakeNode {
     const { promise, resolve } = Promise.withResolvers<PodSyncResult>();
     const under: FakeTask = { task, stopped: false, graceShrunkTo: [], resolve };
     this.tasks.push(under);
-    this.begun.push(`${task.kind} ${task.podUID}`);
+    this.startedTasks.push(`${task.kind} ${task.podUID}`);
     return {
       result: promise,
       stop: () => void (under.stopped = true),

@@ -15,25 +15,25 @@ export class FakePodApi implements ApiClient {
   /** By name. */
   readonly pods = new Map<string, Pod>();
   /** What the watch has shown, by UID. */
-  readonly seen = new Map<PodUID, Pod>();
+  readonly watched = new Map<PodUID, Pod>();
   /** Every call fails with this, while it is set. */
   failure: ApiError | null = null;
   /** Calls wait until the test lets them go on (`release`). */
-  held = false;
+  paused = false;
   /** Status fields that this server takes no notice of. */
-  ignored: readonly string[] = [];
+  ignoredFields: readonly string[] = [];
   #waiting: (() => void)[] = [];
   #version = 100;
   #uids = 0;
   readonly #returnListeners = new Set<() => void>();
 
   /** What the kubelet's API source has. */
-  readonly apiPod = (uid: PodUID): Pod | undefined => this.seen.get(uid);
+  readonly apiPod = (uid: PodUID): Pod | undefined => this.watched.get(uid);
 
   /** The pod is there, and the watch has shown it. */
   add(pod: Pod): Pod {
     const stored = this.put(pod);
-    this.show();
+    this.syncWatch();
     return stored;
   }
 
@@ -52,9 +52,9 @@ export class FakePodApi implements ApiClient {
   }
 
   /** The watch shows all that there is now. */
-  show(): void {
-    this.seen.clear();
-    for (const pod of this.pods.values()) this.seen.set(pod.metadata.uid as PodUID, pod);
+  syncWatch(): void {
+    this.watched.clear();
+    for (const pod of this.pods.values()) this.watched.set(pod.metadata.uid as PodUID, pod);
   }
 
   /** The cluster is that of an older copy, with these pods as they were, and a watch has shown it. */
@@ -62,12 +62,12 @@ export class FakePodApi implements ApiClient {
     this.pods.clear();
     for (const pod of pods) this.pods.set(pod.metadata.name, pod);
     this.#version = Math.max(...pods.map(({ metadata }) => Number(metadata.resourceVersion)));
-    this.show();
+    this.syncWatch();
   }
 
   /** Lets the calls go on that wait. */
-  release(): void {
-    this.held = false;
+  resume(): void {
+    this.paused = false;
     for (const go of this.#waiting.splice(0)) go();
   }
 
@@ -76,7 +76,7 @@ export class FakePodApi implements ApiClient {
     const phase = (call.body as { status?: { phase?: string } } | undefined)?.status?.phase;
     this.calls.push([call.method, name, call.method === 'PATCH' ? phase : undefined].filter(Boolean).join(' '));
     this.bodies.push(call.body);
-    if (this.held) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.paused) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     call.signal?.throwIfAborted();
     if (this.failure) throw this.failure;
     return structuredClone(this.#answer(call, name)) as T;
@@ -127,7 +127,7 @@ export class FakePodApi implements ApiClient {
     }
     const next: Fields = { ...pod.status };
     for (const [field, value] of Object.entries(status)) {
-      if (this.ignored.includes(field)) continue;
+      if (this.ignoredFields.includes(field)) continue;
       if (value === null) delete next[field];
       else if (field === 'conditions') next[field] = mergeConditions(pod.status?.conditions ?? [], value as PodCondition[]);
       else next[field] = Array.isArray(value) ? value.filter((one: Fields) => one['$patch'] === undefined) : value;

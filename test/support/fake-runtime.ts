@@ -18,7 +18,7 @@ export class FakeRuntime implements PodRuntime {
   readonly sandboxConfigs: PodSandboxConfig[] = [];
   readonly containerConfigs: ContainerConfig[] = [];
   /** How long a container of this name takes to end once it is told to, in ms; Infinity: until it is killed. */
-  readonly resists = new Map<string, number>();
+  readonly stopDelaysMs = new Map<string, number>();
   /** What a command in a container does; `true` succeeds. */
   exec: (id: ContainerID, command: readonly string[], signal?: AbortSignal) => Promise<ExecResult> = () =>
     Promise.resolve({ exitCode: 0, output: '' });
@@ -153,7 +153,7 @@ export class FakeRuntime implements PodRuntime {
     if (state !== 'running' && state !== 'unknown') return;
     const ended = this.#stopping.get(id) ?? Promise.withResolvers<void>();
     this.#stopping.set(id, ended);
-    const inMs = Math.min(this.resists.get(name) ?? 0, graceSeconds * 1000);
+    const inMs = Math.min(this.stopDelaysMs.get(name) ?? 0, graceSeconds * 1000);
     const end = () => {
       if (this.#byId(id).state !== 'exited') {
         this.#set(id, { state: 'exited', exitCode: 143, reason: 'Error', finishedAtMs: this.#clock.now() });

@@ -58,14 +58,16 @@ export const localConfig: LocalNodeStatusOptions['config'] = {
 };
 
 /** What a test may change while the node lives. */
-export interface NodeWorld {
+export interface FakeNodeInputs {
   problems: string[];
   network: string | null;
   unreadable: boolean;
 }
 
-export async function aLocalNode(changes: Partial<LocalNodeStatusOptions> = {}): Promise<{ local: LocalNodeStatus; world: NodeWorld }> {
-  const world: NodeWorld = { problems: [], network: null, unreadable: false };
+export async function aLocalNodeStatus(
+  changes: Partial<LocalNodeStatusOptions> = {},
+): Promise<{ local: LocalNodeStatus; world: FakeNodeInputs }> {
+  const world: FakeNodeInputs = { problems: [], network: null, unreadable: false };
   const local = LocalNodeStatus.start({
     nodeName: 'n1',
     config: localConfig,

@@ -1,4 +1,4 @@
-/** What pod updates and housekeeping do on a fake node: nobody speaks against a pod unless the test says so, and what is collected is kept. */
+/** What pod handlers and housekeeping do on a fake node: nobody speaks against a pod unless the test says so, and what is collected is kept. */
 import { Housekeeping } from '../../src/main/pods/housekeeping/housekeeping.ts';
 import { PodFaults } from '../../src/main/pods/workers/pod-faults.ts';
 import { PodHandlers, type PodHandlersDependencies } from '../../src/main/pods/pod-handlers.ts';
@@ -8,12 +8,12 @@ import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { settle } from './fake-clock.ts';
 import { FakeNode } from './fake-node.ts';
 
-export function aHousehold(node = new FakeNode(), over: Partial<PodHandlersDependencies> = {}) {
+export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandlersDependencies> = {}) {
   const collected: ContainerGcRequest[] = [];
-  const household = {
+  const setup = {
     node,
     collected,
-    directories: [] as PodUID[],
+    podDirectories: [] as PodUID[],
     refusal: null as { reason: string; message: string } | null,
     /** Collecting dead containers fails, while it is set. */
     gcError: null as Error | null,
@@ -21,13 +21,13 @@ export function aHousehold(node = new FakeNode(), over: Partial<PodHandlersDepen
   const { podManager, statuses, cache, clock, workers: podWorkers } = node;
   const { logger } = node.logs;
   const events = { record: (event: RecordedEvent) => void node.events.push(event) };
-  const updates = new PodHandlers({
+  const handlers = new PodHandlers({
     podManager,
     podWorkers,
     statuses,
     events,
     faults: new PodFaults({ events, clock, logger, random: () => 0 }),
-    admitHandlers: [() => (household.refusal ? { refusal: household.refusal } : null)],
+    admitHandlers: [() => (setup.refusal ? { refusal: setup.refusal } : null)],
     journal: { has: () => false, add: () => {}, allocated: (pod) => pod, release: () => {} },
     refreshNode: null,
     sourcesReady: () => true,
@@ -40,12 +40,12 @@ export function aHousehold(node = new FakeNode(), over: Partial<PodHandlersDepen
     podWorkers,
     cache,
     statuses,
-    start: (pod) => updates.start(pod),
-    activePods: () => updates.active(),
-    listPodDirectories: async () => household.directories,
+    start: (pod) => handlers.start(pod),
+    activePods: () => handlers.active(),
+    listPodDirectories: async () => setup.podDirectories,
     collectContainers: async (request) => {
       collected.push(request);
-      if (household.gcError) throw household.gcError;
+      if (setup.gcError) throw setup.gcError;
     },
     gcPolicy: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
     nodeName: 'node-1',
@@ -54,9 +54,9 @@ export function aHousehold(node = new FakeNode(), over: Partial<PodHandlersDepen
     logger,
   });
   /** Of housekeeping. */
-  const round = async () => {
+  const runHousekeeping = async () => {
     housekeeping.run();
     await settle();
   };
-  return Object.assign(household, { updates, housekeeping, round });
+  return Object.assign(setup, { handlers, housekeeping, runHousekeeping });
 }

@@ -36,8 +36,8 @@ export function aManager(options: { readonly firstStatusMs?: number } = {}) {
   };
   /** The watch shows what there is, to the pod manager too. */
   const show = async () => {
-    api.show();
-    for (const pod of api.seen.values()) podManager.set(pod);
+    api.syncWatch();
+    for (const pod of api.watched.values()) podManager.set(pod);
     await settle();
   };
   return { api, clock, podManager, logs, manager, say, show };

@@ -46,8 +46,8 @@ test('a grace period beyond all measure is 68 years, so that it fits what runtim
 test('sidecars end after the containers, the last one first, and all within one grace period', async () => {
   const pod = aPod({ initContainers: [aSidecar('s1'), aSidecar('s2')] });
   using harness = await running(pod);
-  harness.runtime.resists.set('app', 4500);
-  harness.runtime.resists.set('s2', 3000);
+  harness.runtime.stopDelaysMs.set('app', 4500);
+  harness.runtime.stopDelaysMs.set('s2', 3000);
   const { result } = harness.terminate(pod);
   await harness.clock.advance(4000);
   assert.deepEqual(stops(harness), ['stopContainer app 30']);
@@ -132,7 +132,7 @@ test('a pod that is ended by force runs no hook', async () => {
 
 test('a shorter grace period that comes later is told to the runtime by a second stop', async () => {
   using harness = await running(aPod());
-  harness.runtime.resists.set('app', Infinity);
+  harness.runtime.stopDelaysMs.set('app', Infinity);
   const { channel, result } = harness.terminate(aPod());
   await harness.clock.advance(5000);
   channel.post({ type: 'shrinkGracePeriod', gracePeriodSeconds: 3 });
@@ -143,7 +143,7 @@ test('a shorter grace period that comes later is told to the runtime by a second
 
 test('a grace period never grows', async () => {
   using harness = await running(aPod());
-  harness.runtime.resists.set('app', Infinity);
+  harness.runtime.stopDelaysMs.set('app', Infinity);
   const { channel, result } = harness.terminate(aPod(), 5);
   await settle();
   channel.post({ type: 'shrinkGracePeriod', gracePeriodSeconds: 60 });
@@ -165,7 +165,7 @@ test('a shorter grace period cuts a preStop hook short', async () => {
 
 test('a stop gives up waiting, and nothing of the pod is half done: the next task goes on', async () => {
   using harness = await running(aPod());
-  harness.runtime.resists.set('app', 20_000);
+  harness.runtime.stopDelaysMs.set('app', 20_000);
   const { channel, result } = harness.terminate(aPod());
   await harness.clock.advance(1000);
   channel.post({ type: 'stop' });
@@ -203,7 +203,7 @@ test('annotations that cannot be read do not keep a pod from being ended', async
 test('volumes go while the sandbox is stopped, and not before every container has ended, which is told then', async () => {
   using harness = await running(aPod());
   harness.effects.length = 0;
-  harness.runtime.resists.set('app', 5000);
+  harness.runtime.stopDelaysMs.set('app', 5000);
   const stopping = Promise.withResolvers<void>();
   harness.runtime.stopPodSandbox = () => stopping.promise;
   const { channel, result } = harness.terminate(aPod());

@@ -98,7 +98,7 @@ test('ten minutes without an API server: it is asked seldom, and knows all soon 
   Object.assign(asked, { watches: 0, leases: 0, pods: 0 });
   // Each crashes once a minute; at the end some end for good.
   for (const pod of pods.slice(firstDeleted)) podApi.change(pod.metadata.name, { metadata: { deletionTimestamp: startTime } });
-  podApi.show();
+  podApi.syncWatch();
   for (let minute = 1; minute <= awayMs / 60_000; minute += 1) {
     for (const [i, pod] of pods.entries()) {
       const containerStatuses = [{ name: 'app', ready: true, restartCount: minute, image: 'i', imageID: '', state: { running: {} } }];

@@ -1,4 +1,4 @@
-/** Pods of the API server, through pod updates, workers, statuses and the status manager: what of them is written, and when. */
+/** Pods of the API server, through pod handlers, workers, statuses and the status manager: what of them is written, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StatusManager } from '../../../../src/main/status/index.ts';
@@ -8,7 +8,7 @@ import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { FakeNode } from '../../../support/fake-node.ts';
 import { FakePodApi } from '../../../support/fake-pod-api.ts';
-import { aHousehold } from '../../../support/node-with-handlers.ts';
+import { aNodeWithHandlers } from '../../../support/node-with-handlers.ts';
 import { aPod, anExitedContainer, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../support/pods.ts';
 
 const uid = 'uid-web' as PodUID;
@@ -29,35 +29,35 @@ function aMember() {
   const logger = node.logs.logger;
   const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, clock, logger, random: () => 0 });
   node.sink = manager;
-  const household = aHousehold(node, { changeProblem: (_, { spec }) => (spec.activeDeadlineSeconds === 7 ? 'this node cannot' : null) });
-  const { updates } = household;
+  const setup = aNodeWithHandlers(node, { changeProblem: (_, { spec }) => (spec.activeDeadlineSeconds === 7 ? 'this node cannot' : null) });
+  const { handlers } = setup;
   const act = async (change: () => void | Promise<void>) => {
     await change();
     await settle();
   };
-  return Object.assign(household, {
+  return Object.assign(setup, {
     api,
     manager,
-    add: (pod: Pod) => act(() => updates.add([api.add(pod)])),
+    add: (pod: Pod) => act(() => handlers.add([api.add(pod)])),
     /** The user deletes it, and the watch shows it. */
     delete: (gracePeriodSeconds = 30) =>
       act(() => {
         const metadata = { deletionTimestamp, deletionGracePeriodSeconds: gracePeriodSeconds };
         const pod = api.change('web', { metadata });
-        api.show();
-        updates.update([pod]);
+        api.syncWatch();
+        handlers.update([pod]);
       }),
-    changed: (pod: Pod) => act(() => updates.update([pod])),
+    changed: (pod: Pod) => act(() => handlers.update([pod])),
     /** The watch shows that it is gone. */
     gone: (pod: Pod) =>
       act(() => {
-        api.show();
-        updates.remove([pod]);
+        api.syncWatch();
+        handlers.remove([pod]);
       }),
     reconcile: (pod: Pod) =>
       act(() => {
-        api.show();
-        updates.reconcile([pod]);
+        api.syncWatch();
+        handlers.reconcile([pod]);
       }),
     /** What the pleg thread sees in the runtime now. */
     see: async (runtime: ReturnType<typeof aRuntimePodStatus>) => {
@@ -95,7 +95,7 @@ test('a pod from its creation until it runs costs two patches, and nothing is re
   await see(aRuntimePodStatus());
   await see(aRuntimePodStatus({ containers: [aRuntimeContainer({ state: 'created' })] }));
   await see(running);
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   await node.clock.advance(5000);
   assert.deepEqual(api.calls, ['PATCH web', 'PATCH web Running']);
   assert.equal(api.pods.get('web')?.status?.conditions?.find(({ type }) => type === 'Ready')?.status, 'True');
@@ -104,22 +104,22 @@ test('a pod from its creation until it runs costs two patches, and nothing is re
 test('a deleted pod’s end is told first, then its object goes, at once when nothing is left', async () => {
   const { node, api, add, ...member } = aMember();
   await add(anApiPod());
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   await member.delete();
-  await node.end(node.task('terminating'));
+  await node.completeTask(node.task('terminating'));
   assert.deepEqual(api.calls.slice(2), ['PATCH web Succeeded']);
-  await node.end(node.task('terminated'));
+  await node.completeTask(node.task('terminated'));
   assert.deepEqual(api.calls.slice(2), ['PATCH web Succeeded', 'DELETE web']);
   await member.gone(anApiPod());
-  await member.round();
-  await node.endAll();
+  await member.runHousekeeping();
+  await node.completeAllTasks();
   assert.deepEqual(node.forgotten, [uid]);
 });
 
 test('a second delete with less grace reaches the termination under way', async () => {
   const { node, add, ...member } = aMember();
   await add(anApiPod());
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   await member.delete(30);
   await member.delete(2);
   assert.deepEqual(node.task('terminating').graceShrunkTo, [2]);
@@ -128,9 +128,9 @@ test('a second delete with less grace reaches the termination under way', async 
 test('a pod that is deleted before it has started ends as Failed, and goes when its volumes and its cgroup have', async () => {
   const { node, api, ...member } = aMember();
   await member.add(anApiPod({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 30 } }));
-  assert.deepEqual(node.begun, ['terminated uid-web']);
+  assert.deepEqual(node.startedTasks, ['terminated uid-web']);
   assert.deepEqual(api.calls, ['PATCH web Failed']);
-  await node.endAll();
+  await node.completeAllTasks();
   assert.deepEqual(api.calls, ['PATCH web Failed', 'DELETE web']);
 });
 
@@ -141,15 +141,15 @@ test('a pod that was deleted while the kubelet was down is ended and goes', asyn
   await member.add(anApiPod({ status, metadata: { deletionTimestamp, deletionGracePeriodSeconds: 7 } }));
   const { task } = node.task('terminating');
   assert.equal(task.kind === 'terminating' && task.gracePeriodSeconds, 7);
-  await node.endAll();
+  await node.completeAllTasks();
   assert.deepEqual(api.calls, ['PATCH web Succeeded', 'DELETE web']);
 });
 
 test('a pod whose object was removed while the kubelet was down is ended all the same, and nothing is written', async () => {
   const { node, api, ...member } = aMember();
   member.find(running);
-  await member.round();
-  await node.endAll();
+  await member.runHousekeeping();
+  await node.completeAllTasks();
   assert.deepEqual(node.finished, [uid]);
   assert.deepEqual(api.calls, []);
 });
@@ -160,7 +160,7 @@ test('a kubelet that starts on a pod that runs writes nothing', async () => {
   await node.clock.advance(3_600_000);
   member.find(running);
   await member.add(anApiPod({ status, metadata: { generation: 1 } }));
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   manager.sweep();
   await node.clock.advance(5000);
   assert.deepEqual(api.calls, []);
@@ -182,8 +182,8 @@ test('a pod that has ended before the kubelet started is not started, nothing is
   const status: PodStatus = { phase: 'Failed', reason: 'OutOfpods', startTime: '2026-01-01T00:00:00Z' };
   const { node, api, ...member } = aMember();
   await member.add({ ...pod, status });
-  await node.endAll();
-  assert.deepEqual(node.begun, ['terminated uid-web']);
+  await node.completeAllTasks();
+  assert.deepEqual(node.startedTasks, ['terminated uid-web']);
   assert.deepEqual(api.calls, []);
   await member.delete();
   assert.deepEqual(api.calls, ['DELETE web']);
@@ -192,14 +192,14 @@ test('a pod that has ended before the kubelet started is not started, nothing is
 test('a pod that runs to its end is told of once, when it has ended', async () => {
   const { node, api, ...member } = aMember();
   await member.add(anApiPod({ spec: { restartPolicy: 'Never' } }));
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   await member.see(ended(0));
   assert.equal(node.phase('uid-web'), 'Succeeded');
   assert.equal(api.calls.length, 2);
   node.workers.wake([uid]);
   await settle();
-  await node.end(node.task('terminating'));
-  await node.endAll();
+  await node.completeTask(node.task('terminating'));
+  await node.completeAllTasks();
   await node.clock.advance(5000);
   assert.deepEqual(api.calls, ['PATCH web', 'PATCH web Running', 'PATCH web Succeeded']);
 });
@@ -211,7 +211,7 @@ test('a pod that was rejected and then deleted goes', async () => {
   await member.add(anApiPod());
   assert.deepEqual(api.calls, ['PATCH web Failed']);
   await member.delete();
-  await node.endAll();
+  await node.completeAllTasks();
   assert.deepEqual(api.calls, ['PATCH web Failed', 'DELETE web']);
 });
 
@@ -219,19 +219,19 @@ test('a readiness gate that others open makes the pod ready without a sync', asy
   const gate = 'example.com/gate';
   const { node, api, ...member } = aMember();
   await member.add(anApiPod({ spec: { readinessGates: [{ conditionType: gate }] } }));
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   const readiness = () => api.pods.get('web')?.status?.conditions?.find(({ type }) => type === 'Ready');
   assert.equal(readiness()?.reason, 'ReadinessGatesNotReady');
   const conditions = [...api.pods.get('web')!.status!.conditions!, { type: gate, status: 'True' }];
   await member.reconcile(api.change('web', { status: { conditions } }));
   assert.equal(readiness()?.status, 'True');
-  assert.equal(node.begun.length, 1);
+  assert.equal(node.startedTasks.length, 1);
 });
 
 test('that the runtime does not answer about a pod is told while it is so, and taken back', async () => {
   const { node, api, ...member } = aMember();
   await member.add(anApiPod());
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   const failure = { reason: failureReasons.container, message: 'status of container app (container-0): no answer for 2000 ms' };
   const told = () => [api.pods.get('web')!.status!.reason, api.pods.get('web')!.status!.message];
   await member.see({ ...running, failure });
@@ -244,17 +244,17 @@ test('that the runtime does not answer about a pod is told while it is so, and t
 test('a pod that somebody has called failed while it runs ends at once, and is not called ready again', async () => {
   const { node, api, manager, ...member } = aMember();
   await member.add(anApiPod());
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   const conditions = api.pods.get('web')!.status!.conditions!.map((one) => (one.type === 'Ready' ? { ...one, status: 'False' } : one));
   const failed = api.change('web', { status: { phase: 'Failed', reason: 'NodeLost', conditions } });
   const readiness = () => api.pods.get('web')!.status!.conditions!.find(({ type }) => type === 'Ready')!.status;
-  api.show();
+  api.syncWatch();
   manager.sweep();
   await settle();
   assert.equal(readiness(), 'False');
   await member.reconcile(failed);
-  assert.deepEqual(node.begun, ['sync uid-web', 'terminating uid-web']);
-  await node.endAll();
+  assert.deepEqual(node.startedTasks, ['sync uid-web', 'terminating uid-web']);
+  await node.completeAllTasks();
   const { phase, reason } = api.pods.get('web')!.status!;
   assert.deepEqual([phase, reason, readiness()], ['Failed', 'NodeLost', 'False']);
 });
@@ -262,7 +262,7 @@ test('a pod that somebody has called failed while it runs ends at once, and is n
 test('a pod that has been active for longer than its deadline fails by it when nothing runs any more', async () => {
   const { node, api, ...member } = aMember();
   await member.add(anApiPod({ spec: { activeDeadlineSeconds: 60, restartPolicy: 'Always' } }));
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   await node.clock.advance(59_000);
   assert.equal(node.tasks.length, 0);
   await node.clock.advance(1000);
@@ -271,7 +271,7 @@ test('a pod that has been active for longer than its deadline fails by it when n
     [['Normal', 'DeadlineExceeded']],
   );
   assert.equal(api.pods.get('web')?.status?.phase, 'Running');
-  await node.endAll();
+  await node.completeAllTasks();
   const { phase, reason, message } = api.pods.get('web')!.status!;
   assert.deepEqual([phase, reason], ['Failed', 'DeadlineExceeded']);
   assert.equal(message, 'Pod was active on the node longer than the specified deadline');
@@ -282,21 +282,21 @@ test('a pod whose deadline has passed while the kubelet was down is not synced a
   const status: PodStatus = { phase: 'Running', startTime: '2025-12-31T23:00:00Z' };
   member.find(running);
   await member.add(anApiPod({ status, spec: { activeDeadlineSeconds: 60 } }));
-  assert.deepEqual(node.begun, ['terminating uid-web']);
-  await node.endAll();
+  assert.deepEqual(node.startedTasks, ['terminating uid-web']);
+  await node.completeAllTasks();
   assert.equal(api.pods.get('web')?.status?.reason, 'DeadlineExceeded');
 });
 
 test('an evicted pod says so when nothing of it runs any more, with its disruption', async () => {
   const { node, api, ...member } = aMember();
   await member.add(anApiPod());
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   const disruption = { reason: 'TerminationByKubelet', message: 'The node was low on resource: memory.' };
   const failed = { reason: 'Evicted', message: 'The node was low on resource: memory.', disruption };
   const killed = node.workers.kill(uid, { evicted: true, gracePeriodOverrideSeconds: 1, failed });
   await settle();
   assert.equal(api.pods.get('web')?.status?.phase, 'Running');
-  await node.endAll();
+  await node.completeAllTasks();
   await killed;
   const { phase, reason, conditions } = api.pods.get('web')!.status!;
   assert.deepEqual([phase, reason], ['Failed', 'Evicted']);
@@ -306,8 +306,8 @@ test('an evicted pod says so when nothing of it runs any more, with its disrupti
 test('a mirror pod is not run', async () => {
   const { node, ...member } = aMember();
   await member.add(anApiPod({ metadata: { annotations: { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.mirror': 'h' } } }));
-  await member.round();
-  assert.deepEqual(node.begun, []);
+  await member.runHousekeeping();
+  assert.deepEqual(node.startedTasks, []);
 });
 
 test('a change that the node cannot follow is told, and the pod goes on', async () => {

@@ -13,7 +13,7 @@ import { podUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { FakeNode } from '../../../support/fake-node.ts';
 import { acceptedPods, fuzzSeeds } from '../../../support/fuzz/hostile-pods.ts';
-import { aHousehold } from '../../../support/node-with-handlers.ts';
+import { aNodeWithHandlers } from '../../../support/node-with-handlers.ts';
 import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
 
 const podsOfASeed = 3000;
@@ -21,7 +21,7 @@ const batchSize = 100;
 const { gates: featureGates } = computeFeatureGates({});
 const config = applyDefaults(legacyDefaults(), featureGates);
 const allocatable = { cpu: '4', memory: '8Gi', pods: '1000', 'ephemeral-storage': '10Gi', 'hugepages-2Mi': '0' };
-const handlers = () =>
+const nodeAdmitHandlers = () =>
   admitHandlers({
     config,
     featureGates,
@@ -29,7 +29,7 @@ const handlers = () =>
     declaredFeatures: [],
   });
 
-/** What the runtime may have of such a pod. */
+/** A runtime status of the pod; the containers vary with the index. */
 function runtimeStatusOf(pod: Pod, index: number) {
   const container = index % 3 === 0 ? anExitedContainer(1) : aRuntimeContainer();
   const containers = pod.spec.containers.map(({ name }) => ({ ...container, name }));
@@ -40,19 +40,19 @@ for (const seed of fuzzSeeds()) {
   test(`no accepted pod throws in main: FUZZ_SEED=${seed}`, async () => {
     const pods = acceptedPods(seed, podsOfASeed);
     assert.ok(pods.length > podsOfASeed / 3, `${pods.length} of ${podsOfASeed} pods were accepted`);
-    for (let at = 0; at < pods.length; at += batchSize) await liveWith(pods.slice(at, at + batchSize));
+    for (let at = 0; at < pods.length; at += batchSize) await runPods(pods.slice(at, at + batchSize));
   });
 }
 
-/** From their source to their end, beside each other. */
-async function liveWith(pods: readonly Pod[]): Promise<void> {
+/** Takes the pods through their whole lifecycle on one node. */
+async function runPods(pods: readonly Pod[]): Promise<void> {
   const node = new FakeNode();
-  const { updates, round } = aHousehold(node, {
-    admitHandlers: handlers(),
+  const { handlers, runHousekeeping } = aNodeWithHandlers(node, {
+    admitHandlers: nodeAdmitHandlers(),
     changeProblem: (before, after) => changeProblem(before, after, []),
   });
   const changes = mergeChanges(new Map(), 'api', new Map(pods.map((pod) => [podUID(pod), pod])), '2026-11-23T00:00:00Z');
-  for (const update of changes.updates) await updates.handle(update);
+  for (const update of changes.updates) await handlers.handle(update);
   for (const [index, pod] of pods.entries()) {
     node.cache.apply({ relistedAtMs: 1, statuses: [runtimeStatusOf(pod, index)], gone: [], events: [] });
     node.workers.refreshStatuses([podUID(pod)]);
@@ -64,17 +64,17 @@ async function liveWith(pods: readonly Pod[]): Promise<void> {
     structuredClone(pod);
   }
   podListJson(node.podManager, node.statuses, node.logs.logger);
-  await round();
+  await runHousekeeping();
   node.clock.advance(60_000);
   await settle();
   const deleted = pods.map((pod): Pod => ({
     ...pod,
     metadata: { ...pod.metadata, deletionTimestamp: '2026-11-23T00:00:00Z' } as Pod['metadata'],
   }));
-  updates.update(deleted);
-  await round();
-  updates.remove(deleted);
-  await round();
+  handlers.update(deleted);
+  await runHousekeeping();
+  handlers.remove(deleted);
+  await runHousekeeping();
   const faults = [...changes.faults.map(({ err }) => ({ err })), ...node.logs.lines.filter(({ msg }) => msg === 'Contained a fault')];
   const first = faults[0];
   const pod = first && pods.find((one) => podUID(one) === (first as { podUID?: string }).podUID);

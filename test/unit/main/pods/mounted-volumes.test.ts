@@ -110,12 +110,12 @@ describe('the count of volumes', () => {
     assert.equal(task.kind === 'sync' && task.volumesMounted, false);
     assert.deepEqual(counted(), ['desired kubernetes.io/empty-dir 1']);
     node.volumes.set(uid, ['scratch']);
-    await node.end(node.task('sync'));
+    await node.completeTask(node.task('sync'));
     await node.remove(pod);
     assert.deepEqual(counted(), ['actual kubernetes.io/empty-dir 1', 'desired kubernetes.io/empty-dir 1']);
-    await node.end(node.task('terminating'));
+    await node.completeTask(node.task('terminating'));
     assert.deepEqual(counted(), ['actual kubernetes.io/empty-dir 1']);
-    await node.end(node.task('terminated'));
+    await node.completeTask(node.task('terminated'));
     assert.deepEqual(counted(), []);
   });
 });

@@ -34,7 +34,7 @@ test('a pod that was deleted and made again under its name gets nothing of the o
   await say(pod, { phase: 'Failed' }, { mayRun: false });
   assert.deepEqual(api.calls, ['PATCH web Running', 'GET web']);
   assert.equal(api.pods.get('web')?.status?.phase, 'Pending');
-  api.show();
+  api.syncWatch();
   manager.sweep();
   await settle();
   assert.equal(api.calls.length, 2);
@@ -67,7 +67,7 @@ test('what somebody else wrote over the kubelet’s status is set right by the s
 
 test('what the server takes no notice of is not sent again and again', async () => {
   const { api, say, show, manager } = aManager();
-  api.ignored = ['ephemeralContainerStatuses'];
+  api.ignoredFields = ['ephemeralContainerStatuses'];
   const pod = api.add(anApiPod());
   const ephemeralContainerStatuses = [{ name: 'debug', image: 'x', imageID: '', ready: false, restartCount: 0 }];
   await say(pod, { phase: 'Running', ephemeralContainerStatuses });

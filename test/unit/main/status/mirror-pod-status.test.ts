@@ -52,13 +52,13 @@ test('a mirror pod that comes while its predecessor is found to be gone is told 
   podManager.set(aStatic());
   api.put(aMirror('mirror-1'));
   await show();
-  api.held = true;
+  api.paused = true;
   await say(aStatic(), { phase: 'Running' });
   api.pods.clear();
   podManager.remove('mirror-1' as PodUID);
   api.put(aMirror('mirror-2'));
   await show();
-  api.release();
+  api.resume();
   await settle();
   assert.equal(api.pods.get('web')?.status?.phase, 'Running');
 });

@@ -68,7 +68,7 @@ table('what others said last stays, the kubelet’s last word arrives, and delet
         } else if (what < 0.8) {
           api.failure = null;
         } else if (what < 0.9) {
-          api.show();
+          api.syncWatch();
         } else {
           await clock.advance(random() * 3000);
         }
@@ -77,7 +77,7 @@ table('what others said last stays, the kubelet’s last word arrives, and delet
       }
 
       api.failure = null;
-      api.show();
+      api.syncWatch();
       manager.sweep();
       await clock.advance(60_000);
       for (const [name, status] of last) {
@@ -94,7 +94,7 @@ table('what others said last stays, the kubelet’s last word arrives, and delet
         api.change(pod.metadata.name, { metadata: { deletionTimestamp } });
         manager.set({ pod, status: { phase: 'Failed', startTime }, mayRun: false, isFinished: true });
       }
-      api.show();
+      api.syncWatch();
       manager.sweep();
       await clock.advance(60_000);
       assert.equal(api.pods.size, 0);

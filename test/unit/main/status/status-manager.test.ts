@@ -35,12 +35,12 @@ test('the next patch is made from the answer to the last, also before the watch 
 test('what comes while a patch is under way is one patch after it', async () => {
   const { api, say } = aManager();
   const pod = api.add(anApiPod());
-  api.held = true;
+  api.paused = true;
   await say(pod, { phase: 'Pending' });
   await say(pod, { phase: 'Running', podIP: '10.0.0.6' });
   await say(pod, { phase: 'Running', podIP: '10.0.0.7' });
   assert.equal(api.calls.length, 1);
-  api.release();
+  api.resume();
   await settle();
   assert.deepEqual(api.calls, ['PATCH web', 'PATCH web Running']);
   assert.equal(api.pods.get('web')?.status?.podIP, '10.0.0.7');
@@ -49,10 +49,10 @@ test('what comes while a patch is under way is one patch after it', async () => 
 test('a step of a start that comes while the first patch is under way waits for the next as any other', async () => {
   const { api, say, clock } = aManager();
   const pod = api.add(anApiPod());
-  api.held = true;
+  api.paused = true;
   await say(pod, { phase: 'Pending' });
   await say(pod, { phase: 'Pending', podIP: '10.0.0.7' });
-  api.release();
+  api.resume();
   await settle();
   await say(pod, { phase: 'Running', podIP: '10.0.0.7' });
   await clock.advance(60_000);
@@ -72,21 +72,21 @@ test('a step of a start is told after two seconds when nothing overtakes it', as
 
 test('pods do not wait for each other, up to sixteen at a time', async () => {
   const { api, say } = aManager();
-  api.held = true;
+  api.paused = true;
   for (let index = 0; index < 20; index += 1) await say(api.add(anApiPod(`pod-${index}`)), { phase: 'Pending' });
   assert.equal(api.calls.length, 16);
-  api.release();
+  api.resume();
   await settle();
   assert.equal(api.calls.length, 20);
 });
 
 test('a pod that was deleted, or is ready for the first time, goes before those that wait', async () => {
   const { api, say } = aManager();
-  api.held = true;
+  api.paused = true;
   for (let index = 0; index < 17; index += 1) await say(api.add(anApiPod(`pod-${index}`)), { phase: 'Pending' });
   await say(api.add(anApiPod('ready')), { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] });
   await say(api.add(anApiPod('deleted', { metadata: { deletionTimestamp } })), { phase: 'Pending' });
-  api.release();
+  api.resume();
   await settle();
   assert.deepEqual(api.calls.slice(16), ['PATCH ready Running', 'PATCH deleted', 'PATCH pod-16']);
 });
@@ -139,11 +139,11 @@ test('a pod that is forgotten is not told of any more', async () => {
 test('a pod that is forgotten and comes again while a request is under way is told of', async () => {
   const { api, say, manager } = aManager();
   const pod = api.add(anApiPod());
-  api.held = true;
+  api.paused = true;
   await say(pod, { phase: 'Pending' });
   manager.forget('uid-web' as PodUID);
   await say(pod, { phase: 'Running' });
-  api.release();
+  api.resume();
   await settle();
   assert.equal(api.pods.get('web')?.status?.phase, 'Running');
 });
@@ -151,10 +151,10 @@ test('a pod that is forgotten and comes again while a request is under way is to
 test('closing aborts what is under way', async () => {
   const { api, say, manager } = aManager();
   const pod = api.add(anApiPod());
-  api.held = true;
+  api.paused = true;
   await say(pod, { phase: 'Running' });
   const closed = manager.close();
-  api.release();
+  api.resume();
   await closed;
   assert.equal(api.pods.get('web')?.status?.phase, 'Pending');
 });
@@ -201,11 +201,11 @@ test('trouble ends the delay of what is not written, and of no later step', asyn
 test('trouble during a request ends the delay of what came meanwhile', async () => {
   const { api, say, manager } = aManager();
   const pod = api.add(anApiPod());
-  api.held = true;
+  api.paused = true;
   await say(pod, { phase: 'Pending' });
   await say(pod, { phase: 'Pending', podIP: '10.0.0.7' });
   manager.hurry('uid-web' as PodUID);
-  api.release();
+  api.resume();
   await settle();
   assert.equal(api.pods.get('web')?.status?.podIP, '10.0.0.7');
 });
@@ -216,14 +216,14 @@ test('who waits for a status is woken when the newest one is written', async () 
   const { api, say, manager } = aManager();
   const pod = api.add(anApiPod());
   assert.equal(manager.written('uid-web' as PodUID, unlimited), undefined);
-  api.held = true;
+  api.paused = true;
   await say(pod, { phase: 'Pending' });
   await say(pod, { phase: 'Running' });
   let isWritten = false;
   void manager.written('uid-web' as PodUID, unlimited)?.then(() => (isWritten = true));
   await settle();
   assert.equal(isWritten, false);
-  api.release();
+  api.resume();
   await settle();
   assert.deepEqual([isWritten, api.pods.get('web')?.status?.phase], [true, 'Running']);
   assert.equal(manager.written('uid-web' as PodUID, unlimited), undefined);
@@ -233,14 +233,14 @@ test('who waits for the status of a pod that is gone, or forgotten, is woken', a
   const { api, say, manager } = aManager();
   const woken: string[] = [];
   const pods = ['gone', 'forgotten'].map((name) => api.add(anApiPod(name)));
-  api.held = true;
+  api.paused = true;
   for (const pod of pods) {
     await say(pod, { phase: 'Running' });
     void manager.written(pod.metadata.uid as PodUID, unlimited)?.then(() => woken.push(pod.metadata.name));
   }
   manager.forget('uid-forgotten' as PodUID);
   api.pods.delete('gone');
-  api.release();
+  api.resume();
   await settle();
   assert.deepEqual(woken.toSorted(), ['forgotten', 'gone']);
 });
@@ -254,13 +254,13 @@ test('nobody waits for the status of a pod without an object', async () => {
 test('who has given up waiting for a status is not woken', async () => {
   const { api, say, manager } = aManager();
   const pod = api.add(anApiPod());
-  api.held = true;
+  api.paused = true;
   await say(pod, { phase: 'Running' });
   const patience = new AbortController();
   let isWritten = false;
   void manager.written('uid-web' as PodUID, patience.signal)?.then(() => (isWritten = true));
   patience.abort();
-  api.release();
+  api.resume();
   await settle();
   assert.deepEqual([api.calls.length, isWritten], [1, false]);
 });

@@ -5,7 +5,7 @@ import { declaredFeatures } from '../../../../../src/main/node/status/declared-f
 import { nodeImages } from '../../../../../src/main/node/status/node-info.ts';
 import { architecture } from '../../../../../src/main/node/node-object.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
-import { aLocalNode, aMachine, hostNetwork, localConfig, runtimeFacts } from '../../../../support/local-node-status.ts';
+import { aLocalNodeStatus, aMachine, hostNetwork, localConfig, runtimeFacts } from '../../../../support/local-node-status.ts';
 import { aLogger } from '../../../../support/logger.ts';
 
 const image = (id: string, sizeBytes: number, repoTags: string[] = [], repoDigests: string[] = []) => ({
@@ -16,7 +16,7 @@ const image = (id: string, sizeBytes: number, repoTags: string[] = [], repoDiges
 });
 
 test('a new node says all that there is to know of it', async () => {
-  const { local } = await aLocalNode({ listImages: async () => [image('a', 7, ['registry/a:1'], ['registry/a@sha256:1'])] });
+  const { local } = await aLocalNodeStatus({ listImages: async () => [image('a', 7, ['registry/a:1'], ['registry/a@sha256:1'])] });
   const { status } = local.initialNode().node;
   const { conditions, ...rest } = status!;
   assert.deepEqual(
@@ -56,7 +56,7 @@ test('a node says what its runtime can do, and how much swap it has', async () =
     features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
   });
   const runtimeState = { facts, problems: () => [], networkErrors: () => null };
-  const { local } = await aLocalNode({ runtimeState, machine: aMachine({ swapBytes: 1024 }) });
+  const { local } = await aLocalNodeStatus({ runtimeState, machine: aMachine({ swapBytes: 1024 }) });
   const { status } = local.initialNode().node;
   assert.deepEqual(status?.runtimeHandlers, [
     { name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } },
@@ -67,29 +67,29 @@ test('a node says what its runtime can do, and how much swap it has', async () =
 });
 
 test('fields of the status that are others stay: attached volumes, volumes in use that are not known yet, what this kubelet does not know', async () => {
-  const { local } = await aLocalNode();
+  const { local } = await aLocalNodeStatus();
   const status = { volumesAttached: [{ name: 'v', devicePath: '/d' }], volumesInUse: ['v'], phase: 'Running', future: 1 };
   const { node } = local.compute({ metadata: { name: 'n1' }, status });
   assert.deepEqual(Object.fromEntries(Object.keys(status).map((name) => [name, (node.status as Record<string, unknown>)[name]])), status);
 });
 
 test('a node says which volumes it uses, in order', async () => {
-  const { local } = await aLocalNode({ volumesInUse: () => ['b', 'a'] });
+  const { local } = await aLocalNodeStatus({ volumesInUse: () => ['b', 'a'] });
   assert.deepEqual(local.initialNode().node.status?.volumesInUse, ['a', 'b']);
 });
 
 test('a machine that was started anew is told with its boot ID', async () => {
-  const { local } = await aLocalNode({ machine: aMachine({ bootID: 'boot-2' }) });
-  const before = (await aLocalNode()).local.initialNode().node;
+  const { local } = await aLocalNodeStatus({ machine: aMachine({ bootID: 'boot-2' }) });
+  const before = (await aLocalNodeStatus()).local.initialNode().node;
   const { hasRebooted, events } = local.compute(before);
   assert.equal(hasRebooted, true);
   assert.deepEqual(events, [{ type: 'Warning', reason: 'Rebooted', message: 'Node n1 has been rebooted, boot id: boot-2' }]);
-  assert.equal((await aLocalNode()).local.compute(before).hasRebooted, false);
+  assert.equal((await aLocalNodeStatus()).local.compute(before).hasRebooted, false);
 });
 
 test('who asks for the node with every pod gets the same one, until the runtime has told something else', async () => {
   const runtimeState = { facts: runtimeFacts(), problems: () => [], networkErrors: () => null };
-  const { local } = await aLocalNode({ runtimeState });
+  const { local } = await aLocalNodeStatus({ runtimeState });
   const node = local.node();
   assert.deepEqual(node, local.initialNode().node);
   assert.equal(local.node(), node);
@@ -98,7 +98,7 @@ test('who asks for the node with every pod gets the same one, until the runtime 
 });
 
 test('all that keeps a node from being ready is told in upstream order', async () => {
-  const { local, world } = await aLocalNode({
+  const { local, world } = await aLocalNodeStatus({
     healthErrors: () => ['PLEG is not healthy: asleep'],
     storageErrors: () => ['no CSINode'],
     shutdownError: () => 'node is shutting down',
@@ -114,16 +114,16 @@ test('all that keeps a node from being ready is told in upstream order', async (
 
 test('a node told by its cloud which address it was given says so to the provider, and no more when that ends', async () => {
   const flags = { nodeIP: '192.0.2.7', cloudProvider: 'external', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false };
-  const inCloud = (await aLocalNode({ flags })).local.initialNode().node;
+  const inCloud = (await aLocalNodeStatus({ flags })).local.initialNode().node;
   assert.equal(inCloud.metadata.annotations?.['alpha.kubernetes.io/provided-node-ip'], '192.0.2.7');
-  const outside = (await aLocalNode()).local.compute(inCloud).node;
+  const outside = (await aLocalNodeStatus()).local.compute(inCloud).node;
   assert.deepEqual(outside.metadata.annotations, { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' });
 });
 
 test('an address that the host does not have is told once, and the node is ready for all that', async () => {
   const { logger, lines } = aLogger();
   const flags = { nodeIP: '203.0.113.1', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false };
-  const { local } = await aLocalNode({ flags, logger });
+  const { local } = await aLocalNodeStatus({ flags, logger });
   local.initialNode();
   local.initialNode();
   assert.deepEqual(
@@ -133,19 +133,19 @@ test('an address that the host does not have is told once, and the node is ready
 });
 
 test('hard eviction keeps nothing back where it is to be ignored', async () => {
-  const { local } = await aLocalNode();
+  const { local } = await aLocalNodeStatus();
   const evictionHard = { 'memory.available': '1Gi' };
   const flags = { nodeIP: '', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: true };
   const config = { ...localConfig, evictionHard };
-  assert.equal((await aLocalNode({ config })).local.initialNode().node.status?.allocatable?.['memory'], '3Gi');
-  assert.equal((await aLocalNode({ config, flags })).local.initialNode().node.status?.allocatable?.['memory'], '4Gi');
+  assert.equal((await aLocalNodeStatus({ config })).local.initialNode().node.status?.allocatable?.['memory'], '3Gi');
+  assert.equal((await aLocalNodeStatus({ config, flags })).local.initialNode().node.status?.allocatable?.['memory'], '4Gi');
   assert.equal(local.nodeName, 'n1');
 });
 
 test('images that can not be listed keep what the node says of them, and a runtime that hangs keeps no status back', async () => {
   const clock = new FakeClock();
   let answer: () => Promise<ReturnType<typeof image>[]> = () => Promise.reject(new Error('no runtime'));
-  const { local } = await aLocalNode({ listImages: () => answer(), clock, readNetwork: async () => hostNetwork });
+  const { local } = await aLocalNodeStatus({ listImages: () => answer(), clock, readNetwork: async () => hostNetwork });
   const said = { images: [{ names: ['old'], sizeBytes: 1 }] };
   assert.deepEqual(local.compute({ metadata: { name: 'n1' }, status: said }).node.status?.images, said.images);
   answer = () => new Promise(() => {});

@@ -40,7 +40,7 @@ test('a pod with a sysctl that could reach beyond it is Failed with the reason, 
   const { node, updates } = aNode([]);
   void updates.add([withSysctl('net.core.somaxconn')]);
   await settle();
-  assert.deepEqual(node.begun, []);
+  assert.deepEqual(node.startedTasks, []);
   const { startTime, ...status } = node.statuses.get('uid-web' as PodUID)!;
   assert.ok(startTime);
   assert.deepEqual(status, {
@@ -59,7 +59,7 @@ test('a pod with a sysctl that the configuration allows is started', async () =>
   const { node, updates } = aNode(['net.core.*']);
   void updates.add([withSysctl('net.core.somaxconn')]);
   await settle();
-  assert.deepEqual(node.begun, ['sync uid-web']);
+  assert.deepEqual(node.startedTasks, ['sync uid-web']);
 });
 
 test('a pod that was admitted is not asked again, whatever has changed on the node since', async () => {
@@ -67,7 +67,7 @@ test('a pod that was admitted is not asked again, whatever has changed on the no
   admitted.add('uid-web' as PodUID);
   void updates.add([aPod()]);
   await settle();
-  assert.deepEqual(node.begun, ['sync uid-web']);
+  assert.deepEqual(node.startedTasks, ['sync uid-web']);
 });
 
 test('before a pod is refused for labels that may be outdated the node is read afresh, once', async () => {
@@ -83,7 +83,7 @@ test('before a pod is refused for labels that may be outdated the node is read a
   void updates.add([]);
   void labelled.updates.add([aPod()]);
   await settle();
-  assert.deepEqual(labelled.node.begun, ['sync uid-web']);
+  assert.deepEqual(labelled.node.startedTasks, ['sync uid-web']);
 });
 
 test('a critical pod starts when those that give way to it have ended, which are Failed and say why', async () => {
@@ -94,12 +94,12 @@ test('a critical pod starts when those that give way to it have ended, which are
   const { node, updates } = aNodeWith([admit]);
   void updates.add([victim]);
   await settle();
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   void updates.add([aPod()]);
   await settle();
-  await node.end(node.task('terminating'));
-  assert.deepEqual(node.begun.slice(0, 2), ['sync uid-victim', 'terminating uid-victim']);
-  assert.ok(node.begun.includes('sync uid-web'), node.begun.join());
+  await node.completeTask(node.task('terminating'));
+  assert.deepEqual(node.startedTasks.slice(0, 2), ['sync uid-victim', 'terminating uid-victim']);
+  assert.ok(node.startedTasks.includes('sync uid-web'), node.startedTasks.join());
   assert.deepEqual(
     node.events.filter(({ reason }) => reason === 'Preempting').map(({ object }) => object.name),
     ['victim'],
@@ -121,18 +121,18 @@ test('a pod that gives way is counted when it has ended; one that does not in ti
   const { node, updates } = aNodeWith([admit]);
   void updates.add(victims);
   await settle();
-  for (const { metadata } of victims) await node.end(node.task('sync', metadata.uid));
+  for (const { metadata } of victims) await node.completeTask(node.task('sync', metadata.uid));
   void updates.add([aPod()]);
   await settle();
-  await node.end(node.task('terminating', 'ends'));
+  await node.completeTask(node.task('terminating', 'ends'));
   await node.clock.advance(9999);
-  assert.deepEqual([count(), node.begun.includes('sync uid-web')], ['1', false]);
+  assert.deepEqual([count(), node.startedTasks.includes('sync uid-web')], ['1', false]);
   await node.clock.advance(1);
   assert.deepEqual(
-    [node.begun.includes('sync uid-web'), node.events.map(({ reason }) => reason)],
+    [node.startedTasks.includes('sync uid-web'), node.events.map(({ reason }) => reason)],
     [true, ['Preempting', 'Preempting', 'ExceededGracePeriod']],
   );
-  await node.end(node.task('terminating', 'hangs'));
+  await node.completeTask(node.task('terminating', 'hangs'));
   assert.equal(count(), '1');
 });
 
@@ -149,7 +149,7 @@ test('where the room of those that gave way is not enough any more, others give 
   const graceless = { terminationGracePeriodSeconds: 0 };
   void updates.add(['first', 'second'].map((uid) => aPod({ metadata: { name: uid, uid }, spec: graceless })));
   await settle();
-  for (const uid of ['first', 'second']) await node.end(node.task('sync', uid));
+  for (const uid of ['first', 'second']) await node.completeTask(node.task('sync', uid));
   void updates.add([aPod()]);
   await node.clock.advance(20_000);
   assert.deepEqual(asked, [['first', 'second'], ['second']]);
@@ -169,7 +169,7 @@ test('a critical pod that needs room takes it from pods that were admitted, not 
   void updates.add([aPod({ metadata: { uid: 'undecided', name: 'undecided' } })]);
   void updates.add([aPod({ metadata: { uid: 'critical', name: 'critical' } })]);
   await settle();
-  assert.deepEqual([asked, node.begun], [[['undecided'], ['critical']], ['sync critical']]);
+  assert.deepEqual([asked, node.startedTasks], [[['undecided'], ['critical']], ['sync critical']]);
   read.resolve();
   await settle();
   assert.equal(node.phase('undecided'), 'Failed');
@@ -198,8 +198,8 @@ test('the room that a critical pod is made is not given to another meanwhile', a
   await settle();
   assert.deepEqual(seen.get('other'), ['victim', 'critical']);
   assert.deepEqual(seen.get('critical-2'), ['victim', 'other']);
-  await node.endAll();
-  assert.deepEqual(node.begun.filter((task) => task.startsWith('sync')).toSorted(), [
+  await node.completeAllTasks();
+  assert.deepEqual(node.startedTasks.filter((task) => task.startsWith('sync')).toSorted(), [
     'sync critical',
     'sync critical-2',
     'sync other',

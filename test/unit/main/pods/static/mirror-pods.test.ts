@@ -98,9 +98,9 @@ function aKeeper() {
     /** The watch shows what there is. */
     show: async () => {
       const before = podManager.mirrors();
-      api.show();
-      for (const { metadata } of before) if (!api.seen.has(metadata.uid as PodUID)) podManager.remove(metadata.uid as PodUID);
-      for (const pod of api.seen.values()) podManager.set(pod);
+      api.syncWatch();
+      for (const { metadata } of before) if (!api.watched.has(metadata.uid as PodUID)) podManager.remove(metadata.uid as PodUID);
+      for (const pod of api.watched.values()) podManager.set(pod);
       await settle();
     },
     reconcile: async () => {

@@ -7,7 +7,7 @@ import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { aStaticPod, FakeNode } from '../../../../support/fake-node.ts';
-import { aHousehold } from '../../../../support/node-with-handlers.ts';
+import { aNodeWithHandlers } from '../../../../support/node-with-handlers.ts';
 import { aPod } from '../../../../support/pods.ts';
 import { aLogger } from '../../../../support/logger.ts';
 
@@ -21,10 +21,10 @@ const warnings = (node: FakeNode) =>
   node.events.filter(({ type }) => type === 'Warning').map(({ object, reason, message }) => `${object.name}: ${reason}: ${message}`);
 
 test('a pod whose admission throws is rejected, and the next is admitted', async () => {
-  const { node, updates } = aHousehold(new FakeNode(), { admitHandlers: [(pod) => (isHostile(pod) ? boom() : null)] });
-  await updates.add([hostile(), canary()]);
+  const { node, handlers } = aNodeWithHandlers(new FakeNode(), { admitHandlers: [(pod) => (isHostile(pod) ? boom() : null)] });
+  await handlers.add([hostile(), canary()]);
   await settle();
-  assert.deepEqual(node.begun, ['sync canary']);
+  assert.deepEqual(node.startedTasks, ['sync canary']);
   const { phase, reason, message } = node.statuses.get('hostile' as PodUID)!;
   assert.deepEqual([phase, reason, message], ['Failed', 'UnexpectedAdmissionError', 'Pod was rejected: internal error in admission: boom']);
   assert.deepEqual(warnings(node), [
@@ -36,53 +36,53 @@ test('a pod whose admission throws is rejected, and the next is admitted', async
 test('a running pod that can not be weighed keeps no other pod out', async () => {
   const node = new FakeNode();
   const admitted = new Set(['hostile']);
-  const { updates } = aHousehold(node, {
+  const { handlers } = aNodeWithHandlers(node, {
     admitHandlers: [(_, active) => (active.some(isHostile) ? boom() : null)],
     journal: { has: (uid) => admitted.has(uid), add: () => {}, allocated: (pod) => pod, release: () => {} },
   });
-  await updates.add([hostile(), canary()]);
+  await handlers.add([hostile(), canary()]);
   await settle();
-  assert.deepEqual(node.begun, ['sync hostile', 'sync canary']);
+  assert.deepEqual(node.startedTasks, ['sync hostile', 'sync canary']);
 });
 
 test('a pod whose start throws is tried again after a back-off, and housekeeping does not shorten that', async () => {
   let tries = 0;
-  const { node, updates, round } = aHousehold(new FakeNode(), {
+  const { node, handlers, runHousekeeping } = aNodeWithHandlers(new FakeNode(), {
     onAdmitted: (pod) => {
       if (!isHostile(pod)) return;
       tries += 1;
       if (tries < 3) boom();
     },
   });
-  await updates.add([hostile(), canary()]);
-  await round();
-  assert.deepEqual([tries, node.begun], [1, ['sync canary']]);
+  await handlers.add([hostile(), canary()]);
+  await runHousekeeping();
+  assert.deepEqual([tries, node.startedTasks], [1, ['sync canary']]);
   assert.deepEqual(warnings(node), ['hostile: FailedSync: internal error in starting the pod: boom']);
   await node.clock.advance(10_000);
-  await round();
+  await runHousekeeping();
   assert.equal(tries, 2);
   await node.clock.advance(19_000);
-  await round();
+  await runHousekeeping();
   assert.equal(tries, 2);
   await node.clock.advance(1000);
   await settle();
-  assert.deepEqual([tries, node.begun], [3, ['sync canary', 'sync hostile']]);
+  assert.deepEqual([tries, node.startedTasks], [3, ['sync canary', 'sync hostile']]);
 });
 
 test('an update that throws is delivered again as the pod is wanted then', async () => {
   let throws = false;
   const seen: (string | undefined)[] = [];
-  const { node, updates } = aHousehold(new FakeNode(), {
+  const { node, handlers } = aNodeWithHandlers(new FakeNode(), {
     onAdmitted: (pod) => {
       if (throws && isHostile(pod)) boom();
       seen.push(`${pod.metadata.name} ${pod.metadata.labels?.['version'] ?? '1'}`);
     },
   });
-  await updates.add([hostile(), canary()]);
+  await handlers.add([hostile(), canary()]);
   throws = true;
   const labelled = (pod: Pod, version: string) => ({ ...pod, metadata: { ...pod.metadata, labels: { version } } });
-  updates.update([labelled(hostile(), '2'), labelled(canary(), '2')]);
-  updates.update([labelled(hostile(), '3')]);
+  handlers.update([labelled(hostile(), '2'), labelled(canary(), '2')]);
+  handlers.update([labelled(hostile(), '3')]);
   throws = false;
   await node.clock.advance(20_000);
   await settle();
@@ -91,14 +91,14 @@ test('an update that throws is delivered again as the pod is wanted then', async
 
 test('a pod that is removed while it is backed off is not tried again', async () => {
   let tries = 0;
-  const { node, updates } = aHousehold(new FakeNode(), {
+  const { node, handlers } = aNodeWithHandlers(new FakeNode(), {
     onAdmitted: () => {
       tries += 1;
       boom();
     },
   });
-  await updates.add([hostile()]);
-  updates.remove([hostile()]);
+  await handlers.add([hostile()]);
+  handlers.remove([hostile()]);
   await node.clock.advance(1_000_000);
   await settle();
   assert.equal(tries, 1);
@@ -136,15 +136,15 @@ test('a pod of which a status is known keeps the rest of it beside its fault, an
 
 test('other news of a pod does not shorten the back-off of its start', async () => {
   let tries = 0;
-  const { node, updates, round } = aHousehold(new FakeNode(), {
+  const { node, handlers, runHousekeeping } = aNodeWithHandlers(new FakeNode(), {
     onAdmitted: () => {
       tries += 1;
       boom();
     },
   });
-  await updates.add([hostile()]);
-  updates.reconcile([hostile()]);
-  await round();
+  await handlers.add([hostile()]);
+  handlers.reconcile([hostile()]);
+  await runHousekeeping();
   assert.equal(tries, 1);
   node.clock.advance(10_000);
   await settle();
@@ -165,20 +165,20 @@ test('a status manager that throws keeps no pod from its status', () => {
 
 test('a sync that throws in main shows the fault in the status and is tried again after its back-off', async () => {
   const node = new FakeNode();
-  const { updates } = aHousehold(node);
+  const { handlers } = aNodeWithHandlers(node);
   const original = node.volumes.areInPlace.bind(node.volumes);
   let throws = true;
   node.volumes.areInPlace = (uid) => (throws && uid === 'hostile' ? boom() : original(uid));
-  await updates.add([hostile(), canary()]);
+  await handlers.add([hostile(), canary()]);
   await settle();
-  assert.deepEqual(node.begun, ['sync canary']);
+  assert.deepEqual(node.startedTasks, ['sync canary']);
   const { reason, message } = node.statuses.get('hostile' as PodUID)!;
   assert.deepEqual([reason, message], ['FailedSync', 'boom']);
   assert.deepEqual(warnings(node), ['hostile: FailedSync: boom']);
   throws = false;
   await node.clock.advance(10_000);
   await settle();
-  assert.deepEqual(node.begun, ['sync canary', 'sync hostile']);
+  assert.deepEqual(node.startedTasks, ['sync canary', 'sync hostile']);
   assert.equal(node.statuses.get('hostile' as PodUID)?.reason, undefined);
 });
 

@@ -10,7 +10,7 @@ const uid = (name: string) => name as PodUID;
 
 async function aRunningPod(node: FakeNode, pod = aStaticPod('web')) {
   await node.add(pod);
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   return pod;
 }
 
@@ -18,9 +18,9 @@ test('a new pod is synced, and its status is fresh as soon as its task has ended
   const node = new FakeNode();
   await node.add(aStaticPod('web'));
   assert.equal(node.phase('web'), 'Pending');
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   assert.equal(node.phase('web'), 'Running');
-  assert.deepEqual(node.begun, ['sync web']);
+  assert.deepEqual(node.startedTasks, ['sync web']);
 });
 
 test('one pod has one task in flight; what arrives meanwhile is merged into the next', async () => {
@@ -32,12 +32,12 @@ test('one pod has one task in flight; what arrives meanwhile is merged into the 
     node.workers.wake([uid('web')]);
   }
   await settle();
-  assert.deepEqual(node.begun, ['sync web']);
-  await node.end(node.task('sync'));
-  assert.deepEqual(node.begun, ['sync web', 'sync web']);
+  assert.deepEqual(node.startedTasks, ['sync web']);
+  await node.completeTask(node.task('sync'));
+  assert.deepEqual(node.startedTasks, ['sync web', 'sync web']);
   const { task } = node.task('sync');
   assert.equal(task.kind === 'sync' && task.pod.spec.containers[0]?.image, 'three');
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   assert.equal(node.tasks.length, 0);
 });
 
@@ -45,26 +45,26 @@ test('what arrives while a sync stands in line is in that sync, and asks for no 
   const node = new FakeNode();
   const pod = aStaticPod('web');
   const { promise, resolve } = Promise.withResolvers<void>();
-  node.line = promise;
+  node.slotGranted = promise;
   await node.add(pod);
   node.workers.update(aPod({ metadata: pod.metadata, spec: { containers: [{ name: 'app', image: 'two' }] } }), 'update');
   node.workers.wake([uid('web')]);
   await settle();
-  assert.deepEqual(node.begun, []);
+  assert.deepEqual(node.startedTasks, []);
   resolve();
   await settle();
   const sync = node.task('sync');
   assert.equal(sync.task.kind === 'sync' && sync.task.pod.spec.containers[0]?.image, 'two');
-  await node.end(sync);
-  assert.deepEqual(node.begun, ['sync web']);
+  await node.completeTask(sync);
+  assert.deepEqual(node.startedTasks, ['sync web']);
 });
 
 test('ignores the starts that the inspection after its own sync reports, before and after the answer', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('web'));
   const answered = Promise.withResolvers<void>();
-  node.onLook = () => answered.promise;
-  await node.end(node.task('sync'));
+  node.beforeInspection = () => answered.promise;
+  await node.completeTask(node.task('sync'));
   const sequence = node.inspectionSequences.at(-1)!;
   const ignoresStarts = (of: number) => node.workers.shouldIgnoreStarts({ podUID: uid('web'), sequence: of });
   assert.equal(ignoresStarts(sequence), true);
@@ -79,11 +79,11 @@ test('ignores no start before its first sync, of an earlier sync, or of a pod th
   await node.add(aStaticPod('web'));
   const ignoresStarts = (name: string, sequence: number) => node.workers.shouldIgnoreStarts({ podUID: uid(name), sequence });
   assert.equal(ignoresStarts('web', 1), false);
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   const first = node.inspectionSequences.at(-1)!;
   node.workers.wake([uid('web')]);
   await settle();
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   assert.equal(ignoresStarts('web', first), false);
   assert.equal(ignoresStarts('web', node.inspectionSequences.at(-1)!), true);
   assert.equal(ignoresStarts('other', first), false);
@@ -94,7 +94,7 @@ test('ignores no start of a pod with a sidecar: the next container follows it', 
   const pod = aStaticPod('web');
   const initContainers = [{ name: 'proxy', image: 'proxy', restartPolicy: 'Always' }];
   await node.add({ ...pod, spec: { ...pod.spec, initContainers } });
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   const sequence = node.inspectionSequences.at(-1)!;
   assert.equal(node.workers.shouldIgnoreStarts({ podUID: uid('web'), sequence }), false);
 });
@@ -103,7 +103,7 @@ test('pods do not wait for each other', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('a'));
   await node.add(aStaticPod('b'));
-  assert.deepEqual(node.begun, ['sync a', 'sync b']);
+  assert.deepEqual(node.startedTasks, ['sync a', 'sync b']);
 });
 
 test('a pod that is removed goes through terminating, terminated and clean-up, and is forgotten', async () => {
@@ -112,11 +112,11 @@ test('a pod that is removed goes through terminating, terminated and clean-up, a
   await node.remove(pod);
   const { task } = node.task('terminating');
   assert.equal(task.kind === 'terminating' && task.gracePeriodSeconds, 30);
-  await node.endAll();
+  await node.completeAllTasks();
   assert.deepEqual(node.finished, ['web']);
   await node.syncKnownPods();
-  await node.endAll();
-  assert.deepEqual(node.begun, ['sync web', 'terminating web', 'terminated web', 'cleanUp web']);
+  await node.completeAllTasks();
+  assert.deepEqual(node.startedTasks, ['sync web', 'terminating web', 'terminated web', 'cleanUp web']);
   assert.deepEqual(node.forgotten, ['web']);
   assert.equal(node.workers.isKnown(uid('web')), false);
   assert.equal(node.statuses.get(uid('web')), undefined);
@@ -129,10 +129,10 @@ test('a sync in flight is stopped when the pod is to end, and the end begins whe
   const sync = node.task('sync');
   await node.remove(pod);
   assert.equal(sync.stopped, true);
-  assert.deepEqual(node.begun, ['sync web']);
+  assert.deepEqual(node.startedTasks, ['sync web']);
   node.runtime.set(uid('web'), aRuntimePodStatus({ podUID: uid('web') }));
-  await node.end(sync, { outcome: 'stopped' });
-  assert.deepEqual(node.begun, ['sync web', 'terminating web']);
+  await node.completeTask(sync, { outcome: 'stopped' });
+  assert.deepEqual(node.startedTasks, ['sync web', 'terminating web']);
 });
 
 test('a shorter grace period reaches the termination that is under way', async () => {
@@ -142,7 +142,7 @@ test('a shorter grace period reaches the termination that is under way', async (
   const killed = node.workers.kill(uid('web'), { evicted: true, gracePeriodOverrideSeconds: 3 });
   await settle();
   assert.deepEqual(node.task('terminating').graceShrunkTo, [3]);
-  await node.end(node.task('terminating'));
+  await node.completeTask(node.task('terminating'));
   await killed;
 });
 
@@ -157,7 +157,7 @@ test('who kills a pod that only the runtime knows waits for its end', async () =
   const killed = node.workers.kill(uid('web'), { evicted: true, gracePeriodOverrideSeconds: null }).then(() => (isOver = true));
   await settle();
   assert.equal(isOver, false);
-  await node.end(node.task('terminating'));
+  await node.completeTask(node.task('terminating'));
   await killed;
 });
 
@@ -167,13 +167,13 @@ test('a container that still runs after the pod was killed fails the termination
   await node.remove(pod);
   const survivor = aRuntimePodStatus({ podUID: uid('web'), containers: [aRuntimeContainer({ name: 'app' })] });
   const task = node.task('terminating');
-  const end = node.end(task);
+  const end = node.completeTask(task);
   node.runtime.set(uid('web'), survivor);
   await end;
   assert.equal(node.events.at(-1)?.reason, 'FailedKillPod');
   assert.equal(node.tasks.length, 0);
   await node.clock.advance(10_000);
-  await node.endAll();
+  await node.completeAllTasks();
   assert.deepEqual(node.finished, ['web']);
 });
 
@@ -182,18 +182,18 @@ test('a UID that is created again while it ends starts only after it was forgott
   const pod = await aRunningPod(node);
   await node.remove(pod);
   await node.add(pod);
-  await node.endAll();
+  await node.completeAllTasks();
   assert.deepEqual(
-    node.begun.filter((task) => task.startsWith('sync')),
+    node.startedTasks.filter((task) => task.startsWith('sync')),
     ['sync web'],
   );
   // Its logs' folder is written into again before a collection comes there.
   assert.equal(node.workers.shouldContentBeRemoved(uid('web')), false);
   await node.syncKnownPods();
-  await node.endAll();
+  await node.completeAllTasks();
   assert.deepEqual(node.forgotten, ['web']);
   await node.add(pod);
-  assert.equal(node.begun.at(-1), 'sync web');
+  assert.equal(node.startedTasks.at(-1), 'sync web');
 });
 
 test('a static pod of the same name waits until its predecessor has ended', async () => {
@@ -202,10 +202,10 @@ test('a static pod of the same name waits until its predecessor has ended', asyn
   await aRunningPod(node, old);
   await node.remove(old);
   await node.add(aStaticPod('new', 'web'));
-  await node.end(node.task('terminating'));
-  assert.deepEqual(node.begun, ['sync old', 'terminating old', 'terminated old']);
-  await node.end(node.task('terminated'));
-  assert.equal(node.begun.at(-1), 'sync new');
+  await node.completeTask(node.task('terminating'));
+  assert.deepEqual(node.startedTasks, ['sync old', 'terminating old', 'terminated old']);
+  await node.completeTask(node.task('terminated'));
+  assert.equal(node.startedTasks.at(-1), 'sync new');
 });
 
 table('whether a static pod of a name has not ended yet', (row) => {
@@ -215,8 +215,8 @@ table('whether a static pod of a name has not ended yet', (row) => {
     if (kind === 'sync') return node;
     await node.remove(old);
     if (kind === 'terminating') return node;
-    await node.end(node.task('terminating'));
-    if (kind === 'finished') await node.end(node.task('terminated'));
+    await node.completeTask(node.task('terminating'));
+    if (kind === 'finished') await node.completeTask(node.task('terminated'));
     return node;
   };
   const name = 'web_default';
@@ -250,9 +250,9 @@ test('of several that wait for the same name, one that is removed meanwhile does
   await node.add(aStaticPod('third', 'web'));
   await node.remove(second);
   await node.remove(first);
-  await node.endAll();
+  await node.completeAllTasks();
   assert.deepEqual(
-    node.begun.filter((task) => task.startsWith('sync')),
+    node.startedTasks.filter((task) => task.startsWith('sync')),
     ['sync first', 'sync third'],
   );
   assert.deepEqual(node.finished, ['second', 'first']);
@@ -262,17 +262,17 @@ test('a pod that ran to its end is terminated without anyone asking, and stays a
   const node = new FakeNode();
   const pod = aPod({ metadata: { name: 'job', uid: 'job' }, spec: { restartPolicy: 'Never' } });
   await node.add(pod);
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   node.runtime.set(uid('job'), aRuntimePodStatus({ podUID: uid('job'), name: 'job', containers: [anExitedContainer(0)] }));
   node.cache.applyInspection(uid('job'), { ...node.runtime.get(uid('job'))!, observedAtMs: 1e6 }, 1e6);
   node.workers.wake([uid('job')]);
   await settle();
-  await node.endAll();
+  await node.completeAllTasks();
   assert.equal(node.phase('job'), 'Succeeded');
   await node.syncKnownPods();
   node.workers.wake([uid('job')]);
   await settle();
-  assert.deepEqual(node.begun, ['sync job', 'terminating job', 'terminated job']);
+  assert.deepEqual(node.startedTasks, ['sync job', 'terminating job', 'terminated job']);
 });
 
 test('the end of a pod is told when each of its containers was seen to have ended, whatever becomes of its sandbox', async () => {
@@ -285,7 +285,7 @@ test('the end of a pod is told when each of its containers was seen to have ende
   };
   const pod = aPod({ metadata: { name: 'web', uid: 'web' }, spec: { restartPolicy: 'Never' } });
   await node.add(pod);
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   await node.remove(pod);
   const terminating = node.task('terminating');
   told.length = 0;
@@ -297,10 +297,10 @@ test('the end of a pod is told when each of its containers was seen to have ende
   node.workers.refreshStatuses([uid('web')]);
   assert.deepEqual([told, node.workers.hasEnded(uid('web'))], [['Succeeded has ended'], true]);
   // That is the last word: a sandbox that could not be stopped changes nothing, and neither does its end.
-  await node.end(terminating, { outcome: 'failed', failure: { reason: 'FailedKillPod', message: 'the network is stuck' } });
+  await node.completeTask(terminating, { outcome: 'failed', failure: { reason: 'FailedKillPod', message: 'the network is stuck' } });
   node.workers.wake([uid('web')]);
   await settle();
-  await node.end(node.task('terminating'));
+  await node.completeTask(node.task('terminating'));
   assert.deepEqual(told, ['Succeeded has ended']);
 });
 
@@ -312,9 +312,9 @@ test('a pod that never started is finished when its remains are removed, which a
   await node.add(second);
   await node.remove(second);
   assert.deepEqual(node.finished, []);
-  await node.endAll();
+  await node.completeAllTasks();
   assert.deepEqual(node.finished, ['second']);
-  assert.deepEqual(node.begun, ['sync first', 'terminated second']);
+  assert.deepEqual(node.startedTasks, ['sync first', 'terminated second']);
 });
 
 test('a pod that only the runtime knows is ended as its annotations say, and its remains are removed', async () => {
@@ -326,10 +326,10 @@ test('a pod that only the runtime knows is ended as its annotations say, and its
   await settle();
   const { task } = node.task('terminating');
   assert.ok(task.kind === 'terminating' && task.pod === null && task.gracePeriodSeconds === null);
-  await node.endAll();
+  await node.completeAllTasks();
   await node.syncKnownPods();
-  await node.endAll();
-  assert.deepEqual(node.begun, ['terminating lost', 'cleanUp lost']);
+  await node.completeAllTasks();
+  assert.deepEqual(node.startedTasks, ['terminating lost', 'cleanUp lost']);
 });
 
 test('a folder of a pod that nobody knows is removed, and the UID does not start meanwhile', async () => {
@@ -337,20 +337,20 @@ test('a folder of a pod that nobody knows is removed, and the UID does not start
   node.workers.cleanUpUnknown(uid('web'));
   await settle();
   await node.add(aStaticPod('web'));
-  assert.deepEqual(node.begun, ['cleanUp web']);
-  await node.endAll();
+  assert.deepEqual(node.startedTasks, ['cleanUp web']);
+  await node.completeAllTasks();
   assert.deepEqual(node.forgotten, ['web']);
 });
 
 test('a sync that fails is tried again after its back-off, and says so once in the log', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('web'));
-  await node.end(node.task('sync'), { outcome: 'failed', failure: { reason: 'FailedMount', message: 'no such folder' } });
+  await node.completeTask(node.task('sync'), { outcome: 'failed', failure: { reason: 'FailedMount', message: 'no such folder' } });
   assert.equal(node.tasks.length, 0);
   await node.clock.advance(9_999);
   assert.equal(node.tasks.length, 0);
   await node.clock.advance(1);
-  assert.deepEqual(node.begun, ['sync web', 'sync web']);
+  assert.deepEqual(node.startedTasks, ['sync web', 'sync web']);
   const warnings = node.logs.lines.filter(({ level }) => level === 40);
   assert.deepEqual(
     warnings.map(({ reason, err }) => [reason, err]),
@@ -363,7 +363,12 @@ test('a back-off that a task names wakes the pod on time, and is handed to the n
   await node.add(aStaticPod('web'));
   const backoffs = [{ key: 'app', backoffMs: 10_000, lastUpdateMs: 5 }];
   const retryAtMs = node.clock.now() + 4321;
-  await node.end(node.task('sync'), { outcome: 'failed', failure: { reason: 'CrashLoopBackOff', message: 'x' }, backoffs, retryAtMs });
+  await node.completeTask(node.task('sync'), {
+    outcome: 'failed',
+    failure: { reason: 'CrashLoopBackOff', message: 'x' },
+    backoffs,
+    retryAtMs,
+  });
   await node.clock.advance(4320);
   assert.equal(node.tasks.length, 0);
   await node.clock.advance(1);
@@ -374,13 +379,13 @@ test('a back-off that a task names wakes the pod on time, and is handed to the n
 test('a sync does not begin on what was seen before the last task changed the runtime', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('web'));
-  node.lookError = new Error('runtime is away');
-  await node.end(node.task('sync'));
+  node.inspectError = new Error('runtime is away');
+  await node.completeTask(node.task('sync'));
   node.workers.wake([uid('web')]);
   await settle();
-  assert.deepEqual(node.begun, ['sync web']);
+  assert.deepEqual(node.startedTasks, ['sync web']);
   assert.equal(node.events.at(-1)?.message, 'error determining status: runtime is away');
-  node.lookError = null;
+  node.inspectError = null;
   await node.clock.advance(10_000);
   const { task } = node.task('sync');
   assert.equal(task.kind === 'sync' && task.status?.containers.length, 1);
@@ -390,15 +395,15 @@ test('an ended pod whose volumes cannot be unmounted says so in an event, and is
   const node = new FakeNode();
   const pod = await aRunningPod(node);
   await node.remove(pod);
-  await node.end(node.task('terminating'));
+  await node.completeTask(node.task('terminating'));
   const failure = { reason: 'FailedCleanUp', message: '/pods/web/volumes/x/y still mounted' };
-  await node.end(node.task('terminated'), { outcome: 'failed', failure });
+  await node.completeTask(node.task('terminated'), { outcome: 'failed', failure });
   const { object, ...event } = node.events.at(-1)!;
   assert.equal(object.name, 'web');
   assert.deepEqual(event, { type: 'Warning', ...failure });
   await node.clock.advance(10_000);
-  await node.end(node.task('terminated'));
-  assert.deepEqual(node.begun, ['sync web', 'terminating web', 'terminated web', 'terminated web']);
+  await node.completeTask(node.task('terminated'));
+  assert.deepEqual(node.startedTasks, ['sync web', 'terminating web', 'terminated web', 'terminated web']);
 });
 
 test('a kill that does not come to its end is reported, and goes on', async () => {
@@ -419,7 +424,7 @@ test('a kill that does not come to its end is reported, and goes on', async () =
     reason: 'ExceededGracePeriod',
     message: 'Container runtime did not kill the pod within specified grace period.',
   });
-  await node.endAll();
+  await node.completeAllTasks();
   assert.equal(node.phase('web'), 'Failed');
   assert.equal(node.statuses.get(uid('web'))?.reason, 'Evicted');
 });
@@ -429,35 +434,35 @@ test('when the kubelet stops, tasks are told to stop, nothing new begins, and no
   await node.add(aStaticPod('a'));
   const closed = node.workers.close();
   assert.equal(node.task('sync').stopped, true);
-  await node.end(node.task('sync'), { outcome: 'stopped' });
+  await node.completeTask(node.task('sync'), { outcome: 'stopped' });
   await closed;
   await node.add(aStaticPod('b'));
   node.workers.wake([uid('a')]);
   await settle();
-  assert.deepEqual(node.begun, ['sync a']);
+  assert.deepEqual(node.startedTasks, ['sync a']);
 });
 
 test('when the runtime is back, pods whose task failed do not wait for their back-off, and others are left alone', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('well'));
-  await node.endAll();
+  await node.completeAllTasks();
   for (const [uid, reason] of [
     ['broken', 'CreatePodSandboxError'],
     ['crashing', 'CrashLoopBackOff'],
   ] as const) {
     await node.add(aStaticPod(uid));
-    await node.end(node.task('sync', uid), { outcome: 'failed', failure: { reason, message: 'no' }, changedRuntime: false });
+    await node.completeTask(node.task('sync', uid), { outcome: 'failed', failure: { reason, message: 'no' }, changedRuntime: false });
   }
   assert.equal(node.failures, 1);
-  node.begun.length = 0;
+  node.startedTasks.length = 0;
   node.workers.wakeFailed();
   await settle();
-  assert.deepEqual(node.begun, ['sync broken']);
-  await node.endAll();
-  node.begun.length = 0;
+  assert.deepEqual(node.startedTasks, ['sync broken']);
+  await node.completeAllTasks();
+  node.startedTasks.length = 0;
   node.workers.wakeFailed();
   await settle();
-  assert.deepEqual(node.begun, []);
+  assert.deepEqual(node.startedTasks, []);
 });
 
 /** A pod that never restarts, whose task has stopped its container to start it with another image. */
@@ -486,7 +491,7 @@ test('a container that its task restarts is not published as ended, and its next
   assert.equal(node.phase('web'), 'Running');
   const next = aRuntimeContainer({ id: 'next' as ContainerID, restartCount: 1 });
   node.runtime.set(uid('web'), { ...running, containers: [next, ...stopped.containers] });
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   const [app] = node.statuses.get(uid('web'))?.containerStatuses ?? [];
   assert.deepEqual([app?.containerID, app?.restartCount, app?.lastState?.terminated?.exitCode], ['containerd://next', 1, 0]);
   assert.equal(node.phase('web'), 'Running');
@@ -495,7 +500,7 @@ test('a container that its task restarts is not published as ended, and its next
 test('a container that its task could not start again is published as ended', async () => {
   const node = new FakeNode();
   await aPodUnderRestart(node);
-  await node.end(node.task('sync'), { outcome: 'failed', failure: { reason: 'ErrImagePull', message: 'x' } });
+  await node.completeTask(node.task('sync'), { outcome: 'failed', failure: { reason: 'ErrImagePull', message: 'x' } });
   assert.equal(state(node)?.terminated?.exitCode, 0);
   assert.equal(node.phase('web'), 'Succeeded');
 });
@@ -515,7 +520,7 @@ test('an end that the runtime has reported before the restart is not taken back'
 
 test('a pod whose sync stands in a queue has its first status half a second after it was seen', async () => {
   const node = new FakeNode();
-  node.line = new Promise(() => {});
+  node.slotGranted = new Promise(() => {});
   await node.clock.advance(1000);
   const seen = new Date(node.clock.now() - 100).toISOString();
   await node.add(aPod({ metadata: { name: 'web', uid: 'web', annotations: { 'kubernetes.io/config.seen': seen } } }));
@@ -527,7 +532,7 @@ test('a pod whose sync stands in a queue has its first status half a second afte
 
 test('a pod that was seen before the clock was set back has its first status within half a second', async () => {
   const node = new FakeNode();
-  node.line = new Promise(() => {});
+  node.slotGranted = new Promise(() => {});
   const seen = new Date(node.clock.now() + 3_600_000).toISOString();
   await node.add(aPod({ metadata: { name: 'web', uid: 'web', annotations: { 'kubernetes.io/config.seen': seen } } }));
   await node.clock.advance(500);
@@ -536,7 +541,7 @@ test('a pod that was seen before the clock was set back has its first status wit
 
 test('a pod that the API server has a status of gets no other one before its sync', async () => {
   const node = new FakeNode();
-  node.line = new Promise(() => {});
+  node.slotGranted = new Promise(() => {});
   await node.add(aPod({ metadata: { name: 'web', uid: 'web' }, status: { phase: 'Running', startTime: '2026-01-01T00:00:00Z' } }));
   await node.clock.advance(60_000);
   assert.equal(node.phase('web'), undefined);
@@ -552,14 +557,14 @@ test('a failed task ends the delay of the status, after what it has found', asyn
   };
   await node.add(aStaticPod('web'));
   const waiting = { app: { reason: 'ErrImagePull', message: 'x' } };
-  await node.end(node.task('sync'), { outcome: 'failed', waiting, failure: { reason: 'ErrImagePull', message: 'x' } });
+  await node.completeTask(node.task('sync'), { outcome: 'failed', waiting, failure: { reason: 'ErrImagePull', message: 'x' } });
   assert.deepEqual(told, ['ContainerCreating', 'ErrImagePull', 'hurry']);
 });
 
 test('a pod that the runtime does not answer about has a status, also its first', async () => {
   const node = new FakeNode();
   const pod = aStaticPod('web');
-  node.lookError = new Error('no answer');
+  node.inspectError = new Error('no answer');
   node.workers.update(pod, 'create');
   const failed = aRuntimePodStatus({
     podUID: uid('web'),
@@ -585,7 +590,7 @@ test('the sync that is under way can be waited for, until its status is made', a
   void node.workers.syncUnderWay(uid('web'))?.then(() => (phase = node.phase('web')));
   await settle();
   assert.equal(phase, undefined);
-  await node.end(node.task('sync'));
+  await node.completeTask(node.task('sync'));
   assert.equal(phase, 'Running');
   assert.equal(node.workers.syncUnderWay(uid('web')), undefined);
 });
