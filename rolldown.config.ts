@@ -1,26 +1,26 @@
 /**
- * What runs is bundled: of the CPU time that a start takes, finding and loading modules one by one, in each thread anew, was the half; and
- * what no thread calls is in no thread's memory.
+ * Bundles the daemon, the helper and the simulated runtime. Finding and loading single modules in each thread took half of the CPU time of a
+ * start (docs/decisions/010-bundle.md).
  */
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'rolldown';
 import { checkBundle } from './scripts/bundle/check-bundle.ts';
 
-/** Each program, and each thread's entry: `dist/` has them where the sources are. */
+/** The programs and the threads' entries. Their paths in `dist/` are those of the sources. */
 const entries = ['src/main/cli.ts', 'src/helper/index.ts', 'bench/runtime/index.ts', ...globSync('src/workers/*/index.ts')];
 
 export default defineConfig({
   input: Object.fromEntries(entries.map((path) => [path.replace(/\.ts$/, ''), path])),
   platform: 'node',
-  // They find files of their own beside their modules: a native library, a worker.
+  // These packages load files next to their modules: a native library, a worker.
   external: ['koffi', 'piscina'],
   resolve: { alias: { undici$: join(import.meta.dirname, 'scripts/bundle/undici.js') } },
   plugins: [checkBundle()],
   output: {
     dir: 'dist',
     entryFileNames: '[name].js',
-    // As deep as the modules that name a thread's entry by a relative URL.
+    // The same depth as the modules that name a thread's entry by a relative URL.
     chunkFileNames: 'src/shared/chunks/[name].js',
     comments: { legal: true, annotation: false, jsdoc: false },
   },
