@@ -1,12 +1,12 @@
 /**
- * A reporter for node --test that shows what failed, and one line for all the rest: a line or a dot for each of a thousand small tests takes
- * longer than many of them.
+ * A reporter for node --test that prints failures and one summary line. Printing a line or a dot for each of a thousand small tests takes
+ * longer than many of the tests.
  */
 import { Transform, type TransformCallback } from 'node:stream';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-/** The runner's own count, which comes as one line each and is shown as one line here. */
+/** The runner's counts arrive as one line each, and are printed as one line. */
 const counted = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/;
 
 export default class FailuresReporter extends Transform {
@@ -38,6 +38,6 @@ type Failure = Extract<TestEvent, { type: 'test:fail' }>['data'];
 
 function failure({ name, file, line, details }: Failure): string | undefined {
   const error = details.error as Error & { failureType?: string };
-  if (error.failureType === 'subtestsFailed') return undefined; // Those have been shown.
+  if (error.failureType === 'subtestsFailed') return undefined; // The subtests' failures are already printed.
   return `✖ ${name} (${file ?? ''}:${line ?? 0})\n${inspect(error.cause ?? error)}\n\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * A node of a real cluster whose way to the API server leads through a proxy that can be told to fail, with all that a test of faults
- * asks of it: its pods as a user sees them, what its runtime has, how long main's event loop let others wait.
+ * A node of a real cluster that reaches the API server through a proxy with injectable faults, with what fault tests
+ * need: its pods as a user sees them, the runtime's items, and main's event-loop delay.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { waitUntil, type Afterwards } from './simulated-runtime.ts';
 import { aManifest, TestNode, type TestNodeOptions } from './test-node.ts';
 
 export interface FaultyNodeOptions extends Pick<TestNodeOptions, 'config' | 'flags' | 'env'> {
-  /** Before the kubelet is started: to say who it is by another kubeconfig, whose path it answers with. */
+  /** Called before the kubelet starts. Returns the path of the kubeconfig to use. */
   readonly kubeconfig?: (way: FaultyApiServer) => string;
 }
 
@@ -19,10 +19,10 @@ export interface FaultyNode {
   readonly nodeName: string;
   readonly namespace: string;
   readonly node: TestNode;
-  /** What lies between the kubelet and the API server. */
+  /** The proxy between the kubelet and the API server. */
   readonly way: FaultyApiServer;
   readonly pods: PodWatch;
-  /** A pod bound to this node, as the scheduler would have done it. */
+  /** Creates a pod that is bound to this node. */
   create(name: string, ...rest: Tail<Parameters<typeof aManifest>>): ReturnType<PodWatch['create']>;
   conditionReady(): Promise<string>;
 }
@@ -68,18 +68,18 @@ export async function startFaultyNode(
 
 const delayFile = ({ folder }: TestNode) => join(folder, 'loop-delay.json');
 
-/** For a TestNode's kubelet: it measures main's event-loop delay. */
+/** Environment of a TestNode's kubelet that measures main's event-loop delay. */
 export function loopDelayEnv(): Record<string, string> {
   const nodeOptions = `${process.env['NODE_OPTIONS'] ?? ''} --import=${join(import.meta.dirname, 'loop-delay.mjs')}`;
   return { NODE_OPTIONS: nodeOptions.trim() };
 }
 
-/** What was measured so far is not asked for: a start loads the whole program. */
+/** Resets the measurement: a start loads the whole program. */
 export function resetLoopDelay(node: TestNode): void {
   writeFileSync(`${delayFile(node)}.reset`, '');
 }
 
-/** `p99 3.2 ms, …` since the last reset, for the test's output: how fast depends on who else uses the machine, so nothing is asserted. */
+/** Returns `p99 3.2 ms, …` since the last reset for the test's output. Nothing is asserted, since the value depends on the load of the host. */
 export function loopDelay(node: TestNode): string {
   const { p50, p99, max } = JSON.parse(readFileSync(delayFile(node), 'utf8')) as Record<'p50' | 'p99' | 'max', number>;
   return `main's event-loop delay: p50 ${p50} ms, p99 ${p99} ms, longest ${max} ms`;

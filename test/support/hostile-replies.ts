@@ -1,6 +1,6 @@
 /**
- * Absurd replies of a runtime, made from real ones: one field, one element, one submessage or the bytes themselves are replaced. fast-check
- * generates the mutations, so that a seed gives the same ones again.
+ * Malformed replies of a runtime, derived from real ones: one field, one element, one submessage or the encoded bytes are replaced. fast-check
+ * generates the mutations, so that a seed reproduces them.
  */
 import { constant, constantFrom, nat, oneof, record, type Arbitrary } from 'fast-check';
 
@@ -57,7 +57,7 @@ export function mutate(reply: object, { pick, value }: Mutation): object {
   return copy;
 }
 
-/** The bytes as they are sent instead. */
+/** Returns the bytes to send instead. */
 export function mutateBytes(bytes: Buffer, { bytes: how, pick }: Mutation): Buffer {
   if (how === 'empty') return Buffer.alloc(0);
   if (how === 'truncated') return bytes.subarray(0, bytes.length === 0 ? 0 : pick % bytes.length);
@@ -94,7 +94,7 @@ function hostileArray(value: readonly unknown[], choice: number): readonly unkno
   return choices[choice % choices.length]!;
 }
 
-/** A submessage that is missing, or a map with keys that nobody expects. */
+/** A missing submessage, or a map with unexpected keys. */
 function hostileObject(value: Container, choice: number): unknown {
   const isMap = Object.values(value).every((one) => typeof one === 'string');
   if (!isMap || choice % 3 === 0) return undefined;

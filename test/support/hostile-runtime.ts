@@ -1,6 +1,6 @@
 /**
- * A CRI endpoint between a kubelet and a real or simulated runtime: it forwards every call, and lets a test replace replies. A process does
- * not notice it but by what it answers.
+ * A CRI proxy between a kubelet and a real or simulated runtime: it forwards every call, and lets a test replace replies. Clients cannot
+ * distinguish it from the runtime except by the replaced replies.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,13 +41,13 @@ export interface Reply {
   readonly encode: (reply: object) => Buffer;
 }
 
-/** The bytes to answer with. Called for each reply, and for each message of a stream. */
+/** Returns the bytes to reply with. Called for each reply, and for each message of a stream. */
 export type ReplaceReply = (reply: Reply) => Buffer;
 
 const maxMessageBytes = 16 * 1024 * 1024;
 const limits = { 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_send_message_length': maxMessageBytes };
 
-/** Listens on a socket of its own; gone when the test ends. */
+/** Listens on its own socket until the test ends. */
 export async function startHostileRuntime(t: Afterwards, endpoint: string, replace: ReplaceReply): Promise<{ readonly endpoint: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
   const client = new Client(endpoint, credentials.createInsecure(), { ...limits, 'grpc.default_authority': 'localhost' });

@@ -1,4 +1,4 @@
-/** A logger that keeps what was logged, for tests that assert on it, and prints nothing. */
+/** A logger that records lines for assertions and prints nothing. */
 import { pino } from 'pino';
 import type { Logger } from '../../src/shared/log/logger.ts';
 
@@ -8,10 +8,10 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** A logger of its own takes pino ten times as long to make as a child, of which there are hundreds. */
+/** Creating a pino logger takes ten times as long as creating a child logger. */
 const parent = pino({ level: 'trace' }, { write: () => {} });
 
-/** Lines are read from their JSON when somebody asks for them. */
+/** Parses the recorded JSON lines on demand. */
 export function aLogger(): { readonly logger: Logger; readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   let unread: string[] | null = [];
@@ -30,5 +30,5 @@ export function aLogger(): { readonly logger: Logger; readonly lines: LogLine[] 
   };
 }
 
-/** For tests that read no line: it makes none, and costs nothing. */
+/** A disabled logger, for tests that assert on no line. */
 export const silentLogger: Logger = pino({ level: 'silent' });

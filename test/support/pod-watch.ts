@@ -1,11 +1,11 @@
 /**
- * The pods of one namespace as a watch shows them to a user, to wait for what becomes of them: woken by what happens, not by a clock.
+ * Watches the pods of one namespace, and waits for conditions on them. Waits are woken by watch events, not by a clock.
  *
  *   const pods = await PodWatch.start(t, cluster, namespace);
  *   await pods.create(aManifest('web', { nodeName }));
  *   await pods.until('web', 'runs', isRunning);
  *   await pods.untilGone('web');
- *   pods.seen('web')                              // every version of it that was shown, oldest first
+ *   pods.seen('web')                              // every observed version, oldest first
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
@@ -43,7 +43,7 @@ export class PodWatch {
           version ??= await watch.#list();
           await watch.#follow(version);
         } catch {
-          // The API server may be stopped, or be another one: everything is read afresh.
+          // The API server may be stopped or replaced: list again.
           await sleep(200, undefined, { signal: watch.#stop.signal }).catch(() => {});
         }
         version = undefined;
@@ -59,7 +59,7 @@ export class PodWatch {
   create(manifest: object): Promise<Pod> {
     return this.#cluster.api.create<Pod>(this.#path, manifest);
   }
-  /** As `kubectl delete --wait=false`. */
+  /** Like `kubectl delete --wait=false`. */
   async delete(name: string, options?: { readonly gracePeriodSeconds: number }): Promise<void> {
     await this.#cluster.api.delete(`${this.#path}/${name}`, options);
   }

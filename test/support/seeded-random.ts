@@ -1,7 +1,7 @@
 /** Chance that a test prints and can be told again: `KUBELET_TEST_SEED=7 npm test`. */
 import { randomInt } from 'node:crypto';
 
-/** Of this run: the one that was asked for, or a new one. */
+/** The seed of this run: from the environment, or a new one. */
 export function testSeed(): number {
   const asked = process.env['KUBELET_TEST_SEED'];
   return asked === undefined ? randomInt(2 ** 31) : Number(asked);

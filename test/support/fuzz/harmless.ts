@@ -1,10 +1,10 @@
 /**
- * What a hostile pod must not do to the host of the test, however absurd it is: reach beyond loopback, or write below a path of the host that
- * is not the test's. All other fields are as they were made.
+ * Protects the test host from generated pods: they must not reach beyond loopback, nor write to host paths outside of the test's
+ * folder. All other fields stay as generated.
  */
 type Fields = Record<string, unknown>;
 
-/** The pod with its hostPaths below the folder, and its hooks aimed at loopback. */
+/** Returns the pod with its hostPaths below the folder, and its hooks directed at loopback. */
 export function harmless(pod: Fields, folder: string): Fields {
   return walk(pod, (key, value) => {
     if (key === 'hostPath') return { ...asObject(value), path: pathBelow(folder, asObject(value)['path']) };
@@ -13,7 +13,7 @@ export function harmless(pod: Fields, folder: string): Fields {
   }) as Fields;
 }
 
-/** Odd names stay odd, and relative ones are kept off: they would be the folder's that the kubelet runs in. */
+/** Keeps unusual names, but no relative paths: these would be relative to the kubelet's working directory. */
 function pathBelow(folder: string, path: unknown): unknown {
   if (typeof path !== 'string' || path === '' || path.includes('\0')) return path;
   return `${folder}/${path.replaceAll('..', 'dots')}`;
@@ -24,7 +24,7 @@ function asObject(value: unknown): Fields {
 }
 
 function walk(value: unknown, change: (key: string, value: unknown) => unknown, depth = 0): unknown {
-  // Deeper than any field of a pod: nobody reads it.
+  // Deeper than any field of a pod: never read.
   if (depth > 50 || typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((element) => walk(element, change, depth + 1));
   const entries = Object.entries(value).map(([key, element]) => [key, walk(change(key, element), change, depth + 1)] as const);

@@ -1,6 +1,6 @@
 /**
- * Pods that no user would write, made from the schema of a pod, so that no field is forgotten: a pod that is well, of which some fields are
- * absurd or of another type, or a pod of which everything is made up. A pod is the product of its seed and its index.
+ * Generates hostile pods from the schema of a pod, so that no field is forgotten: valid pods with some fields of
+ * absurd values or wrong types, and pods with random fields only. A pod is determined by its seed and its index.
  */
 import * as fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
@@ -12,14 +12,14 @@ import { absurd, foreign } from './hostile-values.ts';
 
 const key = absurd.text as Arbitrary<string>;
 
-/** A step from an object to what is in it; a list's and a map's is the same for all elements. */
+/** A step from an object to its content; lists and maps have one step for all elements. */
 type Step = { readonly field: string } | 'element' | 'entry';
 export interface FieldPath {
   readonly steps: readonly Step[];
   readonly schema: Schema;
 }
 
-/** Every field of a pod, structs and lists too, in the order of the schema. */
+/** Every field of a pod, including structs and lists, in the order of the schema. */
 export const fieldPaths: readonly FieldPath[] = pathsOf(podSchema, []);
 
 function pathsOf(schema: Schema, steps: readonly Step[]): FieldPath[] {
@@ -47,7 +47,7 @@ function pathsOf(schema: Schema, steps: readonly Step[]): FieldPath[] {
   }
 }
 
-/** A value of the type, absurd in all its parts; `foreignShare` of the fields are of another type. */
+/** A value of the type with absurd parts; a share `foreignShare` of the fields has another type. */
 function valueOf(schema: Schema, foreignShare: number, depth = 0): Arbitrary<unknown> {
   const own = ownValueOf(schema, foreignShare, depth);
   if (foreignShare === 0) return own;
@@ -82,7 +82,7 @@ function ownValueOf(schema: Schema, foreignShare: number, depth: number): Arbitr
   }
 }
 
-/** What is needed mostly is there, and what lies deep mostly is not. */
+/** Required fields are usually present, deeply nested ones usually absent. */
 function orLeftOut(value: Arbitrary<unknown>, schema: Schema, depth: number): Arbitrary<unknown> {
   const [there, leftOut] = schema.kind === 'always' ? [20, 1] : depth < 3 ? [1, 2] : [1, 5];
   return fc.oneof({ weight: there, arbitrary: value }, { weight: leftOut, arbitrary: fc.constant(undefined) });
@@ -95,7 +95,7 @@ function withoutUndefined(object: Record<string, unknown>): Record<string, unkno
 interface Change {
   readonly path: FieldPath;
   readonly value: unknown;
-  /** Which element, where the path leads through a list. */
+  /** The element to use where the path passes a list. */
   readonly index: number;
   readonly key: string;
 }
@@ -111,7 +111,7 @@ function changeOf(path: FieldPath): Arbitrary<Change> {
   return made;
 }
 
-/** What a container needs to run on the simulated runtime. */
+/** The fields that a container needs to run on the simulated runtime. */
 const wellPod = (image: string) => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -131,7 +131,7 @@ const anyChange = fc.constantFrom(...fieldPaths).chain(changeOf);
 const madeUp = (foreignShare: number) => ownValueOf(podSchema, foreignShare, 0) as Arbitrary<Record<string, unknown>>;
 const [madeUpPod, illTypedPod] = [madeUp(0), madeUp(1)];
 
-/** A well pod with some absurd fields, `field` among them; now and then a pod of nothing else. */
+/** A valid pod with some absurd fields, including `field`; sometimes a pod with absurd fields only. */
 export function hostilePod(field: FieldPath): Arbitrary<Record<string, unknown>> {
   const changed = fc
     .tuple(changeOf(field), fc.array(anyChange, { maxLength: 4 }), images)
@@ -139,7 +139,7 @@ export function hostilePod(field: FieldPath): Arbitrary<Record<string, unknown>>
   return fc.oneof({ weight: 8, arbitrary: changed }, { weight: 1, arbitrary: madeUpPod }, { weight: 1, arbitrary: illTypedPod });
 }
 
-/** The object with the field set; what is missing on the way is made, what is something else stays. */
+/** Returns the object with the field set. Creates missing parents; keeps parents of another type. */
 function applyChange(object: unknown, { path, value, index, key: entry }: Change): unknown {
   const set = (at: unknown, steps: readonly Step[]): unknown => {
     const [step, ...rest] = steps;
@@ -159,7 +159,7 @@ function applyChange(object: unknown, { path, value, index, key: entry }: Change
   return set(object, path.steps);
 }
 
-/** The pods of a seed, as JSON would carry them. Each field of a pod is the subject of one pod in turn. */
+/** The pods of a seed, as decoded JSON. Each field of the schema is the subject of one pod in rotation. */
 export function hostilePods(seed: number, count: number): Record<string, unknown>[] {
   return Array.from({ length: count }, (_, index) => {
     const field = fieldPaths[(seed + index) % fieldPaths.length] ?? fieldPaths[0]!;
@@ -168,7 +168,7 @@ export function hostilePods(seed: number, count: number): Record<string, unknown
   });
 }
 
-/** Those that the API source lets in, under names of their own. */
+/** The pods that the API source accepts, with unique names. */
 export function acceptedPods(seed: number, count: number): Pod[] {
   return hostilePods(seed, count).flatMap((pod, index) => {
     const metadata = typeof pod['metadata'] === 'object' && !Array.isArray(pod['metadata']) ? pod['metadata'] : {};
@@ -183,7 +183,7 @@ export function acceptedPods(seed: number, count: number): Pod[] {
 
 const ordinarySeed = 20_261_123;
 
-/** The same for each run, so that a run of all tests tells of the change under test. `FUZZ_SEED=7` takes another, `FUZZ_SEED=random` a new one. */
+/** Fixed by default, so that a test run depends on the code only. `FUZZ_SEED=7` selects another seed, `FUZZ_SEED=random` a random one. */
 export function fuzzSeeds(): readonly number[] {
   const given = process.env['FUZZ_SEED'] ?? ordinarySeed;
   return [given === 'random' ? Math.trunc(Math.random() * 2 ** 31) : Number(given)];

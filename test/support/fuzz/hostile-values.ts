@@ -1,11 +1,11 @@
-/** Absurd values of each type that a field of the API can have, and values of every other type in its place. */
+/** Absurd values of each type of an API field, and values of other types in its place. */
 import * as fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
 import type { Schema } from '../../../src/shared/kubernetes/schema/types.ts';
 
 export type HostileKind = Exclude<Schema['kind'], 'list' | 'map' | 'pointer' | 'always' | 'struct'>;
 
-/** Words that mean something in one field or another: by these a value passes the first check and meets the second. */
+/** Words with a meaning in some field: a value that passes the first check reaches the second. */
 const words = [
   'Always Never OnFailure IfNotPresent Default None ClusterFirst ClusterFirstWithHostNet Exists Equal In NotIn DoesNotExist Gt Lt',
   'NoExecute NoSchedule TCP UDP SCTP Memory HugePages-2Mi HugePages linux RuntimeDefault Localhost Unconfined Strict Merge Bidirectional',
@@ -16,7 +16,7 @@ const words = [
   'kubernetes.io/config.source kubernetes.io/config.hash container.apparmor.security.beta.kubernetes.io/app',
 ].flatMap((line) => line.split(' '));
 
-/** What breaks parsers, paths, patterns and prototypes. */
+/** Strings that break parsers, paths, patterns and prototypes. */
 const oddWords = [
   '. .. ../.. ../../../../etc/passwd / // /../x a/b __proto__ constructor toString hasOwnProperty null undefined NaN -0 1e999 0x10 ٣ 💥 ﷺ',
   '% %2e%2e %zz $(A) $$(A) $( ${x} $(A)$(B) [ ( * \\ " \' ` ; | & = , : ::1 0.0.0.0 256.1.1.1 -1 99999999999999999999',
@@ -43,7 +43,7 @@ const times = [
   '1969-12-31T23:59:59-12:00 2026-02-30T00:00:00Z',
 ].flatMap((line) => line.split(' '));
 
-/** Of the field's own type. */
+/** Values of the field's type. */
 export const absurd: Readonly<Record<HostileKind, Arbitrary<unknown>>> = {
   text,
   bool: fc.boolean(),
@@ -57,7 +57,7 @@ export const absurd: Readonly<Record<HostileKind, Arbitrary<unknown>>> = {
   time: fc.constantFrom(...times),
 };
 
-/** Of any type but the field's, most of the time. */
+/** Values mostly of other types than the field's. */
 export const foreign: Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, 0, -1, 0.5, 1e300, '', 'x', [], {}, [null], [[]], [{}], { a: null }, { '': '' }),
   fc.constantFrom<unknown>({ length: 3 }, { toJSON: 1 }, [0, [0, [0]]], { __proto__: null }, 'x'.repeat(10_000)),

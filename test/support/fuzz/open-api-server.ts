@@ -1,7 +1,7 @@
 /**
- * An API server that believes everything: what the test puts is shown as it is, however hostile, and what a kubelet writes is taken. It
- * speaks HTTP to the shipped command, and has as much of an API server as one node needs: watches with their initial events, the Node, its
- * lease, statuses, tokens, events. Objects of other kinds are not there.
+ * An API server without validation: it serves objects as the test sets them, however hostile, and accepts what a kubelet writes. It
+ * serves the shipped command over HTTP with what one node needs: watches with initial events, the Node, its
+ * lease, statuses, tokens, events. It has no objects of other kinds.
  */
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -53,7 +53,7 @@ export class OpenApiServer {
     return api;
   }
 
-  /** The pod is there as it is given, and every watch is told. */
+  /** Sets the pod, and sends it to every watch. */
   put(pod: Fields): void {
     const uid = String((pod['metadata'] as Fields | null | undefined)?.['uid']);
     const isNew = !this.#pods.has(uid);
@@ -61,7 +61,7 @@ export class OpenApiServer {
     this.#tell(isNew ? 'ADDED' : 'MODIFIED', this.#pods.get(uid)!);
   }
 
-  /** Somebody deletes the pod: it is gone when the kubelet has ended it. */
+  /** Deletes the pod gracefully: it disappears when the kubelet has terminated it. */
   delete(uid: string): void {
     const pod = this.#pods.get(uid);
     if (!isObject(pod?.metadata)) return this.remove(uid);
@@ -69,7 +69,7 @@ export class OpenApiServer {
     this.put({ ...pod, metadata });
   }
 
-  /** The pod is gone without grace. */
+  /** Removes the pod without a grace period. */
   remove(uid: string): void {
     const pod = this.#pods.get(uid);
     if (!pod) return;
@@ -143,7 +143,7 @@ export class OpenApiServer {
     return this.#pods.get(uid)!;
   }
 
-  /** Everything that is written is there from then on, under the path that it would be read by. */
+  /** Stores every written object under the path from which it is read. */
   #other(method: string, path: string, body: Fields): { code: number; object: unknown } | null {
     if (path.endsWith('/token')) {
       const expirationTimestamp = new Date(Date.now() + 3_600_000).toISOString();
