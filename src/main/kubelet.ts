@@ -26,7 +26,8 @@ import { PodStatuses } from './pods/api-status/api-status-cache.ts';
 import type { PodWorkers } from './pods/workers/pod-workers.ts';
 import { startHealth, startServer } from './server/index.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
-import { Shutdown, withTimeout } from './shutdown.ts';
+import { withTimeout } from '../shared/concurrency/with-timeout.ts';
+import { Shutdown } from './shutdown.ts';
 import { SyncLoop } from './sync-loop.ts';
 import { startNodeServices, type NodeServices } from './wiring/node-services.ts';
 

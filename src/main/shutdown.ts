@@ -1,6 +1,5 @@
 /** Stopping follows the data's flow: nothing closes while something before it still feeds it. */
 import type { Logger } from '../shared/log/logger.ts';
-import { systemClock } from '../shared/time/clock.ts';
 
 /** Closes what was started, the last first: that is the order of the data's flow. What fails to close does not keep the rest open. */
 export class Shutdown {
@@ -21,25 +20,5 @@ export class Shutdown {
       await stop().catch((err: unknown) => this.#logger.warn({ err, part: name }, 'Could not stop a part cleanly'));
     }
     this.#logger.info('Stopped');
-  }
-}
-
-/** Waits for the end, but no longer than this. */
-export async function withTimeout(ms: number, end: Promise<void>): Promise<void> {
-  const timeout = new AbortController();
-  await Promise.race([end, systemClock.sleep(ms, timeout.signal).catch(() => {})]);
-  timeout.abort();
-}
-
-/** Waits for the promise, or for the signal: then it rejects with its reason. */
-export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', abort);
-  if (signal.aborted) abort();
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }

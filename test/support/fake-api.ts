@@ -3,6 +3,7 @@
  * the test pushes. No time passes in it and nothing is tried again: a test sees each call once.
  */
 import { ApiError, type ApiCall, type ApiClient, type WatchEvent } from '../../src/main/api/index.ts';
+import { untilAborted } from '../../src/shared/concurrency/until-aborted.ts';
 
 /** A value is the answer; an Error is thrown; a function is called with the call, and what it returns or throws is the answer. */
 export type FakeAnswer = unknown;
@@ -79,7 +80,7 @@ export class FakeApi implements ApiClient {
     const script = this.#take(call);
     if (!script) throw new Error(`nothing is scripted for ${call.method} ${call.path}`);
     const answer = typeof script.answer === 'function' ? (script.answer as (call: ApiCall) => unknown)(call) : script.answer;
-    const settled = answer instanceof Promise ? await unlessAborted(answer, call.signal) : answer;
+    const settled = answer instanceof Promise ? await (call.signal ? untilAborted(answer, call.signal) : answer) : answer;
     if (settled instanceof Error) throw settled;
     return structuredClone(settled) as T;
   }
@@ -172,13 +173,4 @@ export function apiError(code: number, reason: string, message = reason): ApiErr
 
 function matches(pattern: PathPattern, path: string): boolean {
   return typeof pattern === 'string' ? pattern === path : pattern.test(path);
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

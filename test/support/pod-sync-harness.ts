@@ -267,7 +267,7 @@ export class PodSyncHarness {
         makeContainerMounts: ({ container }) => effect(`make mounts of ${container.name}`).then(() => []),
         writeHostsFile: (_pod, podIPs) => effect(`write hosts ${podIPs.join()}`),
         readEnvFiles: () => Promise.resolve(new Map()),
-        unmountVolumes: (_uid, signal) => (this.unmountHangs ? untilAborted(signal) : effect('unmount volumes')),
+        unmountVolumes: (_uid, signal) => (this.unmountHangs ? rejectWhenAborted(signal) : effect('unmount volumes')),
         removePodDirectory: () => effect('remove folder'),
       },
       hostInfo: {
@@ -294,6 +294,6 @@ export class PodSyncHarness {
 
 type TaskWithoutLine = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'channel' | 'podUID' | 'node'> : never) : never;
 
-function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+function rejectWhenAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
 }

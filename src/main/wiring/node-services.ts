@@ -13,7 +13,7 @@ import { NodeFactsSource } from '../node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity, resourceSettings } from '../node/status/node-capacity.ts';
 import type { Observers } from './observers.ts';
 import type { EventSink } from '../events/event-sink.ts';
-import { untilAborted } from '../shutdown.ts';
+import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 
 export interface NodeServicesOptions extends KubeletContext {
   readonly observers: Observers;

@@ -14,7 +14,7 @@ import type { KubeletContext } from './kubelet-context.ts';
 import { RuntimeState } from '../node/status/runtime-state.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
-import { untilAborted } from '../shutdown.ts';
+import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 import { imagesSettings } from './thread-settings.ts';
 import { ImagesThread } from '../threads/images-thread.ts';
 import type { PlegThread } from '../threads/pleg-thread.ts';

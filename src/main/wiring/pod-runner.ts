@@ -25,7 +25,7 @@ import type { PodScheduler } from '../pods/scheduling/index.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
 import { WorkQueue } from '../pods/workers/work-queue.ts';
 import { VolumeCount } from '../objects/index.ts';
-import { withTimeout } from '../shutdown.ts';
+import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import { createTaskHandlers } from './task-handlers.ts';
 import type { NodeServices } from './node-services.ts';
 

@@ -1,5 +1,5 @@
-/** The promise's result, or the signal's reason as soon as it aborts; the promise itself goes on for whoever else waits. */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+/** Settles as the promise does, or rejects with the signal's reason when it aborts first. The promise's work goes on. */
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason as Error);
     if (signal.aborted) abort();

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError } from '../api-client.ts';
-import { unlessAborted } from '../../../shared/concurrency/until-aborted.ts';
+import { untilAborted } from '../../../shared/concurrency/until-aborted.ts';
 import type { AttemptFailure } from './retry-delay.ts';
 import type { CallName } from './response-error.ts';
 
@@ -99,7 +99,7 @@ export class RequestAttempt {
   send(dispatcher: Dispatcher, { origin, path, method, headers, body }: WireRequest): Promise<Dispatcher.ResponseData> {
     const url = new URL(origin + path);
     const answer = dispatcher.request({ origin, path: url.pathname + url.search, method, headers, body, signal: this.signal });
-    return unlessAborted(
+    return untilAborted(
       answer.catch((err: unknown) => Promise.reject(isRefusal(err) ? this.#noResponse({ kind: 'not sent' }, err) : err)),
       this.signal,
     );

@@ -10,7 +10,7 @@ import type { ExecPluginConfig } from '../kubeconfig/kubeconfig.ts';
 import { parseExecCredential, type ExecCredential } from './exec-credential.ts';
 import type { ClientCertificate } from './identity.ts';
 import type { PluginCommand, PluginExit } from './run-plugin.ts';
-import { unlessAborted } from '../../../shared/concurrency/until-aborted.ts';
+import { untilAborted } from '../../../shared/concurrency/until-aborted.ts';
 
 /** After a run that failed, or whose credentials were refused, callers get the same for so long: a process for each call helps nobody. */
 const minRunIntervalMs = 5_000;
@@ -42,7 +42,7 @@ export class ExecPlugin {
     const { clock } = this.#options;
     if (!this.#credential || this.#isRefused || this.#hasExpired(this.#credential)) {
       const isQuiet = clock.monotonic() < this.#ranAt + minRunIntervalMs;
-      if (this.#running || !isQuiet) await unlessAborted((this.#running ??= this.#run()), signal);
+      if (this.#running || !isQuiet) await untilAborted((this.#running ??= this.#run()), signal);
     }
     if (!this.#credential) throw this.#failure ?? new Error('exec plugin has no credentials');
     // A server may refuse for a moment what it takes again, and the plugin fail meanwhile; what has expired is not shown any more.
