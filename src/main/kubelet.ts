@@ -16,7 +16,8 @@ import { yieldToEventLoop } from '../shared/concurrency/yield-to-event-loop.ts';
 import { toNodeName } from './node/node-name.ts';
 import { recordHostWarnings } from './node/host/report-host.ts';
 import { Observers } from './wiring/observers.ts';
-import type { KubeletStart } from './cli/options.ts';
+import type { KubeletOptions } from './cli/options.ts';
+import type { EarlyThreads } from './wiring/early-threads.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
 import { EventLog } from './events/event-sink.ts';
 import { PodManager } from './pods/pod-manager.ts';
@@ -34,22 +35,34 @@ import { startNodeServices, type NodeServices } from './wiring/node-services.ts'
 /** SIGTERM to exit takes 5 s at most: a second of it is for the process itself. */
 const stopDeadlineMs = 4000;
 
+export interface KubeletStart {
+  readonly options: KubeletOptions;
+  readonly logger: Logger;
+  /** Aborted by SIGTERM and SIGINT. */
+  readonly signal: AbortSignal;
+  /** They run already. The kubelet closes them. */
+  readonly threads: EarlyThreads;
+  /** Called when everything has started and the sync loop begins. */
+  readonly onRunning?: () => void;
+}
+
 /** Runs until the signal aborts, and resolves when all has stopped; pods keep running. Rejects when the kubelet can't start. */
-export async function runKubelet({ options, logger, signal, first, onRunning }: KubeletStart): Promise<void> {
+export async function runKubelet({ options, logger, signal, threads, onRunning }: KubeletStart): Promise<void> {
   const log = (component: string): Logger => logger.child({ component });
   const { config, flags, featureGates } = options;
   const nodeName = toNodeName(flags.hostnameOverride, hostname());
-  const { state, snapshot, host } = first;
-  const stops = new Shutdown(log('kubelet'));
-  const context: KubeletContext = { options, nodeName, threads: first, log, shutdown: stops, signal };
+  const { state, snapshot, host } = threads;
+  const shutdown = new Shutdown(log('kubelet'));
+  const context: KubeletContext = { options, nodeName, threads, log, shutdown, signal };
 
   const heart = state.enterMain();
   countConstants({ nodeName, featureGates });
-  stops.add('heart', async () => heart.stop());
+  shutdown.register('heartbeat', async () => heart.stop());
   state.watchdog.start(log('threads'));
-  stops.add('hangs', async () => state.watchdog.stop());
-  // Those whose turn came already have nothing left to end.
-  stops.add('first-threads', () => first.close());
+  shutdown.register('hang-watchdog', async () => state.watchdog.stop());
+  shutdown.register('pod-sync', () => threads.pool.close());
+  shutdown.register('stats', () => threads.stats.close());
+  shutdown.register('pleg', () => threads.pleg.close());
   try {
     // What comes later than those who ask for it.
     let thisNode: NodeServices | null = null;
@@ -85,10 +98,10 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
 
     const look = (uid: PodUID) => observers.look(uid);
     const health = startHealth({ config, state, logger: log('health') });
-    stops.add('health', async () => health?.close());
+    shutdown.register('health', async () => health?.close());
     const pods = { podManager, statuses, cache, look };
     const server = startServer({ options, state, health, nodeName, snapshot, ...pods, cluster, logger: log('server') });
-    stops.add('server', () => server.close());
+    shutdown.register('server', () => server.close());
     const observers = Observers.start({ ...context, events, cache });
     await observers.untilRuntimeAnswers();
     const node = await startNodeServices({ ...context, observers, events, cluster });
@@ -148,23 +161,24 @@ export async function runKubelet({ options, logger, signal, first, onRunning }: 
         membership && cluster
           ? { client: cluster.client, nodeSynced: membership.store.untilSynced(), onListed: () => statusManager?.onListed() }
           : null,
-      decode: (task) => first.pool.decodeManifest(task),
+      decode: (task) => threads.pool.decodeManifest(task),
       onReport: () => loop.onSourceReport(),
       onEvent: (event) => events.record(event),
       clock,
       logger: log('sources'),
     });
     ready = new SourcesReady(sources.sources);
-    stops.add('sources', async () => sources?.close());
+    shutdown.register('sources', async () => sources?.close());
 
     await observers.untilFirstList();
     await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion });
+    shutdown.checkComplete({ isStandalone: cluster === null });
     onRunning?.();
     await loop.run(signal);
   } catch (err) {
     // Told to stop while it was still starting.
     if (!signal.aborted) throw err;
   } finally {
-    await withTimeout(stopDeadlineMs, stops.run());
+    await withTimeout(stopDeadlineMs, shutdown.run());
   }
 }

@@ -68,7 +68,7 @@ export class StandaloneNode {
     const run = async () => {
       try {
         const { logger } = this.logs;
-        await runKubelet({ options, logger, signal: stop.signal, first: startEarlyThreads(options, logger) });
+        await runKubelet({ options, logger, signal: stop.signal, threads: startEarlyThreads(options, logger) });
       } finally {
         await rootDir.release();
       }

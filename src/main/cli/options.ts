@@ -1,8 +1,7 @@
 /** What the command line hands to the composition root: everything that was decided before the first thread starts. */
-import type { Logger, LoggingOptions } from '../../shared/log/logger.ts';
+import type { LoggingOptions } from '../../shared/log/logger.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import type { KubeletConfiguration, Milliseconds, StringMap } from '../config/kubelet-configuration.ts';
-import type { EarlyThreads } from '../wiring/early-threads.ts';
 
 /** Settings that are this node's alone, so they have a flag and no field in the configuration (upstream: KubeletFlags). */
 export interface KubeletFlags {
@@ -47,16 +46,4 @@ export interface KubeletOptions {
   readonly logging: LoggingOptions;
   /** The body of `/configz`: `{"kubeletconfig":{…}}`, in the form on the wire. */
   readonly configz: string;
-}
-
-/** What `runKubelet` of kubelet.ts is called with. It resolves when the kubelet has stopped, and rejects when it can't start. */
-export interface KubeletStart {
-  readonly options: KubeletOptions;
-  readonly logger: Logger;
-  /** Aborted by SIGTERM and SIGINT. */
-  readonly signal: AbortSignal;
-  /** Started already, to be ended with the kubelet. */
-  readonly first: EarlyThreads;
-  /** Everything has started, and the sync loop begins. */
-  readonly onRunning?: () => void;
 }

@@ -133,15 +133,15 @@ async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortS
   });
   try {
     // Not loaded before they are known to be wanted: they bring every part with them.
-    const { startEarlyThreads: startFirstThreads } = await import('../wiring/early-threads.ts');
+    const { startEarlyThreads } = await import('../wiring/early-threads.ts');
     const { isRealTimeWanted, realTimeVariable, ThreadPriorities } = await import('../threads/thread-priorities.ts');
     const priorities = new ThreadPriorities();
     const realTime = isRealTimeWanted(process.env);
     if (realTime === undefined) logger.warn({ [realTimeVariable]: process.env[realTimeVariable] }, 'Not true or false: taken for false');
     logger.info({ main: priorities.raiseMain({ realTime: realTime ?? false }) }, 'Priority of the main thread');
-    const first = startFirstThreads(options, logger, priorities);
+    const threads = startEarlyThreads(options, logger, priorities);
     const { runKubelet } = await import('../kubelet.ts');
-    await runKubelet({ options, logger, signal, first, onRunning: () => faults.keepRunning() });
+    await runKubelet({ options, logger, signal, threads, onRunning: () => faults.keepRunning() });
   } finally {
     await rootDir.release();
   }

@@ -43,7 +43,7 @@ export class Cluster {
 
   /** Null: standalone, without a kubeconfig. Rejects when there is one that can't be read; the API server itself may be away. */
   static async connect(options: ClusterOptions): Promise<Cluster | null> {
-    const { options: kubelet, log, shutdown: stops } = options;
+    const { options: kubelet, log, shutdown } = options;
     const { config, flags } = kubelet;
     if (flags.kubeconfig === '') return null;
     const connection = await createApiClient({
@@ -57,7 +57,7 @@ export class Cluster {
       clock,
       logger: log('api'),
     });
-    stops.add('api', () => connection.close());
+    shutdown.register('api', () => connection.close());
     return new Cluster(options, connection.client, () => connection.renewConnections());
   }
 
@@ -67,7 +67,7 @@ export class Cluster {
     scheduler: Pick<PodScheduler, 'untilIdle'>,
     order: Pick<EventsAfterStatusOptions, 'statuses' | 'syncUnderWay'>,
   ): EventSink {
-    const { nodeName, log, shutdown: stops } = this.#options;
+    const { nodeName, log, shutdown } = this.#options;
     const recorder = new EventRecorder({
       client: this.client,
       nodeName,
@@ -78,7 +78,7 @@ export class Cluster {
       logger: log('events'),
     });
     const ordered = new EventsAfterStatus({ ...order, next: recorder, clock });
-    stops.add('events', async () => {
+    shutdown.register('events', async () => {
       await ordered.close();
       await recorder.close();
     });
@@ -87,7 +87,7 @@ export class Cluster {
 
   /** The only writer of pod statuses. */
   writeStatuses(podManager: PodManager, apiPod: StatusManagerDependencies['apiPod']): StatusManager {
-    const { log, shutdown: stops, signal } = this.#options;
+    const { log, shutdown, signal } = this.#options;
     const logger = log('status-manager');
     const manager = new StatusManager({
       client: this.client,
@@ -98,14 +98,14 @@ export class Cluster {
       logger,
       random: Math.random,
     });
-    stops.add('status-manager', () => manager.close());
+    shutdown.register('status-manager', () => manager.close());
     void manager.watch(signal);
     return manager;
   }
 
   /** Registers the node and keeps its status and lease. */
   join(local: LocalNodeStatus, events: EventSink, podsSeen: Promise<unknown>): ClusterNode {
-    const { options, log, shutdown: stops } = this.#options;
+    const { options, log, shutdown } = this.#options;
     const membership = ClusterNode.start({
       client: this.client,
       local,
@@ -119,13 +119,13 @@ export class Cluster {
       logger: log('node'),
     });
     this.#membership = membership;
-    stops.add('node', () => membership.close());
+    shutdown.register('node', () => membership.close());
     return membership;
   }
 
   /** What pods' volumes and environments need. */
   keepValues({ events, ...deps }: Pick<PodValuesOptions, 'isRunning' | 'onChanged'> & { readonly events: EventSink }): PodValues {
-    const { options, nodeName, log, shutdown: stops } = this.#options;
+    const { options, nodeName, log, shutdown } = this.#options;
     const { featureGates } = options;
     const values = PodValues.start({
       ...deps,
@@ -141,21 +141,21 @@ export class Cluster {
       clock,
       logger: log('values'),
     });
-    stops.add('values', () => values.close());
+    shutdown.register('pod-objects', () => values.close());
     return values;
   }
 
   /** What pods' runtime classes stand for. */
   keepRuntimeClasses(deps: Pick<RuntimeClassesOptions, 'onAdded'>): RuntimeClasses {
-    const { log, shutdown: stops } = this.#options;
+    const { log, shutdown } = this.#options;
     const classes = RuntimeClasses.start({ ...deps, client: this.client, clock, logger: log('runtime-classes') });
-    stops.add('runtime-classes', () => classes.close());
+    shutdown.register('runtime-classes', () => classes.close());
     return classes;
   }
 
   /** Static pods are shown to the cluster. */
   mirror(deps: Pick<MirrorPodsDependencies, 'podManager' | 'isSynced' | 'sourcesReady' | 'isStaticPodEnding' | 'onMirror'>): MirrorPods {
-    const { nodeName, log, shutdown: stops } = this.#options;
+    const { nodeName, log, shutdown } = this.#options;
     const mirrors = new MirrorPods({
       ...deps,
       client: this.client,
@@ -165,10 +165,12 @@ export class Cluster {
       logger: log('mirror-pods'),
       random: Math.random,
     });
-    stops.add('mirror-pods', () => mirrors.close());
-    // A Node that comes is what they waited for.
+    // Mirror pods are owned by the Node: they wait until it is known.
     const unsubscribe = this.#membership?.store.onChange(() => mirrors.reconcile());
-    stops.add('mirror-pods-node', async () => unsubscribe?.());
+    shutdown.register('mirror-pods', () => {
+      unsubscribe?.();
+      return mirrors.close();
+    });
     return mirrors;
   }
 }

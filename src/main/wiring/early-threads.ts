@@ -26,7 +26,6 @@ export interface EarlyThreads {
   readonly pool: PodSyncPool;
   /** What the pleg thread says goes to this one from now on, what it has said until now first. */
   listen(onMessage: (message: PlegNotification) => void): void;
-  close(): Promise<void>;
 }
 
 /** Whoever calls this ends the threads, also when nothing comes of the start. */
@@ -63,9 +62,6 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
     listen(listener) {
       onMessage = listener;
       for (const message of unheard.splice(0)) listener(message);
-    },
-    async close() {
-      await Promise.all([pool.close(), pleg.close(), stats.close()]);
     },
   };
 }

@@ -10,7 +10,6 @@ export interface KubeletContext {
   /** With the state that all threads share. */
   readonly threads: EarlyThreads;
   readonly log: (component: string) => Logger;
-  /** Each part adds its end when it has begun. */
   readonly shutdown: Shutdown;
   /** Aborts when the kubelet is to stop. */
   readonly signal: AbortSignal;

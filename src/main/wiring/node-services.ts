@@ -33,13 +33,12 @@ export interface NodeServices {
 
 /** Rejects with the signal's reason when it aborts first. */
 export async function startNodeServices(thisNode: NodeServicesOptions): Promise<NodeServices> {
-  const { options, nodeName, threads: first, log, shutdown: stops, signal, observers, events, cluster } = thisNode;
+  const { options, nodeName, threads: first, log, signal, observers, events, cluster } = thisNode;
   const { config, flags, featureGates } = options;
   const { state, host, stats } = first;
   const { runtimeState } = observers;
   countCgroupVersion(host.cgroupVersion);
 
-  stops.add('stats', () => stats.close());
   const machine = await untilAborted(stats.machineInfo(), signal);
 
   let membership: ClusterNode | null = null;

@@ -51,26 +51,25 @@ export class Observers {
   }
 
   private constructor(options: ObserversOptions) {
-    const { options: kubelet, threads: first, log, shutdown: stops, events } = options;
+    const { options: kubelet, threads: first, log, shutdown, events } = options;
     const { state, snapshot, pleg } = first;
     this.#options = options;
     this.#pleg = pleg;
     first.listen((message) => this.#onMessage(message));
-    stops.add('pleg', () => pleg.close());
     this.images = ImagesThread.start({
       state,
       logger: log('images'),
       settings: imagesSettings(kubelet, snapshot),
       onEvent: (event) => events.record(event),
     });
-    stops.add('images', () => this.images.close());
+    shutdown.register('images', () => this.images.close());
     const probes = ProbesThread.start({
       state,
       logger: log('probes'),
       settings: { runtimeEndpoint: kubelet.config.containerRuntimeEndpoint },
       onResults: (results) => this.#told.onProbeResults?.(results),
     });
-    stops.add('probes', () => probes.close());
+    shutdown.register('probes', () => probes.close());
     this.runtimeState = new RuntimeState({
       fetchFacts: () => this.#pleg.runtimeStatus(),
       onRecovered: () => this.#told.onRuntimeRecovered?.(),

@@ -58,21 +58,7 @@ export interface PodRunner {
 }
 
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
-  const {
-    options,
-    log,
-    shutdown: stops,
-    observers,
-    thisNode,
-    cluster,
-    podManager,
-    cache,
-    statuses,
-    scheduler,
-    events,
-    sources,
-    loop,
-  } = runner;
+  const { options, log, shutdown, observers, thisNode, cluster, podManager, cache, statuses, scheduler, events, sources, loop } = runner;
   const { config, flags, featureGates } = options;
   const { membership } = thisNode;
 
@@ -105,10 +91,9 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       },
     }),
   );
-  stops.add('pod-sync', () => pool.close());
 
   const workQueue = new WorkQueue({ clock, onDue: loop.onDue });
-  stops.add('work-queue', async () => workQueue.close());
+  shutdown.register('work-queue', async () => workQueue.close());
   const workers = new PodWorkers({
     pool,
     inspectPod: (uid, created, sequence) => observers.look(uid, created, sequence),
@@ -140,10 +125,10 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     },
   });
   observers.connect({ onStatuses: (changed) => workers.refreshStatuses(changed), onRuntimeRecovered: () => workers.wakeFailed() });
-  stops.add('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
+  shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
 
   const faults = new PodFaults({ events, clock, logger: log('pod-faults'), random: Math.random });
-  stops.add('pod-faults', async () => faults.close());
+  shutdown.register('pod-faults', async () => faults.close());
   const journal = await AdmissionJournal.open({
     rootDir: flags.rootDirectory,
     gates: {
@@ -153,7 +138,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     clock,
     logger: log('admission'),
   });
-  stops.add('admission', () => journal.close());
+  shutdown.register('admission', () => journal.close());
   const declared = declaredFeatures(featureGates);
   const updates = new PodHandlers({
     podManager,
