@@ -1,6 +1,7 @@
 /**
- * The images thread: pulls and the garbage collection of containers (design: src/workers/images). It owns the pulls under way and their
- * back-offs, and is called by main alone. All that it holds may be lost: a lost pull is asked for again.
+ * Entry of the images thread, which has two parts. pulls/ is upstream's image manager: pulls with their limits, back-offs, credentials
+ * and records, and the image list. container-gc/ removes dead containers, dead sandboxes and their logs.
+ * Only main calls this thread. Its state may be lost: main repeats the requests of lost pulls.
  */
 import type { ImagesApi, ImagesWorkerData } from '../../shared/contracts/images.ts';
 import { CriClient } from '../../shared/cri/client.ts';

@@ -1,6 +1,7 @@
 /**
- * Container garbage collection: dead containers beyond the limits, dead sandboxes, log folders of pods that are gone. One container or
- * sandbox that can't be removed is logged and left for the next time; the others go. Rejects when logs can't be collected, which come last.
+ * Container garbage collection (upstream pkg/kubelet/kuberuntime/kuberuntime_gc.go): removes dead containers above the limits, dead
+ * sandboxes, and log directories of deleted pods. A failure to remove one container or sandbox is logged and the collection continues;
+ * the next collection retries.
  */
 import type { ContainerGcRequest } from '../../../shared/contracts/images.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -13,7 +14,7 @@ import type { ContainerRemover } from './container-remover.ts';
 import { collectLogSymlinks, collectPodLogs } from './log-collector.ts';
 import { logsRemovable, selectContainers, selectSandboxes } from './select-garbage.ts';
 
-/** Removals at once: the runtime has more urgent things to do. */
+/** Parallel removals. A low limit leaves the runtime's capacity to pod syncs. */
 const parallelism = 4;
 
 export interface ContainerCollectorOptions {
@@ -33,7 +34,10 @@ export class ContainerCollector {
     this.#options = options;
   }
 
-  /** One collection at a time: a second waits for the first, and sees what it left. */
+  /**
+   * Collections run one after another, so each sees the result of the previous one. Rejects when the collection of logs fails, which is
+   * its last step.
+   */
   collect(request: ContainerGcRequest): Promise<{ removedContainers: number; removedSandboxes: number }> {
     const result = this.#running.then(() => this.#collect(request));
     this.#running = result.catch(() => {});
@@ -42,7 +46,7 @@ export class ContainerCollector {
 
   async #collect(request: ContainerGcRequest): Promise<{ removedContainers: number; removedSandboxes: number }> {
     const { snapshot, remover, podLogsDir, containerLogsDir, clock } = this.#options;
-    // Before the first relist an absent container says nothing.
+    // Before the first relist the snapshot does not show which containers exist.
     if (snapshot.relistedAtMs === 0) return { removedContainers: 0, removedSandboxes: 0 };
     const items = [...snapshot.all()];
     const containers = await this.#each(selectContainers(items, request, clock.now()), 'container', ({ id }) =>
@@ -60,13 +64,13 @@ export class ContainerCollector {
       }
       await collectLogSymlinks(containerLogsDir, podLogsDir, (id) => isRunning.has(id));
     } catch (err) {
-      // The message alone crosses to main.
+      // Errors cross to main without their cause, so the message includes the cause.
       throw new KubeletError('ContainerGCFailed', `failed to collect logs of pods that are gone: ${messageOf(err)}`);
     }
     return { removedContainers: containers.size, removedSandboxes: sandboxes.size };
   }
 
-  /** The IDs of those that were removed. */
+  /** Returns the IDs of the removed items. */
   async #each<T extends { readonly id: string; readonly podUID: string }>(
     items: readonly T[],
     kind: 'container' | 'sandbox',

@@ -1,4 +1,4 @@
-/** Removes one dead container with its logs, or one dead sandbox. What is gone already counts as removed. */
+/** Removes a dead container with its logs, or a dead sandbox. A missing one counts as removed. */
 import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
 import { isNotFound } from '../../../shared/cri/cri-error.ts';
@@ -8,7 +8,7 @@ import { containerLogSymlink } from '../../../shared/kubernetes/container-log-sy
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { removeContainerLogs } from '../../../shared/kubernetes/remove-container-logs.ts';
 
-/** StopContainer waits for what it ended; two minutes is upstream's runtimeRequestTimeout. */
+/** StopContainer waits until the container has stopped. Two minutes is upstream's runtimeRequestTimeout. */
 const stopDeadlineMs = 120_000;
 
 export interface ContainerRemoverOptions {
@@ -23,7 +23,10 @@ export class ContainerRemover {
   readonly #deadlineMs: number;
   readonly #podLogsDir: string;
   readonly #containerLogsDir: string;
-  /** Removals under way: a runtime refuses a second one, and its failure would keep the sandbox until the next collection. */
+  /**
+   * Shares concurrent removals of a container: runtimes reject the second, and this failure would keep the sandbox until the next
+   * collection.
+   */
   readonly #removing = new SingleFlight<ContainerID, boolean>();
 
   constructor({ runtime, deadlineMs, podLogsDir, containerLogsDir }: ContainerRemoverOptions) {
@@ -33,7 +36,10 @@ export class ContainerRemover {
     this.#containerLogsDir = containerLogsDir;
   }
 
-  /** False when it runs, and was left. One in an unknown state may run: it is stopped first. Rejects with the runtime's error. */
+  /**
+   * Resolves with false when the container runs; it is not removed. A container in an unknown state may run, so it is stopped first.
+   * Rejects with the runtime's error.
+   */
   removeContainer(id: ContainerID): Promise<boolean> {
     return this.#removing.run(id, () => this.#remove(id));
   }
@@ -54,7 +60,7 @@ export class ContainerRemover {
     return true;
   }
 
-  /** Stopped once more first: a sandbox that is not ready may still hold its network. */
+  /** Stops the sandbox first, because a sandbox that is not ready may still have its network. */
   async removeSandbox(podSandboxId: SandboxID): Promise<void> {
     try {
       await this.#runtime.call('stopPodSandbox', { podSandboxId }, { deadlineMs: stopDeadlineMs });

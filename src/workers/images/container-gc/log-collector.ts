@@ -1,4 +1,4 @@
-/** Log folders of pods that are gone, and links to logs that are gone (upstream evictPodLogsDirectories). */
+/** Removes log directories of deleted pods, and symlinks to deleted logs (upstream evictPodLogsDirectories). */
 import { lstat, readdir, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -7,15 +7,15 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { pooledCalls } from '../../../shared/linux/directory-calls.ts';
 import { removeTree } from '../../../shared/linux/remove-tree.ts';
 
-/** Files carry the time of the kernel's last tick: up to 10 ms behind. */
+/** File times have the resolution of the kernel's tick: up to 10 ms in the past. */
 const tickMs = 10;
-/** Of one folder. The next collection goes on where this one ended. */
+/** The limit per directory. The next collection continues the removal. */
 const removalDeadlineMs = 30_000;
 
 /**
- * Removes `<namespace>_<name>_<uid>` of each pod that is removable, but for a folder that was made or has got a container's folder since
- * `madeBeforeMs` (wall-clock): its pod has come since. How many. A folder that cannot be removed does not keep the others; it is named in the
- * AggregateError.
+ * Removes the directory `<namespace>_<name>_<uid>` of each removable pod. Skips a directory that changed after `madeBeforeMs`
+ * (wall-clock): a new pod created it or a container directory in it. Resolves with the number of removed directories. A failure does not
+ * stop the other removals; the AggregateError lists all failures.
  */
 export async function collectPodLogs(podLogsDir: string, isRemovable: (podUID: PodUID) => boolean, madeBeforeMs: number): Promise<number> {
   const names = await readdir(podLogsDir, { withFileTypes: true }).catch(ifMissing);
@@ -27,7 +27,7 @@ export async function collectPodLogs(podLogsDir: string, isRemovable: (podUID: P
     const changedAtMs = (await lstat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
     if (changedAtMs + tickMs >= madeBeforeMs) continue;
     try {
-      // A pod that collects logs may write there.
+      // A pod that collects logs may write to the directory during the removal.
       await removeTree(path, { calls: pooledCalls, signal: AbortSignal.timeout(removalDeadlineMs) });
       removed += 1;
     } catch (err) {
@@ -39,8 +39,8 @@ export async function collectPodLogs(podLogsDir: string, isRemovable: (podUID: P
 }
 
 /**
- * Removes links to logs of ours that are not there any more. A log in rotation is missing for a moment: the link of a container that
- * still runs stays. Links into another one's log folder are not ours to remove.
+ * Removes symlinks to missing logs below `podLogsDir`. A log is missing briefly during rotation, so symlinks of running containers stay.
+ * Symlinks to other directories belong to other programs.
  */
 export async function collectLogSymlinks(
   containerLogsDir: string,

@@ -1,12 +1,12 @@
 /**
- * Which dead containers and sandboxes go (upstream kuberuntime_gc.go): a pure decision on what the pleg thread last saw. What belongs to
- * a pod that is gone goes whole; of a pod that is still wanted the newest few stay, since they hold its logs and its last states.
+ * Selects the dead containers and sandboxes to remove (upstream kuberuntime_gc.go). Pure: it decides on the pleg thread's last snapshot.
+ * All containers of a deleted pod are removed. Existing pods keep their newest dead containers, which hold their logs and last states.
  */
 import type { ContainerGcRequest } from '../../../shared/contracts/images.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
 
-/** Whether nothing of the pod is needed any more. Nothing is known to be gone before every source has reported. */
+/** Returns whether all resources of a pod may be removed. No pod counts as deleted until every source has reported. */
 function podRemovable({ allSourcesReady, knownPodUIDs, removablePodUIDs }: ContainerGcRequest): (podUID: PodUID) => boolean {
   const known = new Set(knownPodUIDs);
   const removable = new Set(removablePodUIDs);
@@ -14,8 +14,8 @@ function podRemovable({ allSourcesReady, knownPodUIDs, removablePodUIDs }: Conta
 }
 
 /**
- * Of which pods the logs may go: of those that are removable and that have not begun anew since, by what the runtime has now. A removal takes
- * its time, and a static pod comes back by the same UID.
+ * Returns whether the logs of a pod may be removed: the pod is removable and has no newer containers in the current snapshot. Removals
+ * take time, and a static pod may restart with the same UID meanwhile.
  */
 export function logsRemovable(items: Iterable<SnapshotItem>, request: ContainerGcRequest): (podUID: PodUID) => boolean {
   const isRemovable = podRemovable(request);
@@ -24,7 +24,7 @@ export function logsRemovable(items: Iterable<SnapshotItem>, request: ContainerG
   return (podUID) => isRemovable(podUID) && !live.has(podUID);
 }
 
-/** Dead containers to remove, oldest first. */
+/** Returns the dead containers to remove, oldest first. */
 export function selectContainers(items: readonly SnapshotItem[], request: ContainerGcRequest, nowMs: number): SnapshotItem[] {
   const isRemovable = podRemovable(request);
   const dead = items.filter(
@@ -62,7 +62,7 @@ function total(units: ReadonlyMap<string, readonly SnapshotItem[]>): number {
   return count;
 }
 
-/** Dead sandboxes without containers to remove, oldest first: all of a pod that is gone, all but the newest of one that is not. */
+/** Returns the dead sandboxes without containers to remove, oldest first. Deleted pods keep none; existing pods keep their newest. */
 export function selectSandboxes(
   items: readonly SnapshotItem[],
   removedContainers: ReadonlySet<string>,

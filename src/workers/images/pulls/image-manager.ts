@@ -1,6 +1,6 @@
 /**
- * Sees to it that an image is there before a container of it is made (upstream pkg/kubelet/images/image_manager.go). An image that is
- * present costs one ImageStatus and never waits behind a pull. A failure is a result with the reason that the API shows.
+ * Ensures that an image is present before a container is created (upstream pkg/kubelet/images/image_manager.go). A present image costs
+ * one ImageStatus call and never waits for a pull. A failure is a result with the reason that the API shows.
  */
 import type { EnsureImageRequest, EnsureImageResult, ImageEvent } from '../../../shared/contracts/images.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
@@ -19,32 +19,32 @@ import { PullQueue } from './pull-queue.ts';
 import type { ImagePullCredentials, ImagePullSecret, PullRecords } from './records/index.ts';
 import { PullThrottle } from './pull-throttle.ts';
 
-/** Upstream gives a pull no deadline and trusts the runtime's own progress time-out; two hours is more than any image needs. */
+/** Upstream sets no deadline and relies on the runtime's progress time-out. No image needs two hours. */
 const pullDeadlineMs = 2 * 60 * 60 * 1000;
 
 export interface ImageManagerOptions {
   readonly images: CriClient['images'];
   readonly clock: Clock;
   readonly runtimeRequestTimeoutMs: number;
-  /** Null: as many as ask. */
+  /** Null for no limit. */
   readonly parallelPulls: number | null;
   readonly pullsPerSecond: number;
   readonly pullBurst: number;
-  /** Null: whoever finds an image there may use it. */
+  /** Null when the verification policy gives every pod access to every present image. */
   readonly records: Pick<PullRecords, 'mustPull' | 'recordIntent' | 'recordPulled' | 'recordEnd'> | null;
   readonly nodeCredentials: Pick<NodeCredentials, 'current'>;
   readonly onEvent: (event: ImageEvent) => void;
 }
 
 interface Pulled {
-  /** What it was pulled with; absent: nothing. */
+  /** The credential of the pull. Absent for an anonymous pull. */
   readonly credential?: Credential;
   readonly imageRef: string;
   readonly sizeBytes: number;
   readonly durationMs: number;
 }
 
-/** What has come to light of a request, for its count. */
+/** The labels of ensureImageRequests, as far as the request determined them. */
 interface Seen {
   present?: boolean;
   pullRequired?: boolean;
@@ -110,7 +110,7 @@ export class ImageManager {
     }
     if (policy !== 'Never' || seen.present) seen.pullRequired = true;
     if (policy !== 'Never') return this.#pull(spec, request);
-    // The same whether it is not there or not for this pod: whether it is there is nobody's to learn.
+    // The message is the same whether the image is absent or inaccessible to the pod, so a pod cannot learn which images are present.
     const message = `Container image "${request.image}" is not present with pull policy of Never`;
     this.#tell(request, 'Warning', 'ErrImageNeverPull', message);
     throw new KubeletError('ErrImageNeverPull', message);
@@ -131,7 +131,7 @@ export class ImageManager {
     }
   }
 
-  /** The image's ID where the runtime has it. */
+  /** Returns the image's ID when the runtime has the image. */
   async #presentRef(spec: ImageSpec, request: EnsureImageRequest): Promise<string | undefined> {
     try {
       const { image: found } = await this.#images.call('imageStatus', { image: spec }, { deadlineMs: this.#deadlineMs });
@@ -143,7 +143,7 @@ export class ImageManager {
     }
   }
 
-  /** Whether the pod must show that it may use an image that is there. */
+  /** Whether the pod must pull a present image to prove that it may use it. */
   async #mustPull(imageRef: string, { image, pullSecrets }: EnsureImageRequest): Promise<boolean> {
     if (!this.#records) return false;
     return this.#records.mustPull(image, imageRef, () =>
@@ -167,7 +167,7 @@ export class ImageManager {
     this.#tell(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
     const startedMs = this.#clock.monotonic();
     try {
-      // Who has other credentials has another pull: what one may have is not another's by coming at the same time.
+      // Requests with different credentials do not share a pull, because access to an image depends on the credentials.
       const sharedBy = [spec.runtimeHandler, spec.image, ...credentials.map(({ hash }) => hash)].join('_');
       const pulled = await this.#queue.pull(sharedBy, () => this.#pullNow(spec, credentials));
       await this.#records?.recordPulled(image, pulled.imageRef, usableBy(pulled.credential, credentials));
@@ -191,12 +191,12 @@ export class ImageManager {
     const startedMs = this.#clock.monotonic();
     const { imageRef, credential } = await this.#pullWithAny(spec, credentials);
     const durationMs = this.#clock.monotonic() - startedMs;
-    // The size is for people and a metric: without it the pull has still succeeded.
+    // The size serves only the event and a metric. The pull succeeded even when this call fails.
     const status = await this.#images.call('imageStatus', { image: spec }, { deadlineMs: this.#deadlineMs }).catch(() => undefined);
     return { imageRef, sizeBytes: Number(status?.image?.size ?? 0n), durationMs, ...(credential && { credential }) };
   }
 
-  /** With one credential after the other; without any when there is none. */
+  /** Tries the credentials in order. Pulls anonymously when there are none. */
   async #pullWithAny(spec: ImageSpec, credentials: readonly Credential[]): Promise<{ imageRef: string; credential?: Credential }> {
     const pull = (auth?: AuthConfig) => this.#images.call('pullImage', { image: spec, auth }, { deadlineMs: pullDeadlineMs });
     if (credentials.length === 0) return pull();
@@ -225,8 +225,8 @@ function secretOf({ secret, hash }: Credential): ImagePullSecret[] {
 }
 
 /**
- * Who may use an image from now on, pulled with this. A pull is shared by pods with equal credentials in secrets of their own: the
- * record names that of the pod itself.
+ * Returns the credentials to record for a pull with `used`. Pods with equal credentials in different secrets share a pull; each record
+ * names the pod's own secret.
  */
 function usableBy(used: Credential | undefined, own: readonly Credential[]): ImagePullCredentials {
   const secrets = own.filter(({ hash }) => hash === used?.hash);
@@ -234,13 +234,13 @@ function usableBy(used: Credential | undefined, own: readonly Credential[]): Ima
   return first ? { kubernetesSecrets: [first] } : { nodePodsAccessible: true };
 }
 
-/** As Go prints a gRPC error. */
+/** Formats the message like Go prints a gRPC error. */
 function rpcMessage(err: unknown): string {
   const message = messageOf(err);
   return err instanceof CriError ? message.slice(message.indexOf('rpc error:')) : message;
 }
 
-/** Runtimes say some reasons at the beginning of what went wrong (upstream evalCRIPullErr, cri-api pkg/errors). */
+/** Runtimes prefix the message of some failures with a reason (upstream evalCRIPullErr, cri-api pkg/errors). */
 const namedCauses: readonly (readonly [reason: string, because: string])[] = [
   ['RegistryUnavailable', 'the registry is unavailable'],
   ['SignatureValidationFailed', 'the signature validation failed'],

@@ -1,4 +1,4 @@
-/** The label of an image's size in the pull metric, e.g. `1GB-5GB`; `N/A` when the size is not known (upstream metrics.GetImageSizeBucket). */
+/** The image size label of the pull metric, for example `1GB-5GB`. `N/A` for an unknown size (upstream metrics.GetImageSizeBucket). */
 const mebibyte = 1024 * 1024;
 /** Lower bounds, largest first (upstream metrics.imageSizeBuckets). */
 const sizeBuckets: readonly (readonly [aboveBytes: number, label: string])[] = [

@@ -1,4 +1,4 @@
-/** The images that the runtime has, for the node's status. */
+/** Lists the runtime's images for the node status. */
 import type { ImageFacts } from '../../../shared/contracts/images.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
 

@@ -1,9 +1,9 @@
-/** Which pulls are backed off, by pod and image, and what the last try said (upstream image_manager.go: 10 s doubling to 5 min). */
+/** Back-offs of failed pulls by pod and image, each with the last error (upstream image_manager.go: 10 s doubling to 5 min). */
 import { backoffUntilMs, stepBackoff, type KeyedBackoff } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 
 const maxMs = 300_000;
-/** client-go's flowcontrol.Backoff forgets an entry after twice the maximum. */
+/** client-go's flowcontrol.Backoff removes an entry after twice the maximum. */
 const limits = { initialMs: 10_000, maxMs, resetAfterMs: 2 * maxMs };
 
 export interface BackedOff {
@@ -26,7 +26,7 @@ export class PullBackoff {
     return untilMs === undefined ? undefined : { untilMs, lastError: entry.lastError };
   }
 
-  /** A try failed. The wall-clock ms at which the next may be made. */
+  /** Records a failed attempt. Returns the wall-clock time in ms of the next allowed attempt. */
   step(key: string, lastError: string): number {
     const nowMs = this.#clock.now();
     for (const [other, { lastUpdateMs }] of this.#entries) if (nowMs - lastUpdateMs > limits.resetAfterMs) this.#entries.delete(other);

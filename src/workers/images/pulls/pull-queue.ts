@@ -1,6 +1,6 @@
 /**
- * The pulls under way: at most so many at once, in the order in which they were asked for, and one for all who want the same image at
- * the same time. Its length is bounded by the containers on the node: a container asks once and waits.
+ * Limits parallel pulls, in the order of the requests, and shares one pull between concurrent requests with the same key. The containers
+ * of the node bound its length: each container makes one request at a time.
  */
 export class PullQueue<T> {
   readonly #limit: number;
@@ -8,12 +8,12 @@ export class PullQueue<T> {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  /** Null: no limit. */
+  /** `limit` is null for unlimited pulls. */
   constructor(limit: number | null) {
     this.#limit = limit ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Joins the pull of this key if one is under way or waits; else waits for its turn and runs it. */
+  /** Joins the pending or running pull with this key, or queues a new one. */
   pull(key: string, run: () => Promise<T>): Promise<T> {
     const underWay = this.#shared.get(key);
     if (underWay) return underWay;
@@ -28,7 +28,7 @@ export class PullQueue<T> {
     try {
       return await run();
     } finally {
-      // The place goes on to the next without being free in between: nobody overtakes.
+      // Passes the slot directly to the next pull, so a new request cannot overtake it.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#running -= 1;

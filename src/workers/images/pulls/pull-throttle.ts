@@ -1,4 +1,7 @@
-/** How many pulls may begin in a time: a token bucket (registryPullQPS, registryBurst). One that finds it empty is refused, as upstream. */
+/**
+ * Limits the rate of pulls with a token bucket (registryPullQPS, registryBurst). Like upstream, it rejects a pull when the bucket is
+ * empty.
+ */
 import type { Clock } from '../../../shared/time/clock.ts';
 
 export class PullThrottle {
@@ -8,7 +11,7 @@ export class PullThrottle {
   #tokens: number;
   #countedAtMs: number;
 
-  /** `perSecond` 0: no limit. */
+  /** `perSecond` is 0 for an unlimited rate. */
   constructor({ perSecond, burst, clock }: { readonly perSecond: number; readonly burst: number; readonly clock: Clock }) {
     this.#perSecond = perSecond;
     this.#burst = burst;

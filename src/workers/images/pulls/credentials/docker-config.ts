@@ -1,4 +1,7 @@
-/** Registry credentials as Docker writes them: `config.json` (its `auths`), and the older `.dockercfg` (upstream pkg/credentialprovider/config.go). Pure. */
+/**
+ * Parses registry credentials in Docker's formats: `config.json` (its `auths`), and the older `.dockercfg` (upstream
+ * pkg/credentialprovider/config.go). Pure.
+ */
 
 export interface Login {
   readonly username: string;
@@ -6,16 +9,16 @@ export interface Login {
   readonly email: string;
 }
 
-/** By registry, as it was written: a URL, a host, a host with a path. */
+/** Keyed by the registry as written in the config: a URL, a host, or a host with a path. */
 export type DockerConfig = ReadonlyMap<string, Login>;
 
-/** Throws an Error that says nothing of what is in the text: it is secret. */
+/** Throws an Error without any of the text, which is secret. */
 export function parseDockerConfigJSON(text: string): DockerConfig {
   const config = parseObject(text);
   return config['auths'] === undefined || config['auths'] === null ? new Map() : toConfig(config['auths']);
 }
 
-/** Throws an Error that says nothing of what is in the text. */
+/** Throws an Error without any of the text, which is secret. */
 export function parseDockercfg(text: string): DockerConfig {
   return toConfig(parseObject(text));
 }

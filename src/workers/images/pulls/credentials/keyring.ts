@@ -1,6 +1,6 @@
 /**
- * Finds the credentials that an image may be pulled with: of the pod's pull secrets first, then of the node; the most specific registry first
- * (upstream pkg/credentialprovider/keyring.go). Pure.
+ * Finds the credentials for pulling an image: those of the pod's pull secrets before those of the node, and the most specific registry
+ * first (upstream pkg/credentialprovider/keyring.go). Pure.
  */
 import { createHash } from 'node:crypto';
 import type { PullSecret } from '../../../../shared/contracts/pod-objects.ts';
@@ -8,7 +8,7 @@ import { toGoJSON } from '../../../../shared/kubernetes/go-text.ts';
 import { parseDockerConfigJSON, parseDockercfg, type DockerConfig, type Login } from './docker-config.ts';
 import { defaultRegistryKey, registryKey, registryMatches } from './registry-match.ts';
 
-/** Where a credential comes from; absent: the node itself, for all its pods. */
+/** The secret that contains a credential. Credentials of the node have none. */
 export interface SecretSource {
   readonly uid: string;
   readonly namespace: string;
@@ -17,12 +17,12 @@ export interface SecretSource {
 
 export interface Credential {
   readonly login: Login;
-  /** SHA-256, hex: tells whether two are the same, without telling what they are. */
+  /** SHA-256 in hex, for comparisons without the secret itself. */
   readonly hash: string;
   readonly secret?: SecretSource;
 }
 
-/** Throws an Error that names the secret that cannot be read. */
+/** Throws an Error with the name of an unreadable secret. */
 export function credentialsFor(repository: string, secrets: readonly PullSecret[], node: DockerConfig): Credential[] {
   return [...lookUp(repository, fromSecrets(secrets)), ...lookUp(repository, [{ config: node }])];
 }
@@ -37,7 +37,7 @@ const types = {
   'kubernetes.io/dockercfg': { key: '.dockercfg', parse: parseDockercfg },
 } as const;
 
-/** Secrets of other kinds hold no registry credentials. */
+/** Secrets of other types hold no registry credentials. */
 function fromSecrets(secrets: readonly PullSecret[]): Source[] {
   return secrets.flatMap(({ type, data, uid, namespace, name }): Source[] => {
     const format = Object.hasOwn(types, type) ? types[type as keyof typeof types] : undefined;
@@ -59,7 +59,7 @@ function lookUp(repository: string, sources: readonly Source[]): Credential[] {
     for (const [registry, login] of config) {
       const key = registryKey(registry);
       const isFound = key !== undefined && registryMatches(key, repository);
-      // A secret may have thousands of others.
+      // Skips unrelated registries early: a secret may list thousands.
       if (key === undefined || (!isFound && key !== defaultKey)) continue;
       const credential = { login, hash: hashOf(login), ...(secret && { secret }) };
       const list = isFound ? (byKey.get(key) ?? []) : ofDefault;
@@ -68,12 +68,12 @@ function lookUp(repository: string, sources: readonly Source[]): Credential[] {
     }
   }
   if (byKey.size === 0) return ofDefault;
-  // Backwards, so that `host/path` stands before `host`.
+  // Descending order puts `host/path` before `host`.
   const keys = [...byKey.keys()].sort((a, b) => Buffer.compare(Buffer.from(b), Buffer.from(a)));
   return keys.flatMap((key) => byKey.get(key) ?? []);
 }
 
-/** As upstream's hashAuthConfig: a record on disk outlives a change of kubelets. */
+/** Equals upstream's hashAuthConfig, because records on disk survive a switch between kubelets. */
 function hashOf({ username, password, email }: Login): string {
   const fields = Object.entries({ username, password, email }).filter(([, value]) => value !== '');
   return createHash('sha256')

@@ -1,4 +1,7 @@
-/** The node's own registry credentials, for every pod: of a Docker config in one of the usual places (upstream defaultDockerConfigProvider). */
+/**
+ * Reads the node's registry credentials, which apply to every pod, from a Docker config in one of the standard directories (upstream
+ * defaultDockerConfigProvider).
+ */
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -9,14 +12,14 @@ import { parseDockerConfigJSON, parseDockercfg, type DockerConfig } from './dock
 
 export interface NodeCredentialsOptions {
   readonly rootDir: string;
-  /** Absent: the daemon's. */
+  /** Defaults to the home directory of the daemon's user. */
   readonly homeDir?: string;
   readonly workingDir?: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A changed file is seen this much later. */
+/** Bounds the delay until a changed file takes effect. */
 const lifetimeMs = 5 * 60_000;
 const maxFileBytes = 10 * 1024 * 1024;
 
@@ -40,14 +43,14 @@ export class NodeCredentials {
     ];
   }
 
-  /** Empty for most nodes. Never rejects. */
+  /** Empty on most nodes. Never rejects. */
   async current(): Promise<DockerConfig> {
     if (this.#clock.monotonic() < this.#expiresAtMs) return this.#known;
     this.#reading ??= this.#read().finally(() => (this.#reading = null));
     return this.#reading;
   }
 
-  /** The first file that can be read counts. */
+  /** Uses the first readable file. */
   async #read(): Promise<DockerConfig> {
     this.#known = new Map();
     for (const { path, parse } of this.#places) {

@@ -1,4 +1,4 @@
-/** Which images a registry's credentials are for (upstream pkg/credentialprovider/keyring.go, URLsMatch). Pure. */
+/** Matches registry keys of a Docker config against image names (upstream pkg/credentialprovider/keyring.go, URLsMatch). Pure. */
 
 interface Place {
   readonly host: string;
@@ -7,8 +7,8 @@ interface Place {
 }
 
 /**
- * A registry as it is written in a config, as the start of an image's name: without scheme, without Docker's `/v1/` and `/v2/`. Undefined
- * when it is no registry.
+ * Normalizes a registry of a config to a prefix of image names: without scheme and without Docker's `/v1/` and `/v2/`. Undefined for an
+ * invalid registry.
  */
 export function registryKey(written: string): string | undefined {
   const [rest = ''] = written.replace(/^https?:\/\//, '').split(/[?#]/, 1);
@@ -20,7 +20,7 @@ export function registryKey(written: string): string | undefined {
   return path === '/' ? host : `${host}${path}`;
 }
 
-/** Whether the key stands for the image's repository: same port, each part of the host alike (with wildcards), a path that begins so. */
+/** Whether the key applies to the repository: equal ports, matching host labels (with wildcards), and a path prefix. */
 export function registryMatches(key: string, repository: string): boolean {
   const [wanted, found] = [placeOf(key), placeOf(repository)];
   if (wanted.port !== found.port || !found.path.startsWith(wanted.path)) return false;
@@ -38,8 +38,8 @@ function placeOf(text: string): Place {
 type Token = '*' | ((char: string) => boolean);
 
 /**
- * A shell pattern without `/`: `*`, `?`, `[a-z]`, `[^a]`. One that is none matches nothing. Both are a user's: only the last star that was
- * met is ever tried again, so that many of them take no longer.
+ * Matches a shell pattern without `/`: `*`, `?`, `[a-z]`, `[^a]`. An invalid pattern matches nothing. Both arguments are user input:
+ * backtracking only to the last star bounds the cost for many stars.
  */
 function globMatches(pattern: string, text: string): boolean {
   if (!/[*?[\\]/.test(pattern)) return pattern === text;
@@ -63,7 +63,7 @@ function globMatches(pattern: string, text: string): boolean {
   return tokens.slice(token).every((rest) => rest === '*');
 }
 
-/** Undefined: a class without its end, a backslash before nothing. */
+/** Undefined for an invalid pattern: an unclosed class, or a trailing backslash. */
 function tokensOf(pattern: readonly string[]): Token[] | undefined {
   const tokens: Token[] = [];
   for (let at = 0; at < pattern.length; at += 1) {
@@ -84,7 +84,7 @@ function tokensOf(pattern: readonly string[]): Token[] | undefined {
   return tokens;
 }
 
-/** `a-z]` and its like, after the bracket; `end` is where it closes. */
+/** Parses a character class after its opening bracket (`a-z]`). `end` is the index of the closing bracket. */
 function classAt(pattern: readonly string[], from: number): { holds: (char: string) => boolean; end: number } | undefined {
   const isNegated = pattern[from] === '^';
   const ranges: [low: number, high: number][] = [];
@@ -110,7 +110,7 @@ function classAt(pattern: readonly string[], from: number): { holds: (char: stri
 
 const defaultRegistry = 'index.docker.io';
 
-/** The key whose credentials are taken for the default registry's images when no other is for them. */
+/** Returns the key of the default registry for images of that registry. Its credentials are the fallback when no other key matches. */
 export function defaultRegistryKey(repository: string): string | undefined {
   const [first = ''] = repository.split('/', 1);
   if (first === '') return undefined;

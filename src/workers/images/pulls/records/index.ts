@@ -1,7 +1,7 @@
 /**
- * Who may use the images that are there: an image that was pulled with one pod's secret is not another's for the taking. Records of pulls
- * survive on disk; they are all in memory too, since this thread is the only one that writes them. Called by the image manager.
- * After upstream's pkg/kubelet/images/pullmanager.
+ * Records which pods may use the present images: pulling an image with one pod's secret must not give other pods access. After upstream's
+ * pkg/kubelet/images/pullmanager. The records persist on disk; memory holds a copy, because only this thread writes them. Called by the
+ * image manager.
  */
 import { join } from 'node:path';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
@@ -34,7 +34,7 @@ export class PullRecords {
   readonly #options: PullRecordsOptions;
   readonly #intentFiles: RecordFiles<ImagePullIntent>;
   readonly #pulledFiles: RecordFiles<ImagePulledRecord>;
-  /** Pulls under way, by image; 0: of an earlier life, which did not come to its end. */
+  /** The number of running pulls by image. 0 for a pull that an earlier process did not finish. */
   readonly #intents = new Map<string, number>();
   readonly #pulled = new Map<string, ImagePulledRecord>();
 
@@ -58,7 +58,7 @@ export class PullRecords {
     });
   }
 
-  /** Reads what is on disk. Pulls that were cut off are looked up in the runtime in the background. */
+  /** Reads the records from disk. Resolves interrupted pulls against the runtime's images in the background. */
   static async open(options: PullRecordsOptions): Promise<PullRecords> {
     const records = new PullRecords(options);
     for (const { image } of await records.#intentFiles.readAll()) records.#intents.set(image, 0);
@@ -71,7 +71,10 @@ export class PullRecords {
     return records;
   }
 
-  /** `imageRef` is what the runtime calls the image that is there. `podSecrets` is asked only where it matters; what it throws is thrown. */
+  /**
+   * `imageRef` is the runtime's ID of the present image. `podSecrets` is called only when the result depends on it; its exceptions
+   * propagate.
+   */
   async mustPull(image: string, imageRef: string, podSecrets: () => readonly ImagePullSecret[]): Promise<boolean> {
     if (this.#pulledFiles.isBroken(imageRef)) return counted('error', true);
     const record = this.#pulled.get(imageRef);
@@ -83,7 +86,7 @@ export class PullRecords {
     return counted('credentialRecordFound', false);
   }
 
-  /** Before a pull. Rejects when it cannot be written: an image without a record would be everybody's. */
+  /** Called before a pull. Rejects when the file cannot be written: without a record every pod could use the image. */
   async recordIntent(image: string): Promise<void> {
     const before = this.#intents.get(image);
     this.#intents.set(image, (before ?? 0) + 1);
@@ -96,19 +99,19 @@ export class PullRecords {
     }
   }
 
-  /** If the record cannot be written the intent stays: the image then counts as pulled by the kubelet, for nobody. */
+  /** When the record cannot be written, the intent stays. The image then counts as pulled by the kubelet, without access for any pod. */
   async recordPulled(image: string, imageRef: string, credentials: ImagePullCredentials): Promise<void> {
     if (await this.#record(image, imageRef, credentials)) await this.recordEnd(image);
   }
 
-  /** The pull has ended. */
+  /** Called at the end of a pull. */
   async recordEnd(image: string): Promise<void> {
     const underWay = this.#intents.get(image) ?? 0;
     if (underWay > 1) {
       this.#intents.set(image, underWay - 1);
       return;
     }
-    // Before the file goes: a pull that begins meanwhile must write it again.
+    // Deletes the entry before the file, so a pull that starts meanwhile writes the file again.
     this.#intents.delete(image);
     try {
       await this.#intentFiles.remove(image);
@@ -134,7 +137,7 @@ export class PullRecords {
     }
   }
 
-  /** An image of a pull that was cut off may be there: then it was pulled by the kubelet, nobody knows for whom. */
+  /** The image of an interrupted pull may be present. Records it as pulled by the kubelet, without access for any pod. */
   async #resolveIntents(images: readonly string[]): Promise<void> {
     const cutOff = new Set(images);
     for (const { id, repoTags, repoDigests } of await this.#options.listImages()) {

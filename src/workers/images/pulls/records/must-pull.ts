@@ -1,4 +1,4 @@
-/** Whether a pod may use an image that is there, or must show by a pull that it may (upstream PullManager.MustAttemptImagePull). Pure. */
+/** Decides whether a pod may use a present image, or must prove access by a pull (upstream PullManager.MustAttemptImagePull). Pure. */
 import { withoutTagAndDigest, type ImagePulledRecord, type ImagePullSecret } from './records.ts';
 
 /** `imagePullCredentialsVerificationPolicy`, with `preloadedImagesVerificationAllowlist`. */
@@ -7,7 +7,7 @@ export interface VerificationPolicy {
   readonly allowlist: readonly string[];
 }
 
-/** Whether the policy wants credentials for the image at all. */
+/** Whether the policy requires credentials for the image. */
 export function requiresVerification({ name, allowlist }: VerificationPolicy, image: string, pulledByKubelet: boolean): boolean {
   switch (name) {
     case 'NeverVerify':
@@ -26,13 +26,13 @@ export function requiresVerification({ name, allowlist }: VerificationPolicy, im
 
 export type Access =
   | { readonly mustPull: true }
-  /** `learned`: the record should name this secret too. */
+  /** `learned` is a secret to add to the record. */
   | { readonly mustPull: false; readonly learned?: ImagePullSecret };
 
-/** Beyond so many secrets of one image no more are added by looking: the record would grow without end. */
+/** Bounds the size of a record: above this number of secrets per image, a lookup adds no more. */
 const maxLearnedSecrets = 100;
 
-/** What the record says of the pod's secrets. A secret whose credentials changed is trusted as long as it is the same secret. */
+/** Matches the pod's secrets against the record. A recorded secret stays trusted when its credentials change. */
 export function accessByRecord(record: ImagePulledRecord | undefined, image: string, podSecrets: () => readonly ImagePullSecret[]): Access {
   const known = record?.credentialMapping?.[withoutTagAndDigest(image)];
   if (!known) return { mustPull: true };

@@ -1,6 +1,6 @@
 /**
- * The records on disk: a file each below `image_manager`, named by the hash of what it is about (upstream fs_pullrecords.go). What was
- * written is there after a loss of power too: without the intent of its pull, an image that came with a secret would then be everybody's.
+ * Stores records on disk, one file per record below `image_manager`, named by a hash (upstream fs_pullrecords.go). Writes survive a power
+ * loss: without the intent of its pull, an image that required a secret would become accessible to every pod.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
@@ -21,26 +21,26 @@ export function recordFileName(about: string): string {
 export interface RecordFilesOptions<T> {
   readonly dir: string;
   readonly kind: 'ImagePullIntent' | 'ImagePulledRecord';
-  /** What a record is about: its file is named by it. */
+  /** Returns the record's subject, whose hash is the file name. */
   readonly aboutOf: (record: T) => string;
-  /** How many there are. */
+  /** The gauge of the number of files. */
   readonly size: { set(value: number): void };
   readonly logger: Logger;
 }
 
 export class RecordFiles<T extends object> {
   readonly #options: RecordFilesOptions<T>;
-  /** Of files that cannot be read: what they said is not known. */
+  /** The names of unreadable files, whose content is unknown. */
   readonly #broken = new Set<string>();
   readonly #names = new Set<string>();
-  /** One write after the other: two of one file would meet in its temporary one, and many would keep all of the file threads waiting. */
+  /** Serializes writes: two writes of one record would share a temporary file, and many parallel writes would occupy all file threads. */
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor(options: RecordFilesOptions<T>) {
     this.#options = options;
   }
 
-  /** Makes the folder, and reads all that is in it. One that cannot be read is logged and left. */
+  /** Creates the directory and reads its records. Logs and skips unreadable files. */
   async readAll(): Promise<T[]> {
     const { dir, logger, aboutOf } = this.#options;
     await makeFolderDurably(dir);
@@ -76,7 +76,7 @@ export class RecordFiles<T extends object> {
     });
   }
 
-  /** Not synced: an intent that comes back with a loss of power says no more than that the kubelet pulled the image. */
+  /** Not synced to disk: an intent that reappears after a power loss only marks the image as pulled by the kubelet. */
   remove(about: string): Promise<void> {
     const name = recordFileName(about);
     return this.#next(async () => {

@@ -1,10 +1,13 @@
-/** What is written of pulls, in the words of upstream's kubelet.config.k8s.io/v1beta1: a node may change over from the Go kubelet, and back. Pure. */
+/**
+ * The persisted types of pull records in the format of upstream's kubelet.config.k8s.io/v1beta1, so a node can switch between the Go
+ * kubelet and this one. Pure.
+ */
 
 export const apiVersion = 'kubelet.config.k8s.io/v1beta1';
-/** Read, and written anew in the version above. */
+/** Files in these versions are read and rewritten in the current version. */
 export const olderVersions: readonly string[] = ['kubelet.config.k8s.io/v1alpha1'];
 
-/** A pull of this image has begun, and perhaps ended. */
+/** A pull of this image started and may have finished. */
 export interface ImagePullIntent {
   readonly image: string;
 }
@@ -13,20 +16,20 @@ export interface ImagePulledRecord {
   /** RFC 3339. */
   readonly lastUpdatedTime: string;
   readonly imageRef: string;
-  /** By the image's name in a pod, without tag and digest. */
+  /** Keyed by the image name in the pod spec, without tag and digest. */
   readonly credentialMapping?: Readonly<Record<string, ImagePullCredentials>>;
 }
 
-/** Who may use an image without a pull. */
+/** The pods that may use an image without a pull. */
 export interface ImagePullCredentials {
   readonly kubernetesSecrets?: readonly ImagePullSecret[];
   readonly kubernetesServiceAccounts?: readonly ServiceAccountCoordinates[];
-  /** Every pod of the node: no credentials were needed, or the node's own were. */
+  /** Every pod of the node may use the image: the pull was anonymous or used the node's credentials. */
   readonly nodePodsAccessible?: boolean;
 }
 
 export interface ImagePullSecret extends ServiceAccountCoordinates {
-  /** Of the credentials in it that were used. */
+  /** The hash of the secret's credential that the pull used. */
   readonly credentialHash: string;
 }
 
@@ -36,14 +39,17 @@ export interface ServiceAccountCoordinates {
   readonly name: string;
 }
 
-/** `host/repository`, as it stands in the pod. */
+/** Returns `host/repository` as written in the pod spec. */
 export function withoutTagAndDigest(image: string): string {
   const [named = ''] = image.split('@', 1);
   const colon = named.lastIndexOf(':');
   return colon > named.lastIndexOf('/') ? named.slice(0, colon) : named;
 }
 
-/** The record with who else may use the image under this name; the same object when it says so already (upstream pulledRecordMergeNewCreds). */
+/**
+ * Adds the credentials under this name. Returns the same object when the record already includes them (upstream
+ * pulledRecordMergeNewCreds).
+ */
 export function mergeCredentials(record: ImagePulledRecord, name: string, added: ImagePullCredentials, now: string): ImagePulledRecord {
   const { nodePodsAccessible = false, kubernetesSecrets = [] } = added;
   if (!nodePodsAccessible && kubernetesSecrets.length === 0) return record;
@@ -60,7 +66,7 @@ export function mergeCredentials(record: ImagePulledRecord, name: string, added:
   return secrets ? updated({ ...known, kubernetesSecrets: secrets }) : record;
 }
 
-/** In order of namespace, name and UID; undefined when nothing is new. */
+/** Sorts by namespace, name and UID. Undefined when `added` changes nothing. */
 function mergeSecrets(known: readonly ImagePullSecret[], added: readonly ImagePullSecret[]): ImagePullSecret[] | undefined {
   const keyOf = ({ namespace, name, uid }: ImagePullSecret) => JSON.stringify([namespace, name, uid]);
   const merged = new Map(known.map((secret) => [keyOf(secret), secret]));
