@@ -9,7 +9,7 @@ import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
-import { ContainerCollector } from './container-gc/container-collector.ts';
+import { ContainerCollector } from './container-gc/container-gc.ts';
 import { ContainerRemover } from './container-gc/container-remover.ts';
 import { NodeCredentials } from './pulls/credentials/node-credentials.ts';
 import { ImageManager } from './pulls/image-manager.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
-import { collectPodLogs } from '../../../src/workers/images/container-gc/log-collector.ts';
+import { collectPodLogs } from '../../../src/workers/images/container-gc/log-gc.ts';
 
 test('log folders of pods that are gone are removed, those of pods that came meanwhile are not', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'pod-logs-'));

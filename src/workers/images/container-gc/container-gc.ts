@@ -11,7 +11,7 @@ import { containersRemoved } from '../../../shared/metrics/definitions/images.ts
 import type { RuntimeSnapshotReader } from '../../../shared/state/runtime-snapshot.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { ContainerRemover } from './container-remover.ts';
-import { collectLogSymlinks, collectPodLogs } from './log-collector.ts';
+import { collectLogSymlinks, collectPodLogs } from './log-gc.ts';
 import { logsRemovable, selectContainers, selectSandboxes } from './select-garbage.ts';
 
 /** Parallel removals. A low limit leaves the runtime's capacity to pod syncs. */
