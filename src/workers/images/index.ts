@@ -9,53 +9,60 @@ import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
-import { ContainerCollector } from './container-gc/container-gc.ts';
+import { ContainerGC } from './container-gc/container-gc.ts';
 import { ContainerRemover } from './container-gc/container-remover.ts';
 import { NodeCredentials } from './pulls/credentials/node-credentials.ts';
 import { ImageManager } from './pulls/image-manager.ts';
 import { listImages } from './pulls/list-images.ts';
 import { PullRecords } from './pulls/records/index.ts';
 
-const { workerData: birth, logger, heartbeat: heart } = enterThread<ImagesWorkerData>();
+const { workerData, logger, heartbeat } = enterThread<ImagesWorkerData>();
 
-const runtime = new CriClient({ endpoint: birth.runtimeEndpoint, onCall: countRuntimeOperation });
+const runtime = new CriClient({ endpoint: workerData.runtimeEndpoint, onCall: countRuntimeOperation });
 const images =
-  birth.imageEndpoint === birth.runtimeEndpoint ? runtime : new CriClient({ endpoint: birth.imageEndpoint, onCall: countRuntimeOperation });
-const { rootDir, verificationPolicy } = birth;
-const listAll = () => listImages(images.images, birth.runtimeRequestTimeoutMs);
+  workerData.imageEndpoint === workerData.runtimeEndpoint
+    ? runtime
+    : new CriClient({ endpoint: workerData.imageEndpoint, onCall: countRuntimeOperation });
+const { rootDir, verificationPolicy } = workerData;
+const listAll = () => listImages(images.images, workerData.runtimeRequestTimeoutMs);
 const imageManager = new ImageManager({
   records:
     verificationPolicy &&
     (await PullRecords.open({ rootDir, policy: verificationPolicy, listImages: listAll, clock: systemClock, logger })),
   nodeCredentials: new NodeCredentials({ rootDir, clock: systemClock, logger }),
-  onEvent: (event) => birth.events.postMessage(event),
+  onEvent: (event) => workerData.events.postMessage(event),
   images: images.images,
   clock: systemClock,
-  runtimeRequestTimeoutMs: birth.runtimeRequestTimeoutMs,
-  parallelPulls: birth.serializeImagePulls ? 1 : birth.maxParallelImagePulls,
-  pullsPerSecond: birth.registryPullQPS,
-  pullBurst: birth.registryBurst,
+  runtimeRequestTimeoutMs: workerData.runtimeRequestTimeoutMs,
+  parallelPulls: workerData.serializeImagePulls ? 1 : workerData.maxParallelImagePulls,
+  pullsPerSecond: workerData.registryPullQPS,
+  pullBurst: workerData.registryBurst,
 });
-const { podLogsDir, containerLogsDir } = birth;
-const remover = new ContainerRemover({ runtime: runtime.runtime, deadlineMs: birth.runtimeRequestTimeoutMs, podLogsDir, containerLogsDir });
-const snapshot = new RuntimeSnapshotReader(birth.snapshot);
-const collector = new ContainerCollector({ snapshot, remover, podLogsDir, containerLogsDir, clock: systemClock, logger });
+const { podLogsDir, containerLogsDir } = workerData;
+const remover = new ContainerRemover({
+  runtime: runtime.runtime,
+  deadlineMs: workerData.runtimeRequestTimeoutMs,
+  podLogsDir,
+  containerLogsDir,
+});
+const snapshot = new RuntimeSnapshotReader(workerData.snapshot);
+const containerGC = new ContainerGC({ snapshot, remover, podLogsDir, containerLogsDir, clock: systemClock, logger });
 
 const api: ImagesApi = {
   ensureImage: (request) => imageManager.ensureImage(request),
   listImages: listAll,
-  collectContainers: (request) => collector.collect(request),
+  collectContainers: (request) => containerGC.garbageCollect(request),
   async removeContainers(ids) {
     for (const id of ids) {
       try {
         await remover.removeContainer(id);
       } catch (err) {
-        logger.warn({ err, containerID: id }, 'Removing a dead container failed; garbage collection will try again');
+        logger.warn({ err, containerID: id }, 'Failed to remove container; garbage collection will retry');
       }
     }
   },
   async close() {
-    heart.stop();
+    heartbeat.stop();
     runtime.close();
     images.close();
   },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
-import { collectPodLogs } from '../../../src/workers/images/container-gc/log-gc.ts';
+import { removePodLogDirectories } from '../../../src/workers/images/container-gc/log-gc.ts';
 
 test('log folders of pods that are gone are removed, those of pods that came meanwhile are not', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'pod-logs-'));
@@ -18,9 +18,9 @@ test('log folders of pods that are gone are removed, those of pods that came mea
     await mkdir(join(folder, name, 'app'), { recursive: true });
     await utimes(join(folder, name), madeAtMs / 1000, madeAtMs / 1000);
   }
-  assert.equal(await collectPodLogs(folder, (uid) => uid !== 'stays', requestedAtMs), 1);
+  assert.equal(await removePodLogDirectories(folder, (uid) => uid !== 'stays', requestedAtMs), 1);
   assert.deepEqual((await readdir(folder)).sort(), ['default_web_new', 'default_web_stays']);
-  assert.equal(await collectPodLogs(join(folder, 'none'), () => true, requestedAtMs), 0);
+  assert.equal(await removePodLogDirectories(join(folder, 'none'), () => true, requestedAtMs), 0);
 });
 
 test('a log folder with a mount in it is refused, the others are removed all the same', async (t) => {
@@ -38,7 +38,7 @@ test('a log folder with a mount in it is refused, the others are removed all the
   await symlink(join(base, 'host'), join(folder, 'default_b_gone/app/link'));
   await mount(join(base, 'host'), mounted, '', MountFlag.bind, '');
   await assert.rejects(
-    collectPodLogs(folder, () => true, Date.now() + 1000),
+    removePodLogDirectories(folder, () => true, Date.now() + 1000),
     /default_a_mounted\/app/,
   );
   assert.deepEqual(await readdir(folder), ['default_a_mounted']);

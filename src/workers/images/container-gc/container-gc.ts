@@ -11,13 +11,13 @@ import { containersRemoved } from '../../../shared/metrics/definitions/images.ts
 import type { RuntimeSnapshotReader } from '../../../shared/state/runtime-snapshot.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { ContainerRemover } from './container-remover.ts';
-import { collectLogSymlinks, collectPodLogs } from './log-gc.ts';
-import { logsRemovable, selectContainers, selectSandboxes } from './select-garbage.ts';
+import { removeDeadLogSymlinks, removePodLogDirectories } from './log-gc.ts';
+import { podLogsRemovable, containersToRemove, sandboxesToRemove } from './select-garbage.ts';
 
 /** Parallel removals. A low limit leaves the runtime's capacity to pod syncs. */
 const parallelism = 4;
 
-export interface ContainerCollectorOptions {
+export interface ContainerGCOptions {
   readonly snapshot: Pick<RuntimeSnapshotReader, 'all' | 'relistedAtMs'>;
   readonly remover: ContainerRemover;
   readonly podLogsDir: string;
@@ -26,11 +26,11 @@ export interface ContainerCollectorOptions {
   readonly logger: Logger;
 }
 
-export class ContainerCollector {
-  readonly #options: ContainerCollectorOptions;
+export class ContainerGC {
+  readonly #options: ContainerGCOptions;
   #running: Promise<unknown> = Promise.resolve();
 
-  constructor(options: ContainerCollectorOptions) {
+  constructor(options: ContainerGCOptions) {
     this.#options = options;
   }
 
@@ -38,7 +38,7 @@ export class ContainerCollector {
    * Collections run one after another, so each sees the result of the previous one. Rejects when the collection of logs fails, which is
    * its last step.
    */
-  collect(request: ContainerGcRequest): Promise<{ removedContainers: number; removedSandboxes: number }> {
+  garbageCollect(request: ContainerGcRequest): Promise<{ removedContainers: number; removedSandboxes: number }> {
     const result = this.#running.then(() => this.#collect(request));
     this.#running = result.catch(() => {});
     return result;
@@ -49,20 +49,20 @@ export class ContainerCollector {
     // Before the first relist the snapshot does not show which containers exist.
     if (snapshot.relistedAtMs === 0) return { removedContainers: 0, removedSandboxes: 0 };
     const items = [...snapshot.all()];
-    const containers = await this.#each(selectContainers(items, request, clock.now()), 'container', ({ id }) =>
+    const containers = await this.#removeEach(containersToRemove(items, request, clock.now()), 'container', ({ id }) =>
       remover.removeContainer(id as ContainerID),
     );
-    const sandboxes = await this.#each(selectSandboxes(items, containers, request), 'sandbox', async ({ id }) => {
+    const sandboxes = await this.#removeEach(sandboxesToRemove(items, containers, request), 'sandbox', async ({ id }) => {
       await remover.removeSandbox(id as SandboxID);
       return true;
     });
     const isRunning = new Set(items.filter(({ kind, state }) => kind === 'container' && state !== 'exited').map(({ id }) => id as string));
     try {
       if (request.allSourcesReady) {
-        const removed = await collectPodLogs(podLogsDir, logsRemovable(snapshot.all(), request), request.requestedAtMs);
+        const removed = await removePodLogDirectories(podLogsDir, podLogsRemovable(snapshot.all(), request), request.requestedAtMs);
         containersRemoved.inc({ kind: 'logs' }, removed);
       }
-      await collectLogSymlinks(containerLogsDir, podLogsDir, (id) => isRunning.has(id));
+      await removeDeadLogSymlinks(containerLogsDir, podLogsDir, (id) => isRunning.has(id));
     } catch (err) {
       // Errors cross to main without their cause, so the message includes the cause.
       throw new KubeletError('ContainerGCFailed', `failed to collect logs of pods that are gone: ${messageOf(err)}`);
@@ -71,14 +71,14 @@ export class ContainerCollector {
   }
 
   /** Returns the IDs of the removed items. */
-  async #each<T extends { readonly id: string; readonly podUID: string }>(
+  async #removeEach<T extends { readonly id: string; readonly podUID: string }>(
     items: readonly T[],
     kind: 'container' | 'sandbox',
     remove: (item: T) => Promise<boolean>,
   ): Promise<Set<string>> {
     const removed = new Set<string>();
     const queue = items.values();
-    const work = async () => {
+    const removeNext = async () => {
       for (const item of queue) {
         try {
           if (await remove(item)) removed.add(item.id);
@@ -87,7 +87,7 @@ export class ContainerCollector {
         }
       }
     };
-    await Promise.all(Array.from({ length: parallelism }, work));
+    await Promise.all(Array.from({ length: parallelism }, removeNext));
     containersRemoved.inc({ kind }, removed.size);
     return removed;
   }

@@ -17,7 +17,11 @@ const removalDeadlineMs = 30_000;
  * (wall-clock): a new pod created it or a container directory in it. Resolves with the number of removed directories. A failure does not
  * stop the other removals; the AggregateError lists all failures.
  */
-export async function collectPodLogs(podLogsDir: string, isRemovable: (podUID: PodUID) => boolean, madeBeforeMs: number): Promise<number> {
+export async function removePodLogDirectories(
+  podLogsDir: string,
+  isRemovable: (podUID: PodUID) => boolean,
+  madeBeforeMs: number,
+): Promise<number> {
   const names = await readdir(podLogsDir, { withFileTypes: true }).catch(ifMissing);
   const stale = names.filter((entry) => entry.isDirectory() && isRemovable(entry.name.slice(entry.name.lastIndexOf('_') + 1) as PodUID));
   let removed = 0;
@@ -42,7 +46,7 @@ export async function collectPodLogs(podLogsDir: string, isRemovable: (podUID: P
  * Removes symlinks to missing logs below `podLogsDir`. A log is missing briefly during rotation, so symlinks of running containers stay.
  * Symlinks to other directories belong to other programs.
  */
-export async function collectLogSymlinks(
+export async function removeDeadLogSymlinks(
   containerLogsDir: string,
   podLogsDir: string,
   isRunning: (containerID: string) => boolean,

@@ -17,7 +17,7 @@ function podRemovable({ allSourcesReady, knownPodUIDs, removablePodUIDs }: Conta
  * Returns whether the logs of a pod may be removed: the pod is removable and has no newer containers in the current snapshot. Removals
  * take time, and a static pod may restart with the same UID meanwhile.
  */
-export function logsRemovable(items: Iterable<SnapshotItem>, request: ContainerGcRequest): (podUID: PodUID) => boolean {
+export function podLogsRemovable(items: Iterable<SnapshotItem>, request: ContainerGcRequest): (podUID: PodUID) => boolean {
   const isRemovable = podRemovable(request);
   const live = new Set<PodUID>();
   for (const { podUID, state, createdAtMs } of items) if (state === 'running' || createdAtMs >= request.requestedAtMs) live.add(podUID);
@@ -25,7 +25,7 @@ export function logsRemovable(items: Iterable<SnapshotItem>, request: ContainerG
 }
 
 /** Returns the dead containers to remove, oldest first. */
-export function selectContainers(items: readonly SnapshotItem[], request: ContainerGcRequest, nowMs: number): SnapshotItem[] {
+export function containersToRemove(items: readonly SnapshotItem[], request: ContainerGcRequest, nowMs: number): SnapshotItem[] {
   const isRemovable = podRemovable(request);
   const dead = items.filter(
     ({ kind, state, createdAtMs }) =>
@@ -63,7 +63,7 @@ function total(units: ReadonlyMap<string, readonly SnapshotItem[]>): number {
 }
 
 /** Returns the dead sandboxes without containers to remove, oldest first. Deleted pods keep none; existing pods keep their newest. */
-export function selectSandboxes(
+export function sandboxesToRemove(
   items: readonly SnapshotItem[],
   removedContainers: ReadonlySet<string>,
   request: ContainerGcRequest,

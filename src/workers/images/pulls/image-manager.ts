@@ -36,7 +36,7 @@ export interface ImageManagerOptions {
   readonly onEvent: (event: ImageEvent) => void;
 }
 
-interface Pulled {
+interface PullResult {
   /** The credential of the pull. Absent for an anonymous pull. */
   readonly credential?: Credential;
   readonly imageRef: string;
@@ -45,7 +45,7 @@ interface Pulled {
 }
 
 /** The labels of ensureImageRequests, as far as the request determined them. */
-interface Seen {
+interface EnsureImageLabels {
   present?: boolean;
   pullRequired?: boolean;
 }
@@ -57,7 +57,7 @@ export class ImageManager {
   readonly #records: ImageManagerOptions['records'];
   readonly #nodeCredentials: ImageManagerOptions['nodeCredentials'];
   readonly #onEvent: (event: ImageEvent) => void;
-  readonly #queue: PullQueue<Pulled>;
+  readonly #queue: PullQueue<PullResult>;
   readonly #throttle: PullThrottle;
   readonly #backoff: PullBackoff;
 
@@ -83,40 +83,40 @@ export class ImageManager {
   }
 
   async #ensure(request: EnsureImageRequest): Promise<string> {
-    const seen: Seen = {};
+    const labels: EnsureImageLabels = {};
     try {
-      return await this.#look(request, seen);
+      return await this.#ensurePresent(request, labels);
     } finally {
       ensureImageRequests.inc({
-        present_locally: String(seen.present ?? 'unknown'),
+        present_locally: String(labels.present ?? 'unknown'),
         pull_policy: request.imagePullPolicy.toLowerCase(),
-        pull_required: String(seen.pullRequired ?? 'unknown'),
+        pull_required: String(labels.pullRequired ?? 'unknown'),
       });
     }
   }
 
-  async #look(request: EnsureImageRequest, seen: Seen): Promise<string> {
+  async #ensurePresent(request: EnsureImageRequest, labels: EnsureImageLabels): Promise<string> {
     const spec = this.#imageSpec(request);
     const policy = request.imagePullPolicy;
     if (policy !== 'Always') {
       const imageRef = await this.#presentRef(spec, request);
-      seen.present = imageRef !== undefined;
+      labels.present = imageRef !== undefined;
       if (imageRef !== undefined && !(await this.#mustPull(imageRef, request))) {
-        seen.pullRequired = false;
-        const andAccessible = this.#records ? ' and can be accessed by the pod' : '';
-        this.#tell(request, 'Normal', 'Pulled', `Container image "${request.image}" already present on machine${andAccessible}`);
+        labels.pullRequired = false;
+        const accessNote = this.#records ? ' and can be accessed by the pod' : '';
+        this.#recordEvent(request, 'Normal', 'Pulled', `Container image "${request.image}" already present on machine${accessNote}`);
         return imageRef;
       }
     }
-    if (policy !== 'Never' || seen.present) seen.pullRequired = true;
+    if (policy !== 'Never' || labels.present) labels.pullRequired = true;
     if (policy !== 'Never') return this.#pull(spec, request);
     // The message is the same whether the image is absent or inaccessible to the pod, so a pod cannot learn which images are present.
     const message = `Container image "${request.image}" is not present with pull policy of Never`;
-    this.#tell(request, 'Warning', 'ErrImageNeverPull', message);
+    this.#recordEvent(request, 'Warning', 'ErrImageNeverPull', message);
     throw new KubeletError('ErrImageNeverPull', message);
   }
 
-  #tell({ about }: EnsureImageRequest, type: ImageEvent['type'], reason: string, message: string): void {
+  #recordEvent({ about }: EnsureImageRequest, type: ImageEvent['type'], reason: string, message: string): void {
     if (about) this.#onEvent({ object: about, type, reason, message });
   }
 
@@ -126,7 +126,7 @@ export class ImageManager {
       return { image: withDefaultTag(image), annotations: { ...podAnnotations }, userSpecifiedImage: '', runtimeHandler, imageRef: '' };
     } catch (err) {
       const message = `Failed to apply default image tag "${image}": ${messageOf(err)}`;
-      this.#tell(request, 'Warning', 'InspectFailed', message);
+      this.#recordEvent(request, 'Warning', 'InspectFailed', message);
       throw new KubeletError('InvalidImageName', message);
     }
   }
@@ -134,11 +134,11 @@ export class ImageManager {
   /** Returns the image's ID when the runtime has the image. */
   async #presentRef(spec: ImageSpec, request: EnsureImageRequest): Promise<string | undefined> {
     try {
-      const { image: found } = await this.#images.call('imageStatus', { image: spec }, { deadlineMs: this.#deadlineMs });
-      return found?.id || undefined;
+      const { image: status } = await this.#images.call('imageStatus', { image: spec }, { deadlineMs: this.#deadlineMs });
+      return status?.id || undefined;
     } catch (err) {
       const message = `Failed to inspect image "${request.image}": ${rpcMessage(err)}`;
-      this.#tell(request, 'Warning', 'InspectFailed', message);
+      this.#recordEvent(request, 'Warning', 'InspectFailed', message);
       throw new KubeletError('ImageInspectError', message);
     }
   }
@@ -147,46 +147,46 @@ export class ImageManager {
   async #mustPull(imageRef: string, { image, pullSecrets }: EnsureImageRequest): Promise<boolean> {
     if (!this.#records) return false;
     return this.#records.mustPull(image, imageRef, () =>
-      credentialsFor(parseImageName(image).repository, pullSecrets, new Map()).flatMap(secretOf),
+      credentialsFor(parseImageName(image).repository, pullSecrets, new Map()).flatMap(toPullSecret),
     );
   }
 
   async #pull(spec: ImageSpec, request: EnsureImageRequest): Promise<string> {
     const { podUID, image, pullSecrets } = request;
     const key = `${podUID}_${image}`;
-    const backedOff = this.#backoff.get(key);
-    if (backedOff) {
+    const backoff = this.#backoff.get(key);
+    if (backoff) {
       const message = `Back-off pulling image "${image}"`;
-      this.#tell(request, 'Normal', 'BackOff', message);
-      throw new KubeletError('ImagePullBackOff', `${message}: ${backedOff.lastError}`, {
-        retryAfterMs: backedOff.untilMs - this.#clock.now(),
+      this.#recordEvent(request, 'Normal', 'BackOff', message);
+      throw new KubeletError('ImagePullBackOff', `${message}: ${backoff.lastError}`, {
+        retryAfterMs: backoff.untilMs - this.#clock.now(),
       });
     }
     const credentials = credentialsFor(parseImageName(image).repository, pullSecrets, await this.#nodeCredentials.current());
     await this.#records?.recordIntent(image);
-    this.#tell(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
+    this.#recordEvent(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
     const startedMs = this.#clock.monotonic();
     try {
       // Requests with different credentials do not share a pull, because access to an image depends on the credentials.
-      const sharedBy = [spec.runtimeHandler, spec.image, ...credentials.map(({ hash }) => hash)].join('_');
-      const pulled = await this.#queue.pull(sharedBy, () => this.#pullNow(spec, credentials));
-      await this.#records?.recordPulled(image, pulled.imageRef, usableBy(pulled.credential, credentials));
+      const sharingKey = [spec.runtimeHandler, spec.image, ...credentials.map(({ hash }) => hash)].join('_');
+      const pulled = await this.#queue.pull(sharingKey, () => this.#throttledPull(spec, credentials));
+      await this.#records?.recordPulled(image, pulled.imageRef, credentialsToRecord(pulled.credential, credentials));
       const waitedMs = this.#clock.monotonic() - startedMs;
       imagePullDuration.observe(waitedMs / 1000, { image_size_in_bytes: imageSizeBucket(pulled.sizeBytes) });
       const took = `${goDuration(Math.floor(pulled.durationMs))} (${goDuration(Math.floor(waitedMs))} including waiting)`;
       const message = `Successfully pulled image "${image}" in ${took}. Image size: ${pulled.sizeBytes} bytes.`;
-      this.#tell(request, 'Normal', 'Pulled', message);
+      this.#recordEvent(request, 'Normal', 'Pulled', message);
       return pulled.imageRef;
     } catch (err) {
       await this.#records?.recordEnd(image);
-      this.#tell(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${rpcMessage(err)}`);
+      this.#recordEvent(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${rpcMessage(err)}`);
       const { reason, message } = pullFailure(image, err);
       const retryAtMs = this.#backoff.step(key, `${reason}: ${message}`);
       throw new KubeletError(reason, message, { retryAfterMs: retryAtMs - this.#clock.now() });
     }
   }
 
-  async #pullNow(spec: ImageSpec, credentials: readonly Credential[]): Promise<Pulled> {
+  async #throttledPull(spec: ImageSpec, credentials: readonly Credential[]): Promise<PullResult> {
     if (!this.#throttle.tryAccept()) throw new KubeletError('ErrImagePull', 'pull QPS exceeded');
     const startedMs = this.#clock.monotonic();
     const { imageRef, credential } = await this.#pullWithAny(spec, credentials);
@@ -218,7 +218,7 @@ function authConfig({ login: { username, password } }: Credential): AuthConfig {
   return { username, password, auth: '', serverAddress: '', identityToken: '', registryToken: '' };
 }
 
-function secretOf({ secret, hash }: Credential): ImagePullSecret[] {
+function toPullSecret({ secret, hash }: Credential): ImagePullSecret[] {
   if (!secret) return [];
   const { uid, namespace, name } = secret;
   return [{ uid, namespace, name, credentialHash: hash }];
@@ -228,9 +228,9 @@ function secretOf({ secret, hash }: Credential): ImagePullSecret[] {
  * Returns the credentials to record for a pull with `used`. Pods with equal credentials in different secrets share a pull; each record
  * names the pod's own secret.
  */
-function usableBy(used: Credential | undefined, own: readonly Credential[]): ImagePullCredentials {
+function credentialsToRecord(used: Credential | undefined, own: readonly Credential[]): ImagePullCredentials {
   const secrets = own.filter(({ hash }) => hash === used?.hash);
-  const [first] = used && secrets.every(({ secret }) => secret) ? secrets.flatMap(secretOf) : [];
+  const [first] = used && secrets.every(({ secret }) => secret) ? secrets.flatMap(toPullSecret) : [];
   return first ? { kubernetesSecrets: [first] } : { nodePodsAccessible: true };
 }
 
@@ -241,7 +241,7 @@ function rpcMessage(err: unknown): string {
 }
 
 /** Runtimes prefix the message of some failures with a reason (upstream evalCRIPullErr, cri-api pkg/errors). */
-const namedCauses: readonly (readonly [reason: string, because: string])[] = [
+const prefixedReasons: readonly (readonly [reason: string, cause: string])[] = [
   ['RegistryUnavailable', 'the registry is unavailable'],
   ['SignatureValidationFailed', 'the signature validation failed'],
 ];
@@ -249,9 +249,9 @@ const namedCauses: readonly (readonly [reason: string, because: string])[] = [
 function pullFailure(image: string, err: unknown): { reason: string; message: string } {
   const message = rpcMessage(err);
   const details = message.slice(message.startsWith('rpc error:') ? message.indexOf('desc = ') + 'desc = '.length : 0);
-  for (const [reason, because] of namedCauses) {
+  for (const [reason, cause] of prefixedReasons) {
     if (details.startsWith(reason))
-      return { reason, message: `image pull failed for ${image} because ${because}${details.slice(reason.length)}` };
+      return { reason, message: `image pull failed for ${image} because ${cause}${details.slice(reason.length)}` };
   }
   return { reason: 'ErrImagePull', message };
 }

@@ -4,6 +4,6 @@ import type { CriClient } from '../../../shared/cri/client.ts';
 
 /** Rejects with the runtime's error. */
 export async function listImages(images: CriClient['images'], deadlineMs: number): Promise<ImageFacts[]> {
-  const { images: found } = await images.call('listImages', {}, { deadlineMs });
-  return found.map(({ id, repoTags, repoDigests, size }) => ({ id, repoTags, repoDigests, sizeBytes: Number(size) }));
+  const { images: listed } = await images.call('listImages', {}, { deadlineMs });
+  return listed.map(({ id, repoTags, repoDigests, size }) => ({ id, repoTags, repoDigests, sizeBytes: Number(size) }));
 }

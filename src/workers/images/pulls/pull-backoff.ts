@@ -6,7 +6,7 @@ const maxMs = 300_000;
 /** client-go's flowcontrol.Backoff removes an entry after twice the maximum. */
 const limits = { initialMs: 10_000, maxMs, resetAfterMs: 2 * maxMs };
 
-export interface BackedOff {
+export interface ActiveBackoff {
   readonly untilMs: number;
   readonly lastError: string;
 }
@@ -19,7 +19,7 @@ export class PullBackoff {
     this.#clock = clock;
   }
 
-  get(key: string): BackedOff | undefined {
+  get(key: string): ActiveBackoff | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
     const untilMs = backoffUntilMs(entry, entry.lastUpdateMs, this.#clock.now(), limits);

@@ -15,14 +15,14 @@ export class PullQueue<T> {
 
   /** Joins the pending or running pull with this key, or queues a new one. */
   pull(key: string, run: () => Promise<T>): Promise<T> {
-    const underWay = this.#shared.get(key);
-    if (underWay) return underWay;
-    const result = this.#inTurn(run).finally(() => this.#shared.delete(key));
+    const pending = this.#shared.get(key);
+    if (pending) return pending;
+    const result = this.#runQueued(run).finally(() => this.#shared.delete(key));
     this.#shared.set(key, result);
     return result;
   }
 
-  async #inTurn(run: () => Promise<T>): Promise<T> {
+  async #runQueued(run: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#running += 1;
     try {

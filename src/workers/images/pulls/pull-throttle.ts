@@ -9,7 +9,7 @@ export class PullThrottle {
   readonly #burst: number;
   readonly #clock: Clock;
   #tokens: number;
-  #countedAtMs: number;
+  #refilledAtMs: number;
 
   /** `perSecond` is 0 for an unlimited rate. */
   constructor({ perSecond, burst, clock }: { readonly perSecond: number; readonly burst: number; readonly clock: Clock }) {
@@ -17,14 +17,14 @@ export class PullThrottle {
     this.#burst = burst;
     this.#clock = clock;
     this.#tokens = burst;
-    this.#countedAtMs = clock.monotonic();
+    this.#refilledAtMs = clock.monotonic();
   }
 
   tryAccept(): boolean {
     if (this.#perSecond <= 0) return true;
     const nowMs = this.#clock.monotonic();
-    this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#countedAtMs) / 1000) * this.#perSecond);
-    this.#countedAtMs = nowMs;
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#refilledAtMs) / 1000) * this.#perSecond);
+    this.#refilledAtMs = nowMs;
     if (this.#tokens < 1) return false;
     this.#tokens -= 1;
     return true;

@@ -24,10 +24,10 @@ export interface Credential {
 
 /** Throws an Error with the name of an unreadable secret. */
 export function credentialsFor(repository: string, secrets: readonly PullSecret[], node: DockerConfig): Credential[] {
-  return [...lookUp(repository, fromSecrets(secrets)), ...lookUp(repository, [{ config: node }])];
+  return [...findCredentials(repository, fromSecrets(secrets)), ...findCredentials(repository, [{ config: node }])];
 }
 
-interface Source {
+interface CredentialSource {
   readonly config: DockerConfig;
   readonly secret?: SecretSource;
 }
@@ -38,8 +38,8 @@ const types = {
 } as const;
 
 /** Secrets of other types hold no registry credentials. */
-function fromSecrets(secrets: readonly PullSecret[]): Source[] {
-  return secrets.flatMap(({ type, data, uid, namespace, name }): Source[] => {
+function fromSecrets(secrets: readonly PullSecret[]): CredentialSource[] {
+  return secrets.flatMap(({ type, data, uid, namespace, name }): CredentialSource[] => {
     const format = Object.hasOwn(types, type) ? types[type as keyof typeof types] : undefined;
     const content = format && data[format.key];
     if (!content) return [];
@@ -51,23 +51,23 @@ function fromSecrets(secrets: readonly PullSecret[]): Source[] {
   });
 }
 
-function lookUp(repository: string, sources: readonly Source[]): Credential[] {
+function findCredentials(repository: string, sources: readonly CredentialSource[]): Credential[] {
   const defaultKey = defaultRegistryKey(repository);
   const byKey = new Map<string, Credential[]>();
-  const ofDefault: Credential[] = [];
+  const defaultCredentials: Credential[] = [];
   for (const { config, secret } of sources) {
     for (const [registry, login] of config) {
       const key = registryKey(registry);
-      const isFound = key !== undefined && registryMatches(key, repository);
+      const isMatch = key !== undefined && registryMatches(key, repository);
       // Skips unrelated registries early: a secret may list thousands.
-      if (key === undefined || (!isFound && key !== defaultKey)) continue;
+      if (key === undefined || (!isMatch && key !== defaultKey)) continue;
       const credential = { login, hash: hashOf(login), ...(secret && { secret }) };
-      const list = isFound ? (byKey.get(key) ?? []) : ofDefault;
+      const list = isMatch ? (byKey.get(key) ?? []) : defaultCredentials;
       list.push(credential);
-      if (isFound) byKey.set(key, list);
+      if (isMatch) byKey.set(key, list);
     }
   }
-  if (byKey.size === 0) return ofDefault;
+  if (byKey.size === 0) return defaultCredentials;
   // Descending order puts `host/path` before `host`.
   const keys = [...byKey.keys()].sort((a, b) => Buffer.compare(Buffer.from(b), Buffer.from(a)));
   return keys.flatMap((key) => byKey.get(key) ?? []);

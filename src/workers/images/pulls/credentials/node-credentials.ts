@@ -24,17 +24,17 @@ const lifetimeMs = 5 * 60_000;
 const maxFileBytes = 10 * 1024 * 1024;
 
 export class NodeCredentials {
-  readonly #places: readonly { readonly path: string; readonly parse: (text: string) => DockerConfig }[];
+  readonly #locations: readonly { readonly path: string; readonly parse: (text: string) => DockerConfig }[];
   readonly #clock: Clock;
   readonly #logger: Logger;
-  #known: DockerConfig = new Map();
+  #config: DockerConfig = new Map();
   #expiresAtMs = -Infinity;
   #reading: Promise<DockerConfig> | null = null;
 
   constructor({ rootDir, homeDir = homedir(), workingDir = process.cwd(), clock, logger }: NodeCredentialsOptions) {
     this.#clock = clock;
     this.#logger = logger;
-    this.#places = [
+    this.#locations = [
       ...[rootDir, workingDir, join(homeDir, '.docker'), '/.docker'].map((dir) => ({
         path: join(dir, 'config.json'),
         parse: parseDockerConfigJSON,
@@ -45,26 +45,26 @@ export class NodeCredentials {
 
   /** Empty on most nodes. Never rejects. */
   async current(): Promise<DockerConfig> {
-    if (this.#clock.monotonic() < this.#expiresAtMs) return this.#known;
+    if (this.#clock.monotonic() < this.#expiresAtMs) return this.#config;
     this.#reading ??= this.#read().finally(() => (this.#reading = null));
     return this.#reading;
   }
 
   /** Uses the first readable file. */
   async #read(): Promise<DockerConfig> {
-    this.#known = new Map();
-    for (const { path, parse } of this.#places) {
+    this.#config = new Map();
+    for (const { path, parse } of this.#locations) {
       try {
         const content = await readFile(path);
         if (content.length > maxFileBytes) throw new Error(`it has more than ${maxFileBytes} bytes`);
-        this.#known = parse(content.toString('utf8'));
+        this.#config = parse(content.toString('utf8'));
         break;
       } catch (err) {
         if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
-          this.#logger.warn({ path, err: messageOf(err) }, 'Registry credentials of the node not read');
+          this.#logger.warn({ path, err: messageOf(err) }, 'Failed to read registry credentials of the node');
       }
     }
     this.#expiresAtMs = this.#clock.monotonic() + lifetimeMs;
-    return this.#known;
+    return this.#config;
   }
 }

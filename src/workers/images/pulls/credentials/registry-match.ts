@@ -1,6 +1,6 @@
 /** Matches registry keys of a Docker config against image names (upstream pkg/credentialprovider/keyring.go, URLsMatch). Pure. */
 
-interface Place {
+interface RegistryAddress {
   readonly host: string;
   readonly port: string;
   readonly path: string;
@@ -22,13 +22,13 @@ export function registryKey(written: string): string | undefined {
 
 /** Whether the key applies to the repository: equal ports, matching host labels (with wildcards), and a path prefix. */
 export function registryMatches(key: string, repository: string): boolean {
-  const [wanted, found] = [placeOf(key), placeOf(repository)];
-  if (wanted.port !== found.port || !found.path.startsWith(wanted.path)) return false;
-  const [patterns, parts] = [wanted.host.split('.'), found.host.split('.')];
-  return patterns.length === parts.length && patterns.every((pattern, index) => globMatches(pattern, parts[index] ?? ''));
+  const [pattern, image] = [parseAddress(key), parseAddress(repository)];
+  if (pattern.port !== image.port || !image.path.startsWith(pattern.path)) return false;
+  const [patterns, parts] = [pattern.host.split('.'), image.host.split('.')];
+  return patterns.length === parts.length && patterns.every((part, index) => globMatches(part, parts[index] ?? ''));
 }
 
-function placeOf(text: string): Place {
+function parseAddress(text: string): RegistryAddress {
   const slash = text.indexOf('/');
   const authority = slash === -1 ? text : text.slice(0, slash);
   const [, host = authority, port = ''] = /^(.*):(\d*)$/.exec(authority) ?? [];
@@ -43,7 +43,7 @@ type Token = '*' | ((char: string) => boolean);
  */
 function globMatches(pattern: string, text: string): boolean {
   if (!/[*?[\\]/.test(pattern)) return pattern === text;
-  const tokens = tokensOf(Array.from(pattern));
+  const tokens = tokenize(Array.from(pattern));
   if (!tokens) return false;
   const chars = Array.from(text);
   let [at, token] = [0, 0];
@@ -64,17 +64,17 @@ function globMatches(pattern: string, text: string): boolean {
 }
 
 /** Undefined for an invalid pattern: an unclosed class, or a trailing backslash. */
-function tokensOf(pattern: readonly string[]): Token[] | undefined {
+function tokenize(pattern: readonly string[]): Token[] | undefined {
   const tokens: Token[] = [];
   for (let at = 0; at < pattern.length; at += 1) {
     const char = pattern[at];
     if (char === '*') tokens.push('*');
     else if (char === '?') tokens.push(() => true);
     else if (char === '[') {
-      const found = classAt(pattern, at + 1);
-      if (!found) return undefined;
-      tokens.push(found.holds);
-      at = found.end;
+      const charClass = parseCharacterClass(pattern, at + 1);
+      if (!charClass) return undefined;
+      tokens.push(charClass.matches);
+      at = charClass.end;
     } else {
       const literal = char === '\\' ? pattern[(at += 1)] : char;
       if (literal === undefined) return undefined;
@@ -85,7 +85,7 @@ function tokensOf(pattern: readonly string[]): Token[] | undefined {
 }
 
 /** Parses a character class after its opening bracket (`a-z]`). `end` is the index of the closing bracket. */
-function classAt(pattern: readonly string[], from: number): { holds: (char: string) => boolean; end: number } | undefined {
+function parseCharacterClass(pattern: readonly string[], from: number): { matches: (char: string) => boolean; end: number } | undefined {
   const isNegated = pattern[from] === '^';
   const ranges: [low: number, high: number][] = [];
   let at = isNegated ? from + 1 : from;
@@ -105,7 +105,7 @@ function classAt(pattern: readonly string[], from: number): { holds: (char: stri
     ranges.push([low, high]);
   }
   const isIn = (code: number) => ranges.some(([low, high]) => low <= code && code <= high);
-  return { holds: (char) => isIn(char.codePointAt(0) ?? 0) !== isNegated, end: at };
+  return { matches: (char) => isIn(char.codePointAt(0) ?? 0) !== isNegated, end: at };
 }
 
 const defaultRegistry = 'index.docker.io';

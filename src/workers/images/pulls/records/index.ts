@@ -9,7 +9,7 @@ import type { ImageFacts } from '../../../../shared/contracts/images.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
 import { mustPullChecks, pulledRecords, pullIntents } from '../../../../shared/metrics/definitions/images.ts';
 import type { Clock } from '../../../../shared/time/clock.ts';
-import { accessByRecord, requiresVerification, type VerificationPolicy } from './must-pull.ts';
+import { checkRecordedAccess, requiresVerification, type VerificationPolicy } from './must-pull.ts';
 import { RecordFiles } from './record-files.ts';
 import {
   mergeCredentials,
@@ -45,15 +45,15 @@ export class PullRecords {
     this.#intentFiles = new RecordFiles({
       dir: join(dir, 'pulling'),
       kind: 'ImagePullIntent',
-      aboutOf: ({ image }) => image,
-      size: pullIntents,
+      subjectOf: ({ image }) => image,
+      countGauge: pullIntents,
       logger,
     });
     this.#pulledFiles = new RecordFiles({
       dir: join(dir, 'pulled'),
       kind: 'ImagePulledRecord',
-      aboutOf: ({ imageRef }) => imageRef,
-      size: pulledRecords,
+      subjectOf: ({ imageRef }) => imageRef,
+      countGauge: pulledRecords,
       logger,
     });
   }
@@ -65,7 +65,7 @@ export class PullRecords {
     for (const record of await records.#pulledFiles.readAll()) records.#pulled.set(record.imageRef, record);
     if (records.#intents.size > 0) {
       void records.#resolveIntents([...records.#intents.keys()]).catch((err: unknown) => {
-        options.logger.warn({ err: messageOf(err) }, 'Image pulls that were cut off could not be looked up');
+        options.logger.warn({ err: messageOf(err) }, 'Failed to resolve interrupted image pulls');
       });
     }
     return records;
@@ -76,14 +76,14 @@ export class PullRecords {
    * propagate.
    */
   async mustPull(image: string, imageRef: string, podSecrets: () => readonly ImagePullSecret[]): Promise<boolean> {
-    if (this.#pulledFiles.isBroken(imageRef)) return counted('error', true);
+    if (this.#pulledFiles.isUnreadable(imageRef)) return countCheck('error', true);
     const record = this.#pulled.get(imageRef);
     const pulledByKubelet = record !== undefined || this.#intents.has(image);
-    if (!requiresVerification(this.#options.policy, image, pulledByKubelet)) return counted('credentialPolicyAllowed', false);
-    const access = accessByRecord(record, image, podSecrets);
-    if (access.mustPull) return counted('mustAuthenticate', true);
+    if (!requiresVerification(this.#options.policy, image, pulledByKubelet)) return countCheck('credentialPolicyAllowed', false);
+    const access = checkRecordedAccess(record, image, podSecrets);
+    if (access.mustPull) return countCheck('mustAuthenticate', true);
     if (access.learned) await this.#record(image, imageRef, { kubernetesSecrets: [access.learned] });
-    return counted('credentialRecordFound', false);
+    return countCheck('credentialRecordFound', false);
   }
 
   /** Called before a pull. Rejects when the file cannot be written: without a record every pod could use the image. */
@@ -106,9 +106,9 @@ export class PullRecords {
 
   /** Called at the end of a pull. */
   async recordEnd(image: string): Promise<void> {
-    const underWay = this.#intents.get(image) ?? 0;
-    if (underWay > 1) {
-      this.#intents.set(image, underWay - 1);
+    const running = this.#intents.get(image) ?? 0;
+    if (running > 1) {
+      this.#intents.set(image, running - 1);
       return;
     }
     // Deletes the entry before the file, so a pull that starts meanwhile writes the file again.
@@ -117,7 +117,7 @@ export class PullRecords {
       await this.#intentFiles.remove(image);
     } catch (err) {
       if (!this.#intents.has(image)) this.#intents.set(image, 0);
-      this.#options.logger.error({ image, err: messageOf(err) }, 'The record of an image pull cannot be removed');
+      this.#options.logger.error({ image, err: messageOf(err) }, 'Failed to remove image pull intent');
     }
   }
 
@@ -132,23 +132,23 @@ export class PullRecords {
       this.#pulled.set(imageRef, record);
       return true;
     } catch (err) {
-      logger.error({ image, imageRef, err: messageOf(err) }, 'The record of a pulled image cannot be written');
+      logger.error({ image, imageRef, err: messageOf(err) }, 'Failed to write image pulled record');
       return false;
     }
   }
 
   /** The image of an interrupted pull may be present. Records it as pulled by the kubelet, without access for any pod. */
   async #resolveIntents(images: readonly string[]): Promise<void> {
-    const cutOff = new Set(images);
+    const interrupted = new Set(images);
     for (const { id, repoTags, repoDigests } of await this.#options.listImages()) {
       for (const image of [...repoTags, ...repoDigests]) {
-        if (cutOff.has(image) && (await this.#record(image, id, {})) && this.#intents.get(image) === 0) await this.recordEnd(image);
+        if (interrupted.has(image) && (await this.#record(image, id, {})) && this.#intents.get(image) === 0) await this.recordEnd(image);
       }
     }
   }
 }
 
-function counted(result: string, mustPull: boolean): boolean {
+function countCheck(result: string, mustPull: boolean): boolean {
   mustPullChecks.inc({ result });
   return mustPull;
 }

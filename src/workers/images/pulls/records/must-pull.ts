@@ -24,22 +24,26 @@ export function requiresVerification({ name, allowlist }: VerificationPolicy, im
   }
 }
 
-export type Access =
+export type AccessCheck =
   | { readonly mustPull: true }
   /** `learned` is a secret to add to the record. */
   | { readonly mustPull: false; readonly learned?: ImagePullSecret };
 
 /** Bounds the size of a record: above this number of secrets per image, a lookup adds no more. */
-const maxLearnedSecrets = 100;
+const maxRecordedSecrets = 100;
 
 /** Matches the pod's secrets against the record. A recorded secret stays trusted when its credentials change. */
-export function accessByRecord(record: ImagePulledRecord | undefined, image: string, podSecrets: () => readonly ImagePullSecret[]): Access {
+export function checkRecordedAccess(
+  record: ImagePulledRecord | undefined,
+  image: string,
+  podSecrets: () => readonly ImagePullSecret[],
+): AccessCheck {
   const known = record?.credentialMapping?.[withoutTagAndDigest(image)];
   if (!known) return { mustPull: true };
   if (known.nodePodsAccessible) return { mustPull: false };
   const { kubernetesSecrets = [], kubernetesServiceAccounts = [] } = known;
   if (kubernetesSecrets.length === 0 && kubernetesServiceAccounts.length === 0) return { mustPull: true };
-  const mayLearn = kubernetesSecrets.length < maxLearnedSecrets;
+  const mayLearn = kubernetesSecrets.length < maxRecordedSecrets;
   for (const secret of podSecrets()) {
     for (const recorded of kubernetesSecrets) {
       const isHash = recorded.credentialHash !== '' && recorded.credentialHash === secret.credentialHash;

@@ -14,27 +14,27 @@ import { apiVersion, olderVersions } from './records.ts';
 const prefix = 'sha256-';
 const temporary = '.tmp';
 
-export function recordFileName(about: string): string {
-  return `${prefix}${createHash('sha256').update(about).digest('hex')}`;
+export function recordFileName(subject: string): string {
+  return `${prefix}${createHash('sha256').update(subject).digest('hex')}`;
 }
 
 export interface RecordFilesOptions<T> {
   readonly dir: string;
   readonly kind: 'ImagePullIntent' | 'ImagePulledRecord';
   /** Returns the record's subject, whose hash is the file name. */
-  readonly aboutOf: (record: T) => string;
+  readonly subjectOf: (record: T) => string;
   /** The gauge of the number of files. */
-  readonly size: { set(value: number): void };
+  readonly countGauge: { set(value: number): void };
   readonly logger: Logger;
 }
 
 export class RecordFiles<T extends object> {
   readonly #options: RecordFilesOptions<T>;
   /** The names of unreadable files, whose content is unknown. */
-  readonly #broken = new Set<string>();
+  readonly #unreadable = new Set<string>();
   readonly #names = new Set<string>();
   /** Serializes writes: two writes of one record would share a temporary file, and many parallel writes would occupy all file threads. */
-  #writing: Promise<unknown> = Promise.resolve();
+  #lastWrite: Promise<unknown> = Promise.resolve();
 
   constructor(options: RecordFilesOptions<T>) {
     this.#options = options;
@@ -42,7 +42,7 @@ export class RecordFiles<T extends object> {
 
   /** Creates the directory and reads its records. Logs and skips unreadable files. */
   async readAll(): Promise<T[]> {
-    const { dir, logger, aboutOf } = this.#options;
+    const { dir, logger, subjectOf: aboutOf } = this.#options;
     await makeFolderDurably(dir);
     const records: T[] = [];
     for (const name of await readdir(dir)) {
@@ -53,51 +53,51 @@ export class RecordFiles<T extends object> {
         if (isOld) await this.write(record);
         if (recordFileName(aboutOf(record)) === name) records.push(record);
       } catch (err) {
-        this.#broken.add(name);
-        logger.error({ file: join(dir, name), err: messageOf(err) }, 'A record of an image pull cannot be read');
+        this.#unreadable.add(name);
+        logger.error({ file: join(dir, name), err: messageOf(err) }, 'Failed to read image pull record');
       }
     }
-    this.#options.size.set(this.#names.size);
+    this.#options.countGauge.set(this.#names.size);
     return records;
   }
 
-  isBroken(about: string): boolean {
-    return this.#broken.has(recordFileName(about));
+  isUnreadable(subject: string): boolean {
+    return this.#unreadable.has(recordFileName(subject));
   }
 
   write(record: T): Promise<void> {
-    const { dir, kind, aboutOf } = this.#options;
+    const { dir, kind, subjectOf: aboutOf } = this.#options;
     const name = recordFileName(aboutOf(record));
-    return this.#next(async () => {
+    return this.#enqueue(async () => {
       const path = join(dir, name);
       await writeDurably(path, `${path}${temporary}`, `${toGoJSON({ kind, apiVersion, ...record })}\n`);
-      this.#broken.delete(name);
-      this.#options.size.set(this.#names.add(name).size);
+      this.#unreadable.delete(name);
+      this.#options.countGauge.set(this.#names.add(name).size);
     });
   }
 
   /** Not synced to disk: an intent that reappears after a power loss only marks the image as pulled by the kubelet. */
-  remove(about: string): Promise<void> {
-    const name = recordFileName(about);
-    return this.#next(async () => {
+  remove(subject: string): Promise<void> {
+    const name = recordFileName(subject);
+    return this.#enqueue(async () => {
       await rm(join(this.#options.dir, name), { force: true });
       this.#names.delete(name);
-      this.#options.size.set(this.#names.size);
+      this.#options.countGauge.set(this.#names.size);
     });
   }
 
-  #next(step: () => Promise<void>): Promise<void> {
-    const done = this.#writing.then(step);
-    this.#writing = done.catch(() => {});
+  #enqueue(write: () => Promise<void>): Promise<void> {
+    const done = this.#lastWrite.then(write);
+    this.#lastWrite = done.catch(() => {});
     return done;
   }
 
   #decode(text: string, name: string): { readonly record: T; readonly isOld: boolean } {
-    const { kind: wanted, aboutOf } = this.#options;
+    const { kind: expected, subjectOf: aboutOf } = this.#options;
     const { kind, apiVersion: version, ...record } = JSON.parse(text) as { kind?: unknown; apiVersion?: unknown } & T;
     const isOld = olderVersions.includes(String(version));
-    if (kind !== wanted || (version !== apiVersion && !isOld)) throw new Error(`${name} is no ${wanted} of a version that is known`);
-    if (typeof aboutOf(record as unknown as T) !== 'string') throw new Error(`${name} does not say what it is about`);
+    if (kind !== expected || (version !== apiVersion && !isOld)) throw new Error(`${name} is not a ${expected} of a known version`);
+    if (typeof aboutOf(record as unknown as T) !== 'string') throw new Error(`${name} has no subject`);
     return { record: record as unknown as T, isOld };
   }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ContainerGcRequest } from '../../../../../src/shared/contracts/images.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
 import type { SnapshotItem } from '../../../../../src/shared/state/runtime-snapshot.ts';
-import { logsRemovable, selectContainers, selectSandboxes } from '../../../../../src/workers/images/container-gc/select-garbage.ts';
+import { podLogsRemovable, containersToRemove, sandboxesToRemove } from '../../../../../src/workers/images/container-gc/select-garbage.ts';
 import { table } from '../../../../support/table.ts';
 
 /** `app@3 exited`: the third container `app` of pod `p`, made at second 3. */
@@ -98,7 +98,7 @@ table('container garbage collection', (row) => {
   for (const { name, items, request: fields, nowMs = 1_000_000, want } of containerCases) {
     row(`container garbage collection ${name}`, () => {
       assert.deepEqual(
-        selectContainers(items, request(fields), nowMs).map(({ id }) => id),
+        containersToRemove(items, request(fields), nowMs).map(({ id }) => id),
         want,
       );
     });
@@ -133,7 +133,7 @@ table('sandbox garbage collection', (row) => {
   for (const { name, items, removed = [], request: fields, want } of sandboxCases) {
     row(`sandbox garbage collection ${name}`, () => {
       assert.deepEqual(
-        selectSandboxes(items, new Set(removed), request(fields)).map(({ id }) => id),
+        sandboxesToRemove(items, new Set(removed), request(fields)).map(({ id }) => id),
         want,
       );
     });
@@ -142,7 +142,7 @@ table('sandbox garbage collection', (row) => {
 
 test('logs go with their pod, unless the pod has begun anew since the request', () => {
   const items = [container('a', 1, 'exited', 'gone'), container('a', 70, 'exited', 'again'), sandbox('runs', 1, 'running')];
-  const may = logsRemovable(items, request({ requestedAtMs: 60_000, removablePodUIDs: ['again' as PodUID] }));
+  const may = podLogsRemovable(items, request({ requestedAtMs: 60_000, removablePodUIDs: ['again' as PodUID] }));
   const uids = ['gone', 'never seen', 'again', 'runs', 'p'] as PodUID[];
   assert.deepEqual(uids.filter(may), ['gone', 'never seen']);
 });

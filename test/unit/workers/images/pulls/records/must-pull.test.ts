@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessByRecord, requiresVerification } from '../../../../../../src/workers/images/pulls/records/must-pull.ts';
+import { checkRecordedAccess, requiresVerification } from '../../../../../../src/workers/images/pulls/records/must-pull.ts';
 import {
   mergeCredentials,
   withoutTagAndDigest,
@@ -71,7 +71,7 @@ table('who may use an image that is there', (row) => {
   ] as const) {
     row(`an image that is there is for ${who}`, () =>
       assert.deepEqual(
-        accessByRecord(record, 'r.example/a:1', () => secrets),
+        checkRecordedAccess(record, 'r.example/a:1', () => secrets),
         want,
       ),
     );
