@@ -1,6 +1,6 @@
 /**
- * The first warning about each of some pods, and the first version of a pod that is as asked. Pods and events share the revisions of etcd: the
- * order of their writes is read from them, whatever the watches show first.
+ * Finds the first warning about each of several pods, and the first version of a pod that satisfies a condition. Pods and events share
+ * etcd's revisions, which give the order of writes regardless of the order of watch events.
  */
 import assert from 'node:assert/strict';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
@@ -10,12 +10,12 @@ import type { PodWatch } from './pod-watch.ts';
 
 export type WrittenEvent = SeenEvent & { readonly metadata: { readonly resourceVersion: string } };
 
-/** The present revision of the namespace. */
+/** The current revision of the namespace. */
 export async function revisionOf({ api }: TestCluster, namespace: string): Promise<string> {
   return (await api.get<{ metadata: { resourceVersion: string } }>(`/api/v1/namespaces/${namespace}/events`)).metadata.resourceVersion;
 }
 
-/** By pod: as each was first written after the revision `since`. */
+/** Returns each pod as first written after the revision `since`, keyed by pod. */
 export async function firstWarnings(
   { api }: TestCluster,
   namespace: string,
@@ -33,10 +33,10 @@ export async function firstWarnings(
   return found;
 }
 
-/** Fails unless the API server had a version of the pod that is as asked before it had the event. */
-export function assertStatusCameFirst(pods: PodWatch, event: WrittenEvent, isSo: (pod: Pod) => boolean): void {
+/** Fails unless the API server had a version of the pod that satisfies the condition before it had the event. */
+export function assertStatusCameFirst(pods: PodWatch, event: WrittenEvent, matches: (pod: Pod) => boolean): void {
   const { name } = event.involvedObject;
-  const first = pods.seen(name).find(isSo);
+  const first = pods.seen(name).find(matches);
   assert.ok(first, `${name} was never so; it is ${JSON.stringify(pods.get(name)?.status)}`);
   const isBefore = Number(first.metadata.resourceVersion) < Number(event.metadata.resourceVersion);
   assert.ok(isBefore, `the warning "${event.message}" of ${name} came first`);

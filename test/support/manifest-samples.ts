@@ -1,10 +1,10 @@
-/** Manifests as they are written, and what stands in for their decoder where main alone is tested: the decoder is another thread's. */
+/** Sample manifests, and a substitute for the decoder in tests of main, because the decoder belongs to another thread. */
 import type { DecodeManifestTask, DecodeManifestResult } from '../../src/shared/contracts/pod-sync.ts';
 import { aPod } from './pods.ts';
 
 export type Json = Record<string, unknown>;
 
-/** A manifest as it is written: `spec` and `container` are added to the smallest pod that is valid. */
+/** A minimal valid manifest with additional `spec` and `container` fields. */
 export function aManifest({ metadata = {}, spec = {}, container = {} }: { metadata?: Json; spec?: Json; container?: Json } = {}): Json {
   return {
     apiVersion: 'v1',
@@ -14,7 +14,7 @@ export function aManifest({ metadata = {}, spec = {}, container = {} }: { metada
   };
 }
 
-/** JSON of a Pod or a PodList, with nothing wrong in it but pods without an image: as node `node-1` would have it decoded. */
+/** Decodes the JSON of a Pod or a PodList for node `node-1`. The only error is a pod without an image. */
 export function decodeInMain({ origin, content }: Pick<DecodeManifestTask, 'origin' | 'content'>): DecodeManifestResult {
   let manifest: Json;
   try {

@@ -1,4 +1,4 @@
-/** Manifests for tests of the decoder: a small pod that is valid, and what it is decoded to. */
+/** A minimal valid manifest and its decoded pod, for tests of the decoder. */
 import { decodeManifest } from '../../src/shared/manifest/decode-manifest.ts';
 import type { DecodeManifestResult } from '../../src/shared/contracts/pod-sync.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
@@ -6,7 +6,7 @@ import type { Json } from './manifest-samples.ts';
 
 export { aManifest, type Json } from './manifest-samples.ts';
 
-/** As the file source would have it decoded on node `node-1`. */
+/** Decodes like the file source on node `node-1`. */
 export function decode(
   manifest: unknown,
   source: 'file' | 'http' = 'file',
@@ -17,14 +17,14 @@ export function decode(
   return decodeManifest({ source, origin, nodeName: 'node-1', content }, gates);
 }
 
-/** The pod of a manifest that must be valid. */
+/** Returns the pod of a valid manifest. */
 export function decodedPod(manifest: unknown): Pod {
   const { pods, errors } = decode(manifest);
   if (!pods[0] || errors.length > 0) throw new Error(errors.join('\n'));
   return pods[0];
 }
 
-/** What is wrong with a manifest, without the origin before it. One that is no text gets a UID, so that none is computed of it. */
+/** Returns the errors of a manifest without its origin. A manifest object without a UID gets one, so no UID is computed. */
 export function errorsOf(manifest: unknown, gates: Readonly<Record<string, boolean>> = {}): string[] {
   let given = manifest;
   if (typeof manifest === 'object' && manifest !== null && 'metadata' in manifest) {

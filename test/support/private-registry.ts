@@ -1,6 +1,6 @@
 /**
- * A registry that asks for a name and a password, with one image: the local busybox under whatever repository it is asked for. On
- * 127.0.0.1 a runtime speaks plain HTTP to it, without being configured.
+ * A registry with authentication and one image: the local busybox, under every requested repository. On 127.0.0.1 runtimes use plain HTTP
+ * without configuration.
  */
 import { execFileSync } from 'node:child_process';
 import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -21,7 +21,7 @@ const pathPattern = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/;
 export class PrivateRegistry {
   /** `127.0.0.1:5000` */
   readonly host: string;
-  /** Manifests that were asked for by tag, by who: `me team/app:1`. */
+  /** Requests for manifests by tag, with the user: `me team/app:1`. */
   readonly pulls: string[] = [];
   readonly #folder: string;
   readonly #logins: ReadonlyMap<string, string>;
@@ -35,7 +35,7 @@ export class PrivateRegistry {
     this.#logins = new Map(Object.entries(logins));
   }
 
-  /** `archive`: an OCI archive of one image. `logins`: passwords by user. */
+  /** `archive` is an OCI archive of one image. `logins` maps users to passwords. */
   static async start(t: Afterwards, archive: string, logins: Readonly<Record<string, string>>): Promise<PrivateRegistry> {
     const folder = mkdtempSync(join(tmpdir(), 'registry-'));
     execFileSync('tar', ['-xf', archive, '-C', folder]);
@@ -53,12 +53,12 @@ export class PrivateRegistry {
     return registry;
   }
 
-  /** Answers nothing before the promise has settled. */
+  /** Delays all responses until the promise settles. */
   holdUntil(promise: Promise<unknown>): void {
     this.#held = promise;
   }
 
-  /** How many repositories were being pulled from at the same time, at most. */
+  /** The highest number of repositories with concurrent pulls. */
   get mostAtOnce(): number {
     return this.#mostAtOnce;
   }
@@ -95,7 +95,7 @@ export class PrivateRegistry {
       response.writeHead(404).end();
       return;
     }
-    // The image has one manifest: what is asked for by its digest is that.
+    // The image has one manifest, so a request by digest is for this manifest.
     const type = kind === 'manifests' ? this.#manifest().mediaType : mediaType;
     response.writeHead(200, { 'content-type': type, 'content-length': statSync(path).size, 'docker-content-digest': digest });
     if (request.method === 'HEAD') response.end();

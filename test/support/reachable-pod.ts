@@ -1,6 +1,6 @@
 /**
- * A pod that kubectl reaches into through a real API server, on a kubelet in front of a real containerd. The kubelet runs a static pod; the
- * API server is told by hand where the node is and that the pod is there.
+ * A pod that kubectl reaches through a real API server, on a kubelet with a real containerd. The kubelet runs a static pod. The test
+ * registers the node's address and the pod in the API server.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ while :; do if [ -f /tmp/say ]; then cat /tmp/say; rm /tmp/say; fi; sleep 0.1; d
 const cat = { name: 'cat', stdin: true };
 const crashing = { name: 'crashing', sh: 'echo attempt at $(cat /proc/uptime); sleep 0.3; exit 3' };
 
-/** The containers: `app` serves a page and says what is written to /tmp/say, `cat` echoes, `crashing` does. */
+/** The container `app` serves a page with the content of /tmp/say, `cat` echoes its input, and `crashing` exits. */
 export async function aReachablePod() {
   const cleanups: Cleanup[] = [];
   const later = { after: (clean: Cleanup) => void cleanups.push(clean) };
@@ -59,7 +59,7 @@ async function startPod(cluster: TestCluster, later: { after(clean: Cleanup): vo
     (status?.containerStatuses ?? []).some(({ name, restartCount, state }) => name === 'crashing' && restartCount > 0 && !state?.running),
   );
   const pod = running.metadata.name;
-  await tellByHand(cluster, later, running, port);
+  await registerNodeAndPod(cluster, later, running, port);
 
   const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams => {
     const [command, all, own] = cluster.kubectlCommand(['-n', namespace, ...args]);
@@ -75,7 +75,7 @@ async function startPod(cluster: TestCluster, later: { after(clean: Cleanup): vo
     const [code] = (await once(child, 'close')) as [number];
     return { code, bytes: Buffer.concat(out), stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
   };
-  /** To the kubelet, without the API server between. */
+  /** Connects to the kubelet directly, without the API server. */
   const admin = (): Agent => {
     const { certFile, keyFile } = cluster.controlPlane.adminCertificate;
     const files = { ca: cluster.controlPlane.caFile, cert: certFile, key: keyFile };
@@ -94,7 +94,7 @@ async function startPod(cluster: TestCluster, later: { after(clean: Cleanup): vo
   return { node, namespace, pod, port, start, kubectl, admin, webSocket };
 }
 
-async function tellByHand(cluster: TestCluster, later: { after(clean: Cleanup): void }, running: Pod, port: number): Promise<void> {
+async function registerNodeAndPod(cluster: TestCluster, later: { after(clean: Cleanup): void }, running: Pod, port: number): Promise<void> {
   const nodes = '/api/v1/nodes';
   await cluster.api.create(nodes, { metadata: { name: 'test-node' } });
   later.after(() => cluster.api.delete(`${nodes}/test-node`));

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
 import { removePodLogDirectories } from '../../../src/workers/images/container-gc/log-gc.ts';
 
-test('log folders of pods that are gone are removed, those of pods that came meanwhile are not', async (t) => {
+test('garbage collection removes log directories of deleted pods, but not of pods created meanwhile', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'pod-logs-'));
   t.after(() => rm(folder, { recursive: true }));
   const requestedAtMs = Date.UTC(2026, 0, 1);
@@ -23,7 +23,7 @@ test('log folders of pods that are gone are removed, those of pods that came mea
   assert.equal(await removePodLogDirectories(join(folder, 'none'), () => true, requestedAtMs), 0);
 });
 
-test('a log folder with a mount in it is refused, the others are removed all the same', async (t) => {
+test('garbage collection refuses a log directory with a mount and removes the others', async (t) => {
   const base = await realpath(await mkdtemp(join(tmpdir(), 'pod-logs-')));
   const folder = join(base, 'pods');
   const mounted = join(folder, 'default_a_mounted/app');

@@ -19,7 +19,7 @@ function aNode(t: TestContext) {
 }
 const config = (username: string) => JSON.stringify({ auths: { 'r.example': { username, password: 'p' } } });
 
-test('a node has the registry credentials of the first of the usual places that has some', async (t) => {
+test('the node’s registry credentials come from the first standard location with a config', async (t) => {
   const { homeDir, workingDir, users, clock } = aNode(t);
   writeFileSync(join(workingDir, '.dockercfg'), JSON.stringify({ 'r.example': { username: 'old', password: 'p' } }));
   writeFileSync(join(homeDir, '.docker/config.json'), config('home'));
@@ -30,7 +30,7 @@ test('a node has the registry credentials of the first of the usual places that 
   assert.deepEqual(await users(), ['old']);
 });
 
-test('a file that cannot be read is passed over, with a line in the log that tells nothing of it', async (t) => {
+test('an unreadable file is skipped, and the log line contains none of its content', async (t) => {
   const { rootDir, homeDir, users, lines } = aNode(t);
   writeFileSync(join(rootDir, 'config.json'), 'geheim');
   writeFileSync(join(homeDir, '.docker/config.json'), config('home'));

@@ -32,7 +32,7 @@ function aNode(t: TestContext) {
   };
 }
 
-test('an image that was there before the kubelet is for everybody, one that it pulled for those with the secret', async (t) => {
+test('every pod may use a preloaded image; only pods with the secret may use an image that the kubelet pulled', async (t) => {
   const { open, dir } = aNode(t);
   const records = await open();
   assert.equal(await records.mustPull(image, imageRef, () => []), false);
@@ -57,7 +57,7 @@ test('an image that was there before the kubelet is for everybody, one that it p
   assert.equal(await records.mustPull(image, imageRef, () => [secret]), false);
 });
 
-test('records outlive the kubelet, those of another one included', async (t) => {
+test('records survive a restart, including those that another kubelet wrote', async (t) => {
   const { open, dir } = aNode(t);
   mkdirSync(dir('pulled'), { recursive: true });
   const file = join(dir('pulled'), recordFileName(imageRef));
@@ -71,7 +71,7 @@ test('records outlive the kubelet, those of another one included', async (t) => 
   assert.match(readFileSync(file, 'utf8'), /v1beta1.*2024-10-21T12:26:40Z/);
 });
 
-test('a record that cannot be read lets nobody in', async (t) => {
+test('an unreadable record gives no pod access', async (t) => {
   const { open, dir, lines } = aNode(t);
   mkdirSync(dir('pulled'), { recursive: true });
   writeFileSync(join(dir('pulled'), recordFileName(imageRef)), '{"kind":');
@@ -83,7 +83,7 @@ test('a record that cannot be read lets nobody in', async (t) => {
   assert.equal(await records.mustPull(image, imageRef, () => []), false);
 });
 
-test('an image whose pull was cut off by the end of the kubelet is nobody’s until it is pulled again', async (t) => {
+test('no pod may use the image of an interrupted pull until it is pulled again', async (t) => {
   const { open, dir } = aNode(t);
   await (await open()).recordIntent(image);
   const records = await open([{ id: imageRef, repoTags: [image], repoDigests: [], sizeBytes: 1 }]);
@@ -92,7 +92,7 @@ test('an image whose pull was cut off by the end of the kubelet is nobody’s un
   assert.equal(await records.mustPull(image, imageRef, () => [secret]), true);
 });
 
-test('a pull that begins while the last one is being taken off the list is on it', async (t) => {
+test('a pull that starts during the removal of the previous intent has an intent', async (t) => {
   const { open, dir } = aNode(t);
   const records = await open();
   await records.recordIntent(image);
@@ -103,7 +103,7 @@ test('a pull that begins while the last one is being taken off the list is on it
   assert.equal(readdirSync(dir('pulling')).length, 0);
 });
 
-test('two pulls of one image have one intent, which ends with the last', async (t) => {
+test('two pulls of one image share one intent, which is removed with the last pull', async (t) => {
   const { open, dir } = aNode(t);
   const records = await open();
   await Promise.all([records.recordIntent(image), records.recordIntent(image)]);

@@ -1,4 +1,7 @@
-/** Every vector was printed by the Go kubelet's own packages (scripts/static-pod-uid); those it would run were read by its sources too. */
+/**
+ * Compares UIDs with vectors that the Go kubelet's own packages printed (scripts/static-pod-uid). The Go kubelet's sources also read the
+ * manifests that it would run.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
@@ -27,12 +30,12 @@ const vectors = readFileSync(new URL('expected.jsonl', folder), 'utf8')
   .map((line) => JSON.parse(line) as Vector);
 const contentOf = ({ manifest }: Vector) => readFileSync(new URL(`${manifest}.manifest`, folder));
 
-/** By this kubelet, which a static pod may not be; its UID is that of Go all the same. */
+/** Manifests that this kubelet rejects for static pods. Their UIDs still equal upstream's. */
 const isRefused = ({ manifest }: Vector) => manifest.startsWith('refused');
 
 const podSchema = struct({ metadata: always(objectMeta), spec: always(podSpec) });
 
-/** The pods of a document beside what it says of each, whether or not a static pod may be like that. */
+/** Returns the pods of a document with their defaults, whether or not a static pod may have these fields. */
 function defaultedPods(content: Uint8Array): { document: unknown; pod: Draft<Pod> }[] {
   const parsed = parseDocument(content) as { items?: unknown[] };
   return (parsed.items ?? [parsed]).map((document) => {
@@ -52,7 +55,7 @@ function dumpOf({ document, pod }: { document: unknown; pod: Draft<Pod> }): stri
   return dump;
 }
 
-/** A UID is the hash of the whole dump: where it is right no dump is compared. */
+/** Compares the dumps only when the UIDs differ: a UID is the hash of the whole dump. */
 function uidsOf(vector: Vector): string[] {
   const { source, origin, nodeName } = vector;
   if (isRefused(vector)) {
@@ -63,7 +66,7 @@ function uidsOf(vector: Vector): string[] {
   return pods.map(({ metadata }) => metadata.uid);
 }
 
-table('a static pod has the UID that a Go kubelet gives it', (row) => {
+table('a static pod has the UID that the Go kubelet computes', (row) => {
   for (const vector of vectors) {
     row(`a static pod from ${vector.manifest} has the UID that a Go kubelet gives it`, () => {
       const [uids, wanted] = [uidsOf(vector), vector.pods.map(({ uid }) => uid)];

@@ -3,7 +3,7 @@ import { suite } from 'node:test';
 import { operationType } from '../../../../src/shared/cri/count-calls.ts';
 import { table } from '../../../support/table.ts';
 
-/** Call, and upstream's operation_type. */
+/** Calls with upstream's operation_type. */
 const cases: [string, string][] = [
   ['Version', 'version'],
   ['RunPodSandbox', 'run_podsandbox'],
@@ -20,7 +20,7 @@ const cases: [string, string][] = [
   ['ListPodSandboxMetrics', 'list_podsandbox_metrics'],
 ];
 suite('a runtime call is counted under the name of its operation', () => {
-  table('a call of the runtime is counted under its name', (row) => {
+  table('a runtime call is counted under upstream’s operation type', (row) => {
     for (const [call, want] of cases) row(`${call}: ${want}`, () => assert.equal(operationType(call), want));
   });
 });

@@ -25,7 +25,7 @@ function scan(layout: ListLayout, bytes: Uint8Array): Scanned[] {
 
 const summary = (items: Scanned[]) => items.map(({ id, sandboxId, state }) => ({ id, sandboxId, state }));
 
-/** A small generator that gives the same numbers every time (mulberry32). */
+/** A deterministic random number generator (mulberry32). */
 function numbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -41,7 +41,7 @@ suite('scanning a list of the runtime', () => {
     assert.deepEqual(scan(sandboxList, new Uint8Array()), []);
   });
 
-  test('finds id and state of each sandbox, and its bytes', () => {
+  test('finds id, state and bytes of each sandbox', () => {
     const items = [
       { id: 'a'.repeat(64), metadata: { name: 'web', uid: 'u1', namespace: 'default', attempt: 1 }, createdAt: 12n, labels: { a: 'b' } },
       { id: 'b', state: 1 as const, annotations: { c: 'd' }, runtimeHandler: 'runc' },
@@ -57,7 +57,7 @@ suite('scanning a list of the runtime', () => {
     );
   });
 
-  test('finds id, sandbox and state of each container, and its bytes', () => {
+  test('finds id, sandbox, state and bytes of each container', () => {
     const container = {
       id: 'c',
       podSandboxId: 's',
@@ -78,12 +78,12 @@ suite('scanning a list of the runtime', () => {
     );
   });
 
-  test('a state that no runtime should send arrives as the number it is', () => {
+  test('an invalid state is reported as its number', () => {
     const item = new BinaryWriter().uint32(48).int32(-5).finish();
     assert.equal(scan(containerList, new BinaryWriter().uint32(10).bytes(item).finish())[0]?.state, -5);
   });
 
-  test('agrees with the decoder on fields in any order, repeated, unknown, and in groups', () => {
+  test('agrees with the decoder on reordered, repeated and unknown fields and on groups', () => {
     const next = numbers(1);
     for (let round = 0; round < 100; round += 1) {
       const list = new BinaryWriter();
@@ -99,7 +99,7 @@ suite('scanning a list of the runtime', () => {
     }
   });
 
-  test('every reply that is cut short or corrupted is read to its end or refused by name, and nothing is read behind it', () => {
+  test('a truncated or corrupted reply is either scanned or rejected with its name, without reads past its end', () => {
     const next = numbers(2);
     let refused = 0;
     for (let round = 0; round < 250; round += 1) {
@@ -123,25 +123,25 @@ suite('scanning a list of the runtime', () => {
       bytes: [10, 5, 1],
       want: /ListContainers: malformed reply at byte 1: 5 bytes announced, 1 left/,
     },
-    { name: 'a length beyond 2 GiB', bytes: [10, 0xff, 0xff, 0xff, 0xff, 0x0f], want: /4294967295 bytes announced/ },
+    { name: 'a length above 2 GiB', bytes: [10, 0xff, 0xff, 0xff, 0xff, 0x0f], want: /4294967295 bytes announced/ },
     { name: 'an id longer than its item', bytes: [10, 3, 10, 9, 65], want: /at byte 3: 9 bytes announced, 1 left/ },
     { name: 'an endless number', bytes: [8, ...Array.from({ length: 11 }, () => 0xff)], want: /longer than 10 bytes/ },
-    { name: 'a number that stops', bytes: [8, 0x80], want: /ends within a number/ },
+    { name: 'a truncated number', bytes: [8, 0x80], want: /ends within a number/ },
     { name: 'field number 0', bytes: [2, 0], want: /field number 0/ },
     { name: 'an unknown wire type', bytes: [15], want: /wire type 7/ },
     { name: 'a group that is never closed', bytes: [27, 8, 1], want: /ends within a number/ },
     { name: 'a group closed by another', bytes: [27, 36], want: /wire type 4/ },
-    { name: 'groups without end', bytes: Array.from({ length: 500 }, () => 27), want: /nested too deep/ },
-    { name: 'a fixed field that stops', bytes: [25, 1, 2], want: /ends within a field/ },
+    { name: 'endlessly nested groups', bytes: Array.from({ length: 500 }, () => 27), want: /nested too deep/ },
+    { name: 'a truncated fixed-width field', bytes: [25, 1, 2], want: /ends within a field/ },
   ];
-  table('refuses what is no list', (row) => {
+  table('rejects malformed lists', (row) => {
     for (const { name, bytes, want } of refusals) {
       row(`refuses ${name}`, () => assert.throws(() => scan(containerList, Uint8Array.from(bytes)), want));
     }
   });
 });
 
-/** A container with its fields in random order, some twice, some unknown to us. */
+/** Encodes a container with fields in random order, some of them repeated and some unknown to the schema. */
 function randomItem(next: () => number): Uint8Array {
   const writer = new BinaryWriter();
   const text = () => Buffer.alloc(Math.floor(next() * 70), 'x').toString();

@@ -42,7 +42,7 @@ const refused: readonly [what: string, pod: unknown, problem: string][] = [
   ],
   ['conditions that are an object', { ...spec({}), status: { conditions: {} } }, 'status.conditions must be a list'],
 ];
-table('a pod with a field of another type is refused by its path', (row) => {
+table('a field with a wrong type is rejected with its path', (row) => {
   for (const [what, pod, problem] of refused) {
     row(`a pod with ${what}`, () => assert.equal(conform(podSchema, pod).problem, problem));
   }
@@ -60,7 +60,7 @@ table('a pod with a field of another type is refused by its path', (row) => {
 
 const changed: readonly [what: string, pod: object, wanted: object][] = [
   ['null is absent', spec({ initContainers: null, hostNetwork: null }), spec({})],
-  ['a name that is left out is empty', spec({ volumes: [{}] }), spec({ volumes: [{ name: '' }] })],
+  ['a missing name is empty', spec({ volumes: [{}] }), spec({ volumes: [{ name: '' }] })],
   ['a null element is a zero', spec({}, { args: ['a', null] }), spec({}, { args: ['a', ''] })],
   [
     'a number beyond what a double holds is the nearest',
@@ -70,11 +70,11 @@ const changed: readonly [what: string, pod: object, wanted: object][] = [
   ['half a surrogate pair is a replacement character', spec({}, { args: ['\ud800'] }), spec({}, { args: ['\ufffd'] })],
   ['a quantity may be a number', spec({ overhead: { cpu: 2 } }), spec({ overhead: { cpu: '2' } })],
 ];
-table('what Go reads otherwise is as Go reads it', (row) => {
+table('values that Go decodes differently are converted like in Go', (row) => {
   for (const [what, pod, wanted] of changed) row(what, () => assert.deepEqual(conform(podSchema, pod).value, wanted));
 });
 
-test('a pod as it should be is not copied, and keeps what a newer server knows', () => {
+test('a conforming pod is not copied and keeps unknown fields', () => {
   const pod = { ...aPod(), future: { deep: [1] }, spec: { ...aPod().spec, future: null } };
   assert.equal(conform(podSchema, pod).value, pod);
 });

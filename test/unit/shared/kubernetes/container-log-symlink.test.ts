@@ -5,7 +5,7 @@ import type { ContainerID } from '../../../../src/shared/kubernetes/ids.ts';
 
 const container = { podName: 'web', podNamespace: 'default', containerName: 'app', containerID: 'abcdef012345' as ContainerID };
 
-test('the link to a log names pod, namespace, container and id, and is no longer than a file name may be', () => {
+test('a log symlink contains pod, namespace, container and ID, within the limit of a file name', () => {
   assert.equal(containerLogSymlink('/logs', container), '/logs/web_default_app-abcdef012345.log');
   const long = containerLogSymlink('/logs', { ...container, podName: 'w'.repeat(253) }).slice('/logs/'.length);
   assert.equal(long.length, 255);
@@ -17,7 +17,7 @@ test('an ID with separators does not lead out of the folder', () => {
   assert.equal(link, '/logs/web_default_app-x_.._.._etc_cron.d_job.log');
 });
 
-test('the container is read back from a link that was not cut', () => {
+test('the container ID is parsed from a symlink that was not truncated', () => {
   assert.equal(containerOfLogSymlink('web_default_app-abcdef012345.log'), 'abcdef012345');
   assert.equal(containerOfLogSymlink('web_default_app.log'), undefined);
 });

@@ -40,7 +40,7 @@ table('expansion', (row) => {
   for (const [name, input, want] of cases) row(`expansion: ${name}`, () => assert.equal(expand(input, resolve), want));
 });
 
-test('what no runtime takes is not made, whatever refers to what', () => {
+test('an expansion above the limit is rejected, also for nested references', () => {
   const texts = new Map([['A0', 'x'.repeat(100)]]);
   const double = () => {
     for (let next = 1; next <= 60; next += 1) texts.set(`A${next}`, expand(`$(A${next - 1})$(A${next - 1})`, resolverFrom(texts)));
@@ -48,7 +48,7 @@ test('what no runtime takes is not made, whatever refers to what', () => {
   assert.throws(double, /^Error: \$\(A17\): more than 16777216 bytes, which no container runtime takes$/);
 });
 
-test('a text of dollars takes time by its length only', () => {
+test('a text of dollars expands in linear time', () => {
   const text = '$('.repeat(150_000);
   assert.equal(expand(text, resolve), text);
 });

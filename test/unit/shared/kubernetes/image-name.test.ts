@@ -15,7 +15,7 @@ const good: [image: string, repository: string, tag: string, digest: string, giv
   [`example.com/app@${sha}`, 'example.com/app', '', sha, `example.com/app@${sha}`],
   [`example.com/app:v1@${sha}`, 'example.com/app', 'v1', sha, `example.com/app:v1@${sha}`],
 ];
-table('an image name is understood', (row) => {
+table('an image name is parsed', (row) => {
   for (const [image, repository, tag, digest, given] of good) {
     row(`the image name ${image.slice(0, 40)} is understood`, () => {
       assert.deepEqual(parseImageName(image), { repository, tag, digest });
@@ -38,7 +38,7 @@ const bad: [image: string, why: RegExp][] = [
   [`app@md5:${'0'.repeat(32)}`, /unsupported digest algorithm/],
   [`app:${'t'.repeat(129)}`, /invalid reference format/],
 ];
-table('an image name that is none is refused with a reason', (row) => {
+table('an invalid image name is rejected with a reason', (row) => {
   for (const [image, why] of bad) {
     row(`the image name "${image.slice(0, 40)}" is refused with a reason`, () => assert.throws(() => parseImageName(image), why));
   }

@@ -27,7 +27,7 @@ const good: readonly [form: Form, value: string][] = [
   [envVarNameErrors, 'odd name!'],
   [httpHeaderNameErrors, 'X-Header'],
 ];
-table('a good name has no faults', (row) => {
+table('a valid name has no errors', (row) => {
   for (const [form, value] of good) {
     row(`${JSON.stringify(value)} has no ${form.name}`, () => assert.deepEqual(form(value), []));
   }
@@ -44,13 +44,13 @@ const bad: readonly [form: Form, value: string, errors: readonly string[]][] = [
   [envVarNameErrors, '', ['environment variable name must be non-empty']],
   [envVarNameErrors, 'é', ["a valid environment variable name must consist only of printable ASCII characters other than '='"]],
 ];
-table('a bad name has its faults told in Kubernetes’ words', (row) => {
+table('an invalid name has errors in Kubernetes’ wording', (row) => {
   for (const [form, value, errors] of bad) {
     row(`${JSON.stringify(value.slice(0, 20))} has ${form.name}`, () => assert.deepEqual(form(value), errors));
   }
 });
 
-test("a mismatch is worded as the API's", () => {
+test("a pattern mismatch has the API's wording", () => {
   assert.deepEqual(dns1123LabelErrors('A'), [
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
   ]);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as paths from '../../../../src/shared/kubernetes/paths.ts';
 import { table } from '../../../support/table.ts';
 
-test("a pod's files are where every kubelet has them", () => {
+test("a pod's files have upstream's paths", () => {
   const root = '/var/lib/kubelet';
   assert.equal(
     paths.podVolumeDir(root, 'u1', 'kubernetes.io/empty-dir', 'v'),
@@ -18,7 +18,7 @@ test("a pod's files are where every kubelet has them", () => {
   assert.equal(paths.containerLogPath('c', 3), 'c/3.log');
 });
 
-table('a pod UID that is a path leads nowhere', (row) => {
+table('a pod UID that is a path is rejected', (row) => {
   for (const uid of ['', '.', '..', '../etc', 'a/b', 'a\0b']) {
     row(`a pod UID ${JSON.stringify(uid)} leads nowhere`, () => {
       assert.throws(() => paths.podDir('/var/lib/kubelet', uid), /cannot be the name of a folder/);

@@ -15,12 +15,12 @@ function text(amounts: ResourceAmounts): Amounts {
   return Object.fromEntries(Object.entries(amounts).map(([name, quantity]) => [name, formatQuantity(quantity)]));
 }
 
-/** Found by the fuzzer: what every object inherits is no amount. */
+/** Found by the fuzzer: properties of Object.prototype are not amounts. */
 const inherited = { constructor: '1', toString: '2', hasOwnProperty: '3' };
 
 const cases: readonly { name: string; spec: PodSpec; options?: PodResourcesOptions; want: Amounts; limits?: Amounts }[] = [
   {
-    name: 'counts resources that are named like what an object inherits',
+    name: 'counts resources named like properties of Object.prototype',
     spec: { containers: [asking(inherited)], initContainers: [asking(inherited)], overhead: { constructor: '1' } },
     want: { ...inherited, constructor: '2' },
     limits: { ...inherited, constructor: '2' },
@@ -36,7 +36,7 @@ const cases: readonly { name: string; spec: PodSpec; options?: PodResourcesOptio
     want: { cpu: '2', memory: '1Mi' },
   },
   {
-    name: 'counts sidecars beside containers and beside the init containers after them',
+    name: 'counts sidecars with the containers and with later init containers',
     spec: {
       containers: [asking({ cpu: '1' })],
       initContainers: [asking({ cpu: '3' }), asking({ cpu: '2' }, sidecar), asking({ cpu: '5' })],
@@ -44,31 +44,31 @@ const cases: readonly { name: string; spec: PodSpec; options?: PodResourcesOptio
     want: { cpu: '7' },
   },
   {
-    name: 'is what the pod says, where it says it',
+    name: 'is the pod-level value where one is set',
     spec: { containers: [asking({ cpu: '1', memory: '1Gi' })], resources: { requests: { cpu: '4' }, limits: { cpu: '5' } } },
     want: { cpu: '4', memory: '1Gi' },
     limits: { cpu: '5', memory: '1Gi' },
   },
   {
-    name: 'is what the containers say when the pod level is skipped',
+    name: 'is the sum of the containers when the pod level is skipped',
     spec: { containers: [asking({ cpu: '1' })], resources: { requests: { cpu: '4' } } },
     options: { skipPodLevel: true },
     want: { cpu: '1' },
   },
   {
-    name: 'has the overhead on top, but no limit where there was none',
+    name: 'includes the overhead, but adds no missing limit',
     spec: { containers: [asking({ cpu: '1' })], overhead: { cpu: '250m', memory: '10Mi' } },
     want: { cpu: '1250m', memory: '10Mi' },
     limits: { cpu: '1250m' },
   },
   {
-    name: 'leaves the overhead out when told to',
+    name: 'excludes the overhead on request',
     spec: { containers: [asking({ cpu: '1' })], overhead: { cpu: '250m' } },
     options: { excludeOverhead: true },
     want: { cpu: '1' },
   },
 ];
-table('what a pod asks for', (row) => {
+table('the effective resources of a pod', (row) => {
   for (const { name, spec, options, want, limits } of cases) {
     row(`what a pod asks for ${name}`, () => {
       assert.deepEqual(text(podRequests({ spec }, options)), want);
@@ -77,7 +77,7 @@ table('what a pod asks for', (row) => {
   }
 });
 
-test('each container is told with what runs beside it', () => {
+test('onContainer receives each container with the sidecars that run with it', () => {
   const seen: [Amounts, string][] = [];
   podLimits(
     { spec: { containers: [asking({ cpu: '1' })], initContainers: [asking({ cpu: '2' }, sidecar), asking({ cpu: '3' })] } },

@@ -10,9 +10,9 @@ function spec(resources: (ResourceRequirements | undefined)[], more: Partial<Pod
 const full = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } };
 
 const cases: readonly { name: string; spec: PodSpec; want: string }[] = [
-  { name: 'asks for nothing', spec: spec([undefined]), want: 'BestEffort' },
-  { name: 'asks for a device only', spec: spec([{ limits: { 'example.com/gpu': '1' } }]), want: 'BestEffort' },
-  { name: 'asks for zero', spec: spec([{ requests: { cpu: '0' } }]), want: 'BestEffort' },
+  { name: 'requests nothing', spec: spec([undefined]), want: 'BestEffort' },
+  { name: 'requests only a device', spec: spec([{ limits: { 'example.com/gpu': '1' } }]), want: 'BestEffort' },
+  { name: 'requests zero', spec: spec([{ requests: { cpu: '0' } }]), want: 'BestEffort' },
   { name: 'has equal requests and limits', spec: spec([full, full]), want: 'Guaranteed' },
   {
     name: 'writes equal amounts differently',
@@ -22,20 +22,20 @@ const cases: readonly { name: string; spec: PodSpec; want: string }[] = [
   { name: 'limits one container only', spec: spec([full, undefined]), want: 'Burstable' },
   { name: 'limits memory only', spec: spec([{ requests: { memory: '1Gi' }, limits: { memory: '1Gi' } }]), want: 'Burstable' },
   {
-    name: 'asks for less than its limit',
+    name: 'requests less than its limit',
     spec: spec([{ requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '2', memory: '1Gi' } }]),
     want: 'Burstable',
   },
-  { name: 'has a greedy init container', spec: spec([full], { initContainers: [{ name: 'i' }] }), want: 'Burstable' },
-  { name: 'has limits of its own', spec: spec([undefined], { resources: full }), want: 'Guaranteed' },
-  { name: 'has requests of its own', spec: spec([full], { resources: { requests: { cpu: '1' } } }), want: 'Burstable' },
+  { name: 'has an init container without resources', spec: spec([full], { initContainers: [{ name: 'i' }] }), want: 'Burstable' },
+  { name: 'has pod-level limits', spec: spec([undefined], { resources: full }), want: 'Guaranteed' },
+  { name: 'has pod-level requests', spec: spec([full], { resources: { requests: { cpu: '1' } } }), want: 'Burstable' },
 ];
-table('a pod’s class of service', (row) => {
+table('the QoS class of a pod that', (row) => {
   for (const { name, spec, want } of cases) {
     row(`a pod that ${name} is ${want}`, () => assert.equal(computeQosClass(spec), want));
   }
 });
 
-test('a class that the API server has set stands', () => {
+test('a class set by the API server takes precedence', () => {
   assert.equal(qosClass({ spec: spec([undefined]), status: { qosClass: 'Burstable' } }), 'Burstable');
 });

@@ -40,13 +40,13 @@ const canonical: readonly [written: string, canonical: string][] = [
   ['0.1n', '1n'],
   ['100000Ei', '9223372036854775807'],
 ];
-table('a quantity is written in its canonical form', (row) => {
+table('a quantity is formatted canonically', (row) => {
   for (const [written, want] of canonical) {
     row(`the quantity ${written} is written ${want}`, () => assert.equal(canonicalQuantity(written), want));
   }
 });
 
-table('what is no quantity is refused', (row) => {
+table('an invalid quantity is rejected', (row) => {
   for (const bad of [
     '',
     ' ',
@@ -76,7 +76,7 @@ table('what is no quantity is refused', (row) => {
   }
 });
 
-/** As upstream's ParseQuantity v0.36.3 reads them: canonical form and Value(). */
+/** Canonical forms and values of upstream's ParseQuantity v0.36.3. */
 const extreme: readonly [written: string, canonical: string, value: number][] = [
   ['+', '0', 0],
   ['-', '0', 0],
@@ -102,8 +102,8 @@ const extreme: readonly [written: string, canonical: string, value: number][] = 
   ['12e4', '120e3', 120_000],
   ['0.000000000000000000000000000000001', '1n', 1],
 ];
-/** A match that tries each way to split such a text would take hours. */
-table('a long text that is no quantity is refused as soon as it was read', (row) => {
+/** A backtracking match of these texts would take hours. */
+table('a long invalid text is rejected in linear time', (row) => {
   for (const [name, bad] of [
     ['zeros', `${'0'.repeat(100_000)}x`],
     ['digits', `${'1'.repeat(100_000)}x`],
@@ -113,14 +113,14 @@ table('a long text that is no quantity is refused as soon as it was read', (row)
     row(name, () => assert.throws(() => parseQuantity(bad), QuantityError));
 });
 
-table('an unusual quantity is what it is upstream', (row) => {
+table('an unusual quantity equals upstream’s', (row) => {
   for (const [written, want, units] of extreme) {
     row(`the quantity ${written} is written ${want}`, () => assert.equal(canonicalQuantity(written), want));
     row(`the quantity ${written} is ${units} units`, () => assert.equal(value(written), units));
   }
 });
 
-/** Upstream accepts them too; its Value() overflows to 0 or to an arbitrary number (docs/deviations.md). */
+/** Upstream accepts these amounts too; its Value() overflows to 0 or to an arbitrary number (docs/deviations.md). */
 const largest = 2 ** 63 - 1024;
 const huge: readonly [written: string, canonical: string, value: number][] = [
   ['10e39', '10e39', largest],
@@ -137,7 +137,7 @@ const huge: readonly [written: string, canonical: string, value: number][] = [
   ['1'.repeat(50), '1'.repeat(50), largest],
   [`${'9'.repeat(100_000)}Mi`, '9223372036854775807', largest],
 ];
-table('an amount beyond an int64 is accepted and counts as the largest', (row) => {
+table('an amount above an int64 is accepted and capped', (row) => {
   for (const [written, want, units] of huge) {
     row(`the quantity ${written.slice(0, 60)} is written ${want}`, () => assert.equal(canonicalQuantity(written), want));
     row(`the quantity ${written.slice(0, 60)} is ${units} units`, () => assert.equal(value(written), units));
@@ -145,19 +145,19 @@ table('an amount beyond an int64 is accepted and counts as the largest', (row) =
   }
 });
 
-table('an amount beyond 10^1000 counts as that', (row) => {
+table('an amount above 10^1000 counts as 10^1000', (row) => {
   for (const written of ['1e1000', '1e999999999', '1e2147483647', '7'.repeat(1_000_000), `${'7'.repeat(1_000_000)}e999999999`]) {
     row(`${written.slice(0, 20)}…`, () => assert.equal(compareQuantities(written, '1e1000'), 0));
   }
 });
 
-test('an amount with a million digits costs little to read', () => {
+test('an amount with a million digits parses fast', () => {
   assert.equal(parseQuantity(`0.${'0'.repeat(1_000_000)}1`).nanos, 1n);
   assert.equal(parseQuantity(`0.5${'0'.repeat(1_000_000)}1Ki`).nanos, 512_000_000_001n);
   assert.equal(parseQuantity(`${'0'.repeat(1_000_000)}5`).nanos, 5_000_000_000n);
 });
 
-test('a negative exponent without end is the smallest amount there is', () => {
+test('a huge negative exponent yields the smallest amount', () => {
   assert.equal(parseQuantity('1e-999999999').nanos, 1n);
 });
 
@@ -171,7 +171,7 @@ test('values round away from zero', () => {
   assert.equal(milliValue('2'), 2000);
 });
 
-test('quantities compare and add exactly across their forms', () => {
+test('quantities in different formats compare and add exactly', () => {
   assert.equal(compareQuantities('1Gi', '1073741824'), 0);
   assert.equal(compareQuantities('100m', '0.2'), -1);
   assert.equal(compareQuantities('1Gi', '1G'), 1);

@@ -21,7 +21,7 @@ const rro: readonly [fields: Partial<VolumeMount>, supported: boolean, want: boo
   ],
   [{ readOnly: true, recursiveReadOnly: 'Perhaps' }, true, /unknown recursive read-only mode "Perhaps"/],
 ];
-table('recursive read-only, as asked and as the runtime can', (row) => {
+table('recursive read-only depends on the mode and the runtime’s support', (row) => {
   for (const [fields, supported, want] of rro) {
     row(`recursive read-only ${JSON.stringify(fields)} on a runtime that ${supported ? 'has' : 'lacks'} it: ${want}`, () => {
       if (typeof want === 'boolean') assert.equal(recursiveReadOnly(mount(fields), supported), want);
@@ -30,7 +30,7 @@ table('recursive read-only, as asked and as the runtime can', (row) => {
   }
 });
 
-test('a runtime handler has the feature when the runtime says so', () => {
+test('a runtime handler has the feature when the runtime reports it', () => {
   const handlers = [
     { name: '', recursiveReadOnlyMounts: true, userNamespaces: false },
     { name: 'old', recursiveReadOnlyMounts: false, userNamespaces: false },

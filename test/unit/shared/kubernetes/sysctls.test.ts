@@ -20,7 +20,7 @@ const cases: readonly [sysctl: string, spec: Partial<PodSpec>, kernel: string, w
   ['fs.mqueue.msg_max', { hostIPC: true }, '6.1.0', 'forbidden sysctl: "fs.mqueue.msg_max" not allowed with host IPC enabled'],
   ['kernel.sem', { hostNetwork: true }, '6.1.0', null],
 ];
-table('sysctls that a pod may set', (row) => {
+table('allowed sysctls of a pod', (row) => {
   for (const [name, spec, kernel, want] of cases) {
     row(`sysctl ${name} on ${kernel} with ${JSON.stringify(spec)}: ${want ?? 'allowed'}`, () => {
       const pod = aPod({ spec: { ...spec, securityContext: { sysctls: [{ name, value: '1' }] } } });
@@ -29,7 +29,7 @@ table('sysctls that a pod may set', (row) => {
   }
 });
 
-test('a sysctl’s name has dots between its parts, as sysctl.d writes it', () => {
+test('a sysctl’s name is normalized to dots, like in sysctl.d', () => {
   assert.equal(normalizeSysctl('net/ipv4/conf/eno2.100/rp_filter'), 'net.ipv4.conf.eno2/100.rp_filter');
   assert.equal(normalizeSysctl('net.ipv4.conf.eno2/100.rp_filter'), 'net.ipv4.conf.eno2/100.rp_filter');
   assert.equal(normalizeSysctl('plain'), 'plain');
@@ -48,7 +48,7 @@ const patterns: readonly [pattern: string, want: RegExp | null][] = [
   ['', /^sysctl "" must have at most 253 characters/],
   [`net.${'a'.repeat(250)}`, /must have at most 253 characters/],
 ];
-table('patterns of sysctls that can be left to pods', (row) => {
+table('valid patterns of allowed unsafe sysctls', (row) => {
   for (const [pattern, want] of patterns) {
     row(`the pattern ${pattern.slice(0, 30)} ${want ? 'can not be' : 'can be'} left to pods`, () => {
       const found = checkSysctlPattern(pattern);

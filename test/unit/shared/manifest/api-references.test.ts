@@ -23,7 +23,7 @@ const cases: readonly [reference: string, manifest: Json][] = [
   ['persistentvolumeclaims', withVolume({ persistentVolumeClaim: { claimName: 'c' } })],
   ['clustertrustbundles', projected({ clusterTrustBundle: { name: 'b', path: 'ca.pem' } })],
 ];
-table('a static pod may not reference objects of the API', (row) => {
+table('a static pod may not reference API objects', (row) => {
   for (const [reference, manifest] of cases) {
     const what = JSON.stringify(manifest['spec']).slice(0, 120);
     row(`a static pod may not reference ${reference}: ${what}`, () => {
@@ -32,7 +32,7 @@ table('a static pod may not reference objects of the API', (row) => {
   }
 });
 
-test('a static pod may use what the node has itself', () => {
+test('a static pod may use the node’s own volumes', () => {
   const volumes = [
     { name: 'a', emptyDir: {} },
     { name: 'b', hostPath: { path: '/var/log' } },

@@ -18,7 +18,7 @@ test('a pod from a URL gets no toleration', () => {
   assert.equal(decode(aManifest(), 'http', 'http://host/pod').pods[0]?.spec.tolerations, undefined);
 });
 
-test('the same toleration is not given twice', () => {
+test('the toleration is not added twice', () => {
   const tolerations = [{ operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5 }];
   assert.deepEqual(decodedPod(aManifest({ spec: { tolerations } })).spec.tolerations, [{ operator: 'Exists', effect: 'NoExecute' }]);
 });
@@ -27,13 +27,13 @@ test('a UID in the manifest is kept', () => {
   assert.equal(decodedPod(aManifest({ metadata: { uid: 'my-uid' } })).metadata.uid, 'my-uid');
 });
 
-test('a status in the manifest does not count', () => {
+test('a status in the manifest is ignored', () => {
   assert.deepEqual(decodedPod({ ...aManifest(), status: { phase: 'Running', podIP: 5 } }).status, { phase: 'Pending' });
 });
 
 const uid = (manifest: unknown, source?: 'file' | 'http', origin?: string) => decode(manifest, source, origin).pods[0]?.metadata.uid;
 
-test('a UID is the same for the same pod, however it is written', () => {
+test('equal pods have equal UIDs, regardless of their notation', () => {
   const yaml =
     'kind: Pod\napiVersion: v1\nspec:\n  containers:\n  - {image: "registry.example/web:1", name: main, stdin: no}\nmetadata: {name: web}\n';
   assert.equal(uid(yaml), uid(aManifest()));
@@ -59,7 +59,7 @@ const unreadable: readonly [what: string, manifest: unknown, why: string][] = [
   ['another kind', { apiVersion: 'apps/v1', kind: 'Deployment' }, 'a Pod of v1 is needed, not a "Deployment" of "apps/v1"'],
   ['a PodList', { apiVersion: 'v1', kind: 'PodList', items: [] }, 'a file must hold a Pod, not a PodList'],
 ];
-table('a file that can’t be read as one is no pod', (row) => {
+table('a file without a pod is rejected', (row) => {
   for (const [what, manifest, why] of unreadable) {
     row(`a file with ${what} is no pod`, () => {
       assert.deepEqual(decode(manifest), { pods: [], errors: [`/manifests/web.yaml: couldn't parse as pod: ${why}`], readable: false });
@@ -71,7 +71,7 @@ test('a pod needs a name', () => {
   assert.deepEqual(errorsOf(aManifest({ metadata: { name: '' } })), ['name is needed for the pod']);
 });
 
-test("a URL's list yields its good pods beside the errors of the others", () => {
+test('a list from a URL yields its valid pods and the errors of the others', () => {
   const items = [aManifest(), aManifest({ container: { image: '' } }), null];
   const { pods, errors, readable } = decode({ apiVersion: 'v1', kind: 'PodList', items }, 'http', 'http://user:secret@host/pods');
   assert.deepEqual(
@@ -96,7 +96,7 @@ test('a manifest with a million errors shows a hundred', () => {
   assert.match(errors[100] ?? '', /and 900 more errors$/);
 });
 
-test('a manifest with more values than memory is refused', () => {
+test('a manifest with too many values is rejected', () => {
   assert.deepEqual(errorsOf(aManifest({ container: { args: Array(100_001).fill('x') } })), ['more than 100000 values, which no pod needs']);
 });
 
@@ -149,12 +149,12 @@ table('a field of the wrong type is an error with its path', (row) => {
   }
 });
 
-test('unknown fields, nulls and empty values leave nothing behind', () => {
+test('unknown fields, nulls and empty values are dropped', () => {
   const pod = decodedPod(aManifest({ spec: { hostNetwork: false, nodeSelector: {}, volumes: null, made: 'up', affinity: null } }));
   for (const field of ['hostNetwork', 'nodeSelector', 'volumes', 'made', 'affinity']) assert.ok(!(field in pod.spec), field);
 });
 
-test('quantities become canonical, also when they are numbers', () => {
+test('quantities become canonical, including numbers', () => {
   const resources = { limits: { cpu: 0.5, memory: '1024Mi' }, requests: { cpu: 0.1 } };
   assert.deepEqual(decodedPod(aManifest({ container: { resources } })).spec.containers[0]?.resources, {
     limits: { cpu: '500m', memory: '1Gi' },

@@ -5,7 +5,7 @@ import { defaultPod, type DraftPod } from '../../../../src/shared/manifest/defau
 import { aManifest, decodedPod } from '../../../support/manifests.ts';
 import { table } from '../../../support/table.ts';
 
-/** Defaults of what a static pod could not have. */
+/** Applies defaults directly, also to fields that static pods cannot have. */
 function defaulted(spec: Partial<PodSpec>): PodSpec {
   const pod = {
     metadata: { name: 'web', namespace: 'default', uid: 'u' },
@@ -18,7 +18,7 @@ const container = (fields: Partial<Container>): Container | undefined =>
   defaulted({ containers: [{ name: 'main', image: 'web:1', ...fields }] }).containers[0];
 const volume = (fields: object): Volume | undefined => defaulted({ volumes: [{ name: 'v', ...fields }] }).volumes?.[0];
 
-test('a pod that says nothing gets what every pod has', () => {
+test('a minimal pod gets all defaults', () => {
   const { containers, ...rest } = decodedPod(aManifest()).spec;
   assert.deepEqual(rest, {
     nodeName: 'node-1',
@@ -51,13 +51,13 @@ const policies: readonly [image: string, policy: string][] = [
   [`web:latest@sha256:${'0'.repeat(64)}`, 'Always'],
   ['Not An Image', 'IfNotPresent'],
 ];
-table('an image’s pull policy when none is given', (row) => {
+table('the default pull policy of an image', (row) => {
   for (const [image, policy] of policies) {
     row(`the image ${image} is pulled ${policy}`, () => assert.equal(container({ image })?.imagePullPolicy, policy));
   }
 });
 
-test('a probe gets its numbers, an HTTP action its path and scheme', () => {
+test('a probe gets default numbers, an HTTP action a default path and scheme', () => {
   const numbers = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
   const fields = container({
     livenessProbe: { httpGet: { port: 80 as never } },
@@ -69,14 +69,14 @@ test('a probe gets its numbers, an HTTP action its path and scheme', () => {
   assert.deepEqual(fields?.lifecycle, { preStop: { httpGet: { port: 81, path: '/', scheme: 'HTTP' } } });
 });
 
-test('a limit without a request is the request', () => {
+test('a limit without a request becomes the request', () => {
   assert.deepEqual(container({ resources: { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '500m' } } })?.resources?.requests, {
     cpu: '500m',
     memory: '1Gi',
   });
 });
 
-test('resources are counted in thousandths, rounded up', () => {
+test('resources are rounded up to thousandths', () => {
   assert.deepEqual(container({ resources: { requests: { cpu: '100u', memory: '1.5' } } })?.resources?.requests, {
     cpu: '1m',
     memory: '1.5',
@@ -95,7 +95,7 @@ test("in the host's network a container's port is the host's", () => {
 test('a negative grace period is one second', () =>
   assert.equal(defaulted({ terminationGracePeriodSeconds: -5 }).terminationGracePeriodSeconds, 1));
 
-test('the old name of the service account stands for the new', () => {
+test('the deprecated service account field sets the current one', () => {
   assert.equal(defaulted({ serviceAccount: 'robot' }).serviceAccountName, 'robot');
   assert.equal(defaulted({ serviceAccountName: 'robot' }).serviceAccount, 'robot');
 });
@@ -119,9 +119,9 @@ const volumes: readonly [source: object, want: object][] = [
   [{ scaleIO: {} }, { scaleIO: { storageMode: 'ThinProvisioned', fsType: 'xfs' } }],
   [{ azureDisk: {} }, { azureDisk: { cachingMode: 'ReadWrite', fsType: 'ext4', readOnly: false, kind: 'Shared' } }],
 ];
-table('a volume is completed', (row) => {
+table('a volume gets its defaults', (row) => {
   for (const [source, want] of volumes) {
-    row(`a volume of ${JSON.stringify(source)} is completed`, () => assert.deepEqual(volume(source), { name: 'v', ...want }));
+    row(`a volume of ${JSON.stringify(source)} gets its defaults`, () => assert.deepEqual(volume(source), { name: 'v', ...want }));
   }
 });
 
@@ -138,5 +138,5 @@ const podLevel: readonly [name: string, spec: Partial<PodSpec>, want: object][] 
   ],
 ];
 for (const [name, spec, want] of podLevel) {
-  test(`a pod with limits of its own ${name}`, () => assert.deepEqual(defaulted(spec).resources, want));
+  test(`a pod with pod-level limits ${name}`, () => assert.deepEqual(defaulted(spec).resources, want));
 }

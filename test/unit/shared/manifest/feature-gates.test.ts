@@ -12,7 +12,7 @@ const operatorPath = 'spec.tolerations[0].operator';
 const spread = (fields: object) =>
   aManifest({ spec: { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', ...fields }] } });
 const spreadPath = 'spec.topologySpreadConstraints[0]';
-/** The key is in the selector once: written there, or merged in by an API server. */
+/** The key occurs in the selector once: the manifest has it there, or an API server merged it. */
 const keyInSelector = spread({ matchLabelKeys: ['rev'], labelSelector: { matchExpressions: [{ key: 'rev', operator: 'Exists' }] } });
 const noMerge = { MatchLabelKeysInPodTopologySpreadSelectorMerge: false };
 const noKeys = { ...noMerge, MatchLabelKeysInPodTopologySpread: false };
@@ -118,7 +118,7 @@ const cases: readonly [name: string, manifest: object, gates: Record<string, boo
   ['a service account', aManifest({ spec: { serviceAccountName: 'me' } }), {}, ['static pods may not reference serviceaccounts']],
   ['a service account', aManifest({ spec: { serviceAccountName: 'me' } }), { PreventStaticPodAPIReferences: false }, []],
 ];
-table('gates decide what a static pod may have', (row) => {
+table('feature gates decide which fields a static pod may have', (row) => {
   for (const [name, manifest, gates, want] of cases) {
     const set = Object.entries(gates).map(([gate, value]) => `${gate}=${value}`);
     row(`${name} is ${want.length === 0 ? 'valid' : 'refused'} with ${set.join(',') || 'the gates as they come'}`, () => {
@@ -128,7 +128,7 @@ table('gates decide what a static pod may have', (row) => {
   }
 });
 
-test('resources of a pod are filled in and checked where it may have any', () => {
+test('pod-level resources are defaulted and validated only with their feature gate', () => {
   const manifest = aManifest({
     spec: { resources: { limits: { cpu: '1' } } },
     container: { resources: { requests: { cpu: '2' } } },

@@ -28,7 +28,7 @@ const scalars: readonly [written: string, value: unknown][] = [
   ['', null],
   ['!!str 5', '5'],
 ];
-table('a manifest’s scalar is read as Go’s YAML does', (row) => {
+table('a scalar is parsed like in Go’s YAML', (row) => {
   for (const [written, value] of scalars) {
     row(`a manifest's scalar ${JSON.stringify(written)} is read as Go's YAML does`, () => {
       assert.deepEqual(parse(`a: ${written}`), { a: value });
@@ -36,20 +36,20 @@ table('a manifest’s scalar is read as Go’s YAML does', (row) => {
   }
 });
 
-test('JSON is read as JSON, and YAML that looks like it as YAML', () => {
+test('JSON is parsed as JSON, and YAML that resembles JSON as YAML', () => {
   assert.deepEqual(parse('{"a": [1, "\\u00e9"]}'), { a: [1, 'é'] });
   assert.deepEqual(parse('{a: [1, b]}'), { a: [1, 'b'] });
 });
 
-test('the first document counts, whatever comes after it', () => {
+test('only the first document is parsed', () => {
   assert.deepEqual(parse('# the pod\n---\na: 1\n---\n: : ['), { a: 1 });
 });
 
-test('the last of two equal keys counts', () => {
+test('the last of two equal keys wins', () => {
   assert.deepEqual(parse('a: 1\na: 2'), { a: 2 });
 });
 
-test('anchors and merge keys are followed', () => {
+test('anchors and merge keys are resolved', () => {
   assert.deepEqual(parse('a: &x {c: 1, d: 2}\nb: {<<: *x, d: 3}'), { a: { c: 1, d: 2 }, b: { c: 1, d: 3 } });
 });
 
@@ -74,13 +74,13 @@ const hostile: readonly [what: string, content: string | Uint8Array, why: RegExp
   ['an open bracket', 'a: [1, 2', /line 1/],
   ['a tab as indentation', 'a:\n\tb: 1', /line 2: Tabs/],
 ];
-test('a manifest of more tokens than are allowed is refused before anything is made of it', () => {
+test('a manifest with too many tokens is rejected before parsing', () => {
   const commas = (count: number) => new TextEncoder().encode(`[${','.repeat(count)}]`);
   assert.throws(() => parseDocument(commas(1000), 1000), /^ManifestSyntaxError: more than 1000 YAML tokens, which no pod needs$/);
   assert.doesNotThrow(() => parseDocument(new TextEncoder().encode(`[${'a,'.repeat(300)}]`), 1000));
 });
 
-table('a hostile manifest is a syntax error that says so', (row) => {
+table('a malicious manifest is a syntax error with the reason', (row) => {
   for (const [what, content, why] of hostile) {
     row(`a manifest with ${what} is a syntax error that says so`, () => {
       const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;

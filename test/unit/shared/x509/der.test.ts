@@ -12,6 +12,6 @@ const encodings: [name: string, bytes: Buffer, hex: string][] = [
   ['nothing', der.nullValue(), '0500'],
   ['bits', der.bits(Buffer.from([0xa0]), 5), '030205a0'],
 ];
-table('DER is written as it should', (row) => {
+table('values are encoded as DER', (row) => {
   for (const [name, bytes, hex] of encodings) row(`${name} is written as DER has it`, () => assert.equal(bytes.toString('hex'), hex));
 });

@@ -10,7 +10,7 @@ import { table } from '../../../support/table.ts';
 const authority = new TestAuthority('ca');
 const rawOf = (request: Parameters<TestAuthority['issue']>[0]) => new X509Certificate(authority.issue(request).cert).raw;
 
-test('a subject is read in its order, with every value of an attribute', () => {
+test('a subject is read in order, with all values of each attribute', () => {
   const raw = rawOf({ commonName: 'jané', organizations: ['dev', 'a+b,CN=admin\nO=x'], attributes: { '1.3.6.1.4.1.57683.2': 'u1' } });
   const { subject, signatureAlgorithm, signatureParameters } = readCertificate(raw);
   assert.deepEqual(subject, [
@@ -22,7 +22,7 @@ test('a subject is read in its order, with every value of an attribute', () => {
   assert.deepEqual([signatureAlgorithm, signatureParameters.length], ['1.2.840.10045.4.3.2', 0]);
 });
 
-/** As much of a certificate as is read: one attribute, whose value is given as DER. */
+/** Encodes the parts of a certificate that readCertificate reads: one attribute, with a value in DER. */
 function withName(value: Buffer, version = true): Buffer {
   const name = der.sequence(der.set(der.sequence(der.oid('2.5.4.3'), value)));
   const algorithm = der.sequence(der.oid('1.2.840.113549.1.1.11'), der.nullValue());
@@ -34,18 +34,18 @@ const string = (tag: number, content: Buffer) => Buffer.concat([Buffer.from([tag
 
 const strings: { name: string; der: Buffer; want: string | null }[] = [
   { name: 'UTF8String', der: der.utf8('zoë'), want: 'zoë' },
-  { name: 'UTF8String that is none', der: string(0x0c, Buffer.from([0xff])), want: null },
+  { name: 'invalid UTF8String', der: string(0x0c, Buffer.from([0xff])), want: null },
   { name: 'PrintableString', der: string(0x13, Buffer.from('jane')), want: 'jane' },
-  { name: 'PrintableString beyond ASCII', der: string(0x13, Buffer.from([0xe9])), want: null },
+  { name: 'PrintableString outside of ASCII', der: string(0x13, Buffer.from([0xe9])), want: null },
   { name: 'IA5String', der: string(0x16, Buffer.from('jane@example')), want: 'jane@example' },
   { name: 'TeletexString', der: string(0x14, Buffer.from([0x7a, 0xeb])), want: 'zë' },
   { name: 'BMPString', der: string(0x1e, Buffer.from([0, 0x7a, 0, 0xeb])), want: 'zë' },
-  { name: 'BMPString of half a letter', der: string(0x1e, Buffer.from([0])), want: null },
+  { name: 'BMPString with an odd length', der: string(0x1e, Buffer.from([0])), want: null },
   { name: 'UniversalString', der: string(0x1c, Buffer.from([0, 0, 0, 0x7a])), want: null },
   { name: 'OCTET STRING', der: der.octets(Buffer.from('jane')), want: null },
-  { name: 'text with a NUL, which does not end it', der: der.utf8('jane\0admin'), want: 'jane\0admin' },
+  { name: 'text after a NUL', der: der.utf8('jane\0admin'), want: 'jane\0admin' },
 ];
-table('the string of a subject', (row) => {
+table('a string of the subject', (row) => {
   for (const { name, der: value, want } of strings) {
     row(name, () => {
       if (want === null) assert.throws(() => readCertificate(withName(value)));
@@ -55,7 +55,7 @@ table('the string of a subject', (row) => {
   row('without a version', () => assert.equal(readCertificate(withName(der.utf8('old'), false)).subject[0]?.value, 'old'));
 });
 
-test('bytes that are no certificate throw, and do nothing else', () => {
+test('invalid bytes throw without other effects', () => {
   const raw = rawOf({ commonName: 'jane' });
   const changed = fc
     .tuple(fc.nat(raw.length - 1), fc.nat(255), fc.nat(raw.length))

@@ -42,7 +42,7 @@ export class RecordFiles<T extends object> {
 
   /** Creates the directory and reads its records. Logs and skips unreadable files. */
   async readAll(): Promise<T[]> {
-    const { dir, logger, subjectOf: aboutOf } = this.#options;
+    const { dir, logger, subjectOf } = this.#options;
     await makeFolderDurably(dir);
     const records: T[] = [];
     for (const name of await readdir(dir)) {
@@ -51,7 +51,7 @@ export class RecordFiles<T extends object> {
       try {
         const { record, isOld } = this.#decode(await readFile(join(dir, name), 'utf8'), name);
         if (isOld) await this.write(record);
-        if (recordFileName(aboutOf(record)) === name) records.push(record);
+        if (recordFileName(subjectOf(record)) === name) records.push(record);
       } catch (err) {
         this.#unreadable.add(name);
         logger.error({ file: join(dir, name), err: messageOf(err) }, 'Failed to read image pull record');
@@ -66,8 +66,8 @@ export class RecordFiles<T extends object> {
   }
 
   write(record: T): Promise<void> {
-    const { dir, kind, subjectOf: aboutOf } = this.#options;
-    const name = recordFileName(aboutOf(record));
+    const { dir, kind, subjectOf } = this.#options;
+    const name = recordFileName(subjectOf(record));
     return this.#enqueue(async () => {
       const path = join(dir, name);
       await writeDurably(path, `${path}${temporary}`, `${toGoJSON({ kind, apiVersion, ...record })}\n`);
@@ -93,11 +93,11 @@ export class RecordFiles<T extends object> {
   }
 
   #decode(text: string, name: string): { readonly record: T; readonly isOld: boolean } {
-    const { kind: expected, subjectOf: aboutOf } = this.#options;
+    const { kind: expected, subjectOf } = this.#options;
     const { kind, apiVersion: version, ...record } = JSON.parse(text) as { kind?: unknown; apiVersion?: unknown } & T;
     const isOld = olderVersions.includes(String(version));
     if (kind !== expected || (version !== apiVersion && !isOld)) throw new Error(`${name} is not a ${expected} of a known version`);
-    if (typeof aboutOf(record as unknown as T) !== 'string') throw new Error(`${name} has no subject`);
+    if (typeof subjectOf(record as unknown as T) !== 'string') throw new Error(`${name} has no subject`);
     return { record: record as unknown as T, isOld };
   }
 }

@@ -36,17 +36,17 @@ const cases: readonly [what: string, type: string, value: GoStruct, text: string
     '(*v1.LabelSelector){MatchLabels:(map[string]string)map[B:4 b:3 \uff5e:2 \u{1f600}:1] MatchExpressions:([]v1.LabelSelectorRequirement)<nil>}',
   ],
 ];
-table('a value is printed as in Go', (row) => {
+table('a value is printed like in Go', (row) => {
   for (const [what, type, value, text] of cases) {
     row(`${what} is printed as in Go`, () => assert.equal(dumpOf(type, value), text));
   }
 });
 
-test('what is met again below a pointer to it is printed as seen', () => {
+test('a value below a pointer to itself is printed as already seen', () => {
   const zone: GoStruct = { name: 'UTC' };
   const time = { Time: { loc: zone } };
   const text = dumpOf('core.ContainerStateTerminated', { StartedAt: time, FinishedAt: time });
-  // Side by side neither is below the other.
+  // Side by side, neither value is below the other.
   assert.equal(text.split('loc:(*time.Location){').length, 3);
   const status = dumpOf('core.PodStatus', { StartTime: time, ContainerStatuses: [{ State: { Running: { StartedAt: time } } }] });
   assert.match(status, /StartedAt:\(v1\.Time\)\{Time:\(time\.Time\)\{[^}]*loc:\(\*time\.Location\)<shown>/);

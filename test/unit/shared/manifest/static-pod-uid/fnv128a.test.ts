@@ -17,7 +17,7 @@ for (const [text, hash] of known) {
   test(`the hash of ${JSON.stringify(text)} is the published one`, () => assert.equal(hashOf(Buffer.from(text)), hash));
 }
 
-test('many bytes hash as whole numbers of 128 bits say', () => {
+test('many bytes hash like a reference with 128-bit integers', () => {
   const bytes = Uint8Array.from({ length: 5000 }, (_, index) => (index * index * 31 + 7) & 0xff);
   const prime = (1n << 88n) + 315n;
   let sum = 0x6c62272e07bb014262b821756295c58dn;
@@ -25,6 +25,6 @@ test('many bytes hash as whole numbers of 128 bits say', () => {
   assert.equal(hashOf(bytes), sum.toString(16).padStart(32, '0'));
 });
 
-test('pieces hash as the whole', () => {
+test('the hash does not depend on the split into pieces', () => {
   assert.equal(hashOf(Buffer.from('foo'), Buffer.from(''), Buffer.from('bar')), hashOf(Buffer.from('foobar')));
 });

@@ -10,7 +10,7 @@ import {
 } from '../../../../../src/shared/manifest/static-pod-uid/go-quantity.ts';
 import { table } from '../../../../support/table.ts';
 
-/** value×10^scale or unscaled÷10^scale, the remembered text, the format. */
+/** Prints value×10^scale or unscaled÷10^scale, the remembered text and the format. */
 function shown({ value, scale, decimal, text, format }: GoQuantity): string {
   const amount = decimal ? `dec ${decimal.unscaled}/${decimal.scale}` : `int ${value}x${scale}`;
   return `${amount} '${text}' ${format}`;
@@ -41,7 +41,7 @@ const parsed: readonly [text: string, form: string][] = [
   ['1e4294967299', "int 1x3 '1e4294967299' DecimalExponent"],
   ['much', "int 0x0 '' "],
 ];
-table('a quantity is kept in its form', (row) => {
+table('a quantity has Go’s representation', (row) => {
   for (const [text, form] of parsed) {
     row(`${text} is ${form}`, () => assert.equal(shown(parseGoQuantity(text)), form));
   }
@@ -70,7 +70,7 @@ const sums: readonly [a: string, b: string, sum: string][] = [
   ['1', '1e999999999', "int 1x999999999 '' DecimalSI"],
   ['900000000000000000', '9E', "dec 9900000000000000000/0 '' DecimalSI"],
 ];
-table('quantities are added', (row) => {
+table('quantities are added like in Go', (row) => {
   for (const [a, b, sum] of sums) {
     row(`${a} and ${b} are ${sum}`, () => assert.equal(shown(addGoQuantities(parseGoQuantity(a), parseGoQuantity(b))), sum));
   }
@@ -82,7 +82,7 @@ const greatest: readonly [a: string, b: string, greater: string][] = [
   ['2Gi', '1.5Gi', "dec 2147483648/0 '2Gi' BinarySI"],
   ['1Gi', '1.5Gi', "dec 1610612736000000000/9 '' BinarySI"],
 ];
-table('of two quantities the greater is kept', (row) => {
+table('the greater of two quantities is kept', (row) => {
   for (const [a, b, greater] of greatest) {
     row(`of ${a} and ${b} is kept ${greater}`, () =>
       assert.equal(shown(greaterGoQuantity(parseGoQuantity(a), parseGoQuantity(b))), greater),
@@ -90,7 +90,7 @@ table('of two quantities the greater is kept', (row) => {
   }
 });
 
-test('a big number lies in words of 64 bits, the lowest first', () => {
+test('a big number is split into 64-bit words, lowest first', () => {
   const { d } = toGoStruct(roundUpToMillis(parseGoQuantity('20Ei')));
   assert.deepEqual(d, { Dec: { unscaled: { neg: false, abs: [18446744073709550616n, 499n] }, scale: 3 } });
 });

@@ -6,7 +6,7 @@ import { toInternalPod } from '../../../../../src/shared/manifest/static-pod-uid
 import { staticPodUID } from '../../../../../src/shared/manifest/static-pod-uid/static-pod-uid.ts';
 import { aManifest, decodedPod, errorsOf } from '../../../../support/manifests.ts';
 
-test('a status of no known form still gives a UID, and always the same one', () => {
+test('a malformed status yields a stable UID', () => {
   const odd = {
     ...aManifest(),
     status: { phase: 5, conditions: 'none', containerStatuses: [null, 3, { resources: { limits: { cpu: 'much' } } }] },
@@ -17,23 +17,23 @@ test('a status of no known form still gives a UID, and always the same one', () 
   assert.notEqual(uid, decodedPod(aManifest()).metadata.uid);
 });
 
-test('what a manifest inherits from JavaScript is no part of its UID', () => {
+test('inherited JavaScript properties do not affect the UID', () => {
   const odd = { ...aManifest(), constructor: { name: 'x' }, toString: 'x' };
   assert.equal(decodedPod(odd).metadata.uid, decodedPod(aManifest()).metadata.uid);
 });
 
-test('a status that is larger than any is refused', () => {
+test('an oversized status is rejected', () => {
   const containerStatuses = Array.from({ length: 100_001 }, () => 0);
   assert.deepEqual(errorsOf({ ...aManifest(), status: { containerStatuses } }), ['more than 100000 values, which no pod needs']);
 });
 
-test('a status that nests without end is refused', () => {
+test('a deeply nested status is rejected', () => {
   const deep = `${'['.repeat(2000)}${']'.repeat(2000)}`;
   const manifest = `${JSON.stringify(aManifest()).slice(0, -1)},"status":${deep}}`;
   assert.deepEqual(errorsOf(manifest), ['nested deeper than 1000 levels, which no pod needs']);
 });
 
-test('pods that would print without end share one budget, and are refused beyond it', () => {
+test('the dumps of all pods share one budget, and pods beyond it are rejected', () => {
   const [document, pod] = [aManifest(), decodedPod(aManifest()) as Draft<Pod>];
   let characters = 1000;
   dumpPointer('core.Pod', toInternalPod(document, pod), (piece) => (characters += piece.length));

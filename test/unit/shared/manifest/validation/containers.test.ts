@@ -222,13 +222,13 @@ const cases: readonly [manifest: Json, ...errors: string[]][] = [
     `${c}.resizePolicy: Unsupported value: "disk": supported values: "cpu", "memory"`,
   ],
 ];
-table('a container is refused with its fault', (row) => {
+table('an invalid container is rejected with its error', (row) => {
   for (const [manifest, ...errors] of cases) {
     row(`a container is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
   }
 });
 
-test('a pod with a sidecar, an init container and a full container is valid', () => {
+test('a pod with a sidecar, an init container and a complete container is valid', () => {
   const manifest = aManifest({
     spec: {
       initContainers: [

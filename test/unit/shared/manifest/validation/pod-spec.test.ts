@@ -244,13 +244,13 @@ const scheduling: readonly [manifest: Json, ...errors: string[]][] = [
   ],
 ];
 
-table('a pod is refused with its faults', (row) => {
+table('an invalid pod is rejected with its errors', (row) => {
   for (const [manifest, ...errors] of [...metadata, ...words, ...network, ...security, ...scheduling]) {
     row(`a pod is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
   }
 });
 
-test('a pod with much of what the API has is valid', () => {
+test('a pod with many fields of the API is valid', () => {
   const manifest = aManifest({
     metadata: { namespace: 'kube-system', labels: { 'example.com/app': 'Web_1' }, annotations: { 'Example.com/Note': 'any text' } },
     spec: {

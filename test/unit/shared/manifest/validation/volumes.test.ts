@@ -102,7 +102,7 @@ const cases: readonly [manifest: Json, ...errors: string[]][] = [
   [volume({ flocker: {} }), `${v}.flocker: Required value: one of datasetName and datasetUUID is required`],
   [volume({ scaleIO: { gateway: 'g', system: 's', secretRef: {} } }), `${v}.scaleIO.volumeName: Required value`],
 ];
-table('a volume is refused with its fault', (row) => {
+table('an invalid volume is rejected with its error', (row) => {
   for (const [manifest, ...errors] of cases) {
     row(`a volume is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
   }

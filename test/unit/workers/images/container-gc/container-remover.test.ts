@@ -6,7 +6,7 @@ import { ContainerRemover } from '../../../../../src/workers/images/container-gc
 
 const id = 'c1' as ContainerID;
 
-/** Over a runtime that answers `removeContainer` as it is told, and has no status of any container. */
+/** A runtime with a configurable `removeContainer` and without container statuses. */
 function aRemover(removeContainer: () => Promise<object>) {
   const calls: string[] = [];
   const call = async (name: string) => {
@@ -18,7 +18,7 @@ function aRemover(removeContainer: () => Promise<object>) {
   return { remover, removals: () => calls.filter((name) => name === 'removeContainer').length };
 }
 
-test('who wants a container removed that is being removed waits for that', async () => {
+test('a second removal of a container joins the running one', async () => {
   const answer = Promise.withResolvers<object>();
   const { remover, removals } = aRemover(() => answer.promise);
   const both = [remover.removeContainer(id), remover.removeContainer(id)];
@@ -27,7 +27,7 @@ test('who wants a container removed that is being removed waits for that', async
   assert.equal(removals(), 1);
 });
 
-test('a removal that failed is tried again by the next who asks', async () => {
+test('a failed removal is retried by the next request', async () => {
   const answers = [Promise.reject(new Error('busy')), Promise.resolve({})];
   const { remover, removals } = aRemover(() => answers[removals() - 1]!);
   await assert.rejects(remover.removeContainer(id), /busy/);

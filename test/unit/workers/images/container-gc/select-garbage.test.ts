@@ -6,7 +6,7 @@ import type { SnapshotItem } from '../../../../../src/shared/state/runtime-snaps
 import { podLogsRemovable, containersToRemove, sandboxesToRemove } from '../../../../../src/workers/images/container-gc/select-garbage.ts';
 import { table } from '../../../../support/table.ts';
 
-/** `app@3 exited`: the third container `app` of pod `p`, made at second 3. */
+/** `app@3 exited`: the third container `app` of pod `p`, created at second 3. */
 function container(
   name: string,
   createdAt: number,
@@ -52,43 +52,47 @@ const containerCases: { name: string; items: SnapshotItem[]; request?: Partial<C
     items: [container('a', 1), container('a', 2), container('a', 3), container('b', 1)],
     want: ['p/a@1', 'p/a@2'],
   },
-  { name: 'never takes a running container', items: [container('a', 1, 'running'), container('a', 2, 'running')], want: [] },
-  { name: 'takes one in an unknown state like a dead one', items: [container('a', 1, 'unknown'), container('a', 2)], want: ['p/a@1'] },
-  { name: 'takes all of a pod that nobody knows', items: [container('a', 1, 'exited', 'gone')], want: ['gone/a@1'] },
+  { name: 'never selects a running container', items: [container('a', 1, 'running'), container('a', 2, 'running')], want: [] },
   {
-    name: 'takes nothing of an unknown pod before every source has reported',
+    name: 'selects a container in unknown state like a dead one',
+    items: [container('a', 1, 'unknown'), container('a', 2)],
+    want: ['p/a@1'],
+  },
+  { name: 'selects all containers of a deleted pod', items: [container('a', 1, 'exited', 'gone')], want: ['gone/a@1'] },
+  {
+    name: 'selects no containers of an unknown pod before every source has reported',
     items: [container('a', 1, 'exited', 'gone')],
     request: { allSourcesReady: false },
     want: [],
   },
   {
-    name: 'takes all of a known pod that may go',
+    name: 'selects all containers of a known removable pod',
     items: [container('a', 1)],
     request: { removablePodUIDs: ['p' as PodUID] },
     want: ['p/a@1'],
   },
   {
-    name: 'leaves what is too young',
+    name: 'keeps containers below the minimum age',
     items: [container('a', 1), container('a', 50), container('a', 99)],
     request: { minAgeMs: 60_000 },
     nowMs: 100_000,
     want: [],
   },
   {
-    name: 'leaves what was made after the request, whoever it belongs to: its pod may have come since',
+    name: 'keeps containers created after the request, because their pod may be new',
     items: [container('a', 70, 'created', 'new'), container('a', 70, 'exited', 'q'), container('a', 9, 'exited', 'gone')],
     request: { requestedAtMs: 60_000, removablePodUIDs: ['q' as PodUID] },
     want: ['gone/a@9'],
   },
   {
-    name: 'keeps any number without a limit',
+    name: 'keeps all containers without a limit',
     items: [container('a', 1), container('a', 2)],
     request: { maxPerPodContainer: -1 },
     want: [],
   },
-  { name: 'keeps none with a limit of zero', items: [container('a', 1)], request: { maxPerPodContainer: 0 }, want: ['p/a@1'] },
+  { name: 'keeps no containers with a limit of zero', items: [container('a', 1)], request: { maxPerPodContainer: 0 }, want: ['p/a@1'] },
   {
-    name: 'shares a limit for all among the containers, then takes the oldest',
+    name: 'divides the total limit among the containers, then selects the oldest',
     items: [container('a', 1), container('a', 2), container('b', 3), container('b', 4), container('c', 5, 'exited', 'q')],
     request: { maxPerPodContainer: -1, maxContainers: 2 },
     want: ['p/a@1', 'p/a@2', 'p/b@3'],
@@ -107,23 +111,23 @@ table('container garbage collection', (row) => {
 
 const sandboxCases: { name: string; items: SnapshotItem[]; removed?: string[]; request?: Partial<ContainerGcRequest>; want: string[] }[] = [
   { name: 'keeps a pod’s newest sandbox', items: [sandbox('p', 0), sandbox('p', 1)], want: ['p-s0'] },
-  { name: 'keeps one that still has containers', items: [sandbox('p', 0), sandbox('p', 1), container('a', 1)], want: [] },
+  { name: 'keeps a sandbox that still has containers', items: [sandbox('p', 0), sandbox('p', 1), container('a', 1)], want: [] },
   {
-    name: 'takes one whose containers have just gone',
+    name: 'selects a sandbox whose containers were just removed',
     items: [sandbox('p', 0), sandbox('p', 1), container('a', 1)],
     removed: ['p/a@1'],
     want: ['p-s0'],
   },
-  { name: 'never takes a ready one', items: [sandbox('p', 0, 'running'), sandbox('p', 1)], want: [] },
-  { name: 'takes all of a pod that nobody knows', items: [sandbox('gone', 0), sandbox('gone', 1)], want: ['gone-s0', 'gone-s1'] },
+  { name: 'never selects a ready sandbox', items: [sandbox('p', 0, 'running'), sandbox('p', 1)], want: [] },
+  { name: 'selects all sandboxes of a deleted pod', items: [sandbox('gone', 0), sandbox('gone', 1)], want: ['gone-s0', 'gone-s1'] },
   {
-    name: 'leaves one that was made after the request',
+    name: 'keeps a sandbox created after the request',
     items: [sandbox('gone', 0), sandbox('gone', 70)],
     request: { requestedAtMs: 60_000 },
     want: ['gone-s0'],
   },
   {
-    name: 'keeps the newest of an unknown pod before every source has reported',
+    name: 'keeps the newest sandbox of an unknown pod before every source has reported',
     items: [sandbox('gone', 0)],
     request: { allSourcesReady: false },
     want: [],
@@ -140,7 +144,7 @@ table('sandbox garbage collection', (row) => {
   }
 });
 
-test('logs go with their pod, unless the pod has begun anew since the request', () => {
+test('logs are removable with their pod, unless the pod restarted after the request', () => {
   const items = [container('a', 1, 'exited', 'gone'), container('a', 70, 'exited', 'again'), sandbox('runs', 1, 'running')];
   const may = podLogsRemovable(items, request({ requestedAtMs: 60_000, removablePodUIDs: ['again' as PodUID] }));
   const uids = ['gone', 'never seen', 'again', 'runs', 'p'] as PodUID[];

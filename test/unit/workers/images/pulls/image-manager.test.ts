@@ -11,13 +11,13 @@ import { ImageManager, type ImageManagerOptions } from '../../../../../src/worke
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { table } from '../../../../support/table.ts';
 
-/** A runtime's image store: what it has, what it can pull, and pulls that end when the test says so. */
+/** An image store with a set of present and of pullable images. The test decides when a pull ends. */
 class FakeImages {
   readonly present = new Set<string>();
   readonly pulls: string[] = [];
-  /** Users of the pulls; empty: none. */
+  /** The users of the pulls. Empty for anonymous pulls. */
   readonly users: string[] = [];
-  /** Users whom the registry knows; empty: it asks nobody. */
+  /** The users that the registry accepts. Empty for a registry without authentication. */
   readonly known = new Set<string>();
   readonly #open = new Map<string, (err?: Error) => void>();
   failWith: Error | undefined;
@@ -61,7 +61,7 @@ function aManager(options: Partial<ImageManagerOptions> = {}) {
     ...options,
   });
   let count = 0;
-  /** With the events of this request alone. */
+  /** Returns the events of this request only. */
   const ensure = async (image: string, fields: Partial<EnsureImageRequest> = {}): Promise<Ensured> => {
     const about = { kind: 'Pod', namespace: 'default', name: 'web', uid: `${(count += 1)}`, fieldPath: 'spec.containers{app}' };
     const result = await manager.ensureImage({
@@ -90,17 +90,17 @@ function reasons(result: Ensured): string {
 
 const notFound = new CriError('PullImage', 5, 'failed to pull and unpack image');
 const cases: { name: string; image: string; policy: string; present?: string[]; failWith?: Error; want: string; pulls: string[] }[] = [
-  { name: 'that is present is used', image: 'app:1', policy: 'IfNotPresent', present: ['app:1'], want: 'id-app:1 Pulled', pulls: [] },
+  { name: 'that is present is not pulled', image: 'app:1', policy: 'IfNotPresent', present: ['app:1'], want: 'id-app:1 Pulled', pulls: [] },
   { name: 'that is missing is pulled', image: 'app:1', policy: 'IfNotPresent', want: 'ref-app:1 Pulling Pulled', pulls: ['app:1'] },
   {
-    name: 'without a tag is asked for as latest',
+    name: 'without a tag is requested as latest',
     image: 'app',
     policy: 'IfNotPresent',
     want: 'ref-app:latest Pulling Pulled',
     pulls: ['app:latest'],
   },
   {
-    name: 'with policy Always is pulled although it is present',
+    name: 'with policy Always is pulled even when present',
     image: 'app:1',
     policy: 'Always',
     present: ['app:1'],
@@ -108,21 +108,21 @@ const cases: { name: string; image: string; policy: string; present?: string[]; 
     pulls: ['app:1'],
   },
   {
-    name: 'with policy Never that is missing is an error',
+    name: 'with policy Never fails when missing',
     image: 'app:1',
     policy: 'Never',
     want: 'ErrImageNeverPull ErrImageNeverPull',
     pulls: [],
   },
   {
-    name: 'with a wrong name is never asked for',
+    name: 'with an invalid name is never requested',
     image: 'App:1',
     policy: 'IfNotPresent',
     want: 'InvalidImageName InspectFailed',
     pulls: [],
   },
   {
-    name: 'that cannot be inspected is an error',
+    name: 'fails when the inspection fails',
     image: 'app:1',
     policy: 'IfNotPresent',
     failWith: notFound,
@@ -130,7 +130,7 @@ const cases: { name: string; image: string; policy: string; present?: string[]; 
     pulls: [],
   },
   {
-    name: 'that cannot be pulled is an error',
+    name: 'fails when the pull fails',
     image: 'app:1',
     policy: 'Always',
     failWith: notFound,
@@ -138,7 +138,7 @@ const cases: { name: string; image: string; policy: string; present?: string[]; 
     pulls: ['app:1'],
   },
   {
-    name: 'whose registry is away says so',
+    name: 'fails with RegistryUnavailable when its registry is unavailable',
     image: 'app:1',
     policy: 'Always',
     failWith: new CriError('PullImage', 2, 'RegistryUnavailable: no route'),
@@ -158,7 +158,7 @@ table('an image is pulled, or not, as its policy says', (row) => {
   }
 });
 
-test('a pull that failed is backed off from 10 s to 5 min, with what went wrong, each pod for itself', async () => {
+test('a failed pull backs off from 10 s to 5 min per pod and reports the last error', async () => {
   const { images, clock, ensure } = aManager();
   const always = { imagePullPolicy: 'Always' };
   images.failWith = notFound;
@@ -181,7 +181,7 @@ test('a pull that failed is backed off from 10 s to 5 min, with what went wrong,
   assert.equal(reasons(await ensure('app:1', { ...always, podUID: 'other' as never })), 'ErrImagePull Pulling Failed');
 });
 
-test('many that want the same image share one pull', async () => {
+test('concurrent requests for the same image share one pull', async () => {
   const { images, ensure } = aManager();
   images.held = true;
   const waiting = [ensure('app:1'), ensure('app:1', { podUID: 'other' as never }), ensure('app')];
@@ -196,7 +196,7 @@ test('many that want the same image share one pull', async () => {
   ]);
 });
 
-test('pulls wait for a place in order, and an image that is present never waits behind them', async () => {
+test('pulls run in the order of their requests, and a present image never waits for them', async () => {
   const { images, ensure } = aManager({ parallelPulls: 1 });
   images.held = true;
   images.present.add('here:1');
@@ -212,7 +212,7 @@ test('pulls wait for a place in order, and an image that is present never waits 
   assert.equal(reasons(await second), 'ref-next:1 Pulling Pulled');
 });
 
-test('pulls beyond the QPS are refused until the bucket fills again', async () => {
+test('pulls above the QPS are rejected until the bucket refills', async () => {
   const { clock, ensure } = aManager({ pullsPerSecond: 1, pullBurst: 2 });
   const pull = (image: string) => ensure(image).then(reasons);
   assert.deepEqual(
@@ -229,7 +229,7 @@ function aPullSecret(name: string, username: string): PullSecret {
   return { namespace: 'ns', name, uid: `u-${name}`, type: 'kubernetes.io/dockerconfigjson', data };
 }
 
-test('the credentials of the pod are tried one after the other', async () => {
+test('the credentials of the pod are tried in order', async () => {
   const { images, ensure } = aManager();
   images.known.add('right');
   const pullSecrets = [aPullSecret('a', 'wrong'), aPullSecret('b', 'right')];
@@ -254,7 +254,7 @@ test('pods with different credentials never share a pull', async () => {
   void waiting;
 });
 
-test('what a pull begins with is told while it is under way', async () => {
+test('the Pulling event is sent while the pull runs', async () => {
   const { images, ensure, told } = aManager();
   images.held = true;
   const pulling = ensure('app:1');
@@ -267,7 +267,7 @@ test('what a pull begins with is told while it is under way', async () => {
   await pulling;
 });
 
-/** Records in memory: what may be used, and what is written. */
+/** In-memory records with configurable access, which also collect the writes. */
 function someRecords(mustPull: boolean) {
   const written: unknown[] = [];
   const records: ImageManagerOptions['records'] = {
@@ -282,7 +282,7 @@ function someRecords(mustPull: boolean) {
   return { records, written };
 }
 
-test('an image that is there and not for this pod is pulled with its own credentials, and that is recorded', async () => {
+test('a present image without access for the pod is pulled with the pod’s credentials and recorded', async () => {
   const { records, written } = someRecords(true);
   const { images, ensure } = aManager({ records });
   images.present.add('r.example/app:1');
@@ -302,7 +302,7 @@ test('an image that is there and not for this pod is pulled with its own credent
   images.failWith = notFound;
 });
 
-test('an image that needed no credentials is recorded for everybody, a pull that failed is over', async () => {
+test('an anonymous pull is recorded for every pod, and a failed pull ends its intent', async () => {
   const { records, written } = someRecords(false);
   const { images, ensure } = aManager({ records });
   await ensure('app:1');
@@ -312,7 +312,7 @@ test('an image that needed no credentials is recorded for everybody, a pull that
   assert.deepEqual(written.at(-1), ['end', 'other:1']);
 });
 
-test('with policy Never an image that is not for this pod is as one that is not there', async () => {
+test('with policy Never an inaccessible image is reported like a missing one', async () => {
   const { records } = someRecords(true);
   const { images, ensure } = aManager({ records });
   const message = 'Container image "app:1" is not present with pull policy of Never';
@@ -326,7 +326,7 @@ test('with policy Never an image that is not for this pod is as one that is not 
   assert.deepEqual([absent.events[0]?.message, forbidden.events[0]?.message], [message, message]);
 });
 
-test('every request is counted: what is not known of it is said to be so', async (t) => {
+test('every request is counted, with the label unknown for undetermined facts', async (t) => {
   const segment = createMetricsSegment();
   bindMetrics(segment);
   t.after(() => bindMetrics(null));

@@ -5,7 +5,7 @@ import { listImages } from '../../../../../src/workers/images/pulls/list-images.
 
 const runtime = (answer: () => unknown) => ({ call: async () => answer() }) as unknown as CriClient['images'];
 
-test('images are told with their names and sizes, also those of more than 4 GiB', async () => {
+test('images are listed with names and sizes, including sizes above 4 GiB', async () => {
   const image = {
     id: 'sha256:1',
     repoTags: ['r/a:1'],
@@ -25,7 +25,7 @@ test('images are told with their names and sizes, also those of more than 4 GiB'
   );
 });
 
-test("a runtime that does not list its images is the caller's error", async () => {
+test('a failure of the runtime to list images rejects', async () => {
   const away = () => {
     throw new Error('no runtime');
   };

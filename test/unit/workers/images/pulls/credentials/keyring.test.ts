@@ -58,7 +58,7 @@ table('credentials are for what their key covers', (row) => {
     ['*s*s*.example', 'registry.example/app', false],
     ['re*', 're', true],
     ['*?', '', false],
-    // A user's pattern and a user's image: were each star tried with each other, this would take hours.
+    // Pattern and image are user input. Backtracking to every star would take hours.
     [`${'a*'.repeat(40)}b.example`, `${'a'.repeat(200)}.example/app`, false],
   ] as const) {
     row(`credentials of ${key} ${want ? 'are' : 'are not'} for ${repository}`, () => {
@@ -75,7 +75,7 @@ function aSecret(name: string, auths: object, fields: Partial<PullSecret> = {}):
 const users = (repository: string, secrets: readonly PullSecret[], node: DockerConfig = new Map()) =>
   credentialsFor(repository, secrets, node).map(({ login, secret }) => `${login.username} ${secret?.name ?? 'node'}`);
 
-test('the most specific registry comes first, the pod before the node', () => {
+test('the most specific registry comes first, and the pod’s credentials precede the node’s', () => {
   const secrets = [
     aSecret('a', { 'registry.example': { username: 'host', password: 'p' }, 'registry.example/team': { auth: auth('team:pa:ss') } }),
     aSecret('b', { 'https://registry.example/team/': { username: 'slash' }, 'registry.example': { username: 'second' } }),
@@ -86,13 +86,13 @@ test('the most specific registry comes first, the pod before the node', () => {
   assert.deepEqual(users('other.example/app', secrets, node), []);
 });
 
-test('the default registry has credentials of its own name', () => {
+test('credentials under the default registry’s name apply to its images', () => {
   const secrets = [aSecret('hub', { 'https://index.docker.io/v1/': { auth: auth('me:p') } })];
   assert.deepEqual(users('docker.io/library/busybox', secrets), ['me hub']);
   assert.deepEqual(users('registry.example/busybox', secrets), []);
 });
 
-test('older secrets are read too, and those of other kinds are no credentials', () => {
+test('dockercfg secrets are credentials, secrets of other types are not', () => {
   const dockercfg = { '.dockercfg': auth(JSON.stringify({ 'registry.example': { username: 'old' } })) };
   const secrets = [
     aSecret('old', {}, { type: 'kubernetes.io/dockercfg', data: dockercfg }),
@@ -102,7 +102,7 @@ test('older secrets are read too, and those of other kinds are no credentials', 
   assert.deepEqual(users('registry.example/app', secrets), ['old old']);
 });
 
-test('a credential is known by the hash that every kubelet gives it', () => {
+test('the hash of a credential equals upstream’s', () => {
   const [credential] = credentialsFor('r.example/a', [aSecret('a', { 'r.example': { auth: auth('u<:p'), email: 'e@x' } })], new Map());
   const json = '{"username":"u\\u003c","password":"p","email":"e@x"}';
   assert.equal(credential?.hash, createHash('sha256').update(json).digest('hex'));
@@ -130,7 +130,7 @@ table('a pull secret that can’t be read is refused by name, and what is in it 
   }
 });
 
-test('a config without registries has none', () => {
+test('a config without registries has no credentials', () => {
   assert.equal(parseDockerConfigJSON('{}').size, 0);
   assert.equal(parseDockercfg('{}').size, 0);
 });

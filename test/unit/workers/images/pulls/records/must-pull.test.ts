@@ -79,7 +79,7 @@ table('who may use an image that is there', (row) => {
 });
 
 const now = '2026-02-02T00:00:00Z';
-test('a record learns who may use the image, and says so once', () => {
+test('a record adds a new secret once', () => {
   const two = mergeCredentials(bySecret, 'r.example/a', { kubernetesSecrets: [aSecret('a')] }, now);
   assert.deepEqual(two.credentialMapping?.['r.example/a'], { kubernetesSecrets: [aSecret('a'), aSecret('one')] });
   assert.equal(two.lastUpdatedTime, now);
