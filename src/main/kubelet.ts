@@ -23,7 +23,7 @@ import { EventLog } from './events/event-sink.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/scheduling/index.ts';
-import { PodStatuses } from './pods/api-status/api-status-cache.ts';
+import { ApiStatusCache } from './pods/api-status/api-status-cache.ts';
 import type { PodWorkers } from './pods/workers/pod-workers.ts';
 import { startHealth, startServer } from './server/index.ts';
 import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
@@ -81,7 +81,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
     const syncUnderWay = (uid: PodUID) => podWorkers?.syncUnderWay(uid);
     const events =
       cluster && statusManager ? cluster.recordEvents(eventLog, scheduler, { statuses: statusManager, syncUnderWay }) : eventLog;
-    const statuses = new PodStatuses({
+    const statuses = new ApiStatusCache({
       node: () => thisNode?.facts.current() ?? { hostIPs: [], runtimeName: '' },
       mirrorOf: (pod) => podManager.mirrorOf(pod),
       ...(statusManager && { sink: statusManager }),
@@ -135,7 +135,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       },
       handlePodSyncs: (uids) => workers.wake(uids),
       shouldIgnoreStarts: (inspection) => workers.shouldIgnoreStarts(inspection),
-      handleContainerChanged: (uid, id) => runner.deadContainers.onChanged(uid, id),
+      handleContainerChanged: (uid, id) => runner.containerDeletor.deleteContainersInPod(uid, id),
       handleProbeResults: (results) => workers.wake(new Set(results.map((result) => result.podUID))),
       takeDue: () => runner.workQueue.takeDue(),
       sourcesReady,

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { containersOf, remainsOf, runningOf, untilOnlyThese } from '../support/observed-node-state.ts';
+import { containersOf, observeNodeState, runningOf, untilOnlyThese } from '../support/observed-node-state.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 
@@ -23,7 +23,7 @@ async function untilAllRun(node: TestNode, count: number): Promise<void> {
 
 /** Asserts one container and one sandbox per pod, each in its first attempt: nothing was created twice or restarted. */
 async function assertEachOnce(node: TestNode, count: number): Promise<void> {
-  const { inRuntime, runningContainers, readySandboxes } = await remainsOf(node);
+  const { inRuntime, runningContainers, readySandboxes } = await observeNodeState(node);
   assert.equal(inRuntime.length, count);
   assert.deepEqual(runningContainers, inRuntime);
   assert.deepEqual(readySandboxes, inRuntime);
@@ -74,8 +74,8 @@ describe('a node under faults', () => {
     }
     await untilAllRun(node, 20);
     // What the killed kubelet left half created is removed or used: in the end there is one of each.
-    await waitUntil('no sandbox is left over', async () => (await remainsOf(node)).readySandboxes.length === 20, 90_000);
-    const { runningContainers } = await remainsOf(node);
+    await waitUntil('no sandbox is left over', async () => (await observeNodeState(node)).readySandboxes.length === 20, 90_000);
+    const { runningContainers } = await observeNodeState(node);
     assert.equal(runningContainers.length, 20);
     assert.equal(new Set(runningContainers).size, 20);
     const stillRun = new Set(await runningOf(node));

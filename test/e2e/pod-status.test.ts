@@ -61,7 +61,7 @@ describe('pods from the API server', () => {
       isSynced: () => source.hasSynced(),
       sourcesReady: () => source.hasSynced(),
       isStaticPodEnding: (fullName, wanted) => podWorkers.isStaticPodEnding(fullName, wanted),
-      onMirror: (pod, mirror) => statuses.rebase(podUID(pod), mirror.status) && podWorkers.refreshStatuses([podUID(pod)]),
+      onMirrorPod: (pod, mirror) => statuses.adoptMirrorStatus(podUID(pod), mirror.status) && podWorkers.refreshStatuses([podUID(pod)]),
       clock,
       logger,
       random: Math.random,
@@ -73,7 +73,12 @@ describe('pods from the API server', () => {
       events: { record: () => {} },
       admitHandlers: [],
       faults: new PodFaults({ events: { record: () => {} }, clock, logger, random: Math.random }),
-      journal: { has: () => false, add: () => {}, allocated: (pod) => pod, release: () => {} },
+      allocationManager: {
+        isAdmitted: () => false,
+        setAllocatedResources: () => {},
+        updatePodFromAllocation: (pod) => pod,
+        removePod: () => {},
+      },
       refreshNode: null,
       sourcesReady: () => true,
       clock,
@@ -219,7 +224,7 @@ describe('pods from the API server', () => {
       logger,
       random: Math.random,
     });
-    source.set({ pod: stale, status: { phase: 'Running', podIP: '10.9.9.9' }, mayRun: true, isFinished: false });
+    source.set({ pod: stale, status: { phase: 'Running', podIP: '10.9.9.9' }, couldHaveRunningContainers: true, isFinished: false });
     await waitUntil('that was noticed', () =>
       lines.some(({ msg }) => msg === 'Pod was deleted and then recreated, skipping status update'),
     );

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import type { ApiConnection } from '../../src/main/api/index.ts';
-import { PodValues } from '../../src/main/objects/index.ts';
+import { PodObjectManager } from '../../src/main/objects/index.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
@@ -27,7 +27,7 @@ describe('volumes from the API server', () => {
   const woken = new Set<PodUID>();
   let cluster: TestCluster;
   let connection: ApiConnection;
-  let values: PodValues;
+  let values: PodObjectManager;
   let rootDir: string;
   let volumes: PodVolumes;
 
@@ -37,7 +37,7 @@ describe('volumes from the API server', () => {
     cluster = await sharedCluster();
     await cluster.api.create('/api/v1/nodes', { metadata: { name: nodeName } });
     connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName), { logger });
-    values = PodValues.start({
+    values = PodObjectManager.start({
       client: connection.client,
       strategy: 'Watch',
       syncFrequencyMs: 60_000,

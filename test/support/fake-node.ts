@@ -4,7 +4,7 @@
  */
 import { RuntimeStatusCache } from '../../src/main/pods/runtime-status-cache.ts';
 import { PodManager } from '../../src/main/pods/pod-manager.ts';
-import { PodStatuses, type PodStatusSink } from '../../src/main/pods/api-status/api-status-cache.ts';
+import { ApiStatusCache, type StatusUpdateSink } from '../../src/main/pods/api-status/api-status-cache.ts';
 import { PodWorkers } from '../../src/main/pods/workers/pod-workers.ts';
 import { standaloneRuntimeHandler } from '../../src/main/objects/runtime-class-manager.ts';
 import { MountedVolumes } from '../../src/main/pods/mounted-volumes.ts';
@@ -78,11 +78,11 @@ export class FakeNode {
   /** While it is set, syncs stand in line until it resolves. */
   slotGranted: Promise<void> | null = null;
   /** Who is told of statuses, if anybody is. */
-  sink: PodStatusSink | null = null;
-  readonly statuses = new PodStatuses({
+  sink: StatusUpdateSink | null = null;
+  readonly statuses = new ApiStatusCache({
     node: () => facts,
     mirrorOf: (pod) => this.podManager.mirrorOf(pod),
-    sink: { set: (update) => this.sink?.set(update), hurry: (uid) => this.sink?.hurry(uid), forget: (uid) => this.sink?.forget(uid) },
+    sink: { set: (update) => this.sink?.set(update), expedite: (uid) => this.sink?.expedite(uid), forget: (uid) => this.sink?.forget(uid) },
     clock: this.clock,
     logger: this.logs.logger,
   });

@@ -14,7 +14,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     node,
     collected,
     podDirectories: [] as PodUID[],
-    refusal: null as { reason: string; message: string } | null,
+    rejection: null as { reason: string; message: string } | null,
     /** Collecting dead containers fails, while it is set. */
     gcError: null as Error | null,
   };
@@ -27,8 +27,13 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     statuses,
     events,
     faults: new PodFaults({ events, clock, logger, random: () => 0 }),
-    admitHandlers: [() => (setup.refusal ? { refusal: setup.refusal } : null)],
-    journal: { has: () => false, add: () => {}, allocated: (pod) => pod, release: () => {} },
+    admitHandlers: [() => (setup.rejection ? { rejection: setup.rejection } : null)],
+    allocationManager: {
+      isAdmitted: () => false,
+      setAllocatedResources: () => {},
+      updatePodFromAllocation: (pod) => pod,
+      removePod: () => {},
+    },
     refreshNode: null,
     sourcesReady: () => true,
     clock,

@@ -11,7 +11,7 @@ import type { TestNode } from './test-node.ts';
 
 const uidLabel = 'io.kubernetes.pod.uid';
 
-export interface NodeRemains {
+export interface ObservedNodeState {
   /** UIDs of pods, one entry for each sandbox that is ready, … */
   readonly readySandboxes: readonly string[];
   /** … for each container that runs, … */
@@ -40,7 +40,7 @@ export async function runningOf(node: TestNode, podUID?: string): Promise<string
   return running.filter((container) => podUID === undefined || uidOf(container) === podUID).map(({ id }) => id);
 }
 
-export async function remainsOf(node: TestNode): Promise<NodeRemains> {
+export async function observeNodeState(node: TestNode): Promise<ObservedNodeState> {
   const isStuck = stuckInRuntime(node);
   const containers = await containersOf(node);
   const stuckSandboxes = new Set(containers.filter(({ id }) => isStuck(id)).map(({ podSandboxId }) => podSandboxId));
@@ -74,9 +74,9 @@ function stuckInRuntime({ containerd }: TestNode): (containerID: string) => bool
 /** Of each pod one sandbox and one container that runs, and of nobody else anything: at once, or when what is under way has ended. */
 export async function untilOnlyThese(node: TestNode, uids: readonly string[], timeoutMs = 90_000): Promise<void> {
   const wanted = uids.toSorted();
-  let last: NodeRemains | undefined;
+  let last: ObservedNodeState | undefined;
   const isSo = async () => {
-    last = await remainsOf(node);
+    last = await observeNodeState(node);
     const { readySandboxes, runningContainers, inRuntime, folders, mounts, cgroups } = last;
     const exact = [readySandboxes, runningContainers, inRuntime, folders, cgroups];
     return exact.every((of) => isEqual(of, wanted)) && mounts.every((uid) => wanted.includes(uid));

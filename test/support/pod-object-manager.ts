@@ -1,5 +1,5 @@
 /** What a pod's values come from, in front of an API server in memory. */
-import { PodValues, type PodValuesOptions } from '../../src/main/objects/index.ts';
+import { PodObjectManager, type PodObjectManagerOptions } from '../../src/main/objects/index.ts';
 import type { PodObjectRef } from '../../src/shared/contracts/pod-objects.ts';
 import type { Volume } from '../../src/shared/kubernetes/api.ts';
 import { FakeApi } from './fake-api.ts';
@@ -14,7 +14,7 @@ export const tokenVolume: Volume = {
 };
 export const fromApi = { annotations: { 'kubernetes.io/config.source': 'api' } };
 
-export function values(options: Partial<PodValuesOptions> = {}) {
+export function values(options: Partial<PodObjectManagerOptions> = {}) {
   const clock = new FakeClock();
   const api = new FakeApi();
   const changed: string[][] = [];
@@ -23,7 +23,7 @@ export function values(options: Partial<PodValuesOptions> = {}) {
     metadata: { name: 'ca', namespace: 'default', uid: 'u', resourceVersion: '1' },
     data: { 'ca.crt': 'CA' },
   });
-  const podValues = PodValues.start({
+  const podValues = PodObjectManager.start({
     client: api,
     strategy: 'Watch',
     syncFrequencyMs: 60_000,

@@ -16,7 +16,7 @@ export function anApiPod(name = 'web', fields: { metadata?: Partial<Pod['metadat
   return aPod({ metadata: { name, uid: `uid-${name}`, annotations, ...fields.metadata }, status: fields.status ?? { phase: 'Pending' } });
 }
 
-export function aManager(options: { readonly firstStatusMs?: number } = {}) {
+export function aManager(options: { readonly firstStatusDelayMs?: number } = {}) {
   const api = new FakePodApi();
   const clock = new FakeClock();
   const podManager = new PodManager();
@@ -31,7 +31,7 @@ export function aManager(options: { readonly firstStatusMs?: number } = {}) {
     ...options,
   });
   const say = async (pod: Pod, status: PodStatus, fields: Partial<StatusUpdate> = {}) => {
-    manager.set({ pod, status: { startTime, ...status }, mayRun: true, isFinished: false, ...fields });
+    manager.set({ pod, status: { startTime, ...status }, couldHaveRunningContainers: true, isFinished: false, ...fields });
     await settle();
   };
   /** The watch shows what there is, to the pod manager too. */

@@ -22,9 +22,9 @@ export interface EventRecorderOptions {
   readonly client: ApiClient;
   readonly nodeName: string;
   /** How long the first of some events waits: what they tell of comes before the telling. Default: not at all. */
-  readonly settleMs?: number;
+  readonly initialDelayMs?: number;
   /** Resolves when the node has nothing better to do, or the signal aborts: what only tells of success waits for it. Default: at once. */
-  readonly calm?: (signal: AbortSignal) => Promise<void>;
+  readonly untilIdle?: (signal: AbortSignal) => Promise<void>;
   /** Gets every event too. */
   readonly log: EventSink;
   readonly clock: Clock;
@@ -131,13 +131,13 @@ export class EventRecorder implements EventSink {
   }
 
   async #writeSoon(): Promise<void> {
-    const { settleMs = 0, clock } = this.#options;
+    const { initialDelayMs: settleMs = 0, clock } = this.#options;
     if (settleMs > 0) await clock.sleep(settleMs, this.#closing.signal).catch(() => {});
     await this.#writeAll();
   }
 
   async #writeAll(): Promise<void> {
-    const { calm, clock, logger } = this.#options;
+    const { untilIdle: calm, clock, logger } = this.#options;
     while (this.#queue.length + this.#underWay.size > 0 && !this.#stop.signal.aborted) {
       if (calm && this.#queue.length > 0) await this.#untilCalm(calm);
       const nowMs = this.#closing.signal.aborted ? Infinity : clock.monotonic();

@@ -12,9 +12,9 @@ export interface EventsAfterStatusOptions {
   readonly next: EventSink;
   readonly statuses: {
     /** The pod's status does not wait for a change that follows. */
-    hurry(uid: PodUID): void;
+    expedite(uid: PodUID): void;
     /** Resolves when the newest status is written; undefined: it is. The signal aborts when nobody waits any longer. */
-    written(uid: PodUID, signal: AbortSignal): Promise<void> | undefined;
+    whenWritten(uid: PodUID, signal: AbortSignal): Promise<void> | undefined;
   };
   /** Settles when the pod's sync has ended and its status was made; undefined: none is under way. */
   readonly syncUnderWay: (uid: PodUID) => Promise<unknown> | undefined;
@@ -22,9 +22,9 @@ export interface EventsAfterStatusOptions {
 }
 
 /** A sync may go on for long after a warning (another container's image is pulled). What its user must know is published meanwhile. */
-export const maxSyncMs = 2000;
+export const maxSyncWaitMs = 2000;
 /** The API server may refuse the status, or not answer. */
-export const maxWriteMs = 10_000;
+export const maxStatusWriteWaitMs = 10_000;
 /** As many as the recorder's queue takes. Beyond that, warnings pass at once. */
 const maxWaiting = 1000;
 
@@ -53,9 +53,9 @@ export class EventsAfterStatus implements EventSink {
 
   async #recordAfterStatus(event: RecordedEvent, uid: PodUID): Promise<void> {
     const { next, statuses, syncUnderWay } = this.#options;
-    await this.#atMost(maxSyncMs, () => syncUnderWay(uid));
-    statuses.hurry(uid);
-    await this.#atMost(maxWriteMs, (signal) => statuses.written(uid, signal));
+    await this.#atMost(maxSyncWaitMs, () => syncUnderWay(uid));
+    statuses.expedite(uid);
+    await this.#atMost(maxStatusWriteWaitMs, (signal) => statuses.whenWritten(uid, signal));
     next.record(event);
   }
 

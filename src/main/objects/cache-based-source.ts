@@ -6,9 +6,17 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { isOlder, type ApiClient } from '../api/index.ts';
-import { getObject, getOrNull, notFound, notRegistered, type KeyedObject, type ObjectKind, type ObjectSource } from './object-source.ts';
+import {
+  fetchObject,
+  nullIfNotFound,
+  notFound,
+  notRegistered,
+  type SecretOrConfigMap,
+  type ObjectKind,
+  type ObjectSource,
+} from './object-source.ts';
 
-export interface CachingSourceOptions {
+export interface CacheBasedSourceOptions {
   readonly client: ApiClient;
   readonly kind: ObjectKind;
   /** How long what was read is good. Null: what was read serves nobody else. */
@@ -25,19 +33,19 @@ interface Item {
 /** What was read since the last pod has come: it is not to have what was asked for before. */
 interface State {
   /** Null: there is no such object. */
-  known?: { readonly object: KeyedObject | null; readonly readAtMs: number };
-  reading?: Promise<KeyedObject | null>;
+  known?: { readonly object: SecretOrConfigMap | null; readonly readAtMs: number };
+  reading?: Promise<SecretOrConfigMap | null>;
 }
 
-export class CachingSource implements ObjectSource {
-  readonly #options: CachingSourceOptions;
+export class CacheBasedSource implements ObjectSource {
+  readonly #options: CacheBasedSourceOptions;
   readonly #items = new Map<string, Item>();
 
-  constructor(options: CachingSourceOptions) {
+  constructor(options: CacheBasedSourceOptions) {
     this.#options = options;
   }
 
-  reference(namespace: string, name: string, podUID: string): void {
+  addReference(namespace: string, name: string, podUID: string): void {
     const key = `${namespace}/${name}`;
     const item = this.#items.get(key) ?? { podUIDs: new Set(), state: {} };
     this.#items.set(key, item);
@@ -45,7 +53,7 @@ export class CachingSource implements ObjectSource {
     item.state = {};
   }
 
-  release(namespace: string, name: string, podUID: string): void {
+  deleteReference(namespace: string, name: string, podUID: string): void {
     const item = this.#items.get(`${namespace}/${name}`);
     if (item?.podUIDs.delete(podUID) && item.podUIDs.size === 0) this.#items.delete(`${namespace}/${name}`);
   }
@@ -54,7 +62,7 @@ export class CachingSource implements ObjectSource {
     return Boolean(this.#items.get(`${namespace}/${name}`)?.state.known?.object);
   }
 
-  async get(namespace: string, name: string): Promise<KeyedObject> {
+  async get(namespace: string, name: string): Promise<SecretOrConfigMap> {
     const item = this.#items.get(`${namespace}/${name}`);
     if (!item) throw notRegistered(namespace, name);
     const { state } = item;
@@ -68,13 +76,13 @@ export class CachingSource implements ObjectSource {
     this.#items.clear();
   }
 
-  async #read(state: State, namespace: string, name: string): Promise<KeyedObject | null> {
+  async #read(state: State, namespace: string, name: string): Promise<SecretOrConfigMap | null> {
     const { client, kind, clock, ttlMs, logger } = this.#options;
     const { known } = state;
     const kept = ttlMs && known?.object;
     if (kept && clock.monotonic() - known.readAtMs < ttlMs()) return kept;
     try {
-      const object = await getOrNull(() => getObject(client, kind, namespace, name, { isRefresh: Boolean(kept) }));
+      const object = await nullIfNotFound(() => fetchObject(client, kind, namespace, name, { isRefresh: Boolean(kept) }));
       if (object && kept && isOlder(versionOf(object), versionOf(kept))) return kept;
       state.known = { object, readAtMs: clock.monotonic() };
       return object;
@@ -89,6 +97,6 @@ export class CachingSource implements ObjectSource {
   }
 }
 
-function versionOf({ metadata }: KeyedObject): string {
+function versionOf({ metadata }: SecretOrConfigMap): string {
   return metadata.resourceVersion ?? '';
 }

@@ -9,9 +9,9 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { acceptConforming, apiPath, isNotFound, Reflector, type ApiClient, type ApiObject, type ObjectReader } from '../api/index.ts';
 import { labelMatcher } from './label-selector.ts';
-import { trustAnchors } from './trust-anchors.ts';
+import { normalizeTrustAnchors } from './trust-anchors.ts';
 
-export interface TrustBundlesOptions {
+export interface ClusterTrustBundleManagerOptions {
   readonly client: ApiClient;
   /** Gate ClusterTrustBundleProjection. */
   readonly isEnabled: boolean;
@@ -19,7 +19,7 @@ export interface TrustBundlesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Another one in tests. */
-  readonly normalize?: typeof trustAnchors;
+  readonly normalize?: typeof normalizeTrustAnchors;
 }
 
 interface ClusterTrustBundle extends ApiObject {
@@ -39,8 +39,8 @@ const maxSelectorLength = 100 * 1024;
 /** Questions whose answers are kept (upstream's size of its cache). */
 const maxAnswers = 256;
 
-export class TrustBundles {
-  readonly #options: TrustBundlesOptions;
+export class ClusterTrustBundleManager {
+  readonly #options: ClusterTrustBundleManagerOptions;
   readonly #podUIDs = new Set<string>();
   readonly #stop = new AbortController();
   /** By question, since the bundles changed: a bundle of hundreds of certificates takes milliseconds to go through. */
@@ -48,12 +48,12 @@ export class TrustBundles {
   #starting: Promise<Reflector<ClusterTrustBundle> | null> | null = null;
   #synced = Promise.withResolvers<void>();
 
-  constructor(options: TrustBundlesOptions) {
+  constructor(options: ClusterTrustBundleManagerOptions) {
     this.#options = options;
   }
 
   /** PEM. Rejects with KubeletError. */
-  async byName(name: string, optional: boolean, podUID: string): Promise<string> {
+  async getTrustAnchorsByName(name: string, optional: boolean, podUID: string): Promise<string> {
     const bundles = await this.#bundles(podUID);
     const anchors = this.#answer(`name ${name}`, () => bundles.list().filter(({ metadata }) => metadata.name === name));
     if (anchors !== null) return anchors;
@@ -63,7 +63,12 @@ export class TrustBundles {
   }
 
   /** PEM of all that a signer has under the selector. Rejects with KubeletError, or an Error that names what is wrong with the selector. */
-  async bySigner(signerName: string, selector: LabelSelector | undefined, optional: boolean, podUID: string): Promise<string> {
+  async getTrustAnchorsBySigner(
+    signerName: string,
+    selector: LabelSelector | undefined,
+    optional: boolean,
+    podUID: string,
+  ): Promise<string> {
     const bundles = await this.#bundles(podUID);
     const written = JSON.stringify([signerName, selector]);
     if (written.length > maxSelectorLength)
@@ -83,7 +88,7 @@ export class TrustBundles {
     if (known !== undefined) return known;
     const bundles = select();
     if (bundles.length === 0) return null;
-    const { normalize = trustAnchors } = this.#options;
+    const { normalize = normalizeTrustAnchors } = this.#options;
     const anchors = normalize(bundles.map(({ spec }) => spec?.trustBundle ?? ''));
     if (this.#answers.size >= maxAnswers) this.#answers.clear();
     this.#answers.set(question, anchors);

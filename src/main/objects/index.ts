@@ -1,7 +1,8 @@
 /**
- * What pods need from the API server for their volumes and environments: secrets, config maps, tokens, trust bundles, certificates, services. Main keeps
- * them, a sync asks for them on its line, and a change wakes the pods that use it. And how many volumes there are. Owned by the composition root.
- * After upstream's pkg/kubelet/{secret,configmap,token,clustertrustbundle,podcertificate} and pkg/kubelet/util/manager.
+ * The API server objects that pods refer to for their volumes and environments: secrets, config maps, service account tokens, cluster trust
+ * bundles, pod certificates and services. The room caches them on the main thread, answers the syncs' requests, and requests a sync of every
+ * pod whose objects changed. The composition root owns it. Upstream: pkg/kubelet/{secret,configmap,token,clustertrustbundle,podcertificate,
+ * runtimeclass} and pkg/kubelet/util/manager.
  */
-export { PodObjectManager as PodValues, type PodObjectManagerOptions as PodValuesOptions } from './pod-object-manager.ts';
-export { MountedVolumes as VolumeCount } from '../pods/mounted-volumes.ts';
+export { PodObjectManager, type PodObjectManagerOptions } from './pod-object-manager.ts';
+export { RuntimeClassManager, standaloneRuntimeHandler, type RuntimeClassManagerOptions } from './runtime-class-manager.ts';

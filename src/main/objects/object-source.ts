@@ -3,7 +3,7 @@ import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import { apiPath, isNotFound, type ApiClient, type ApiObject } from '../api/index.ts';
 
 /** A Secret or a ConfigMap, as far as this room reads it. */
-export interface KeyedObject extends ApiObject {
+export interface SecretOrConfigMap extends ApiObject {
   readonly immutable?: boolean;
   readonly type?: string;
   readonly data?: Readonly<Record<string, string>> | null;
@@ -23,13 +23,13 @@ export const configMapKind: ObjectKind = { kind: 'ConfigMap', plural: 'configmap
 
 export interface ObjectSource {
   /** The pod needs the object: from now on it is kept at hand. */
-  reference(namespace: string, name: string, podUID: string): void;
+  addReference(namespace: string, name: string, podUID: string): void;
   /** It does not any more. */
-  release(namespace: string, name: string, podUID: string): void;
+  deleteReference(namespace: string, name: string, podUID: string): void;
   /** It is known to be there; who asks would not have to wait for it. */
   has(namespace: string, name: string): boolean;
   /** Rejects with KubeletError: `NotFound`, or why the object is not known. */
-  get(namespace: string, name: string): Promise<KeyedObject>;
+  get(namespace: string, name: string): Promise<SecretOrConfigMap>;
   close(): Promise<void>;
 }
 
@@ -37,14 +37,14 @@ export interface ObjectSource {
 const getDeadlineMs = 10_000;
 
 /** Straight from the API server. `isRefresh`: what its cache has will do. Rejects with ApiError. */
-export function getObject(
+export function fetchObject(
   client: ApiClient,
   { plural }: ObjectKind,
   namespace: string,
   name: string,
   { isRefresh = false, signal }: { readonly isRefresh?: boolean; readonly signal?: AbortSignal } = {},
-): Promise<KeyedObject> {
-  return client.call<KeyedObject>({
+): Promise<SecretOrConfigMap> {
+  return client.call<SecretOrConfigMap>({
     method: 'GET',
     path: apiPath('api', 'v1', 'namespaces', namespace, plural, name),
     trafficClass: 'objects',
@@ -64,7 +64,7 @@ export function notRegistered(namespace: string, name: string): KubeletError {
 }
 
 /** What is known of an object: null, it is not there. */
-export async function getOrNull(get: () => Promise<KeyedObject>): Promise<KeyedObject | null> {
+export async function nullIfNotFound(get: () => Promise<SecretOrConfigMap>): Promise<SecretOrConfigMap | null> {
   try {
     return await get();
   } catch (err) {

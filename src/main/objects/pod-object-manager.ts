@@ -7,14 +7,14 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/index.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
-import { CachingSource } from './cache-based-source.ts';
-import { configMapKind, secretKind, type KeyedObject, type ObjectKind, type ObjectSource } from './object-source.ts';
+import { CacheBasedSource } from './cache-based-source.ts';
+import { configMapKind, secretKind, type SecretOrConfigMap, type ObjectKind, type ObjectSource } from './object-source.ts';
 import { PodCertificates, type PodCertificatesOptions } from './pod-certificates/index.ts';
 import { referencedObjects, tokenRefs } from './referenced-objects.ts';
-import { Services } from './service-lister.ts';
+import { ServiceLister } from './service-lister.ts';
 import { TokenManager } from './token-manager.ts';
-import { TrustBundles } from './cluster-trust-bundle-manager.ts';
-import { WatchingSource } from './watch-based-source.ts';
+import { ClusterTrustBundleManager } from './cluster-trust-bundle-manager.ts';
+import { WatchBasedSource } from './watch-based-source.ts';
 
 export interface PodObjectManagerOptions {
   readonly client: ApiClient;
@@ -22,7 +22,7 @@ export interface PodObjectManagerOptions {
   readonly strategy: string;
   readonly syncFrequencyMs: number;
   /** How long a config map is kept for the next pod that needs it, once the last one has gone. Default: not at all. */
-  readonly configMapLingerMs?: number;
+  readonly configMapRetentionMs?: number;
   /** How long objects are good under `Cache`: the annotation `node.alpha.kubernetes.io/ttl` of the Node; undefined: not said. */
   readonly objectTTLSeconds: () => number | undefined;
   /** Gate ClusterTrustBundleProjection. */
@@ -62,9 +62,9 @@ export class PodObjectManager {
   readonly #secrets: ObjectSource;
   readonly #configMaps: ObjectSource;
   readonly #tokens: TokenManager;
-  readonly #trustBundles: TrustBundles;
+  readonly #trustBundles: ClusterTrustBundleManager;
   readonly #certificates: PodCertificates | null;
-  readonly #services: Services;
+  readonly #services: ServiceLister;
   readonly #pods = new Map<string, Registration>();
 
   private constructor(options: PodObjectManagerOptions) {
@@ -74,9 +74,9 @@ export class PodObjectManager {
     this.#secrets = objectSource(secretKind, options, onChanged);
     this.#configMaps = objectSource(configMapKind, options, onChanged);
     this.#tokens = new TokenManager({ client, clock, logger, random, onDue: (uid) => onChanged(new Set([uid])) });
-    this.#trustBundles = new TrustBundles({ client, isEnabled: projectsTrustBundles, onChanged, clock, logger });
+    this.#trustBundles = new ClusterTrustBundleManager({ client, isEnabled: projectsTrustBundles, onChanged, clock, logger });
     this.#certificates = certificates && new PodCertificates({ ...certificates, client, onChanged, clock, logger, random });
-    this.#services = Services.start({ client, clock, logger });
+    this.#services = ServiceLister.start({ client, clock, logger });
   }
 
   static start(options: PodObjectManagerOptions): PodObjectManager {
@@ -92,7 +92,7 @@ export class PodObjectManager {
     this.#pods.set(uid, { pod, ...objects });
     this.#refer(pod, before ?? noObjects, objects);
     const isRunning = this.#isRunning(uid as PodUID);
-    this.#certificates?.track(pod, { isRunning });
+    this.#certificates?.trackPod(pod, { isRunning });
     if (before || isRunning) return;
     for (const ref of tokenRefs(pod)) this.#tokens.prefetch(ref);
   }
@@ -105,7 +105,7 @@ export class PodObjectManager {
     this.#refer(before.pod, before, noObjects);
     this.#tokens.forget(podUID);
     this.#trustBundles.forget(podUID);
-    this.#certificates?.forget(podUID);
+    this.#certificates?.forgetPod(podUID);
   }
 
   /** Every secret and config map that it refers to is known, and there, or is sure to be soon; and its certificates are issued. */
@@ -116,7 +116,7 @@ export class PodObjectManager {
     return (
       areKnown(this.#secrets, registration.secrets) &&
       areKnown(this.#configMaps, registration.configMaps.difference(inEveryNamespace)) &&
-      (this.#certificates?.isAtHand(uid) ?? true)
+      (this.#certificates?.areIssued(uid) ?? true)
     );
   }
 
@@ -149,8 +149,8 @@ export class PodObjectManager {
     for (const kind of ['secrets', 'configMaps'] as const) {
       const source = kind === 'secrets' ? this.#secrets : this.#configMaps;
       // Only what is new to it: a pod whose status alone has changed must not have its objects read anew.
-      for (const name of now[kind]) if (!before[kind].has(name)) source.reference(namespace, name, uid);
-      for (const name of before[kind]) if (!now[kind].has(name)) source.release(namespace, name, uid);
+      for (const name of now[kind]) if (!before[kind].has(name)) source.addReference(namespace, name, uid);
+      for (const name of before[kind]) if (!now[kind].has(name)) source.deleteReference(namespace, name, uid);
     }
   }
 
@@ -166,12 +166,15 @@ export class PodObjectManager {
       case 'Token':
         return { kind: 'Token', token: await this.#tokens.get(ref) };
       case 'TrustBundle':
-        return { kind: 'TrustAnchors', pem: await this.#trustBundles.byName(ref.name, ref.optional, uid) };
+        return { kind: 'TrustAnchors', pem: await this.#trustBundles.getTrustAnchorsByName(ref.name, ref.optional, uid) };
       case 'SignerTrustBundles':
-        return { kind: 'TrustAnchors', pem: await this.#trustBundles.bySigner(ref.signerName, ref.labelSelector, ref.optional, uid) };
+        return {
+          kind: 'TrustAnchors',
+          pem: await this.#trustBundles.getTrustAnchorsBySigner(ref.signerName, ref.labelSelector, ref.optional, uid),
+        };
       case 'PodCertificate': {
         if (!this.#certificates) throw new KubeletError('NotSupported', certificatesAreOff);
-        return { kind: 'Credentials', ...(await this.#certificates.get(uid, ref.volume, ref.sourceIndex)) };
+        return { kind: 'Credentials', ...(await this.#certificates.getCredentialBundle(uid, ref.volume, ref.sourceIndex)) };
       }
       case 'Services':
         return { kind: 'Services', services: await this.#services.list(ref, !isStaticPod(pod)) };
@@ -181,25 +184,25 @@ export class PodObjectManager {
   }
 }
 
-function configMapValue({ data, binaryData }: KeyedObject): PodObject {
+function configMapValue({ data, binaryData }: SecretOrConfigMap): PodObject {
   return { kind: 'ConfigMap', data: data ?? {}, binaryData: binaryData ?? {} };
 }
 
 function objectSource(
   kind: ObjectKind,
-  { strategy, client, syncFrequencyMs, configMapLingerMs, objectTTLSeconds, clock, logger }: PodObjectManagerOptions,
+  { strategy, client, syncFrequencyMs, configMapRetentionMs: configMapLingerMs, objectTTLSeconds, clock, logger }: PodObjectManagerOptions,
   onChanged: (uids: ReadonlySet<string>) => void,
 ): ObjectSource {
-  if (strategy === 'Get') return new CachingSource({ client, kind, ttlMs: null, clock, logger });
+  if (strategy === 'Get') return new CacheBasedSource({ client, kind, ttlMs: null, clock, logger });
   if (strategy === 'Cache') {
     const ttlMs = () => {
       const seconds = objectTTLSeconds();
       return seconds === undefined ? defaultTTLMs : seconds * 1000;
     };
-    return new CachingSource({ client, kind, ttlMs, clock, logger });
+    return new CacheBasedSource({ client, kind, ttlMs, clock, logger });
   }
   const maxIdleMs = Math.max(idleSyncs * syncFrequencyMs, minIdleMs);
   // A secret is kept no longer than a pod needs it.
   const lingerMs = kind === configMapKind ? (configMapLingerMs ?? 0) : 0;
-  return new WatchingSource({ client, kind, maxIdleMs, lingerMs, onChanged, clock, logger });
+  return new WatchBasedSource({ client, kind, maxIdleMs, retentionMs: lingerMs, onChanged, clock, logger });
 }

@@ -6,7 +6,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { acceptConforming, Reflector, type ApiClient, type ApiObject } from '../api/index.ts';
 
-export interface RuntimeClassesOptions {
+export interface RuntimeClassManagerOptions {
   readonly client: ApiClient;
   /** Classes with these names are there now, or anew: pods that were refused for want of one may be tried again. */
   readonly onAdded: (names: ReadonlySet<string>) => void;
@@ -27,12 +27,12 @@ export function standaloneRuntimeHandler({ spec: { runtimeClassName } }: Pod): R
   return { problem: `RuntimeClass "${runtimeClassName}" not found: there is no API server to ask for it` };
 }
 
-export class RuntimeClasses {
+export class RuntimeClassManager {
   readonly #clock: Clock;
   readonly #reflector: Reflector<RuntimeClass>;
   readonly #synced = Promise.withResolvers<void>();
 
-  private constructor({ client, onAdded, clock, logger }: RuntimeClassesOptions) {
+  private constructor({ client, onAdded, clock, logger }: RuntimeClassManagerOptions) {
     this.#clock = clock;
     const tell = (classes: readonly RuntimeClass[]) => {
       if (classes.length > 0) onAdded(new Set(classes.map(({ metadata }) => metadata.name)));
@@ -56,12 +56,12 @@ export class RuntimeClasses {
     });
   }
 
-  static start(options: RuntimeClassesOptions): RuntimeClasses {
-    return new RuntimeClasses(options);
+  static start(options: RuntimeClassManagerOptions): RuntimeClassManager {
+    return new RuntimeClassManager(options);
   }
 
   /** Waits for the first list a second at most. Never rejects. */
-  async handlerOf({ spec: { runtimeClassName } }: Pod): Promise<RuntimeHandlerChoice> {
+  async lookupRuntimeHandler({ spec: { runtimeClassName } }: Pod): Promise<RuntimeHandlerChoice> {
     if (!runtimeClassName) return { handler: '' };
     if (!this.#reflector.hasSynced()) await this.#untilSynced();
     const found = this.#reflector.objects.getByName('', runtimeClassName);

@@ -18,7 +18,7 @@ const apiServer = { namespace: 'default', name: 'kubernetes' };
 /** How long a sync waits for the first list. */
 const patienceMs = 1000;
 
-export class Services {
+export class ServiceLister {
   readonly #clock: Clock;
   readonly #reflector: Reflector<Service>;
   readonly #synced = Promise.withResolvers<void>();
@@ -53,8 +53,8 @@ export class Services {
     });
   }
 
-  static start(options: { readonly client: ApiClient; readonly clock: Clock; readonly logger: Logger }): Services {
-    return new Services(options);
+  static start(options: { readonly client: ApiClient; readonly clock: Clock; readonly logger: Logger }): ServiceLister {
+    return new ServiceLister(options);
   }
 
   /** `mayWait`: for the first list, a second at most. Rejects with KubeletError `NotSynced` when nothing is known yet. */

@@ -16,7 +16,7 @@ interface Claims {
  * When it expires, as wall-clock ms: by what was asked for, the server may have given it longer. Undefined: it is not for this service
  * account, this pod and this audience. The signature is the server's to check: what is on disk only goes back to where it came from.
  */
-export function tokenExpiryMs(token: string, ref: TokenRef): number | undefined {
+export function reusableTokenExpiryMs(token: string, ref: TokenRef): number | undefined {
   const claims = claimsOf(token);
   if (!claims) return undefined;
   const { sub, aud, iat, exp } = claims;

@@ -8,7 +8,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, apiPath, type ApiClient } from '../api/index.ts';
-import { tokenExpiryMs } from './token-claims.ts';
+import { reusableTokenExpiryMs } from './token-claims.ts';
 import { renewAtMs } from './token-lifetime.ts';
 
 export interface TokenManagerOptions {
@@ -98,7 +98,7 @@ export class TokenManager {
   /** What the volume holds from before this kubelet started, if it is still good for a while. */
   #adopt(entry: Entry, ref: TokenRef): Token | undefined {
     const { clock, random } = this.#options;
-    const expiresAtMs = ref.onDisk === undefined || entry.asking ? undefined : tokenExpiryMs(ref.onDisk, ref);
+    const expiresAtMs = ref.onDisk === undefined || entry.asking ? undefined : reusableTokenExpiryMs(ref.onDisk, ref);
     if (ref.onDisk === undefined || expiresAtMs === undefined) return undefined;
     const token = {
       token: ref.onDisk,

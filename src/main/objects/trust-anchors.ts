@@ -4,7 +4,7 @@ import { pemBlock } from '../../shared/x509/pem.ts';
 const block = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----/g;
 
 /** PEM, without what stands between the blocks. */
-export function trustAnchors(bundles: readonly string[]): string {
+export function normalizeTrustAnchors(bundles: readonly string[]): string {
   const certificates = new Set<string>();
   for (const bundle of bundles) {
     for (const [, body = ''] of bundle.matchAll(block)) certificates.add(Buffer.from(body, 'base64').toString('base64'));

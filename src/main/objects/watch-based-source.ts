@@ -5,16 +5,16 @@
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/index.ts';
-import { notRegistered, type KeyedObject, type ObjectKind, type ObjectSource } from './object-source.ts';
+import { notRegistered, type SecretOrConfigMap, type ObjectKind, type ObjectSource } from './object-source.ts';
 import { WatchedObject } from './watched-object.ts';
 
-export interface WatchingSourceOptions {
+export interface WatchBasedSourceOptions {
   readonly client: ApiClient;
   readonly kind: ObjectKind;
   /** Upstream: five times syncFrequency. */
   readonly maxIdleMs: number;
   /** The last pod has gone: how long the object is kept for the next one, which in most namespaces is not far (`kube-root-ca.crt`). 0: not at all. */
-  readonly lingerMs: number;
+  readonly retentionMs: number;
   readonly onChanged: (podUIDs: ReadonlySet<string>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -31,17 +31,17 @@ const sweepPeriodMs = 60_000;
 /** Objects that no pod refers to, kept for the next one. */
 const maxUnused = 64;
 
-export class WatchingSource implements ObjectSource {
-  readonly #options: WatchingSourceOptions;
+export class WatchBasedSource implements ObjectSource {
+  readonly #options: WatchBasedSourceOptions;
   readonly #items = new Map<string, Item>();
   #cancelSweep: () => void = () => {};
   #isClosed = false;
 
-  constructor(options: WatchingSourceOptions) {
+  constructor(options: WatchBasedSourceOptions) {
     this.#options = options;
   }
 
-  reference(namespace: string, name: string, podUID: string): void {
+  addReference(namespace: string, name: string, podUID: string): void {
     if (this.#isClosed) return;
     const key = `${namespace}/${name}`;
     let item = this.#items.get(key);
@@ -61,12 +61,12 @@ export class WatchingSource implements ObjectSource {
     item.podUIDs.add(podUID);
   }
 
-  release(namespace: string, name: string, podUID: string): void {
+  deleteReference(namespace: string, name: string, podUID: string): void {
     const key = `${namespace}/${name}`;
     const item = this.#items.get(key);
     if (!item?.podUIDs.delete(podUID) || item.podUIDs.size > 0) return;
     item.unusedSinceMs = this.#options.clock.monotonic();
-    if (this.#options.lingerMs === 0 || this.#unused().length > maxUnused) this.#remove(key, item);
+    if (this.#options.retentionMs === 0 || this.#unused().length > maxUnused) this.#remove(key, item);
   }
 
   #unused(): [string, Item][] {
@@ -80,10 +80,10 @@ export class WatchingSource implements ObjectSource {
   }
 
   has(namespace: string, name: string): boolean {
-    return this.#items.get(`${namespace}/${name}`)?.object.isThere ?? false;
+    return this.#items.get(`${namespace}/${name}`)?.object.exists ?? false;
   }
 
-  async get(namespace: string, name: string): Promise<KeyedObject> {
+  async get(namespace: string, name: string): Promise<SecretOrConfigMap> {
     const item = this.#items.get(`${namespace}/${name}`);
     if (!item) throw notRegistered(namespace, name);
     return item.object.get();
@@ -98,7 +98,7 @@ export class WatchingSource implements ObjectSource {
   }
 
   #sweepLater(): void {
-    const { clock, maxIdleMs, lingerMs } = this.#options;
+    const { clock, maxIdleMs, retentionMs: lingerMs } = this.#options;
     this.#cancelSweep = clock.after(sweepPeriodMs, () => {
       for (const { object } of this.#items.values()) object.stopIfIdle(maxIdleMs);
       this.#sweepLater();

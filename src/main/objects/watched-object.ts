@@ -6,7 +6,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { apiPath, fieldEquals, isOlder, Reflector, type ApiClient } from '../api/index.ts';
-import { getObject, getOrNull, notFound, type KeyedObject, type ObjectKind } from './object-source.ts';
+import { fetchObject, nullIfNotFound, notFound, type SecretOrConfigMap, type ObjectKind } from './object-source.ts';
 
 export interface WatchedObjectOptions {
   readonly client: ApiClient;
@@ -25,7 +25,7 @@ const patienceMs = 1000;
 const retryDelaysMs = [50, 100, 200, 400];
 
 /** What is known: null, there is no such object. */
-type Known = { readonly object: KeyedObject | null } | undefined;
+type Known = { readonly object: SecretOrConfigMap | null } | undefined;
 
 export class WatchedObject {
   readonly #options: WatchedObjectOptions;
@@ -34,7 +34,7 @@ export class WatchedObject {
   /** Somebody was sent away without an answer. */
   #isOwed = false;
   #lastAccessMs: number;
-  #reflector: Reflector<KeyedObject> | null = null;
+  #reflector: Reflector<SecretOrConfigMap> | null = null;
   #stop: AbortController | null = null;
   #waiting: (() => void)[] = [];
 
@@ -46,7 +46,7 @@ export class WatchedObject {
   }
 
   /** As far as is known. */
-  get isThere(): boolean {
+  get exists(): boolean {
     return Boolean(this.#known?.object);
   }
 
@@ -55,7 +55,7 @@ export class WatchedObject {
   }
 
   /** Rejects with KubeletError `NotFound`, or `NotSynced` when a second did not tell. */
-  async get(): Promise<KeyedObject> {
+  async get(): Promise<SecretOrConfigMap> {
     const { clock, kind, name } = this.#options;
     this.#lastAccessMs = clock.monotonic();
     if (!this.#stop && !this.isImmutable) this.#start();
@@ -96,7 +96,7 @@ export class WatchedObject {
     const { client, kind, namespace, name, clock } = this.#options;
     for (const delayMs of [...retryDelaysMs, 0]) {
       try {
-        const object = await getOrNull(() => getObject(client, kind, namespace, name, { signal }));
+        const object = await nullIfNotFound(() => fetchObject(client, kind, namespace, name, { signal }));
         if (!signal.aborted) this.#learn(object);
         return;
       } catch (err) {
@@ -110,10 +110,10 @@ export class WatchedObject {
 
   #watch(): void {
     const { client, kind, namespace, name, clock, logger } = this.#options;
-    const isThis = ({ metadata }: KeyedObject) => metadata.name === name;
+    const isThis = ({ metadata }: SecretOrConfigMap) => metadata.name === name;
     // At first a watch may lag behind what a GET has told. Later on, versions that went back are those of a cluster that was restored.
     let mayLag: boolean | undefined;
-    this.#reflector = Reflector.start<KeyedObject>({
+    this.#reflector = Reflector.start<SecretOrConfigMap>({
       client,
       path: apiPath('api', 'v1', 'namespaces', namespace, kind.plural),
       fieldSelector: fieldEquals('metadata.name', name),
@@ -134,7 +134,7 @@ export class WatchedObject {
     });
   }
 
-  #learn(object: KeyedObject | null, mayLag = false): void {
+  #learn(object: SecretOrConfigMap | null, mayLag = false): void {
     const before = this.#known;
     const isStale =
       mayLag && object?.metadata.uid === before?.object?.metadata.uid && isOlder(versionOf(object), versionOf(before?.object ?? null));
@@ -160,10 +160,10 @@ export class WatchedObject {
   }
 }
 
-function versionOf(object: KeyedObject | null): string {
+function versionOf(object: SecretOrConfigMap | null): string {
   return object?.metadata.resourceVersion ?? '';
 }
 
-function isSame(a: KeyedObject | null, b: KeyedObject | null): boolean {
+function isSame(a: SecretOrConfigMap | null, b: SecretOrConfigMap | null): boolean {
   return a?.metadata.uid === b?.metadata.uid && versionOf(a) === versionOf(b);
 }

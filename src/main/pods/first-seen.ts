@@ -3,7 +3,7 @@ import { configSeenAnnotation } from '../../shared/kubernetes/annotations.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 
 /** A pod that does not run this long after it was seen gets its first status then, so that its user sees that the kubelet has it. */
-export const firstStatusMs = 500;
+export const firstStatusDelayMs = 500;
 
 /** Wall-clock ms; 0: neither its source nor the API server says. */
 export function firstSeenMs({ metadata }: Pod): number {

@@ -13,32 +13,32 @@ import type { PodUpdate } from '../sources/index.ts';
 import {
   countRejection,
   isCriticalPod,
-  type AdmissionJournal,
+  type AllocationManager,
   type AdmitHandler,
   type Preemption,
-  type Verdict,
+  type AdmitResult,
 } from './admission/index.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
 import { podReference, type EventSink } from '../events/event-sink.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { isDeleted } from './termination/is-deleted.ts';
 import { isMirrorPod } from './static/mirror-pod.ts';
-import { isSaidBefore, pendingResize, resizeEventMessage } from './admission/pending-resize.ts';
+import { isAlreadyReported, computePendingResize, resizeEventMessage } from './admission/pending-resize.ts';
 import { faultMessage, type PodFaults } from './workers/pod-faults.ts';
 import type { PodManager } from './pod-manager.ts';
-import type { FailedPod, PodStatuses } from './api-status/api-status-cache.ts';
+import type { FailedPod, ApiStatusCache } from './api-status/api-status-cache.ts';
 import type { PodWorkers } from './workers/pod-workers.ts';
 
 export interface PodHandlersDependencies {
   readonly podManager: PodManager;
   readonly podWorkers: PodWorkers;
-  readonly statuses: PodStatuses;
+  readonly statuses: ApiStatusCache;
   readonly events: EventSink;
   readonly admitHandlers: readonly AdmitHandler[];
   /** Why the node can't follow a change of a pod; it is only told. */
-  readonly changeProblem?: (before: Pod, after: Pod) => string | null;
+  readonly missingFeaturesForUpdate?: (before: Pod, after: Pod) => string | null;
   /** Pods that were admitted once are not asked again, also not after a restart. */
-  readonly journal: Pick<AdmissionJournal, 'has' | 'add' | 'allocated' | 'release'>;
+  readonly allocationManager: Pick<AllocationManager, 'isAdmitted' | 'setAllocatedResources' | 'updatePodFromAllocation' | 'removePod'>;
   /** Reads the Node afresh before a pod is refused for its labels. Null: there is no API server to ask. Must settle. */
   readonly refreshNode: (() => Promise<unknown>) | null;
   /** The pod runs from now on, or is worked towards with a changed spec: before its worker hears of it. */
@@ -125,22 +125,22 @@ export class PodHandlers {
   }
 
   #start(pod: Pod, { mayRefreshNode, gaveWay }: Attempt): void {
-    const { podWorkers, journal, refreshNode } = this.#deps;
+    const { podWorkers, allocationManager, refreshNode } = this.#deps;
     const uid = podUID(pod);
     const isEnding = podWorkers.isTerminationRequested(uid) || isDeleted(pod) || isTerminalPhase(pod.status?.phase);
-    if (!isEnding && !journal.has(uid)) {
+    if (!isEnding && !allocationManager.isAdmitted(uid)) {
       const verdict = this.#verdict(pod, gaveWay);
       if (verdict && 'preemption' in verdict) {
         const next = { mayRefreshNode: false, gaveWay: new Set([...gaveWay, ...verdict.preemption.victims.map(podUID)]) };
         return this.#decideAfter(uid, 'makesRoom', this.#preempt(pod, verdict.preemption), next);
       }
-      if (verdict && refreshNode && mayRefreshNode && verdict.refusal.isOutdatedPerhaps) {
+      if (verdict && refreshNode && mayRefreshNode && verdict.rejection.mayBeStaleNode) {
         return this.#decideAfter(uid, 'looksAgain', refreshNode(), { mayRefreshNode: false, gaveWay });
       }
-      if (verdict) return this.#reject(pod, verdict.refusal);
+      if (verdict) return this.#reject(pod, verdict.rejection);
     }
     if (!isEnding) {
-      journal.add(pod);
+      allocationManager.setAllocatedResources(pod);
       this.#deps.onAdmitted?.(pod);
     }
     podWorkers.update(this.#allocated(pod), 'create');
@@ -148,11 +148,11 @@ export class PodHandlers {
 
   /** The pod with the resources that it was admitted with. That it asks for others is told, once. */
   #allocated(pod: Pod): Pod {
-    const { journal, statuses, events } = this.#deps;
-    const allocated = journal.allocated(pod);
-    const pending = pendingResize(pod, allocated);
+    const { allocationManager, statuses, events } = this.#deps;
+    const allocated = allocationManager.updatePodFromAllocation(pod);
+    const pending = computePendingResize(pod, allocated);
     const isNews = statuses.setPendingResize(podUID(pod), pending);
-    if (pending && isNews && !isSaidBefore(pod, pending)) {
+    if (pending && isNews && !isAlreadyReported(pod, pending)) {
       infeasibleResizes.inc({ reason_detail: 'not_supported' });
       events.record({ object: podReference(pod), type: 'Warning', reason: 'ResizeInfeasible', message: resizeEventMessage(pod, pending) });
     }
@@ -209,9 +209,9 @@ export class PodHandlers {
   }
 
   #checkChange(pod: Pod): void {
-    const { podManager, events, changeProblem } = this.#deps;
+    const { podManager, events, missingFeaturesForUpdate } = this.#deps;
     const before = podManager.get(podUID(pod));
-    const problem = before && changeProblem?.(before, pod);
+    const problem = before && missingFeaturesForUpdate?.(before, pod);
     if (problem) events.record({ object: podReference(pod), type: 'Warning', reason: 'FailedNodeDeclaredFeaturesCheck', message: problem });
   }
 
@@ -222,12 +222,12 @@ export class PodHandlers {
   }
 
   remove(pods: readonly Pod[]): void {
-    const { podManager, podWorkers, journal, sourcesReady, logger } = this.#deps;
+    const { podManager, podWorkers, allocationManager, sourcesReady, logger } = this.#deps;
     for (const pod of pods) {
       this.#deps.faults.forget(podUID(pod));
       this.#contain('removing the pod', pod, () => {
         podManager.remove(podUID(pod));
-        journal.release(podUID(pod));
+        allocationManager.removePod(podUID(pod));
         if (isMirrorPod(pod)) return;
         if (sourcesReady()) podWorkers.remove(pod);
         // Housekeeping ends it once every source has reported: another one may still want it.
@@ -241,7 +241,7 @@ export class PodHandlers {
     for (const pod of pods) {
       this.#contain('reconciling the pod', pod, () => {
         this.#deps.podManager.set(pod);
-        this.#deps.podWorkers.reconcile(this.#deps.journal.allocated(pod));
+        this.#deps.podWorkers.reconcile(this.#deps.allocationManager.updatePodFromAllocation(pod));
       });
     }
   }
@@ -256,13 +256,13 @@ export class PodHandlers {
     });
   }
 
-  #verdict(pod: Pod, gaveWay: ReadonlySet<PodUID>): Verdict {
-    const { admitHandlers, journal } = this.#deps;
+  #verdict(pod: Pod, gaveWay: ReadonlySet<PodUID>): AdmitResult {
+    const { admitHandlers, allocationManager } = this.#deps;
     if (admitHandlers.length === 0) return null;
     // One whose own admission is open holds at most the room that is being made for it, and has nothing to give way with.
     const counts = (uid: PodUID) => !this.#undecided.has(uid) || (this.#undecided.get(uid) === 'makesRoom' && !isCriticalPod(pod));
     const isOther = (uid: PodUID) => uid !== podUID(pod) && !gaveWay.has(uid) && counts(uid);
-    const active = this.active().flatMap((other) => (isOther(podUID(other)) ? [journal.allocated(other)] : []));
+    const active = this.active().flatMap((other) => (isOther(podUID(other)) ? [allocationManager.updatePodFromAllocation(other)] : []));
     try {
       return this.#ask(pod, active);
     } catch (err) {
@@ -270,7 +270,7 @@ export class PodHandlers {
     }
   }
 
-  #ask(pod: Pod, active: readonly Pod[]): Verdict {
+  #ask(pod: Pod, active: readonly Pod[]): AdmitResult {
     for (const admit of this.#deps.admitHandlers) {
       const verdict = admit(pod, active);
       if (verdict) return verdict;
@@ -279,7 +279,7 @@ export class PodHandlers {
   }
 
   /** Another pod that can't be weighed must not keep this one out: it is left out of the question. */
-  #verdictAfterFault(pod: Pod, active: readonly Pod[], fault: unknown): Verdict {
+  #verdictAfterFault(pod: Pod, active: readonly Pod[], fault: unknown): AdmitResult {
     const weighed = active.filter((other) =>
       contain({ handler: 'admission', logger: this.#deps.logger }, () => (this.#ask(pod, [other]), true)),
     );
@@ -289,7 +289,7 @@ export class PodHandlers {
       // It is this pod.
     }
     this.#deps.faults.report('admission', pod, fault);
-    return { refusal: { reason: 'UnexpectedAdmissionError', message: faultMessage('admission', fault) } };
+    return { rejection: { reason: 'UnexpectedAdmissionError', message: faultMessage('admission', fault) } };
   }
 }
 

@@ -8,7 +8,7 @@ import type { KubeletOptions } from '../cli/options.ts';
 import { podListJson } from './pod-list.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
-import type { PodStatuses } from '../pods/api-status/api-status-cache.ts';
+import type { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
 import { containerResolver } from './resolve-container.ts';
 import { runningPodListJson } from './running-pod-list.ts';
 import { secureServerFault, serverSettings } from './server-settings.ts';
@@ -23,7 +23,7 @@ export interface ServerStart {
   readonly nodeName: string;
   readonly snapshot: SharedArrayBuffer;
   readonly podManager: PodManager;
-  readonly statuses: PodStatuses;
+  readonly statuses: ApiStatusCache;
   readonly cache: RuntimeStatusCache;
   readonly look: (uid: PodUID) => Promise<RuntimePodStatus | null>;
   /** Null: standalone; then nobody can be asked about callers. */

@@ -15,7 +15,7 @@ import { isDeleted } from '../pods/termination/is-deleted.ts';
 import { statusPatch } from './status-patch.ts';
 
 /** How long such a change waits at most; what a user misses meanwhile is an address, and a condition that says that a start is under way. */
-export const startStepDelayMs = 1000;
+export const startupStepDelayMs = 1000;
 /**
  * No change waits longer. A start without init containers has little to show before it runs, and on two cores takes up to 2 s in a burst of
  * 100. That the runtime does not answer is mostly over by then, too.
@@ -28,10 +28,10 @@ export const maxCoalesceDelayMs = 2000;
  */
 export function coalesceDelayMs(base: Pod, next: PodStatus, own: PodStatus, firstStatusInMs = 0): number {
   if (isUnansweredOnly(base, next)) return maxCoalesceDelayMs;
-  if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return startStepDelayMs;
-  if (isNewGenerationOnly(base, next)) return startStepDelayMs;
+  if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return startupStepDelayMs;
+  if (isNewGenerationOnly(base, next)) return startupStepDelayMs;
   if (!isStepOfStart(base, next)) return 0;
-  const stepMs = next.initContainerStatuses?.length ? startStepDelayMs : maxCoalesceDelayMs;
+  const stepMs = next.initContainerStatuses?.length ? startupStepDelayMs : maxCoalesceDelayMs;
   return base.status?.startTime === undefined ? Math.min(stepMs, firstStatusInMs) : stepMs;
 }
 
@@ -95,6 +95,6 @@ function isReady(status: PodStatus | undefined): boolean {
  * Nothing of the pod is left on this node, it was deleted, and the API server has its final phase: its object may go. A mirror pod is none
  * of these: it goes with its static pod.
  */
-export function mayBeRemoved(base: Pod, isFinished: boolean): boolean {
+export function canBeDeleted(base: Pod, isFinished: boolean): boolean {
   return isFinished && isDeleted(base) && isTerminalPhase(base.status?.phase);
 }

@@ -19,12 +19,12 @@ import { KeyedWorkQueue } from '../../shared/concurrency/keyed-work-queue.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { firstSeenMs } from '../pods/first-seen.ts';
 import { isMirrorOf } from '../pods/static/mirror-pod.ts';
-import type { PodStatusSink, StatusUpdate } from '../pods/api-status/api-status-cache.ts';
-import { podPath, removePodObject } from '../pods/termination/remove-pod-object.ts';
+import type { StatusUpdateSink, StatusUpdate } from '../pods/api-status/api-status-cache.ts';
+import { podPath, deletePodObject } from '../pods/termination/remove-pod-object.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
 import { CoalesceTimer } from './coalesce-timer.ts';
 import { isNewer } from './newest-object.ts';
-import { coalesceDelayMs, isUrgent, mayBeRemoved } from './coalesce-delay.ts';
+import { coalesceDelayMs, isUrgent, canBeDeleted } from './coalesce-delay.ts';
 import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';
 
 export interface StatusManagerDependencies {
@@ -33,7 +33,7 @@ export interface StatusManagerDependencies {
   readonly apiPod: (uid: PodUID) => Pod | undefined;
   readonly podManager: PodManager;
   /** How long after its pod was seen a first status may wait for the pod to run. Default: not at all. */
-  readonly firstStatusMs?: number;
+  readonly firstStatusDelayMs?: number;
   readonly clock: Clock;
   readonly logger: Logger;
   /** 0 to 1, for jitter. */
@@ -68,7 +68,7 @@ interface Entry {
   readonly onWritten: Set<() => void>;
 }
 
-export class StatusManager implements PodStatusSink {
+export class StatusManager implements StatusUpdateSink {
   readonly #deps: StatusManagerDependencies;
   readonly #entries = new Map<PodUID, Entry>();
   readonly #work: KeyedWorkQueue<PodUID>;
@@ -133,7 +133,7 @@ export class StatusManager implements PodStatusSink {
   }
 
   /** What is not written of the pod's status is written now: a change that follows is not waited for. */
-  hurry(uid: PodUID): void {
+  expedite(uid: PodUID): void {
     const entry = this.#entries.get(uid);
     if (!entry || entry.changedAtMs === null) return;
     entry.isHurried = true;
@@ -144,7 +144,7 @@ export class StatusManager implements PodStatusSink {
    * Resolves when the newest status of the pod is written, or when there is no object to write it to. Undefined: it is already. After the
    * signal has aborted nobody waits, and the promise may stay pending.
    */
-  written(uid: PodUID, signal: AbortSignal): Promise<void> | undefined {
+  whenWritten(uid: PodUID, signal: AbortSignal): Promise<void> | undefined {
     const entry = this.#entries.get(uid);
     if (!entry || entry.changedAtMs === null || !this.#base(entry)) return undefined;
     return new Promise((resolve) => {
@@ -208,8 +208,8 @@ export class StatusManager implements PodStatusSink {
   }
 
   #firstStatusInMs({ update }: Entry): number {
-    const { firstStatusMs = 0, clock } = this.#deps;
-    return Math.max(0, firstSeenMs(update.pod) + firstStatusMs - clock.now());
+    const { firstStatusDelayMs = 0, clock } = this.#deps;
+    return Math.max(0, firstSeenMs(update.pod) + firstStatusDelayMs - clock.now());
   }
 
   async #sync(uid: PodUID, signal: AbortSignal): Promise<void> {
@@ -263,7 +263,7 @@ export class StatusManager implements PodStatusSink {
     if (entry.update === update) this.#settled(entry);
     const object = entry.answer ?? base;
     if (!this.#mayBeRemoved(entry, object)) return;
-    await removePodObject(this.#deps.client, object, { trafficClass: 'status', signal });
+    await deletePodObject(this.#deps.client, object, { trafficClass: 'status', signal });
     entry.deleted = object.metadata.uid;
     this.#log(entry).debug('Pod fully terminated and removed from etcd');
   }
@@ -306,7 +306,7 @@ export class StatusManager implements PodStatusSink {
   }
 
   #mayBeRemoved({ update, deleted }: Entry, object: Pod): boolean {
-    return !isStaticPod(update.pod) && deleted !== object.metadata.uid && mayBeRemoved(object, update.isFinished);
+    return !isStaticPod(update.pod) && deleted !== object.metadata.uid && canBeDeleted(object, update.isFinished);
   }
 
   /** Nothing is left to be written, for now. */

@@ -5,21 +5,21 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod, PodCondition, PodStatus } from '../../shared/kubernetes/api.ts';
-import { disruptionTarget, ownConditionTypes, passingConditionTypes } from '../pods/api-status/conditions.ts';
+import { disruptionTarget, ownConditionTypes, transientConditionTypes } from '../pods/api-status/conditions.ts';
 import { isTerminalPhase } from '../pods/api-status/phase.ts';
 
 /** What is said of a pod is not said before its time, and nothing final is taken back. */
 export interface StatusToSend {
   readonly status: PodStatus;
   /** One of its containers may still run: then no terminal phase is reported, since others would take what the pod still uses. */
-  readonly mayRun: boolean;
+  readonly couldHaveRunningContainers: boolean;
 }
 
 /**
  * The status as the API server is to have it. A terminal phase there stays; one of ours waits until nothing runs. What was set once and
  * never changes (start time, QoS class) stays as it is there, and the observed generation never falls.
  */
-export function toApiStatus(base: PodStatus, { status, mayRun }: StatusToSend): PodStatus {
+export function toApiStatus(base: PodStatus, { status, couldHaveRunningContainers: mayRun }: StatusToSend): PodStatus {
   const stays = isTerminalPhase(base.phase) ? base.phase !== status.phase : mayRun && isTerminalPhase(status.phase);
   const { phase, reason, message, ...rest } = status;
   // Why it ended may be known to whoever said so first, and to nobody here.
@@ -116,7 +116,7 @@ function replacing(before: Resources | undefined, next: Resources | undefined): 
 }
 
 function passedConditions({ conditions = [] }: PodStatus, next: PodStatus): object[] {
-  const hasPassed = (type: string) => passingConditionTypes.has(type) && !next.conditions?.some((condition) => condition.type === type);
+  const hasPassed = (type: string) => transientConditionTypes.has(type) && !next.conditions?.some((condition) => condition.type === type);
   return conditions.filter(({ type }) => hasPassed(type)).map(({ type }) => ({ type, $patch: 'delete' }));
 }
 

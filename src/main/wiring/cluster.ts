@@ -9,21 +9,20 @@ import type { KubeletContext } from './kubelet-context.ts';
 import { ClusterNode, type LocalNodeStatus } from '../node/index.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { EventsAfterStatus, type EventsAfterStatusOptions } from '../events/events-after-status.ts';
-import { firstStatusMs } from '../pods/first-seen.ts';
-import { RuntimeClasses, type RuntimeClassesOptions } from '../objects/runtime-class-manager.ts';
+import { firstStatusDelayMs } from '../pods/first-seen.ts';
 import { ownerUID } from '../pods/static/mirror-pod.ts';
 import { MirrorPods, type MirrorPodsDependencies } from '../pods/static/mirror-pods.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { PodScheduler } from '../pods/scheduling/index.ts';
 import { StatusManager, type StatusManagerDependencies } from '../status/index.ts';
-import { PodValues, type PodValuesOptions } from '../objects/index.ts';
+import { PodObjectManager, RuntimeClassManager, type PodObjectManagerOptions, type RuntimeClassManagerOptions } from '../objects/index.ts';
 
 /**
  * A pod's start is some hundred milliseconds of work for the runtime and the API server: its three events, and the config map that every pod
  * of a namespace needs, must not come in its way.
  */
 const eventSettleMs = 500;
-const configMapLingerMs = 60_000;
+const configMapRetentionMs = 60_000;
 
 export type ClusterOptions = Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'shutdown' | 'signal'>;
 
@@ -72,8 +71,8 @@ export class Cluster {
       client: this.client,
       nodeName,
       log: eventLog,
-      settleMs: eventSettleMs,
-      calm: (signal) => scheduler.untilIdle(signal),
+      initialDelayMs: eventSettleMs,
+      untilIdle: (signal) => scheduler.untilIdle(signal),
       clock,
       logger: log('events'),
     });
@@ -93,7 +92,7 @@ export class Cluster {
       client: this.client,
       apiPod,
       podManager,
-      firstStatusMs,
+      firstStatusDelayMs,
       clock,
       logger,
       random: Math.random,
@@ -124,14 +123,17 @@ export class Cluster {
   }
 
   /** What pods' volumes and environments need. */
-  keepValues({ events, ...deps }: Pick<PodValuesOptions, 'isRunning' | 'onChanged'> & { readonly events: EventSink }): PodValues {
+  startPodObjectManager({
+    events,
+    ...deps
+  }: Pick<PodObjectManagerOptions, 'isRunning' | 'onChanged'> & { readonly events: EventSink }): PodObjectManager {
     const { options, nodeName, log, shutdown } = this.#options;
     const { featureGates } = options;
-    const values = PodValues.start({
+    const values = PodObjectManager.start({
       ...deps,
       client: this.client,
       strategy: options.config.configMapAndSecretChangeDetectionStrategy,
-      configMapLingerMs,
+      configMapRetentionMs,
       syncFrequencyMs: options.config.syncFrequency,
       objectTTLSeconds: () => secondsOf(this.#membership?.node().metadata.annotations?.['node.alpha.kubernetes.io/ttl']),
       projectsTrustBundles: featureGates.enabled('ClusterTrustBundleProjection'),
@@ -146,15 +148,15 @@ export class Cluster {
   }
 
   /** What pods' runtime classes stand for. */
-  keepRuntimeClasses(deps: Pick<RuntimeClassesOptions, 'onAdded'>): RuntimeClasses {
+  keepRuntimeClasses(deps: Pick<RuntimeClassManagerOptions, 'onAdded'>): RuntimeClassManager {
     const { log, shutdown } = this.#options;
-    const classes = RuntimeClasses.start({ ...deps, client: this.client, clock, logger: log('runtime-classes') });
+    const classes = RuntimeClassManager.start({ ...deps, client: this.client, clock, logger: log('runtime-classes') });
     shutdown.register('runtime-classes', () => classes.close());
     return classes;
   }
 
   /** Static pods are shown to the cluster. */
-  mirror(deps: Pick<MirrorPodsDependencies, 'podManager' | 'isSynced' | 'sourcesReady' | 'isStaticPodEnding' | 'onMirror'>): MirrorPods {
+  mirror(deps: Pick<MirrorPodsDependencies, 'podManager' | 'isSynced' | 'sourcesReady' | 'isStaticPodEnding' | 'onMirrorPod'>): MirrorPods {
     const { nodeName, log, shutdown } = this.#options;
     const mirrors = new MirrorPods({
       ...deps,

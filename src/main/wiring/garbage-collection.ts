@@ -2,14 +2,14 @@
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { Observers } from './observers.ts';
-import { DeadContainers } from '../pods/housekeeping/container-deletor.ts';
+import { ContainerDeletor } from '../pods/housekeeping/container-deletor.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { Housekeeping } from '../pods/housekeeping/housekeeping.ts';
 import type { MirrorPods } from '../pods/static/mirror-pods.ts';
 import { listPodDirectories } from '../pods/housekeeping/pod-directories.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
-import type { PodStatuses } from '../pods/api-status/api-status-cache.ts';
+import type { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodWorkers } from '../pods/workers/pod-workers.ts';
 
@@ -18,7 +18,7 @@ export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'nodeN
   readonly events: EventSink;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
-  readonly statuses: PodStatuses;
+  readonly statuses: ApiStatusCache;
   readonly workers: PodWorkers;
   readonly updates: PodHandlers;
   /** Undefined: standalone. */
@@ -27,7 +27,7 @@ export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'nodeN
 
 export interface Cleaners {
   readonly housekeeping: Housekeeping;
-  readonly deadContainers: DeadContainers;
+  readonly containerDeletor: ContainerDeletor;
 }
 
 export function makeCleaners(cleaners: CleanersOptions): Cleaners {
@@ -54,12 +54,12 @@ export function makeCleaners(cleaners: CleanersOptions): Cleaners {
     clock,
     logger: log('housekeeping'),
   });
-  const deadContainers = new DeadContainers({
+  const containerDeletor = new ContainerDeletor({
     cache,
     shouldContentBeRemoved: (uid) => workers.shouldContentBeRemoved(uid),
     removeContainers: (ids) => images.removeContainers(ids),
     keep: maximumDeadContainersPerContainer,
     logger: log('container-deletor'),
   });
-  return { housekeeping, deadContainers };
+  return { housekeeping, containerDeletor };
 }

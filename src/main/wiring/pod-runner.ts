@@ -10,21 +10,21 @@ import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { declaredFeatures } from '../node/index.ts';
 import type { Observers } from './observers.ts';
-import { AdmissionJournal, admitHandlers, changeProblem } from '../pods/admission/index.ts';
-import type { DeadContainers } from '../pods/housekeeping/container-deletor.ts';
+import { AllocationManager, admitHandlers, missingFeaturesForUpdate } from '../pods/admission/index.ts';
+import type { ContainerDeletor } from '../pods/housekeeping/container-deletor.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { PodFaults } from '../pods/workers/pod-faults.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
-import type { PodStatuses } from '../pods/api-status/api-status-cache.ts';
+import type { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
 import { PodHandlers } from '../pods/pod-handlers.ts';
 import { PodWorkers } from '../pods/workers/pod-workers.ts';
-import { standaloneRuntimeHandler } from '../objects/runtime-class-manager.ts';
+import { standaloneRuntimeHandler } from '../objects/index.ts';
 import { isPodRunning } from '../pods/pod-running.ts';
 import type { PodScheduler } from '../pods/scheduling/index.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
 import { WorkQueue } from '../pods/workers/work-queue.ts';
-import { VolumeCount } from '../objects/index.ts';
+import { MountedVolumes } from '../pods/mounted-volumes.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import { createTaskHandlers } from './task-handlers.ts';
 import type { NodeServices } from './node-services.ts';
@@ -40,7 +40,7 @@ export interface PodRunnerOptions extends KubeletContext {
   readonly cluster: Cluster | null;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
-  readonly statuses: PodStatuses;
+  readonly statuses: ApiStatusCache;
   readonly scheduler: PodScheduler;
   readonly events: EventSink;
   /** The sources, which come after what they feed. */
@@ -53,7 +53,7 @@ export interface PodRunner {
   readonly workers: PodWorkers;
   readonly updates: PodHandlers;
   readonly workQueue: WorkQueue;
-  readonly deadContainers: DeadContainers;
+  readonly containerDeletor: ContainerDeletor;
   readonly housekeep: () => void;
 }
 
@@ -62,7 +62,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   const { config, flags, featureGates } = options;
   const { membership } = thisNode;
 
-  const values = cluster?.keepValues({
+  const values = cluster?.startPodObjectManager({
     isRunning: (uid) => isPodRunning(cache.get(uid)),
     onChanged: (uids) => workers.wake(uids),
     events,
@@ -74,7 +74,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     },
   });
   const { pool } = runner.threads;
-  const volumes = new VolumeCount(clock);
+  const volumes = new MountedVolumes(clock);
   pool.answerWith(
     createTaskHandlers({
       observers,
@@ -105,7 +105,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     node: () => thisNode.facts.current(),
     ...(values && { dependenciesReady: (pod) => values.dependenciesReady(pod) }),
     volumes,
-    runtimeHandler: (pod) => runtimeClasses?.handlerOf(pod) ?? standaloneRuntimeHandler(pod),
+    runtimeHandler: (pod) => runtimeClasses?.lookupRuntimeHandler(pod) ?? standaloneRuntimeHandler(pod),
     policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
     clock,
     logger: log('pod-workers'),
@@ -129,7 +129,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
 
   const faults = new PodFaults({ events, clock, logger: log('pod-faults'), random: Math.random });
   shutdown.register('pod-faults', async () => faults.close());
-  const journal = await AdmissionJournal.open({
+  const allocationManager = await AllocationManager.open({
     rootDir: flags.rootDirectory,
     gates: {
       podLevel: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
@@ -138,7 +138,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     clock,
     logger: log('admission'),
   });
-  shutdown.register('admission', () => journal.close());
+  shutdown.register('admission', () => allocationManager.close());
   const declared = declaredFeatures(featureGates);
   const updates = new PodHandlers({
     podManager,
@@ -146,8 +146,8 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     statuses,
     events,
     admitHandlers: admitHandlers({ ...options, node: thisNode.node, declaredFeatures: declared }),
-    changeProblem: (before, after) => changeProblem(before, after, declared),
-    journal,
+    missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, declared),
+    allocationManager,
     faults,
     refreshNode: membership ? () => membership.fetch().catch(() => {}) : null,
     onAdmitted: (pod) => values?.registerPod(pod),
@@ -160,14 +160,14 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     isSynced: sources.hasApiSynced,
     sourcesReady: sources.areReady,
     isStaticPodEnding: (fullName, wanted) => workers.isStaticPodEnding(fullName, wanted),
-    onMirror: (pod, mirror) => {
-      if (statuses.rebase(podUID(pod), mirror.status)) workers.refreshStatuses([podUID(pod)]);
+    onMirrorPod: (pod, mirror) => {
+      if (statuses.adoptMirrorStatus(podUID(pod), mirror.status)) workers.refreshStatuses([podUID(pod)]);
     },
   });
-  const { housekeeping, deadContainers } = makeCleaners({ ...runner, workers, updates, mirrors });
+  const { housekeeping, containerDeletor } = makeCleaners({ ...runner, workers, updates, mirrors });
   const housekeep = () => {
     housekeeping.run();
-    journal.keep(new Set([...podManager.uids(), ...workers.uids()]));
+    allocationManager.removeOrphanedPods(new Set([...podManager.uids(), ...workers.uids()]));
   };
-  return { workers, updates, workQueue, deadContainers, housekeep };
+  return { workers, updates, workQueue, containerDeletor, housekeep };
 }

@@ -8,7 +8,8 @@ import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodWorkers } from '../pods/workers/pod-workers.ts';
 import type { PodScheduler } from '../pods/scheduling/index.ts';
 import type { TaskHandlers } from '../threads/task-channel.ts';
-import type { PodValues, VolumeCount } from '../objects/index.ts';
+import type { PodObjectManager } from '../objects/index.ts';
+import type { MountedVolumes } from '../pods/mounted-volumes.ts';
 
 export interface TaskHandlersOptions {
   readonly observers: Observers;
@@ -16,8 +17,8 @@ export interface TaskHandlersOptions {
   readonly cache: RuntimeStatusCache;
   readonly events: EventSink;
   /** Undefined: standalone. */
-  readonly values: PodValues | undefined;
-  readonly volumes: VolumeCount;
+  readonly values: PodObjectManager | undefined;
+  readonly volumes: MountedVolumes;
   readonly scheduler: Pick<PodScheduler, 'acquireStartPermit' | 'tryAcquireStartPermit'>;
   readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaiting'>;
 }

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { test } from 'node:test';
-import { KeyMaker } from '../../../src/main/objects/pod-certificates/key-generator.ts';
+import { KeyGenerator } from '../../../src/main/objects/pod-certificates/key-generator.ts';
 
-const keys = new KeyMaker();
+const keys = new KeyGenerator();
 for (const [keyType, algorithm, signature] of [
   ['RSA3072', 'Public-Key: (3072 bit)', 'sha256WithRSAEncryption'],
   ['RSA4096', 'Public-Key: (4096 bit)', 'sha256WithRSAEncryption'],
@@ -15,7 +15,7 @@ for (const [keyType, algorithm, signature] of [
   ['ED25519', 'Public Key Algorithm: ED25519', 'Signature Algorithm: ED25519'],
 ] as const) {
   test(`OpenSSL accepts the request for a key of type ${keyType}, and that it says nothing else`, async () => {
-    const { keyPEM, stubRequest } = await keys.make(keyType);
+    const { keyPEM, stubRequest } = await keys.generate(keyType);
     const openssl = (...args: string[]) =>
       execFileSync('openssl', ['req', '-inform', 'DER', '-noout', ...args], { input: stubRequest, stdio: 'pipe' });
     const text = String(openssl('-verify', '-text'));

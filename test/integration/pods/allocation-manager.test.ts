@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { AdmissionJournal } from '../../../src/main/pods/admission/index.ts';
+import { AllocationManager } from '../../../src/main/pods/admission/index.ts';
 import { decodeAllocations } from '../../../src/main/pods/admission/allocation-checkpoint.ts';
 import type { Pod, ResourceRequirements } from '../../../src/shared/kubernetes/api.ts';
 import { fnv32a } from '../../../src/shared/kubernetes/container-hash.ts';
@@ -16,7 +16,7 @@ function aFolder(t: TestContext) {
   const rootDir = mkdtempSync(join(tmpdir(), 'journal-'));
   t.after(() => rmSync(rootDir, { recursive: true }));
   const { logger, lines } = aLogger();
-  const open = () => AdmissionJournal.open({ rootDir, gates, clock: new FakeClock(), logger });
+  const open = () => AllocationManager.open({ rootDir, gates, clock: new FakeClock(), logger });
   return { rootDir, open, lines };
 }
 const gates = { podLevel: true, initContainers: false };
@@ -31,11 +31,11 @@ const inFile = (content: string) => [...decodeAllocations(content).keys()];
 test('a pod that was admitted is known after a restart, one that was forgotten is not', async (t) => {
   const { rootDir, open } = aFolder(t);
   const first = await open();
-  for (const name of ['a', 'b']) first.add(aPodOf(name));
+  for (const name of ['a', 'b']) first.setAllocatedResources(aPodOf(name));
   await first.close();
   const second = await open();
-  assert.deepEqual([second.has(uid('a')), second.has(uid('b')), second.has(uid('c'))], [true, true, false]);
-  second.keep(new Set([uid('b')]));
+  assert.deepEqual([second.isAdmitted(uid('a')), second.isAdmitted(uid('b')), second.isAdmitted(uid('c'))], [true, true, false]);
+  second.removeOrphanedPods(new Set([uid('b')]));
   await second.close();
   assert.deepEqual(inFile(readFileSync(join(rootDir, 'allocated_pods_state'), 'utf8')), ['b']);
 });
@@ -47,36 +47,36 @@ test('pods that the Go kubelet had admitted count, with what it gave them', asyn
   const { rootDir, open, lines } = aFolder(t);
   writeFileSync(join(rootDir, 'allocated_pods_state'), fromGo);
   const journal = await open();
-  assert.deepEqual([journal.has(uid('pod1')), lines], [true, []]);
+  assert.deepEqual([journal.isAdmitted(uid('pod1')), lines], [true, []]);
   const pod = aPod({ metadata: { uid: 'pod1' }, spec: { containers: [{ name: 'container1', resources: { requests: { cpu: '1' } } }] } });
-  assert.deepEqual(journal.allocated(pod).spec.containers[0]?.resources, { requests: { cpu: '1Ki', memory: '1Ki' } });
+  assert.deepEqual(journal.updatePodFromAllocation(pod).spec.containers[0]?.resources, { requests: { cpu: '1Ki', memory: '1Ki' } });
 });
 
 test('what a pod was admitted with outlives a restart, whatever its spec asks for then', async (t) => {
   const { open } = aFolder(t);
   const first = await open();
-  first.add(aPodOf('a', { requests: { cpu: '1' } }, { limits: { memory: '1Gi' } }));
+  first.setAllocatedResources(aPodOf('a', { requests: { cpu: '1' } }, { limits: { memory: '1Gi' } }));
   await first.close();
   const second = await open();
   const resized = aPodOf('a', { requests: { cpu: '900' } }, { limits: { memory: '2Gi' } });
-  const { spec } = second.allocated(resized);
+  const { spec } = second.updatePodFromAllocation(resized);
   assert.deepEqual([spec.containers[0]?.resources, spec.resources], [{ requests: { cpu: '1' } }, { limits: { memory: '1Gi' } }]);
-  assert.equal(second.allocated(resized), second.allocated(resized));
+  assert.equal(second.updatePodFromAllocation(resized), second.updatePodFromAllocation(resized));
   const same = aPodOf('a', { requests: { cpu: '1000m' } }, { limits: { memory: '1024Mi' } });
-  assert.equal(second.allocated(same), same);
+  assert.equal(second.updatePodFromAllocation(same), same);
 });
 
 test('a pod that is admitted again keeps what it has, but for one that was gone meanwhile', async (t) => {
   const { open } = aFolder(t);
   const journal = await open();
-  const cpuOf = (pod: Pod) => journal.allocated(pod).spec.containers[0]?.resources?.requests?.['cpu'];
+  const cpuOf = (pod: Pod) => journal.updatePodFromAllocation(pod).spec.containers[0]?.resources?.requests?.['cpu'];
   const [small, large] = ['1', '2'].map((cpu) => aPodOf('a', { requests: { cpu } })) as [Pod, Pod];
-  journal.add(small);
-  journal.add(large);
+  journal.setAllocatedResources(small);
+  journal.setAllocatedResources(large);
   assert.equal(cpuOf(large), '1');
-  journal.release(uid('a'));
-  assert.deepEqual([journal.has(uid('a')), cpuOf(large)], [true, '2']);
-  journal.add(large);
+  journal.removePod(uid('a'));
+  assert.deepEqual([journal.isAdmitted(uid('a')), cpuOf(large)], [true, '2']);
+  journal.setAllocatedResources(large);
   assert.equal(cpuOf(small), '2');
   await journal.close();
 });
@@ -91,9 +91,9 @@ test('pods that are admitted while the disk is slow wait for nothing, and are wr
     written.push(content);
     await isWritten.promise;
   };
-  const journal = await AdmissionJournal.open({ rootDir, gates, clock, logger, write });
+  const journal = await AllocationManager.open({ rootDir, gates, clock, logger, write });
   for (const name of ['a', 'b', 'c', 'd']) {
-    journal.add(aPodOf(name));
+    journal.setAllocatedResources(aPodOf(name));
     await clock.advance(20);
   }
   assert.deepEqual(written.map(inFile), [['a']]);
@@ -101,7 +101,7 @@ test('pods that are admitted while the disk is slow wait for nothing, and are wr
   isWritten = Promise.withResolvers();
   await settle();
   assert.deepEqual(written.slice(1).map(inFile), [['a', 'b', 'c', 'd']]);
-  journal.add(aPodOf('e'));
+  journal.setAllocatedResources(aPodOf('e'));
   const closed = journal.close();
   isWritten.resolve();
   await closed;
@@ -111,13 +111,13 @@ test('pods that are admitted while the disk is slow wait for nothing, and are wr
 test('a write that a loss of power cut off takes nothing from what was written before', async (t) => {
   const { rootDir, open, lines } = aFolder(t);
   const first = await open();
-  first.add(aPodOf('a'));
+  first.setAllocatedResources(aPodOf('a'));
   await first.close();
   const file = join(rootDir, 'allocated_pods_state');
   writeFileSync(`${file}.new`, readFileSync(file, 'utf8').slice(0, 40));
   const second = await open();
-  assert.deepEqual([second.has(uid('a')), second.has(uid('b')), lines], [true, false, []]);
-  second.add(aPodOf('c'));
+  assert.deepEqual([second.isAdmitted(uid('a')), second.isAdmitted(uid('b')), lines], [true, false, []]);
+  second.setAllocatedResources(aPodOf('c'));
   await second.close();
   assert.deepEqual([inFile(readFileSync(file, 'utf8')), existsSync(`${file}.new`)], [['a', 'c'], false]);
 });
@@ -133,11 +133,11 @@ for (const [what, content] of [
     const { rootDir, open, lines } = aFolder(t);
     writeFileSync(join(rootDir, 'allocated_pods_state'), content);
     const journal = await open();
-    assert.equal(journal.has(uid('a')), false);
+    assert.equal(journal.isAdmitted(uid('a')), false);
     assert.equal(lines[0]?.['path'], join(rootDir, 'allocated_pods_state'));
-    journal.add(aPodOf('b'));
+    journal.setAllocatedResources(aPodOf('b'));
     await journal.close();
-    assert.equal((await open()).has(uid('b')), true);
+    assert.equal((await open()).isAdmitted(uid('b')), true);
   });
 }
 

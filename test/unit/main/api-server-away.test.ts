@@ -87,7 +87,8 @@ test('ten minutes without an API server: it is asked seldom, and knows all soon 
     }),
   );
   for (const pod of pods) podApi.add(pod);
-  for (const pod of pods) manager.set({ pod, status: { phase: 'Running', startTime }, mayRun: true, isFinished: false });
+  for (const pod of pods)
+    manager.set({ pod, status: { phase: 'Running', startTime }, couldHaveRunningContainers: true, isFinished: false });
   const first = await api.nextWatch('/api/v1/pods');
   first.push('BOOKMARK', { metadata: { resourceVersion: '10', annotations: { 'k8s.io/initial-events-end': 'true' } } });
   await clock.advance(20_000);
@@ -107,7 +108,7 @@ test('ten minutes without an API server: it is asked seldom, and knows all soon 
       manager.set({
         pod,
         status: { phase, startTime, containerStatuses },
-        mayRun: phase === 'Running',
+        couldHaveRunningContainers: phase === 'Running',
         isFinished: isLast && i >= firstDeleted,
       });
     }

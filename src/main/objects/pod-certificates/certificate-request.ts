@@ -29,7 +29,7 @@ export interface RequestSubject {
 }
 
 /** The body of its creation. It goes with its pod. `stubRequest`: PKCS#10 in DER. */
-export function certificateRequest(
+export function toCertificateRequest(
   { pod, serviceAccountUID, nodeName, nodeUID }: RequestSubject,
   source: PodCertificateSource,
   stubRequest: Buffer,

@@ -63,7 +63,7 @@ export function afterRequest(state: CertificateState, pending: Pending): Certifi
 }
 
 /** After a look at the pending request; null: it is not there. The same object when nothing changes. */
-export function afterLook(
+export function afterRequestStatus(
   state: CertificateState,
   request: PodCertificateRequest | null,
   { nowMs, random, cleanChain }: { readonly nowMs: number; readonly random: number; readonly cleanChain: (pem: string) => string },
@@ -90,7 +90,7 @@ export function afterLook(
 }
 
 /** When time alone may next change something: ms after which to look again. Undefined: never. */
-export function nextMomentMs(state: CertificateState, nowMs: number): number | undefined {
+export function nextCheckInMs(state: CertificateState, nowMs: number): number | undefined {
   const moments: number[] = [];
   if ('pending' in state) moments.push(state.pending.abandonAtMs + 1);
   if ('issued' in state) moments.push(state.issued.beginRefreshAtMs, overdueAtMs(state.issued) + 1, state.issued.notAfterMs + 1);

@@ -3,7 +3,7 @@ import { generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { stubCertificateRequest, type SignatureAlgorithm } from './stub-request.ts';
 
-export interface MadeKey {
+export interface GeneratedKey {
   /** PKCS#8. */
   readonly keyPEM: string;
   /** PKCS#10 in DER. */
@@ -51,11 +51,11 @@ function ecdsa(namedCurve: string, arc: 2 | 3 | 4): KeyType {
  * One RSA key at a time: a large one takes a core for a second, in one of the process's file threads, and after a restart every pod's
  * certificate is asked for. The others take no time.
  */
-export class KeyMaker {
+export class KeyGenerator {
   #lastRSA: Promise<unknown> = Promise.resolve();
 
   /** Rejects for a type that is not known. */
-  async make(keyType: string): Promise<MadeKey> {
+  async generate(keyType: string): Promise<GeneratedKey> {
     const type = keyTypes.get(keyType);
     if (!type) throw new Error(`unknown key type ${JSON.stringify(keyType)}`);
     if (!type.isSlow) return makeKey(type);
@@ -65,7 +65,7 @@ export class KeyMaker {
   }
 }
 
-async function makeKey(type: KeyType): Promise<MadeKey> {
+async function makeKey(type: KeyType): Promise<GeneratedKey> {
   const pair = await type.make();
   const stubRequest = await stubCertificateRequest(pair, type.signature);
   return { keyPEM: pair.privateKey.export({ type: 'pkcs8', format: 'pem' }), stubRequest };

@@ -10,23 +10,23 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath, fieldEquals, Reflector } from '../../api/index.ts';
 import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts';
 import { podReference, type EventSink } from '../../events/event-sink.ts';
-import { askSigner, type Asker } from './request-certificate.ts';
+import { requestCertificate, type Requester } from './request-certificate.ts';
 import { cleanCertificateChain } from './certificate-chain.ts';
 import { requestsApi, type PodCertificateRequest } from './certificate-request.ts';
 import {
   abandonAtMs,
-  afterLook,
+  afterRequestStatus,
   afterRequest,
   ageWarnings,
   needsRequest,
-  nextMomentMs,
+  nextCheckInMs,
   type CertificateState,
 } from './certificate-state.ts';
-import { KeyMaker } from './key-generator.ts';
-import { StateCount } from './state-metrics.ts';
+import { KeyGenerator } from './key-generator.ts';
+import { StateMetrics } from './state-metrics.ts';
 import { TrackedCertificates, type TrackedCertificate } from './tracked-certificates.ts';
 
-export interface PodCertificatesOptions extends Omit<Asker, 'makeKey'>, Partial<Pick<Asker, 'makeKey'>> {
+export interface PodCertificateManagerOptions extends Omit<Requester, 'generateKey'>, Partial<Pick<Requester, 'generateKey'>> {
   readonly events: EventSink;
   /** The pods' certificates have come, or will never come: they are to be synced. */
   readonly onChanged: (podUIDs: ReadonlySet<string>) => void;
@@ -53,26 +53,26 @@ const warningMessages = {
   CertificateExpired: 'PodCertificate expired',
 } as const;
 
-export class PodCertificates {
-  readonly #options: PodCertificatesOptions;
-  readonly #asker: Asker;
+export class PodCertificateManager {
+  readonly #options: PodCertificateManagerOptions;
+  readonly #asker: Requester;
   readonly #tracked = new TrackedCertificates();
   readonly #work: KeyedWorkQueue<TrackedCertificate>;
-  readonly #count = new StateCount();
+  readonly #count = new StateMetrics();
   /** From the first pod on that has such a volume: few nodes have any, and the API may not be served. */
   #reflector: Reflector<PodCertificateRequest> | null = null;
   #isClosed = false;
 
-  constructor(options: PodCertificatesOptions) {
+  constructor(options: PodCertificateManagerOptions) {
     const { clock, random } = options;
-    const keys = new KeyMaker();
+    const keys = new KeyGenerator();
     this.#options = options;
-    this.#asker = { makeKey: (keyType) => keys.make(keyType), ...options };
+    this.#asker = { generateKey: (keyType) => keys.generate(keyType), ...options };
     this.#work = new KeyedWorkQueue<TrackedCertificate>({
       work: (certificate, signal) => this.#request(certificate, signal),
       onError: (certificate, err, retryAfterMs) => {
-        certificate.problem = messageOf(err);
-        this.#log(certificate, 'warn', 'A certificate could not be requested', { err: certificate.problem, retryAfterMs });
+        certificate.lastError = messageOf(err);
+        this.#log(certificate, 'warn', 'A certificate could not be requested', { err: certificate.lastError, retryAfterMs });
       },
       retryAfterMs: (err) => (err instanceof KubeletError ? err.retryAfterMs : undefined),
       parallel,
@@ -83,7 +83,7 @@ export class PodCertificates {
   }
 
   /** The pod is to run: its certificates are asked for at once, before those of pods that run already. */
-  track(pod: Pod, { isRunning }: { readonly isRunning: boolean }): void {
+  trackPod(pod: Pod, { isRunning }: { readonly isRunning: boolean }): void {
     const certificates = this.#isClosed ? [] : this.#tracked.track(pod, !isRunning);
     if (certificates.length === 0) return;
     this.#reflector ??= this.#startReflector();
@@ -91,7 +91,7 @@ export class PodCertificates {
   }
 
   /** The pod is gone, and its keys with it. */
-  forget(podUID: string): void {
+  forgetPod(podUID: string): void {
     const forgotten = this.#tracked.forget(podUID);
     for (const certificate of forgotten) {
       certificate.cancelTimer();
@@ -101,12 +101,12 @@ export class PodCertificates {
   }
 
   /** All that the pod's volumes hold is issued. */
-  isAtHand(podUID: string): boolean {
+  areIssued(podUID: string): boolean {
     return this.#tracked.ofPod(podUID).every(({ state }) => 'issued' in state);
   }
 
   /** Waits a second at most for the first answer. Rejects with KubeletError; the messages are upstream's. */
-  async get(podUID: string, volume: string, sourceIndex: number): Promise<Credentials> {
+  async getCredentialBundle(podUID: string, volume: string, sourceIndex: number): Promise<Credentials> {
     const certificate = this.#tracked.get(podUID, volume, sourceIndex);
     if (!certificate) throw new KubeletError('NotFound', `volume ${goQuote(volume)} has no podCertificate as its source ${sourceIndex}`);
     // Timers go by another clock than certificates: the host may have slept, or been set right.
@@ -117,7 +117,7 @@ export class PodCertificates {
       await Promise.race([certificate.answered.promise, clock.sleep(patienceMs, late.signal).catch(() => {})]);
       late.abort();
     }
-    const { state, problem } = certificate;
+    const { state, lastError: problem } = certificate;
     if ('issued' in state) return { keyPEM: state.issued.keyPEM, chainPEM: state.issued.chainPEM };
     if (state.state === 'initial' || state.state === 'wait') {
       throw new KubeletError('NotIssued', `credential bundle is not issued yet${problem === null ? '' : `: ${problem}`}`);
@@ -128,7 +128,7 @@ export class PodCertificates {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const podUID of this.#tracked.podUIDs()) this.forget(podUID);
+    for (const podUID of this.#tracked.podUIDs()) this.forgetPod(podUID);
     await Promise.all([this.#work.close(), this.#reflector?.close()]);
   }
 
@@ -156,7 +156,7 @@ export class PodCertificates {
     if (!('pending' in state) || !this.#reflector?.hasSynced()) return state;
     const { clock, random } = this.#options;
     const request = this.#reflector.objects.get(state.pending.uid) ?? null;
-    return afterLook(state, request, { nowMs: clock.now(), random: random(), cleanChain: cleanCertificateChain });
+    return afterRequestStatus(state, request, { nowMs: clock.now(), random: random(), cleanChain: cleanCertificateChain });
   }
 
   #changed(certificate: TrackedCertificate, before: CertificateState, changed: Set<string>): void {
@@ -164,7 +164,7 @@ export class PodCertificates {
     const request = 'pending' in before ? `${pod.metadata.namespace}/${before.pending.name}` : '';
     this.#log(certificate, 'info', 'A certificate has changed its state', { from: before.state, to: state.state, request });
     if (state.state === 'initial' || ('issued' in before && 'issued' in state && before.issued === state.issued)) return;
-    certificate.told.clear();
+    certificate.recordedWarnings.clear();
     certificate.answered.resolve();
     changed.add(pod.metadata.uid);
     if (state.state !== 'denied' && state.state !== 'failed') return;
@@ -178,8 +178,8 @@ export class PodCertificates {
 
   #warn(certificate: TrackedCertificate): void {
     for (const reason of ageWarnings(certificate.state, this.#options.clock.now())) {
-      if (certificate.told.has(reason)) continue;
-      certificate.told.add(reason);
+      if (certificate.recordedWarnings.has(reason)) continue;
+      certificate.recordedWarnings.add(reason);
       this.#event(certificate, reason, warningMessages[reason]);
     }
   }
@@ -188,16 +188,16 @@ export class PodCertificates {
     const { clock } = this.#options;
     certificate.cancelTimer();
     const nowMs = clock.now();
-    const atMs = nextMomentMs(certificate.state, nowMs);
+    const atMs = nextCheckInMs(certificate.state, nowMs);
     certificate.cancelTimer = atMs === undefined ? () => {} : clock.after(atMs - nowMs, () => this.#look([certificate]));
   }
 
   async #request(certificate: TrackedCertificate, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     if (!this.#tracked.has(certificate) || !needsRequest(certificate.state, clock.now())) return;
-    const asked = await askSigner(this.#asker, certificate.pod, certificate.source, signal);
+    const asked = await requestCertificate(this.#asker, certificate.pod, certificate.source, signal);
     if (!this.#tracked.has(certificate)) return;
-    certificate.problem = null;
+    certificate.lastError = null;
     certificate.state = afterRequest(certificate.state, { ...asked, abandonAtMs: abandonAtMs(clock.now(), random()) });
     const request = `${certificate.pod.metadata.namespace}/${asked.name}`;
     this.#log(certificate, 'info', 'A certificate was requested', { request });

@@ -2,19 +2,19 @@
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { apiPath, type ApiClient } from '../../api/index.ts';
-import { certificateRequest, requestsApi, type PodCertificateRequest, type PodCertificateSource } from './certificate-request.ts';
-import type { MadeKey } from './key-generator.ts';
+import { toCertificateRequest, requestsApi, type PodCertificateRequest, type PodCertificateSource } from './certificate-request.ts';
+import type { GeneratedKey } from './key-generator.ts';
 
-export interface Asker {
+export interface Requester {
   readonly client: ApiClient;
   readonly nodeName: string;
   /** Undefined: the Node is not known yet. */
   readonly nodeUID: () => string | undefined;
-  readonly makeKey: (keyType: string) => Promise<MadeKey>;
+  readonly generateKey: (keyType: string) => Promise<GeneratedKey>;
 }
 
 /** The request as it was created, and the key that it is for. */
-export interface Asked {
+export interface CreatedRequest {
   readonly uid: string;
   readonly name: string;
   readonly keyPEM: string;
@@ -23,7 +23,12 @@ export interface Asked {
 const deadlineMs = 10_000;
 
 /** Rejects with an Error that names the step that failed, a KubeletError where the API server gave a reason. */
-export async function askSigner(asker: Asker, pod: Pod, source: PodCertificateSource, signal: AbortSignal): Promise<Asked> {
+export async function requestCertificate(
+  asker: Requester,
+  pod: Pod,
+  source: PodCertificateSource,
+  signal: AbortSignal,
+): Promise<CreatedRequest> {
   const { client, nodeName } = asker;
   const { namespace } = pod.metadata;
   // A creation that went unanswered is not sent again by the client: the next try has a key of its own.
@@ -37,14 +42,14 @@ export async function askSigner(asker: Asker, pod: Pod, source: PodCertificateSo
   );
   const nodeUID = asker.nodeUID();
   if (nodeUID === undefined) throw new Error(`the Node ${nodeName} is not known yet`);
-  const { keyPEM, stubRequest } = await during('while generating keypair', () => asker.makeKey(source.keyType));
+  const { keyPEM, stubRequest } = await during('while generating keypair', () => asker.generateKey(source.keyType));
   const { group, version, plural } = requestsApi;
   const { metadata: made } = await during('while creating PodCertificateRequest', () =>
     client.call<PodCertificateRequest>({
       ...common,
       method: 'POST',
       path: apiPath('apis', group, version, 'namespaces', namespace, plural),
-      body: certificateRequest({ pod, serviceAccountUID: account.uid, nodeName, nodeUID }, source, stubRequest),
+      body: toCertificateRequest({ pod, serviceAccountUID: account.uid, nodeName, nodeUID }, source, stubRequest),
     }),
   );
   return { uid: made.uid, name: made.name, keyPEM };

@@ -7,7 +7,7 @@ interface Counted {
   count: number;
 }
 
-export class StateCount {
+export class StateMetrics {
   #shown = new Map<string, Counted>();
 
   /** All there are; what was counted before and is not any more has no series. */

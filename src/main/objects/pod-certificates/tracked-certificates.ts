@@ -13,9 +13,9 @@ export interface TrackedCertificate {
   pod: Pod;
   state: CertificateState;
   /** Why the signer could not be asked the last time. */
-  problem: string | null;
+  lastError: string | null;
   /** Reasons of events that were recorded about what is issued now. */
-  readonly told: Set<string>;
+  readonly recordedWarnings: Set<string>;
   /** Resolved with its first answer. */
   readonly answered: PromiseWithResolvers<void>;
   cancelTimer: () => void;
@@ -78,7 +78,16 @@ function certificateSources({ spec }: Pod): Place[] {
 
 function newCertificate(pod: Pod, place: Place, urgent: boolean): TrackedCertificate {
   const answered = Promise.withResolvers<void>();
-  return { ...place, pod, urgent, state: { state: 'initial' }, problem: null, told: new Set(), answered, cancelTimer: () => {} };
+  return {
+    ...place,
+    pod,
+    urgent,
+    state: { state: 'initial' },
+    lastError: null,
+    recordedWarnings: new Set(),
+    answered,
+    cancelTimer: () => {},
+  };
 }
 
 function slotOf(volume: string, sourceIndex: number): string {

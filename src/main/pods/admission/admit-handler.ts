@@ -19,9 +19,9 @@ export interface Taint {
 }
 
 /** The pod is Failed for good with this reason. */
-export interface Refusal extends FailedPod {
+export interface Rejection extends FailedPod {
   /** Only the node's labels speak against it, and they may be outdated: ask again with the newest Node. */
-  readonly isOutdatedPerhaps?: boolean;
+  readonly mayBeStaleNode?: boolean;
 }
 
 /** A critical pod has no room until these others are ended. */
@@ -31,7 +31,7 @@ export interface Preemption {
   readonly resources: readonly string[];
 }
 
-export type Verdict = { readonly refusal: Refusal } | { readonly preemption: Preemption } | null;
+export type AdmitResult = { readonly rejection: Rejection } | { readonly preemption: Preemption } | null;
 
 /** Why a pod can't run beside those that are active; null: it can. */
-export type AdmitHandler = (pod: Pod, active: readonly Pod[]) => Verdict;
+export type AdmitHandler = (pod: Pod, active: readonly Pod[]) => AdmitResult;

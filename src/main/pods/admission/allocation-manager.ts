@@ -15,7 +15,7 @@ import { writeDurably } from '../../../shared/linux/write-durably.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { decodeAllocations, encodeAllocations } from './allocation-checkpoint.ts';
-import { allocationOf, withAllocation, type AllocationGates, type PodAllocation } from './allocation.ts';
+import { toAllocation, withAllocation, type AllocationGates, type PodAllocation } from './allocation.ts';
 
 const fileName = 'allocated_pods_state';
 /** Pods that come in one burst are written together. */
@@ -23,7 +23,7 @@ const writeDelayMs = 20;
 /** Far more than a node has ever had: a file with more is not ours. */
 const maxBytes = 64 * 1024 * 1024;
 
-export interface AdmissionJournalOptions {
+export interface AllocationManagerOptions {
   readonly rootDir: string;
   readonly gates: AllocationGates;
   readonly clock: Clock;
@@ -32,8 +32,8 @@ export interface AdmissionJournalOptions {
   readonly write?: typeof writeDurably;
 }
 
-export class AdmissionJournal {
-  readonly #options: AdmissionJournalOptions;
+export class AllocationManager {
+  readonly #options: AllocationManagerOptions;
   /** Null: it was admitted, and what it has is recorded when it starts again. */
   readonly #admitted: Map<PodUID, PodAllocation | null>;
   /** One object for each version of a pod: others remember what they made of it. */
@@ -43,39 +43,39 @@ export class AdmissionJournal {
   #isDue = false;
   #writing: Promise<void> | null = null;
 
-  private constructor(options: AdmissionJournalOptions, admitted: Map<PodUID, PodAllocation>) {
+  private constructor(options: AllocationManagerOptions, admitted: Map<PodUID, PodAllocation>) {
     this.#options = options;
     this.#admitted = admitted;
   }
 
   /** A file that can't be read is said, and counts as none: then pods are admitted anew. Upstream does not start. */
-  static async open(options: AdmissionJournalOptions): Promise<AdmissionJournal> {
+  static async open(options: AllocationManagerOptions): Promise<AllocationManager> {
     const path = join(options.rootDir, fileName);
     try {
       const content = await readFile(path, 'utf8');
       if (content.length > maxBytes) throw new Error(`it has ${content.length} bytes, more than ${maxBytes}`);
-      return new AdmissionJournal(options, decodeAllocations(content));
+      return new AllocationManager(options, decodeAllocations(content));
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
         options.logger.error({ path, err: messageOf(err) }, 'Cannot read which pods were admitted; they are admitted anew');
-      return new AdmissionJournal(options, new Map());
+      return new AllocationManager(options, new Map());
     }
   }
 
-  has(uid: PodUID): boolean {
+  isAdmitted(uid: PodUID): boolean {
     return this.#admitted.has(uid);
   }
 
   /** The pod is admitted with the resources that it asks for. Those of an earlier admission stay. */
-  add(pod: Pod): void {
+  setAllocatedResources(pod: Pod): void {
     const uid = podUID(pod);
     if (this.#admitted.get(uid)) return;
-    this.#admitted.set(uid, allocationOf(pod, this.#options.gates));
+    this.#admitted.set(uid, toAllocation(pod, this.#options.gates));
     this.#writeSoon();
   }
 
   /** The pod with the resources that it was admitted with; as it is, when it was not. */
-  allocated(pod: Pod): Pod {
+  updatePodFromAllocation(pod: Pod): Pod {
     const allocation = this.#admitted.get(podUID(pod));
     if (!allocation) return pod;
     const known = this.#allocated.get(pod);
@@ -86,12 +86,12 @@ export class AdmissionJournal {
   }
 
   /** No source has the pod any more: one that comes back by its UID, as a static pod may, starts with what it asks for then. */
-  release(uid: PodUID): void {
+  removePod(uid: PodUID): void {
     if (this.#admitted.has(uid)) this.#admitted.set(uid, null);
   }
 
   /** Only these are remembered. */
-  keep(uids: ReadonlySet<PodUID>): void {
+  removeOrphanedPods(uids: ReadonlySet<PodUID>): void {
     const before = this.#admitted.size;
     for (const uid of this.#admitted.keys()) if (!uids.has(uid)) this.#admitted.delete(uid);
     if (this.#admitted.size !== before) this.#writeSoon();

@@ -20,7 +20,7 @@ export interface AllocationGates {
 }
 
 /** What is recorded when the pod is admitted. */
-export function allocationOf({ spec }: Pod, gates: AllocationGates): PodAllocation {
+export function toAllocation({ spec }: Pod, gates: AllocationGates): PodAllocation {
   const init = (spec.initContainers ?? []).filter((container) => gates.initContainers || isRestartableInitContainer(container));
   const containers = new Map([...init, ...spec.containers].map(({ name, resources = {} }) => [name, resources]));
   return { containers, ...(gates.podLevel && spec.resources && { podLevel: spec.resources }) };

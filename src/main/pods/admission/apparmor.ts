@@ -10,7 +10,7 @@ export function apparmorAdmission(isEnabled: boolean): AdmitHandler {
   return (pod) => {
     // One that runs since before is not asked again.
     if (isEnabled || (pod.status?.phase ?? 'Pending') !== 'Pending' || !asksForProfile(pod)) return null;
-    return { refusal: { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' } };
+    return { rejection: { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' } };
   };
 }
 

@@ -34,15 +34,15 @@ const needs: readonly Need[] = [
 export function featureAdmission({ podLevelResources, declared }: FeatureAdmissionOptions): AdmitHandler {
   return ({ spec }) => {
     if (!podLevelResources && hasResources(spec)) {
-      return { refusal: { reason: 'PodLevelResourcesNotSupported', message: 'PodLevelResources feature gate is disabled' } };
+      return { rejection: { reason: 'PodLevelResourcesNotSupported', message: 'PodLevelResources feature gate is disabled' } };
     }
     const missing = without(declared, (need) => need.ofPod?.(spec));
-    return missing === null ? null : { refusal: { reason: 'PodFeatureUnsupported', message: missing } };
+    return missing === null ? null : { rejection: { reason: 'PodFeatureUnsupported', message: missing } };
   };
 }
 
 /** What is said of a pod that was changed in a way that this node can't follow; it is run as it can be. Null: it can. */
-export function changeProblem(before: Pod, after: Pod, declared: readonly string[] | null): string | null {
+export function missingFeaturesForUpdate(before: Pod, after: Pod, declared: readonly string[] | null): string | null {
   return without(declared, (need) => need.ofChange?.(before.spec, after.spec));
 }
 

@@ -15,7 +15,7 @@ export interface PendingResize {
 const message = 'In-place resize is not supported.';
 
 /** `allocated` is the pod with the resources that it was admitted with, the same object if it asks for no others. Null: nothing is pending. */
-export function pendingResize(pod: Pod, allocated: Pod): PendingResize | null {
+export function computePendingResize(pod: Pod, allocated: Pod): PendingResize | null {
   if (allocated === pod) return null;
   return { reason: 'Infeasible', message, desired: toGoJSON({ pod: pod.spec.resources, ...containersOf(pod) }) };
 }
@@ -25,7 +25,7 @@ export function resizeEventMessage(pod: Pod, { reason, message: error }: Pending
 }
 
 /** An earlier kubelet has said so of this version of the pod. */
-export function isSaidBefore({ metadata, status }: Pod, { reason }: PendingResize): boolean {
+export function isAlreadyReported({ metadata, status }: Pod, { reason }: PendingResize): boolean {
   const condition = status?.conditions?.find(({ type }) => type === 'PodResizePending');
   return condition?.reason === reason && condition.observedGeneration === metadata.generation;
 }

@@ -9,7 +9,7 @@ import { allowsNode } from './node-affinity.ts';
 import { isCriticalPod, podsToPreempt } from './preemption.ts';
 import { shortages, type Shortage } from './resource-fit.ts';
 import { toleratesNoExecute } from './taints.ts';
-import type { AdmissionNode, AdmitHandler, Refusal, Verdict } from './admit-handler.ts';
+import type { AdmissionNode, AdmitHandler, Rejection, AdmitResult } from './admit-handler.ts';
 
 export interface PredicateOptions {
   /** Null: nothing is known of it yet. */
@@ -24,21 +24,21 @@ const osLabel = 'kubernetes.io/os';
 export function predicateAdmission({ node, tolerationComparisons }: PredicateOptions): AdmitHandler {
   return (pod, active) => {
     const known = node();
-    if (!known) return { refusal: { reason: 'InvalidNodeInfo', message: 'Kubelet cannot get node info.' } };
+    if (!known) return { rejection: { reason: 'InvalidNodeInfo', message: 'Kubelet cannot get node info.' } };
     const hopeless = neverHere(pod, known);
-    if (hopeless) return { refusal: hopeless };
+    if (hopeless) return { rejection: hopeless };
     const lacking = shortages(pod, active, known.status?.allocatable ?? {});
     const misfits = misfitsOf(pod, active, known, tolerationComparisons);
     const isCritical = isCriticalPod(pod);
-    if (lacking[0] && !isCritical) return { refusal: outOf(lacking[0]) };
+    if (lacking[0] && !isCritical) return { rejection: outOf(lacking[0]) };
     if (!misfits[0]) return isCritical ? makeRoom(pod, active, lacking) : null;
-    const isOutdatedPerhaps = lacking.length === 0 && misfits.every(({ reason }) => reason === 'NodeAffinity');
-    return { refusal: isOutdatedPerhaps ? { ...misfits[0], isOutdatedPerhaps } : misfits[0] };
+    const mayBeStaleNode = lacking.length === 0 && misfits.every(({ reason }) => reason === 'NodeAffinity');
+    return { rejection: mayBeStaleNode ? { ...misfits[0], mayBeStaleNode } : misfits[0] };
   };
 }
 
 /** What no other pod's end would change. */
-function neverHere({ metadata, spec }: Pod, { status }: AdmissionNode): Refusal | null {
+function neverHere({ metadata, spec }: Pod, { status }: AdmissionNode): Rejection | null {
   const label = metadata.labels?.[osLabel];
   if (label !== undefined && label !== operatingSystem) {
     const message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label";
@@ -54,7 +54,7 @@ function neverHere({ metadata, spec }: Pod, { status }: AdmissionNode): Refusal 
 }
 
 /** Upstream's order, whose first is told. */
-function misfitsOf(pod: Pod, active: readonly Pod[], node: AdmissionNode, tolerationComparisons: boolean): Refusal[] {
+function misfitsOf(pod: Pod, active: readonly Pod[], node: AdmissionNode, tolerationComparisons: boolean): Rejection[] {
   const { nodeName } = pod.spec;
   return [
     ...failed(allowsNode(pod, node), 'NodeAffinity', "node(s) didn't match Pod's node affinity/selector"),
@@ -68,17 +68,17 @@ function misfitsOf(pod: Pod, active: readonly Pod[], node: AdmissionNode, tolera
   ];
 }
 
-function failed(fits: boolean, predicate: string, why: string): Refusal[] {
+function failed(fits: boolean, predicate: string, why: string): Rejection[] {
   return fits ? [] : [{ reason: predicate, message: `Predicate ${predicate} failed: ${why}` }];
 }
 
-function outOf({ resource, requested, used, capacity }: Shortage): Refusal {
+function outOf({ resource, requested, used, capacity }: Shortage): Rejection {
   const message = `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
   return { reason: `OutOf${resource}`, message };
 }
 
 /** A critical pod is not refused for want of room: others give way. */
-function makeRoom(pod: Pod, active: readonly Pod[], lacking: readonly Shortage[]): Verdict {
+function makeRoom(pod: Pod, active: readonly Pod[], lacking: readonly Shortage[]): AdmitResult {
   if (lacking.length === 0) return null;
   const victims = podsToPreempt(pod, active, lacking);
   if (victims) return { preemption: { victims, resources: lacking.map(({ resource }) => resource) } };
@@ -87,5 +87,5 @@ function makeRoom(pod: Pod, active: readonly Pod[], lacking: readonly Shortage[]
     .join('');
   const why = `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [${needs}]`;
   const message = `Unexpected error while attempting to recover from admission failure: ${why}`;
-  return { refusal: { reason: 'UnexpectedAdmissionError', message } };
+  return { rejection: { reason: 'UnexpectedAdmissionError', message } };
 }

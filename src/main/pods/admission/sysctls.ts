@@ -6,6 +6,6 @@ import type { AdmitHandler } from './admit-handler.ts';
 export function sysctlAdmission(allowedUnsafeSysctls: readonly string[], kernelVersion: string): AdmitHandler {
   return (pod) => {
     const message = checkSysctls(pod, allowedUnsafeSysctls, kernelVersion);
-    return message === null ? null : { refusal: { reason: 'SysctlForbidden', message } };
+    return message === null ? null : { rejection: { reason: 'SysctlForbidden', message } };
   };
 }

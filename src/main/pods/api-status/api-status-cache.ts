@@ -18,7 +18,7 @@ import { generateApiPodStatus, type StatusFeatures } from './generate-api-pod-st
 import { isTerminalPhase } from './phase.ts';
 import { illegalTransition } from './state-transitions.ts';
 import { toApiTime } from './time.ts';
-import { waitingReasonsOf } from './waiting-reasons.ts';
+import { waitingReasonsIn } from './waiting-reasons.ts';
 import { countTerminations } from './count-terminations.ts';
 import { firstSeenMs } from '../first-seen.ts';
 import { isMirrorOf } from '../static/mirror-pod.ts';
@@ -38,16 +38,16 @@ export interface StatusUpdate {
   readonly pod: Pod;
   readonly status: PodStatus;
   /** One of its containers may still run, or will. */
-  readonly mayRun: boolean;
+  readonly couldHaveRunningContainers: boolean;
   /** Nothing is left of it on this node: containers, volumes and cgroup are gone. */
   readonly isFinished: boolean;
 }
 
 /** Who is told of each change: the status manager. */
-export interface PodStatusSink {
+export interface StatusUpdateSink {
   set(update: StatusUpdate): void;
   /** The pod is in trouble: what was set of it does not wait for a change that follows. */
-  hurry(uid: PodUID): void;
+  expedite(uid: PodUID): void;
   /** Nothing is known of the pod any more. */
   forget(uid: PodUID): void;
 }
@@ -64,24 +64,24 @@ interface Entry {
   isOfMirror?: boolean;
 }
 
-export interface PodStatusesDependencies {
+export interface ApiStatusCacheDependencies {
   readonly node: () => Pick<NodeFacts, 'hostIPs' | 'runtimeName'>;
   /** A static pod's mirror in the API server: if it is of the same manifest, what an earlier kubelet said of the pod is there. */
   readonly mirrorOf?: (pod: Pod) => Pod | undefined;
-  readonly sink?: PodStatusSink;
+  readonly sink?: StatusUpdateSink;
   /** Absent: as in v1.36 by default. */
   readonly features?: StatusFeatures;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export class PodStatuses {
+export class ApiStatusCache {
   readonly #entries = new Map<PodUID, Entry>();
   readonly #failed = new Map<PodUID, FailedPod>();
   readonly #pendingResizes = new Map<PodUID, PendingResize>();
-  readonly #deps: PodStatusesDependencies;
+  readonly #deps: ApiStatusCacheDependencies;
 
-  constructor(dependencies: PodStatusesDependencies) {
+  constructor(dependencies: ApiStatusCacheDependencies) {
     this.#deps = dependencies;
   }
 
@@ -90,17 +90,17 @@ export class PodStatuses {
   }
 
   /** Makes the pod's status anew from what the runtime says now, and keeps it. Never throws: a pod's life goes on without its status. */
-  refresh(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
+  regenerate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
     try {
       return this.#refresh(pod, status, lifecycle);
     } catch (err) {
       reportFault({ handler: 'pod status', logger: this.#log(pod) }, err);
-      return this.showFault(pod, `internal error in pod status: ${faultText(err)}`, lifecycle);
+      return this.setFailedSync(pod, `internal error in pod status: ${faultText(err)}`, lifecycle);
     }
   }
 
   /** Something went wrong in the kubelet itself: the pod's status says so until it is made anew. */
-  showFault(pod: Pod, message: string, lifecycle?: PodLifecycle): PodStatus {
+  setFailedSync(pod: Pod, message: string, lifecycle?: PodLifecycle): PodStatus {
     const entry = this.#entries.get(podUID(pod));
     const before = entry?.status ?? pod.status ?? {};
     const phase = lifecycle && hasEnded(lifecycle) ? 'Failed' : (before.phase ?? 'Pending');
@@ -124,22 +124,22 @@ export class PodStatuses {
     if (entry && entry.mayRun === mayRun && isDeepStrictEqual(entry.status, next)) return entry.status;
     countTerminations(before, next);
     if (before?.phase !== next.phase) this.#onPhase(pod, entry?.status.phase, next.phase);
-    const fresh = { waiting: waitingReasonsOf(before), isFinished: false, isBased: before?.startTime !== undefined };
+    const fresh = { waiting: waitingReasonsIn(before), isFinished: false, isBased: before?.startTime !== undefined };
     this.#keep(pod, { ...fresh, ...entry, status: next, mayRun, isOfMirror: false });
     return next;
   }
 
   /** Nothing is left of the pod on this node. Its status is as it was said last, also by an earlier kubelet, if that was the last word. */
-  finish(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): void {
+  markFinished(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): void {
     const uid = podUID(pod);
     const known = this.get(uid) ?? pod.status;
     const isLastWord = isTerminalPhase(known?.phase) && !known.containerStatuses?.some(({ state }) => state?.running);
-    const last = isLastWord ? known : this.refresh(pod, status, lifecycle);
+    const last = isLastWord ? known : this.regenerate(pod, status, lifecycle);
     this.#keep(pod, { waiting: {}, isBased: true, ...this.#entries.get(uid), status: last, mayRun: false, isFinished: true });
   }
 
   /** What the last task said of the containers that do not run. Takes effect with the next refresh. False: it was known. */
-  setWaiting(uid: PodUID, waiting: PodSyncReport['waiting']): boolean {
+  setWaitingReasons(uid: PodUID, waiting: PodSyncReport['waiting']): boolean {
     const entry = this.#entries.get(uid);
     if (!entry || isDeepStrictEqual(entry.waiting, waiting)) return false;
     entry.waiting = waiting;
@@ -147,13 +147,13 @@ export class PodStatuses {
   }
 
   /** The same of one container, while the task goes on. */
-  addWaiting(uid: PodUID, container: string, why: WaitingReason): boolean {
-    return this.setWaiting(uid, { ...this.#entries.get(uid)?.waiting, [container]: why });
+  addWaitingReason(uid: PodUID, container: string, why: WaitingReason): boolean {
+    return this.setWaitingReasons(uid, { ...this.#entries.get(uid)?.waiting, [container]: why });
   }
 
   /** The pod is in trouble: its status is published without delay. */
-  hurry(uid: PodUID): void {
-    contain({ handler: 'status manager', logger: this.#deps.logger }, () => this.#deps.sink?.hurry(uid));
+  expedite(uid: PodUID): void {
+    contain({ handler: 'status manager', logger: this.#deps.logger }, () => this.#deps.sink?.expedite(uid));
   }
 
   /** From the next refresh on the pod is Failed for this reason (an eviction, a deadline). */
@@ -189,7 +189,7 @@ export class PodStatuses {
    * What an earlier kubelet said of a static pod has come after this one's first word: start time and transition times hold on. True when
    * the status is to be made anew.
    */
-  rebase(uid: PodUID, known: PodStatus | undefined): boolean {
+  adoptMirrorStatus(uid: PodUID, known: PodStatus | undefined): boolean {
     const entry = this.#entries.get(uid);
     if (!entry || entry.isBased || known?.startTime === undefined) return false;
     entry.isBased = true;
@@ -221,7 +221,7 @@ export class PodStatuses {
       previous: entry?.status ?? mirrored,
       isPreviousOfMirror: entry?.isOfMirror ?? mirrored !== undefined,
       // What an earlier kubelet said holds until a task of this one has tried.
-      waiting: entry?.waiting ?? waitingReasonsOf(this.#known(pod)),
+      waiting: entry?.waiting ?? waitingReasonsIn(this.#known(pod)),
       node: node(),
       ...(pendingResize && { pendingResize }),
       ...features,
@@ -247,7 +247,9 @@ export class PodStatuses {
   #keep(pod: Pod, entry: Entry): void {
     this.#entries.set(podUID(pod), entry);
     const { status, mayRun, isFinished } = entry;
-    contain({ handler: 'status manager', logger: this.#deps.logger }, () => this.#deps.sink?.set({ pod, status, mayRun, isFinished }));
+    contain({ handler: 'status manager', logger: this.#deps.logger }, () =>
+      this.#deps.sink?.set({ pod, status, couldHaveRunningContainers: mayRun, isFinished }),
+    );
   }
 
   #onPhase(pod: Pod, from: string | undefined, to: string | undefined): void {

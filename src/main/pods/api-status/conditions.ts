@@ -6,7 +6,7 @@ import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podSandboxChanged } from '../../../shared/kubernetes/pod-sandbox.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
-import { allContainersRestartingVerdict, couldRestartAll } from './restart-all.ts';
+import { allContainersRestartingCondition, hasRestartAllRule } from './restart-all.ts';
 
 /** Those that nobody else writes: upstream types.PodConditionsByKubelet, with those behind gates that are on by default. */
 export const ownConditionTypes: ReadonlySet<string> = new Set([
@@ -21,7 +21,7 @@ export const ownConditionTypes: ReadonlySet<string> = new Set([
 ]);
 
 /** Those that go when they no longer hold; any other of our own is said for as long as the pod is there. */
-export const passingConditionTypes: ReadonlySet<string> = new Set(['PodResizePending', 'PodResizeInProgress']);
+export const transientConditionTypes: ReadonlySet<string> = new Set(['PodResizePending', 'PodResizeInProgress']);
 
 /** Written by whoever ends the pod, the kubelet among them (upstream: PodConditionSharedByKubelet). */
 export const disruptionTarget = 'DisruptionTarget';
@@ -60,8 +60,8 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
     ['Ready', containersReady.status === 'True' ? readinessGatesVerdict(pod, others) : containersReady],
     ['ContainersReady', containersReady],
     ['PodScheduled', { status: 'True' }],
-    ...(input.restartAllContainers && couldRestartAll(pod.spec)
-      ? [['AllContainersRestarting', allContainersRestartingVerdict(pod, status, restarting, phase)] as const]
+    ...(input.restartAllContainers && hasRestartAllRule(pod.spec)
+      ? [['AllContainersRestarting', allContainersRestartingCondition(pod, status, restarting, phase)] as const]
       : []),
   ];
   return [...others, ...own.map(([type, verdict]) => toCondition(type, verdict, input))];

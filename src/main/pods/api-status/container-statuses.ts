@@ -9,7 +9,7 @@ import type { Container, ContainerState, ContainerStatus, Pod } from '../../../s
 import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { toContainerStatus, volumeMountsOf, type ContainerContext } from './container-status.ts';
-import { saidLastStateOf, saidOf } from './listed-only.ts';
+import { previousLastState, previousContainerStatus } from './listed-only.ts';
 import { removedLastState, removedState } from './restart-all.ts';
 
 /** By container name. */
@@ -69,10 +69,10 @@ function fromRuntime(
     imageVolumes: input.imageVolumeRefs ? imageVolumesOf(input.pod) : noVolumes,
   };
   if (!newest) return withoutRuntime(input.pod, context);
-  const said = saidOf(newest, before);
+  const said = previousContainerStatus(newest, before);
   if (said) return said;
   const status = toContainerStatus(newest, context);
-  const lastState = older && saidLastStateOf(older, before);
+  const lastState = older && previousLastState(older, before);
   if (lastState) return { ...status, lastState };
   if (older) return { ...status, lastState: toContainerStatus(older, context).state ?? {} };
   return { ...status, lastState: lastStateOf(status, before) };

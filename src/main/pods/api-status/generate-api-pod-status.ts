@@ -10,13 +10,13 @@ import type { ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { generateConditions } from './conditions.ts';
 import { generateContainerStatuses, type WaitingReasons } from './container-statuses.ts';
-import { withSaidAddresses } from './listed-only.ts';
+import { withPreviousAddresses } from './listed-only.ts';
 import { computePhase, isTerminalPhase } from './phase.ts';
 import { isStaticPod } from '../static/static-pod.ts';
 import { podAddresses } from './pod-addresses.ts';
 import { podResourcesStatus } from './pod-resources-status.ts';
 import { isRestartingAll } from './restart-all.ts';
-import { withShortMessages } from './termination-messages.ts';
+import { truncateTerminationMessages } from './termination-messages.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
 import { toApiTime } from './time.ts';
 
@@ -66,7 +66,7 @@ export interface ApiStatusInput extends StatusFeatures {
 export function generateApiPodStatus(asked: ApiStatusInput): PodStatus {
   const { pod, previous, lifecycle, restartAllContainers = true } = asked;
   const before = previous ?? pod.status;
-  const status = withSaidAddresses(pod, asked.status, before);
+  const status = withPreviousAddresses(pod, asked.status, before);
   const input = { ...asked, status };
   const restarting = restartAllContainers && isRestartingAll(pod, status, before);
   const containers = containerStatuses({ ...input, restarting }, before);
@@ -75,7 +75,7 @@ export function generateApiPodStatus(asked: ApiStatusInput): PodStatus {
   const phase = phaseOf(input, computed, before?.phase);
   const now = toApiTime(input.nowMs);
   const disruption = lifecycle.failed?.disruption;
-  return withShortMessages(pod, {
+  return truncateTerminationMessages(pod, {
     ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
     phase,
     conditions: generateConditions({ ...input, before, statuses: all, phase, restarting, restartAllContainers, disruption, now }),

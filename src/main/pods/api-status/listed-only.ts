@@ -7,7 +7,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/c
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 
 /** The status with the addresses that its sandbox had. */
-export function withSaidAddresses(pod: Pod, status: RuntimePodStatus | null, before: PodStatus | undefined): RuntimePodStatus | null {
+export function withPreviousAddresses(pod: Pod, status: RuntimePodStatus | null, before: PodStatus | undefined): RuntimePodStatus | null {
   const [sandbox, ...older] = status?.sandboxes ?? [];
   if (!status || !sandbox?.listedOnly || sandbox.state !== 'ready' || !before?.podIP) return status;
   const hostNetwork = pod.spec.hostNetwork ?? false;
@@ -16,7 +16,7 @@ export function withSaidAddresses(pod: Pod, status: RuntimePodStatus | null, bef
 }
 
 /** What was said of that very container; undefined: nothing that is known to hold. */
-export function saidOf(seen: RuntimeContainerStatus, before: ContainerStatus | undefined): ContainerStatus | undefined {
+export function previousContainerStatus(seen: RuntimeContainerStatus, before: ContainerStatus | undefined): ContainerStatus | undefined {
   if (!seen.listedOnly || !before) return undefined;
   const { state, lastState } = before;
   const holds =
@@ -27,7 +27,7 @@ export function saidOf(seen: RuntimeContainerStatus, before: ContainerStatus | u
 }
 
 /** The last state that was said, if it was that container's end. */
-export function saidLastStateOf(seen: RuntimeContainerStatus, before: ContainerStatus | undefined): ContainerState | undefined {
+export function previousLastState(seen: RuntimeContainerStatus, before: ContainerStatus | undefined): ContainerState | undefined {
   return seen.listedOnly && isEndOf(seen, before?.lastState) ? before?.lastState : undefined;
 }
 

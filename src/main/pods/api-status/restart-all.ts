@@ -12,7 +12,7 @@ const action = 'RestartAllContainers';
 export const restartingAllContainers = 'RestartingAllContainers';
 
 /** One of its containers has such a rule: only then the pod has the condition. */
-export function couldRestartAll(spec: PodSpec): boolean {
+export function hasRestartAllRule(spec: PodSpec): boolean {
   return resettable(spec).some(({ restartPolicyRules }) => restartPolicyRules?.some((rule) => rule.action === action) ?? false);
 }
 
@@ -29,7 +29,7 @@ export function isRestartingAll({ spec }: Pod, status: RuntimePodStatus | null, 
 }
 
 /** `restarting`: of isRestartingAll. True until the runtime has none of the pod's containers any more. */
-export function allContainersRestartingVerdict(
+export function allContainersRestartingCondition(
   { spec }: Pod,
   status: RuntimePodStatus | null,
   restarting: boolean,

@@ -4,11 +4,11 @@
  */
 import type { Container, ContainerStatus, PodSpec, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
-import { couldRestartAll } from './restart-all.ts';
+import { hasRestartAllRule } from './restart-all.ts';
 
 /** What is wrong with `next` after `before`; null: nothing. */
 export function illegalTransition(before: PodStatus | undefined, next: PodStatus, spec: PodSpec): string | null {
-  if ((spec.restartPolicy ?? 'Always') === 'Always' || couldRestartAll(spec)) return null;
+  if ((spec.restartPolicy ?? 'Always') === 'Always' || hasRestartAllRule(spec)) return null;
   const regular = risen(before?.containerStatuses, next.containerStatuses, spec.containers, spec);
   if (regular !== undefined) return `terminated container ${regular} attempted illegal transition to non-terminated state`;
   const initContainers = (spec.initContainers ?? []).filter((container) => !isRestartableInitContainer(container));

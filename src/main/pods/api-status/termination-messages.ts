@@ -6,7 +6,7 @@ import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../s
 
 const maxBytes = 12 * 1024;
 
-export function withShortMessages(pod: Pod, status: PodStatus): PodStatus {
+export function truncateTerminationMessages(pod: Pod, status: PodStatus): PodStatus {
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
   const bytes = Math.floor(maxBytes / Math.max(1, containers.length + initContainers.length + ephemeralContainers.length));
   const lists = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses'] as const;

@@ -5,7 +5,7 @@ import type { WaitingReasons } from './container-statuses.ts';
 /** Reasons that say no more than that the container's turn has not come: they are made anew each time. */
 const plainReasons: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
 
-export function waitingReasonsOf(status: PodStatus | undefined): WaitingReasons {
+export function waitingReasonsIn(status: PodStatus | undefined): WaitingReasons {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return Object.fromEntries(
     statuses.flatMap(({ name, state }) => {

@@ -7,7 +7,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import { containersToDelete } from './containers-to-delete.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 
-export interface DeadContainersDependencies {
+export interface ContainerDeletorDependencies {
   readonly cache: Pick<RuntimeStatusCache, 'get'>;
   /** Nobody will ask for the pod's containers again. */
   readonly shouldContentBeRemoved: (uid: PodUID) => boolean;
@@ -18,15 +18,15 @@ export interface DeadContainersDependencies {
   readonly logger: Logger;
 }
 
-export class DeadContainers {
-  readonly #deps: DeadContainersDependencies;
+export class ContainerDeletor {
+  readonly #deps: ContainerDeletorDependencies;
 
-  constructor(dependencies: DeadContainersDependencies) {
+  constructor(dependencies: ContainerDeletorDependencies) {
     this.#deps = dependencies;
   }
 
   /** A container has started or died. The removal is begun and not waited for. */
-  onChanged(uid: PodUID, changed: ContainerID): void {
+  deleteContainersInPod(uid: PodUID, changed: ContainerID): void {
     const { cache, shouldContentBeRemoved, removeContainers, keep, logger } = this.#deps;
     const status = cache.get(uid);
     if (!status) return;

@@ -18,8 +18,8 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { EventSink } from '../../events/event-sink.ts';
 import type { PodManager } from '../pod-manager.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
-import type { PodStatuses } from '../api-status/api-status-cache.ts';
-import { countPods } from './pod-metrics.ts';
+import type { ApiStatusCache } from '../api-status/api-status-cache.ts';
+import { updatePodMetrics } from './pod-metrics.ts';
 import type { PodWorkers } from '../workers/pod-workers.ts';
 import { isPodRunning } from '../pod-running.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
@@ -35,7 +35,7 @@ export interface HousekeepingDependencies {
   readonly podManager: PodManager;
   readonly podWorkers: PodWorkers;
   readonly cache: RuntimeStatusCache;
-  readonly statuses: PodStatuses;
+  readonly statuses: ApiStatusCache;
   /** Starts a wanted pod that no worker knows. */
   readonly start: (pod: Pod) => void;
   readonly activePods: () => readonly Pod[];
@@ -96,7 +96,7 @@ export class Housekeeping {
     for (const uid of statuses.uids()) {
       if (!desired.has(uid) && !podWorkers.isKnown(uid)) this.#contain(uid, () => statuses.forget(uid));
     }
-    countPods(podManager.all(), active, podManager.mirrors(), known.values());
+    updatePodMetrics(podManager.all(), active, podManager.mirrors(), known.values());
     const nowMs = clock.monotonic();
     if (nowMs >= this.#directoriesAtMs) this.#cleanUpDirectories(nowMs);
     if (nowMs >= this.#collectAtMs) this.#collect(nowMs);

@@ -14,7 +14,12 @@ const combinations = [
   { config: 'runtime_only', static: 'unknown' },
 ] as const;
 
-export function countPods(desired: readonly Pod[], active: readonly Pod[], mirrors: readonly Pod[], known: Iterable<KnownPod>): void {
+export function updatePodMetrics(
+  desired: readonly Pod[],
+  active: readonly Pod[],
+  mirrors: readonly Pod[],
+  known: Iterable<KnownPod>,
+): void {
   mirrorPods.set(mirrors.length);
   managedEphemeralContainers.set(desired.reduce((count, { spec }) => count + (spec.ephemeralContainers?.length ?? 0), 0));
   for (const [gauge, pods] of [

@@ -60,7 +60,7 @@ export type MirrorAction = 'none' | 'create' | 'delete';
  * What a full name needs. A mirror that is being deleted, or is of another manifest, goes, and is made anew once it is gone. One without a
  * static pod goes too, but only when `orphanMayGo`: every source has reported.
  */
-export function mirrorAction(pod: Pod | undefined, mirror: Pod | undefined, orphanMayGo: boolean): MirrorAction {
+export function computeMirrorAction(pod: Pod | undefined, mirror: Pod | undefined, orphanMayGo: boolean): MirrorAction {
   if (!pod) return mirror && orphanMayGo ? 'delete' : 'none';
   if (!mirror) return 'create';
   return isDeleted(mirror) || !isMirrorOf(mirror, pod) ? 'delete' : 'none';

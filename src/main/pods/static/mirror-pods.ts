@@ -12,9 +12,9 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath, isAlreadyExists, isConflict, isNotFound, type ApiClient } from '../../api/index.ts';
 import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
-import { isMirrorOf, isMirrorPod, mirrorAction, toMirrorPod, type MirrorAction } from './mirror-pod.ts';
+import { isMirrorOf, isMirrorPod, computeMirrorAction, toMirrorPod, type MirrorAction } from './mirror-pod.ts';
 import type { PodManager } from '../pod-manager.ts';
-import { podPath, removePodObject } from '../termination/remove-pod-object.ts';
+import { podPath, deletePodObject } from '../termination/remove-pod-object.ts';
 import { isStaticPod } from './static-pod.ts';
 
 export interface MirrorPodsDependencies {
@@ -30,7 +30,7 @@ export interface MirrorPodsDependencies {
   /** A static pod of this full name, other than the wanted one, has not ended yet, or the wanted one ends: the mirror shows that pod until then. */
   readonly isStaticPodEnding: (fullName: string, wanted: PodUID | undefined) => boolean;
   /** A static pod's mirror was seen. */
-  readonly onMirror: (pod: Pod, mirror: Pod) => void;
+  readonly onMirrorPod: (pod: Pod, mirror: Pod) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** 0 to 1, for jitter. */
@@ -98,7 +98,7 @@ export class MirrorPods {
   #onChange(changed: Pod, isRemoved: boolean): void {
     const fullName = podFullName(changed);
     if (!isMirrorPod(changed) && !isStaticPod(changed)) return;
-    const { podManager, onMirror } = this.#deps;
+    const { podManager, onMirrorPod: onMirror } = this.#deps;
     const done = this.#done.get(fullName);
     // Nothing is left to be shown: what was made is gone again, or what was removed is, with nothing in its place.
     if (isRemoved && (done?.made?.metadata.uid ?? done?.removedUID) === changed.metadata.uid) this.#done.delete(fullName);
@@ -120,7 +120,7 @@ export class MirrorPods {
     const wanted = pod && isStaticPod(pod) ? pod : undefined;
     // Upstream reconciles the mirror in the static pod's sync, which waits for the end of its predecessor.
     if (isStaticPodEnding(fullName, wanted && podUID(wanted))) return 'none';
-    const action = mirrorAction(wanted, this.#mirror(fullName), sourcesReady());
+    const action = computeMirrorAction(wanted, this.#mirror(fullName), sourcesReady());
     return action === 'create' && nodeUID() === undefined ? 'none' : action;
   }
 
@@ -177,7 +177,7 @@ export class MirrorPods {
     const { client, logger } = this.#deps;
     const { namespace, name, uid } = mirror.metadata;
     logger.info({ pod: `${namespace}/${name}`, podUID: uid }, 'Deleting a mirror pod');
-    await removePodObject(client, mirror, { trafficClass: 'pods', signal }).catch((err: unknown) => {
+    await deletePodObject(client, mirror, { trafficClass: 'pods', signal }).catch((err: unknown) => {
       if (!isNotFound(err) && !isConflict(err)) throw err;
     });
     this.#done.set(podFullName(mirror), { removedUID: uid, made: undefined, atMs: this.#deps.clock.monotonic() });

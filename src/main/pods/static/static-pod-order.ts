@@ -26,7 +26,7 @@ export class StaticPodOrder {
   }
 
   /** The UID has ended, or will never start. Answers with the one whose turn it is now. */
-  leave(fullName: string, uid: PodUID): PodUID | null {
+  release(fullName: string, uid: PodUID): PodUID | null {
     this.#dequeue(fullName, uid);
     if (this.#started.get(fullName) === uid) this.#started.delete(fullName);
     if (this.#started.has(fullName)) return null;

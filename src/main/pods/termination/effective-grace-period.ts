@@ -16,7 +16,7 @@ export interface GracePeriodSources {
 const minimumSeconds = 1;
 
 /** The grace period that holds from now on, in whole seconds, never more than the current one. */
-export function effectiveGracePeriod({ current, deletion, override, spec }: GracePeriodSources): number {
+export function calculateEffectiveGracePeriod({ current, deletion, override, spec }: GracePeriodSources): number {
   const asked = [current, deletion, override].filter((seconds) => seconds !== null);
   const seconds = asked.length > 0 ? Math.min(...asked) : (spec ?? minimumSeconds);
   return Math.max(minimumSeconds, seconds);

@@ -7,7 +7,7 @@ export function podPath({ metadata: { namespace, name } }: Pod): string {
 }
 
 /** Rejects as ApiClient.call does: NotFound when it is gone, Conflict when the name is another object's. */
-export async function removePodObject(client: ApiClient, pod: Pod, call: Pick<ApiCall, 'trafficClass' | 'signal'>): Promise<void> {
+export async function deletePodObject(client: ApiClient, pod: Pod, call: Pick<ApiCall, 'trafficClass' | 'signal'>): Promise<void> {
   const preconditions = { uid: pod.metadata.uid };
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions };
   await client.call({ ...call, method: 'DELETE', path: podPath(pod), body, maxAttempts: 1 });

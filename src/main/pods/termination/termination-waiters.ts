@@ -38,7 +38,7 @@ export class TerminationWaiters {
     });
   }
 
-  ended(uid: PodUID): void {
+  notifyTerminated(uid: PodUID): void {
     for (const done of this.#waiters.get(uid) ?? []) done();
     this.#waiters.delete(uid);
   }

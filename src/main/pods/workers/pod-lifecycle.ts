@@ -10,7 +10,7 @@
  *  - Its containers may have ended before its sandboxes have (`containersEnded`): then its end can be told.
  *  - `deleted` and `evicted` are remembered: what they left behind may be collected sooner.
  */
-import { effectiveGracePeriod } from '../termination/effective-grace-period.ts';
+import { calculateEffectiveGracePeriod } from '../termination/effective-grace-period.ts';
 
 export type PodLifecycle =
   | { readonly state: 'syncing'; readonly started: boolean }
@@ -121,7 +121,7 @@ function terminate(pod: PodLifecycle, { pod: facts, deleted = false, evicted = f
   const next = {
     state: 'terminating',
     started: pod.started,
-    gracePeriodSeconds: effectiveGracePeriod({
+    gracePeriodSeconds: calculateEffectiveGracePeriod({
       current: before.gracePeriodSeconds,
       deletion: facts.deletionGracePeriodSeconds,
       override,

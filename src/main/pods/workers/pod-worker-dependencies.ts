@@ -8,10 +8,10 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import type { PodSyncRun } from '../../threads/pod-sync-pool.ts';
-import type { VolumeCount } from '../../objects/index.ts';
+import type { MountedVolumes } from '../mounted-volumes.ts';
 import type { EventSink } from '../../events/event-sink.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
-import type { PodStatuses } from '../api-status/api-status-cache.ts';
+import type { ApiStatusCache } from '../api-status/api-status-cache.ts';
 import type { PodWorker } from './pod-worker.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
 import type { PodScheduler } from '../scheduling/index.ts';
@@ -22,7 +22,7 @@ export interface PodWorkerDependencies {
   /** Asks the pleg thread to inspect one pod; see PlegApi. Must settle. */
   readonly inspectPod: (uid: PodUID, created?: CreatedObjects, sequence?: number) => Promise<RuntimePodStatus | null>;
   readonly cache: RuntimeStatusCache;
-  readonly statuses: PodStatuses;
+  readonly statuses: ApiStatusCache;
   /** Absent: every sync runs at once. */
   readonly scheduler?: Pick<PodScheduler, 'requestSyncSlot'>;
   readonly workQueue: WorkQueue;
@@ -31,7 +31,7 @@ export interface PodWorkerDependencies {
   /** Whether all secrets and config maps that the pod's volumes need are known; absent: there is no API server that has any. */
   readonly dependenciesReady?: (pod: Pod) => boolean;
   /** How many volumes there are. */
-  readonly volumes: Pick<VolumeCount, 'want' | 'areInPlace' | 'unwant' | 'forget'>;
+  readonly volumes: Pick<MountedVolumes, 'want' | 'areInPlace' | 'unwant' | 'forget'>;
   /** Asked for pods with a RuntimeClass. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly policy: RequeuePolicy;

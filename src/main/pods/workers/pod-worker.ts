@@ -16,7 +16,7 @@ import { containersPerPod, podWorkerStartDuration } from '../../../shared/metric
 import type { PodTask } from '../../threads/task-channel.ts';
 import { isTerminalPhase } from '../api-status/phase.ts';
 import { podReference } from '../../events/event-sink.ts';
-import { firstSeenMs, firstStatusMs } from '../first-seen.ts';
+import { firstSeenMs, firstStatusDelayMs } from '../first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
 import { PodTaskRun } from './pod-task-run.ts';
 import { RuntimeStatusReader } from './runtime-status-reader.ts';
@@ -132,7 +132,7 @@ export class PodWorker {
     contain({ handler: 'pod status', logger: this.#log }, () => {
       if (this.#containersEnded && haveAllContainersExited(this.#deps.cache.get(this.uid))) this.apply({ type: 'containersEnded' });
       if (this.pod && this.#lifecycle.state !== 'terminated') {
-        this.#deps.statuses.refresh(this.pod, this.#view.shown(), this.#lifecycle);
+        this.#deps.statuses.regenerate(this.pod, this.#view.shown(), this.#lifecycle);
       }
     });
   }
@@ -207,7 +207,7 @@ export class PodWorker {
     const isKnown = () => pod.status?.startTime !== undefined || statuses.get(this.uid) !== undefined;
     if (isKnown()) return () => {};
     // The wall clock may have been set back since.
-    const waitMs = Math.min(firstStatusMs, firstSeenMs(pod) + firstStatusMs - clock.now());
+    const waitMs = Math.min(firstStatusDelayMs, firstSeenMs(pod) + firstStatusDelayMs - clock.now());
     return clock.after(Math.max(0, waitMs), () => {
       if (!isKnown()) this.refreshStatus();
     });
@@ -219,7 +219,7 @@ export class PodWorker {
     const status = await this.#view.fresh();
     if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
     if (this.#lifecycle.state !== 'syncing') return true;
-    const apiStatus = this.#deps.statuses.refresh(pod, status, this.#lifecycle);
+    const apiStatus = this.#deps.statuses.regenerate(pod, status, this.#lifecycle);
     if (isTerminalPhase(apiStatus.phase)) {
       this.apply({ type: 'completed' });
       return true;
@@ -240,12 +240,12 @@ export class PodWorker {
     });
     this.#view.taskEnded();
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
-    const isNews = this.#deps.statuses.setWaiting(uid, result.waiting);
+    const isNews = this.#deps.statuses.setWaitingReasons(uid, result.waiting);
     this.#settle('sync', result);
     if (result.changedRuntime) await this.#inspectAfterSync(result.created);
     // A sync that found all as it should be has said nothing new; what the runtime does meanwhile, the pleg thread tells.
     if (isNews || result.changedRuntime) this.refreshStatus();
-    if (result.outcome === 'failed') this.#deps.statuses.hurry(uid);
+    if (result.outcome === 'failed') this.#deps.statuses.expedite(uid);
     return this.#lifecycle.state !== 'syncing' || isTerminalPhase(this.#deps.statuses.get(uid)?.phase);
   }
 
@@ -289,7 +289,7 @@ export class PodWorker {
       }
     }
     this.apply({ type: 'containersStopped' });
-    if (pod) this.#deps.statuses.refresh(pod, status, this.#lifecycle);
+    if (pod) this.#deps.statuses.regenerate(pod, status, this.#lifecycle);
     this.#log.info('Pod has terminated: none of its containers runs any more');
     this.#owner.onTerminated(this);
     return true;
@@ -311,7 +311,7 @@ export class PodWorker {
       }
     }
     this.apply({ type: 'cleanedUp' });
-    if (pod) this.#deps.statuses.finish(pod, this.#deps.cache.get(uid), this.#lifecycle);
+    if (pod) this.#deps.statuses.markFinished(pod, this.#deps.cache.get(uid), this.#lifecycle);
     this.#owner.onFinished(this);
     return false;
   }
@@ -333,7 +333,7 @@ export class PodWorker {
     const result = failedWith(err);
     if (!(err instanceof KubeletError)) {
       reportFault(context, err);
-      if (pod) contain(context, () => this.#deps.statuses.showFault(pod, result.failure.message));
+      if (pod) contain(context, () => this.#deps.statuses.setFailedSync(pod, result.failure.message));
     }
     contain(context, () => this.#settle(kind, result, 'main'));
   }

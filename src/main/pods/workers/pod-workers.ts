@@ -167,7 +167,7 @@ export class PodWorkers implements PodWorkerOwner {
 
   /** Its task could not start the container. */
   addWaiting(uid: PodUID, container: string, why: WaitingReason): void {
-    if (this.#deps.statuses.addWaiting(uid, container, why)) this.#workers.get(uid)?.refreshStatus();
+    if (this.#deps.statuses.addWaitingReason(uid, container, why)) this.#workers.get(uid)?.refreshStatus();
   }
 
   /** Settles when the sync of the pod that is under way has ended and its status was made; undefined: none is. */
@@ -270,12 +270,12 @@ export class PodWorkers implements PodWorkerOwner {
 
   onTerminated(worker: PodWorker): void {
     this.#deadlines.forget(worker.uid);
-    this.#terminationWaiters.ended(worker.uid);
+    this.#terminationWaiters.notifyTerminated(worker.uid);
     this.#deps.volumes.unwant(worker.uid);
   }
 
   onFinished(worker: PodWorker): void {
-    const next = worker.isStatic ? this.#order.leave(worker.fullName, worker.uid) : null;
+    const next = worker.isStatic ? this.#order.release(worker.fullName, worker.uid) : null;
     if (next !== null) this.wake([next]);
     this.#deps.volumes.forget(worker.uid);
     this.#deps.onFinished(worker.uid);

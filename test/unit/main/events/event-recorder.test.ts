@@ -23,7 +23,7 @@ function aRecorder(api = new FakeApi().on('POST', path, {}), calm?: (signal: Abo
     clock,
     logger,
     random: () => 0.5,
-    ...(calm && { calm }),
+    ...(calm && { untilIdle: calm }),
   });
   const record = (name: string, message = 'again', type: RecordedEvent['type'] = 'Warning') =>
     recorder.record({

@@ -1,7 +1,7 @@
 /** No warning about a pod goes out before the status that it belongs to, and none waits for ever. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventsAfterStatus, maxSyncMs, maxWriteMs } from '../../../../src/main/events/events-after-status.ts';
+import { EventsAfterStatus, maxSyncWaitMs, maxStatusWriteWaitMs } from '../../../../src/main/events/events-after-status.ts';
 import { podReference } from '../../../../src/main/events/event-sink.ts';
 import type { RecordedEvent } from '../../../../src/shared/contracts/pod-sync.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
@@ -16,8 +16,8 @@ function aSink({ syncs = false, unwritten = false } = {}) {
   const events = new EventsAfterStatus({
     next: { record: (event) => void passed.push(event) },
     statuses: {
-      hurry: (uid) => void hurried.push(uid),
-      written: () => (unwritten ? write.promise : undefined),
+      expedite: (uid) => void hurried.push(uid),
+      whenWritten: () => (unwritten ? write.promise : undefined),
     },
     syncUnderWay: () => (syncs ? sync.promise : undefined),
     clock,
@@ -33,7 +33,7 @@ test('a warning waits for the end of its sync and then for the status, which wai
   const { clock, passed, hurried, record, endSync, endWrite } = aSink({ syncs: true, unwritten: true });
   const recordedAtMs = clock.now();
   await record();
-  await clock.advance(maxSyncMs - 1);
+  await clock.advance(maxSyncWaitMs - 1);
   assert.deepEqual([passed.length, hurried], [0, []]);
   endSync();
   await settle();
@@ -49,14 +49,14 @@ test('a warning waits for the end of its sync and then for the status, which wai
 test('a warning in a long sync hurries the status after two seconds', async () => {
   const { clock, passed, hurried, record } = aSink({ syncs: true });
   await record();
-  await clock.advance(maxSyncMs);
+  await clock.advance(maxSyncWaitMs);
   assert.deepEqual([passed.length, hurried], [1, ['uid-web']]);
 });
 
 test('a warning whose status cannot be written goes without it after ten seconds', async () => {
   const { clock, passed, record } = aSink({ unwritten: true });
   await record();
-  await clock.advance(maxWriteMs - 1);
+  await clock.advance(maxStatusWriteWaitMs - 1);
   assert.equal(passed.length, 0);
   await clock.advance(1);
   assert.equal(passed.length, 1);
@@ -66,7 +66,7 @@ test('a sync that fails holds up no warning', async () => {
   const failed = Promise.reject(new Error('x'));
   failed.catch(() => {});
   const passed: RecordedEvent[] = [];
-  const statuses = { hurry: () => {}, written: () => undefined };
+  const statuses = { expedite: () => {}, whenWritten: () => undefined };
   const events = new EventsAfterStatus({
     next: { record: (event) => void passed.push(event) },
     statuses,

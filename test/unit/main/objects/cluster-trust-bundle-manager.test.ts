@@ -1,8 +1,8 @@
 /** Trust bundles as pods project them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { trustAnchors } from '../../../../src/main/objects/trust-anchors.ts';
-import { TrustBundles } from '../../../../src/main/objects/cluster-trust-bundle-manager.ts';
+import { normalizeTrustAnchors } from '../../../../src/main/objects/trust-anchors.ts';
+import { ClusterTrustBundleManager } from '../../../../src/main/objects/cluster-trust-bundle-manager.ts';
 import { FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
@@ -10,9 +10,9 @@ import { certificate, initialEnd, pod, values } from '../../../support/pod-objec
 
 test('trust anchors are there once each, in one order, without what stands between them', () => {
   const [a, b] = [certificate('a'.repeat(100)), certificate('b')];
-  assert.equal(trustAnchors([`# comment\n${b}${a}`, a]), trustAnchors([a, b]));
-  assert.match(trustAnchors([a]), /^-----BEGIN CERTIFICATE-----\n[^\n]{64}\n[^\n]{64}\n[^\n]{8}\n-----END CERTIFICATE-----\n$/);
-  assert.equal(trustAnchors(['nothing']), '');
+  assert.equal(normalizeTrustAnchors([`# comment\n${b}${a}`, a]), normalizeTrustAnchors([a, b]));
+  assert.match(normalizeTrustAnchors([a]), /^-----BEGIN CERTIFICATE-----\n[^\n]{64}\n[^\n]{64}\n[^\n]{8}\n-----END CERTIFICATE-----\n$/);
+  assert.equal(normalizeTrustAnchors(['nothing']), '');
 });
 
 test('trust bundles are read from the first who asks on, and a change wakes those who have asked', async () => {
@@ -61,8 +61,15 @@ test('trust bundles are gone through once for all who ask the same, until one ch
   let times = 0;
   const normalize = (bundles: readonly string[]) => `${(times += 1)} ${bundles.join()}`;
   const clock = new FakeClock();
-  const bundles = new TrustBundles({ client: api, isEnabled: true, onChanged: () => {}, clock, logger: silentLogger, normalize });
-  const asked = bundles.byName('one', false, 'a');
+  const bundles = new ClusterTrustBundleManager({
+    client: api,
+    isEnabled: true,
+    onChanged: () => {},
+    clock,
+    logger: silentLogger,
+    normalize,
+  });
+  const asked = bundles.getTrustAnchorsByName('one', false, 'a');
   const watch = await api.nextWatch('/apis/certificates.k8s.io/v1beta1/clustertrustbundles');
   const bundle = (trustBundle: string, resourceVersion: string) => ({
     metadata: { name: 'one', uid: 'one', resourceVersion },
@@ -70,16 +77,19 @@ test('trust bundles are gone through once for all who ask the same, until one ch
   });
   watch.push('ADDED', bundle('A', '5'));
   watch.push('BOOKMARK', initialEnd);
-  assert.deepEqual([await asked, await bundles.byName('one', false, 'b')], ['1 A', '1 A']);
+  assert.deepEqual([await asked, await bundles.getTrustAnchorsByName('one', false, 'b')], ['1 A', '1 A']);
   assert.deepEqual(
-    [await bundles.bySigner('example.com/s', {}, false, 'a'), await bundles.bySigner('example.com/s', {}, true, 'b')],
+    [
+      await bundles.getTrustAnchorsBySigner('example.com/s', {}, false, 'a'),
+      await bundles.getTrustAnchorsBySigner('example.com/s', {}, true, 'b'),
+    ],
     ['2 A', '2 A'],
   );
   watch.push('MODIFIED', bundle('B', '12'));
   await settle();
-  assert.equal(await bundles.byName('one', false, 'a'), '3 B');
+  assert.equal(await bundles.getTrustAnchorsByName('one', false, 'a'), '3 B');
   const values = Array.from({ length: 20_000 }, (_, index) => `v${index}`);
-  const long = bundles.bySigner('example.com/s', { matchExpressions: [{ key: 'k', operator: 'In', values }] }, true, 'a');
+  const long = bundles.getTrustAnchorsBySigner('example.com/s', { matchExpressions: [{ key: 'k', operator: 'In', values }] }, true, 'a');
   await assert.rejects(long, /^Error: label selector length \(\d+\) is larger than 102400$/);
   await bundles.close();
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CachingSource } from '../../../../src/main/objects/cache-based-source.ts';
+import { CacheBasedSource } from '../../../../src/main/objects/cache-based-source.ts';
 import { secretKind } from '../../../../src/main/objects/object-source.ts';
-import { WatchingSource } from '../../../../src/main/objects/watch-based-source.ts';
+import { WatchBasedSource } from '../../../../src/main/objects/watch-based-source.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
@@ -26,11 +26,11 @@ function aWatching(lingerMs = 0) {
   const clock = new FakeClock();
   const api = new FakeApi().on('GET', path, aSecret('10'));
   const changed: string[][] = [];
-  const source = new WatchingSource({
+  const source = new WatchBasedSource({
     client: api,
     kind: secretKind,
     maxIdleMs: 300_000,
-    lingerMs,
+    retentionMs: lingerMs,
     onChanged: (uids) => changed.push([...uids]),
     clock,
     logger: silentLogger,
@@ -40,16 +40,16 @@ function aWatching(lingerMs = 0) {
 
 test('an object may be kept a while for the next pod, and is then forgotten', async () => {
   const { api, clock, source } = aWatching(60_000);
-  source.reference('ns', 's', 'a');
+  source.addReference('ns', 's', 'a');
   assert.equal(source.has('ns', 's'), false);
   await source.get('ns', 's');
   assert.equal(source.has('ns', 's'), true);
-  source.release('ns', 's', 'a');
+  source.deleteReference('ns', 's', 'a');
   assert.equal(source.has('ns', 's'), true);
-  source.reference('ns', 's', 'b');
+  source.addReference('ns', 's', 'b');
   await source.get('ns', 's');
   assert.equal(api.callsTo('GET', path).length, 1);
-  source.release('ns', 's', 'b');
+  source.deleteReference('ns', 's', 'b');
   await clock.advance(120_000);
   assert.equal(source.has('ns', 's'), false);
   await source.close();
@@ -58,14 +58,14 @@ test('an object may be kept a while for the next pod, and is then forgotten', as
 test('an immutable object is not kept for the next pod: it may be another one of that name by then', async () => {
   const { api, source } = aWatching(60_000);
   api.once('GET', path, aSecret('10', { immutable: true }));
-  source.reference('ns', 's', 'a');
+  source.addReference('ns', 's', 'a');
   await source.get('ns', 's');
-  source.reference('ns', 's', 'b');
+  source.addReference('ns', 's', 'b');
   assert.equal((await source.get('ns', 's')).data?.['k'], '10');
-  source.release('ns', 's', 'a');
-  source.release('ns', 's', 'b');
+  source.deleteReference('ns', 's', 'a');
+  source.deleteReference('ns', 's', 'b');
   api.on('GET', path, { ...aSecret('30', { immutable: true }), metadata: { ...aSecret('30').metadata, uid: 'u2' } });
-  source.reference('ns', 's', 'c');
+  source.addReference('ns', 's', 'c');
   assert.equal((await source.get('ns', 's')).data?.['k'], '30');
   await source.close();
 });
@@ -77,7 +77,7 @@ test('an object that no pod refers to is not to be had', async () => {
 
 test('the watch of an object whose name has a comma is for that name alone', async () => {
   const { api, clock, source } = aWatching();
-  source.reference('ns', 's,metadata.name!=t', 'a');
+  source.addReference('ns', 's,metadata.name!=t', 'a');
   const wanted = source.get('ns', 's,metadata.name!=t');
   wanted.catch(() => {});
   await clock.advance(1000);
@@ -88,7 +88,7 @@ test('the watch of an object whose name has a comma is for that name alone', asy
 
 test('a secret whose name would lead to another namespace is not asked for', async () => {
   const { api, clock, source } = aWatching();
-  source.reference('ns', '../../kube-system/secrets/s', 'a');
+  source.addReference('ns', '../../kube-system/secrets/s', 'a');
   const wanted = source.get('ns', '../../kube-system/secrets/s');
   wanted.catch(() => {});
   await clock.advance(1000);
@@ -102,8 +102,8 @@ test('a secret whose name would lead to another namespace is not asked for', asy
 
 test('an object is there with one answer of the server, and a change wakes all pods that refer to it', async () => {
   const { api, changed, source } = aWatching();
-  source.reference('ns', 's', 'a');
-  source.reference('ns', 's', 'b');
+  source.addReference('ns', 's', 'a');
+  source.addReference('ns', 's', 'b');
   assert.equal((await source.get('ns', 's')).data?.['k'], '10');
   const watch = await api.nextWatch(watchPath);
   assert.equal(watch.call.query?.['fieldSelector'], 'metadata.name=s');
@@ -125,7 +125,7 @@ test('an object is there with one answer of the server, and a change wakes all p
 
 test('an object whose versions went back, as in a cluster that was restored, is known as it is now', async () => {
   const { api, clock, changed, source } = aWatching();
-  source.reference('ns', 's', 'a');
+  source.addReference('ns', 's', 'a');
   await source.get('ns', 's');
   const before = await api.nextWatch(watchPath);
   // Not yet what the GET has told: the watch may lag behind it.
@@ -152,7 +152,7 @@ test('an object whose versions went back, as in a cluster that was restored, is 
 test('who waits for an object that is not there is woken when it comes', async () => {
   const { api, changed, source } = aWatching();
   api.on('GET', path, apiError(404, 'NotFound', 'secrets "s" not found'));
-  source.reference('ns', 's', 'a');
+  source.addReference('ns', 's', 'a');
   await assert.rejects(source.get('ns', 's'), { reason: 'NotFound', message: 'secret "s" not found' });
   const watch = await api.nextWatch(watchPath);
   watch.push('BOOKMARK', initialEnd);
@@ -167,7 +167,7 @@ test('who waits for an object that is not there is woken when it comes', async (
 test('an object that the node may not read yet is tried again at once', async () => {
   const { clock, api, source } = aWatching();
   api.once('GET', path, apiError(403, 'Forbidden')).once('GET', path, apiError(403, 'Forbidden'));
-  source.reference('ns', 's', 'a');
+  source.addReference('ns', 's', 'a');
   const object = source.get('ns', 's');
   await clock.advance(150);
   assert.equal((await object).data?.['k'], '10');
@@ -177,7 +177,7 @@ test('an object that the node may not read yet is tried again at once', async ()
 test('who has waited a second is sent away, and woken when the object is known', async () => {
   const { clock, api, changed, source } = aWatching();
   api.on('GET', path, apiError(0, 'Unreachable'));
-  source.reference('ns', 's', 'a');
+  source.addReference('ns', 's', 'a');
   const message = 'failed to sync secret cache: timed out waiting for the condition';
   const rejected = assert.rejects(source.get('ns', 's'), { reason: 'NotSynced', message });
   await clock.advance(1000);
@@ -194,12 +194,12 @@ test('who has waited a second is sent away, and woken when the object is known',
 test('an immutable object is never watched, and one that becomes so not any more', async () => {
   const { api, source } = aWatching();
   api.once('GET', path, aSecret('10', { immutable: true }));
-  source.reference('ns', 's', 'a');
+  source.addReference('ns', 's', 'a');
   await source.get('ns', 's');
   await settle();
   assert.equal(api.watches.length, 0);
-  source.release('ns', 's', 'a');
-  source.reference('ns', 's', 'a');
+  source.deleteReference('ns', 's', 'a');
+  source.addReference('ns', 's', 'a');
   const watch = await api.nextWatch(watchPath);
   watch.push('ADDED', aSecret('10'));
   watch.push('BOOKMARK', initialEnd);
@@ -211,19 +211,19 @@ test('an immutable object is never watched, and one that becomes so not any more
 
 test('the watch ends with the last pod that refers to the object', async () => {
   const { api, source } = aWatching();
-  source.reference('ns', 's', 'a');
-  source.reference('ns', 's', 'b');
+  source.addReference('ns', 's', 'a');
+  source.addReference('ns', 's', 'b');
   const watch = await api.nextWatch(watchPath);
-  source.release('ns', 's', 'a');
+  source.deleteReference('ns', 's', 'a');
   assert.equal(watch.isOpen, true);
-  source.release('ns', 's', 'b');
+  source.deleteReference('ns', 's', 'b');
   assert.equal(watch.isOpen, false);
   await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered' });
 });
 
 test('the watch of an object that nobody reads is closed, and begins again with the next who does', async () => {
   const { clock, api, source } = aWatching();
-  source.reference('ns', 's', 'a');
+  source.addReference('ns', 's', 'a');
   await source.get('ns', 's');
   const watch = await api.nextWatch(watchPath);
   watch.push('BOOKMARK', initialEnd);
@@ -243,8 +243,8 @@ test('the watch of an object that nobody reads is closed, and begins again with 
 function aCaching(ttlMs: (() => number) | null = () => 60_000) {
   const clock = new FakeClock();
   const api = new FakeApi().on('GET', path, aSecret('10'));
-  const source = new CachingSource({ client: api, kind: secretKind, ttlMs, clock, logger: silentLogger });
-  source.reference('ns', 's', 'a');
+  const source = new CacheBasedSource({ client: api, kind: secretKind, ttlMs, clock, logger: silentLogger });
+  source.addReference('ns', 's', 'a');
   return { clock, api, source };
 }
 
@@ -270,14 +270,14 @@ test('under Cache a pod that comes has the object as it is now, not as the serve
   const slow = api.hold('GET', path);
   const early = source.get('ns', 's');
   await settle();
-  source.reference('ns', 's', 'b');
+  source.addReference('ns', 's', 'b');
   api.on('GET', path, aSecret('12'));
   assert.equal((await source.get('ns', 's')).data?.['k'], '12');
   slow.resolve(aSecret('11'));
   assert.equal((await early).data?.['k'], '11');
   assert.equal((await source.get('ns', 's')).data?.['k'], '12');
   assert.deepEqual(queries(api), [undefined, undefined]);
-  source.reference('ns', 's', 'c');
+  source.addReference('ns', 's', 'c');
   api.on('GET', path, apiError(503, 'ServiceUnavailable'));
   await assert.rejects(source.get('ns', 's'), { reason: 'ServiceUnavailable' });
 });
@@ -292,7 +292,7 @@ test('under Cache what was known serves when the server does not answer; what is
   await assert.rejects(source.get('ns', 's'), { reason: 'NotFound', message: 'secret "s" not found' });
   api.on('GET', path, aSecret('12'));
   assert.equal((await source.get('ns', 's')).data?.['k'], '12');
-  source.release('ns', 's', 'a');
+  source.deleteReference('ns', 's', 'a');
   await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered' });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RuntimeClasses, standaloneRuntimeHandler } from '../../../../src/main/objects/runtime-class-manager.ts';
+import { RuntimeClassManager, standaloneRuntimeHandler } from '../../../../src/main/objects/runtime-class-manager.ts';
 import { FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
@@ -24,13 +24,13 @@ function someClasses() {
   const clock = new FakeClock();
   const api = new FakeApi();
   const added: string[][] = [];
-  const classes = RuntimeClasses.start({ client: api, onAdded: (names) => added.push([...names]), clock, logger: silentLogger });
+  const classes = RuntimeClassManager.start({ client: api, onAdded: (names) => added.push([...names]), clock, logger: silentLogger });
   return { clock, api, added, classes };
 }
 
 test('a pod is run with the handler that its runtime class names, and waits for the first list a moment', async () => {
   const { api, classes } = someClasses();
-  const handler = classes.handlerOf(aPodOf('gvisor'));
+  const handler = classes.lookupRuntimeHandler(aPodOf('gvisor'));
   const watch = await api.nextWatch(path);
   watch.push('ADDED', aClass('gvisor', 'runsc'));
   watch.push('BOOKMARK', initialEnd);
@@ -43,21 +43,21 @@ test('a pod whose runtime class is not there hears so, and is woken when it come
   const watch = await api.nextWatch(path);
   watch.push('BOOKMARK', initialEnd);
   await settle();
-  assert.deepEqual(await classes.handlerOf(aPodOf('kata')), { problem: 'runtimeclass.node.k8s.io "kata" not found' });
+  assert.deepEqual(await classes.lookupRuntimeHandler(aPodOf('kata')), { problem: 'runtimeclass.node.k8s.io "kata" not found' });
   watch.push('ADDED', aClass('kata', 'kata-qemu', '21'));
   await settle();
   assert.deepEqual(added, [['kata']]);
-  assert.deepEqual(await classes.handlerOf(aPodOf('kata')), { handler: 'kata-qemu' });
+  assert.deepEqual(await classes.lookupRuntimeHandler(aPodOf('kata')), { handler: 'kata-qemu' });
   watch.push('DELETED', aClass('kata', 'kata-qemu', '22'));
   await settle();
   assert.deepEqual(added, [['kata']]);
-  assert.ok('problem' in (await classes.handlerOf(aPodOf('kata'))));
+  assert.ok('problem' in (await classes.lookupRuntimeHandler(aPodOf('kata'))));
   await classes.close();
 });
 
 test('while the API server is away a pod with a runtime class is refused after a second', async () => {
   const { clock, classes } = someClasses();
-  const handler = classes.handlerOf(aPodOf('kata'));
+  const handler = classes.lookupRuntimeHandler(aPodOf('kata'));
   await clock.advance(1000);
   assert.match(JSON.stringify(await handler), /failed to lookup RuntimeClass kata: runtime classes have not been read yet/);
   await classes.close();
@@ -65,8 +65,8 @@ test('while the API server is away a pod with a runtime class is refused after a
 
 test('a pod without a runtime class is run with the default handler', async () => {
   const { classes } = someClasses();
-  assert.deepEqual(await classes.handlerOf(aPod()), { handler: '' });
-  assert.deepEqual(await classes.handlerOf(aPodOf('')), { handler: '' });
+  assert.deepEqual(await classes.lookupRuntimeHandler(aPod()), { handler: '' });
+  assert.deepEqual(await classes.lookupRuntimeHandler(aPodOf('')), { handler: '' });
   await classes.close();
 });
 

@@ -29,7 +29,9 @@ function aMember() {
   const logger = node.logs.logger;
   const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, clock, logger, random: () => 0 });
   node.sink = manager;
-  const setup = aNodeWithHandlers(node, { changeProblem: (_, { spec }) => (spec.activeDeadlineSeconds === 7 ? 'this node cannot' : null) });
+  const setup = aNodeWithHandlers(node, {
+    missingFeaturesForUpdate: (_, { spec }) => (spec.activeDeadlineSeconds === 7 ? 'this node cannot' : null),
+  });
   const { handlers } = setup;
   const act = async (change: () => void | Promise<void>) => {
     await change();
@@ -207,7 +209,7 @@ test('a pod that runs to its end is told of once, when it has ended', async () =
 test('a pod that was rejected and then deleted goes', async () => {
   const member = aMember();
   const { node, api } = member;
-  member.refusal = { reason: 'OutOfcpu', message: 'no room' };
+  member.rejection = { reason: 'OutOfcpu', message: 'no room' };
   await member.add(anApiPod());
   assert.deepEqual(api.calls, ['PATCH web Failed']);
   await member.delete();

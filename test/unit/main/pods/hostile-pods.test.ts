@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyDefaults, legacyDefaults } from '../../../../src/main/config/defaults.ts';
 import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
-import { admitHandlers, changeProblem } from '../../../../src/main/pods/admission/index.ts';
+import { admitHandlers, missingFeaturesForUpdate } from '../../../../src/main/pods/admission/index.ts';
 import { mergeChanges } from '../../../../src/main/sources/merge-pods.ts';
 import { podListJson } from '../../../../src/main/server/pod-list.ts';
 import { statusPatch, toApiStatus } from '../../../../src/main/status/status-patch.ts';
@@ -49,7 +49,7 @@ async function runPods(pods: readonly Pod[]): Promise<void> {
   const node = new FakeNode();
   const { handlers, runHousekeeping } = aNodeWithHandlers(node, {
     admitHandlers: nodeAdmitHandlers(),
-    changeProblem: (before, after) => changeProblem(before, after, []),
+    missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, []),
   });
   const changes = mergeChanges(new Map(), 'api', new Map(pods.map((pod) => [podUID(pod), pod])), '2026-11-23T00:00:00Z');
   for (const update of changes.updates) await handlers.handle(update);
@@ -59,7 +59,7 @@ async function runPods(pods: readonly Pod[]): Promise<void> {
     referencedObjects(pod);
     tokenRefs(pod);
     const status = node.statuses.get(podUID(pod)) ?? {};
-    const next = toApiStatus(pod.status ?? {}, { status, mayRun: index % 2 === 0 });
+    const next = toApiStatus(pod.status ?? {}, { status, couldHaveRunningContainers: index % 2 === 0 });
     statusPatch(pod, next);
     structuredClone(pod);
   }

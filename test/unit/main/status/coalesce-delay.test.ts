@@ -4,8 +4,8 @@ import {
   coalesceDelayMs,
   isUrgent,
   maxCoalesceDelayMs,
-  mayBeRemoved,
-  startStepDelayMs,
+  canBeDeleted,
+  startupStepDelayMs,
 } from '../../../../src/main/status/coalesce-delay.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../support/pods.ts';
@@ -55,7 +55,7 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; firstS
     base: aBase({ phase: 'Pending' }),
     next: pending(waiting('PodInitializing'), { initContainerStatuses: [app(waiting('PodInitializing'), { name: 'first' })] }),
     firstStatusInMs: 5000,
-    want: startStepDelayMs,
+    want: startupStepDelayMs,
   },
   {
     name: 'the conditions of every start wait with it',
@@ -93,7 +93,7 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; firstS
     name: 'a pod that initializes has more to show, and waits less',
     base: aBase(created),
     next: pending(waiting('PodInitializing'), { initContainerStatuses: [app(ended(0), { name: 'first' })] }),
-    want: startStepDelayMs,
+    want: startupStepDelayMs,
   },
   { name: 'a container that failed does not wait', base: aBase(created), next: pending(ended(1)), want: 0 },
   { name: 'an image that cannot be pulled does not wait', base: aBase(created), next: pending(waiting('ErrImagePull')), want: 0 },
@@ -116,7 +116,7 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; firstS
     name: 'a new generation that was seen, and nothing else, waits for what follows from it',
     base: aBase({ phase: 'Running', startTime, observedGeneration: 1, ...isReady }, deleted),
     next: { phase: 'Running', startTime, observedGeneration: 2, conditions: [{ ...isReady.conditions[0]!, observedGeneration: 2 }] },
-    want: startStepDelayMs,
+    want: startupStepDelayMs,
   },
   {
     name: 'a new generation that was seen does not wait when there is more to say',
@@ -129,7 +129,7 @@ const cases: { name: string; base: Pod; next: PodStatus; own?: PodStatus; firstS
     base: aBase({ phase: 'Running', startTime }),
     next: { phase: 'Running', startTime, containerStatuses: [app(ended(0))] },
     own: { phase: 'Succeeded' },
-    want: startStepDelayMs,
+    want: startupStepDelayMs,
   },
   {
     name: 'that the runtime does not answer waits, for it mostly answers soon',
@@ -160,8 +160,8 @@ test('deletions, ends and the first readiness go first', () => {
 });
 
 test('a pod’s object goes when it was deleted, has its final phase there, and nothing is left of it here', () => {
-  assert.equal(mayBeRemoved(aBase({ phase: 'Failed' }, deleted), true), true);
-  assert.equal(mayBeRemoved(aBase({ phase: 'Failed' }, deleted), false), false);
-  assert.equal(mayBeRemoved(aBase({ phase: 'Running' }, deleted), true), false);
-  assert.equal(mayBeRemoved(aBase({ phase: 'Failed' }), true), false);
+  assert.equal(canBeDeleted(aBase({ phase: 'Failed' }, deleted), true), true);
+  assert.equal(canBeDeleted(aBase({ phase: 'Failed' }, deleted), false), false);
+  assert.equal(canBeDeleted(aBase({ phase: 'Running' }, deleted), true), false);
+  assert.equal(canBeDeleted(aBase({ phase: 'Failed' }), true), false);
 });

@@ -31,7 +31,7 @@ test('a pod that was deleted and made again under its name gets nothing of the o
   const pod = api.add(anApiPod());
   api.put(anApiPod('web', { metadata: { uid: 'uid-new' } }));
   await say(pod, { phase: 'Running' });
-  await say(pod, { phase: 'Failed' }, { mayRun: false });
+  await say(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false });
   assert.deepEqual(api.calls, ['PATCH web Running', 'GET web']);
   assert.equal(api.pods.get('web')?.status?.phase, 'Pending');
   api.syncWatch();

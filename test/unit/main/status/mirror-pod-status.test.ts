@@ -43,7 +43,7 @@ test('a mirror pod of another manifest is told nothing, and none is deleted with
   assert.deepEqual(api.calls, []);
   api.put({ ...aMirror('mirror-2'), metadata: { ...aMirror('mirror-2').metadata, deletionTimestamp } });
   await show();
-  await say(aStatic(), { phase: 'Failed' }, { mayRun: false, isFinished: true });
+  await say(aStatic(), { phase: 'Failed' }, { couldHaveRunningContainers: false, isFinished: true });
   assert.deepEqual(api.calls, ['PATCH web Running', 'PATCH web Failed']);
 });
 

@@ -55,7 +55,7 @@ table('what others said last stays, the kubelet’s last word arrives, and delet
             conditions: [{ type: 'Ready', status: random() < 0.5 ? 'True' : 'False' }],
           };
           last.set(name, status);
-          manager.set({ pod, status, mayRun: true, isFinished: false });
+          manager.set({ pod, status, couldHaveRunningContainers: true, isFinished: false });
         } else if (what < 0.6) {
           gates.set(name, String(step));
           const others = (api.pods.get(name)?.status?.conditions ?? []).filter(({ type }) => type !== 'gate');
@@ -92,7 +92,7 @@ table('what others said last stays, the kubelet’s last word arrives, and delet
 
       for (const pod of pods) {
         api.change(pod.metadata.name, { metadata: { deletionTimestamp } });
-        manager.set({ pod, status: { phase: 'Failed', startTime }, mayRun: false, isFinished: true });
+        manager.set({ pod, status: { phase: 'Failed', startTime }, couldHaveRunningContainers: false, isFinished: true });
       }
       api.syncWatch();
       manager.sweep();

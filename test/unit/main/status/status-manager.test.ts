@@ -161,7 +161,7 @@ test('closing aborts what is under way', async () => {
 
 /** A pod that the kubelet has just seen, under a manager that lets first statuses wait. */
 function aNewPod() {
-  const made = aManager({ firstStatusMs: 500 });
+  const made = aManager({ firstStatusDelayMs: 500 });
   const annotations = { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.seen': new Date(made.clock.now()).toISOString() };
   return { ...made, pod: made.api.add(anApiPod('web', { metadata: { annotations } })) };
 }
@@ -188,10 +188,10 @@ test('a pod that does not run half a second after it was seen gets its first sta
 test('trouble ends the delay of what is not written, and of no later step', async () => {
   const { api, say, clock, manager, pod } = aNewPod();
   await say(pod, { phase: 'Pending' });
-  manager.hurry('uid-web' as PodUID);
+  manager.expedite('uid-web' as PodUID);
   await settle();
   assert.equal(api.calls.length, 1);
-  manager.hurry('uid-web' as PodUID);
+  manager.expedite('uid-web' as PodUID);
   await say(pod, { phase: 'Pending', podIP: '10.0.0.7' });
   assert.equal(api.calls.length, 1);
   await clock.advance(2000);
@@ -204,7 +204,7 @@ test('trouble during a request ends the delay of what came meanwhile', async () 
   api.paused = true;
   await say(pod, { phase: 'Pending' });
   await say(pod, { phase: 'Pending', podIP: '10.0.0.7' });
-  manager.hurry('uid-web' as PodUID);
+  manager.expedite('uid-web' as PodUID);
   api.resume();
   await settle();
   assert.equal(api.pods.get('web')?.status?.podIP, '10.0.0.7');
@@ -215,18 +215,18 @@ const unlimited = new AbortController().signal;
 test('who waits for a status is woken when the newest one is written', async () => {
   const { api, say, manager } = aManager();
   const pod = api.add(anApiPod());
-  assert.equal(manager.written('uid-web' as PodUID, unlimited), undefined);
+  assert.equal(manager.whenWritten('uid-web' as PodUID, unlimited), undefined);
   api.paused = true;
   await say(pod, { phase: 'Pending' });
   await say(pod, { phase: 'Running' });
   let isWritten = false;
-  void manager.written('uid-web' as PodUID, unlimited)?.then(() => (isWritten = true));
+  void manager.whenWritten('uid-web' as PodUID, unlimited)?.then(() => (isWritten = true));
   await settle();
   assert.equal(isWritten, false);
   api.resume();
   await settle();
   assert.deepEqual([isWritten, api.pods.get('web')?.status?.phase], [true, 'Running']);
-  assert.equal(manager.written('uid-web' as PodUID, unlimited), undefined);
+  assert.equal(manager.whenWritten('uid-web' as PodUID, unlimited), undefined);
 });
 
 test('who waits for the status of a pod that is gone, or forgotten, is woken', async () => {
@@ -236,7 +236,7 @@ test('who waits for the status of a pod that is gone, or forgotten, is woken', a
   api.paused = true;
   for (const pod of pods) {
     await say(pod, { phase: 'Running' });
-    void manager.written(pod.metadata.uid as PodUID, unlimited)?.then(() => woken.push(pod.metadata.name));
+    void manager.whenWritten(pod.metadata.uid as PodUID, unlimited)?.then(() => woken.push(pod.metadata.name));
   }
   manager.forget('uid-forgotten' as PodUID);
   api.pods.delete('gone');
@@ -248,7 +248,7 @@ test('who waits for the status of a pod that is gone, or forgotten, is woken', a
 test('nobody waits for the status of a pod without an object', async () => {
   const { say, manager } = aManager();
   await say(anApiPod(), { phase: 'Running' });
-  assert.equal(manager.written('uid-web' as PodUID, unlimited), undefined);
+  assert.equal(manager.whenWritten('uid-web' as PodUID, unlimited), undefined);
 });
 
 test('who has given up waiting for a status is not woken', async () => {
@@ -258,7 +258,7 @@ test('who has given up waiting for a status is not woken', async () => {
   await say(pod, { phase: 'Running' });
   const patience = new AbortController();
   let isWritten = false;
-  void manager.written('uid-web' as PodUID, patience.signal)?.then(() => (isWritten = true));
+  void manager.whenWritten('uid-web' as PodUID, patience.signal)?.then(() => (isWritten = true));
   patience.abort();
   api.resume();
   await settle();

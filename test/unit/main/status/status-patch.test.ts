@@ -18,7 +18,7 @@ function aBase(status: PodStatus) {
 
 /** The patch from `base` to what the kubelet says. */
 function patchOf(base: PodStatus, status: PodStatus, { mayRun = false } = {}) {
-  return statusPatch(aBase(base), toApiStatus(base, { status, mayRun }));
+  return statusPatch(aBase(base), toApiStatus(base, { status, couldHaveRunningContainers: mayRun }));
 }
 
 const running: PodStatus = { phase: 'Running', startTime: '2026-01-01T00:00:00Z', conditions: [ready('True')] };
@@ -71,7 +71,7 @@ const phases: { name: string; base: PodStatus; status: PodStatus; mayRun?: boole
 table('a pod’s phase on the server goes one way', (row) => {
   for (const { name, base, status, mayRun = false, want } of phases) {
     row(name, () => {
-      const { conditions: _, ...next } = toApiStatus(base, { status, mayRun });
+      const { conditions: _, ...next } = toApiStatus(base, { status, couldHaveRunningContainers: mayRun });
       assert.deepEqual(next, want);
     });
   }

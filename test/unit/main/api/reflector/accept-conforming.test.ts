@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { acceptConforming } from '../../../../../src/main/api/reflector/accept-conforming.ts';
-import { Services } from '../../../../../src/main/objects/service-lister.ts';
+import { ServiceLister } from '../../../../../src/main/objects/service-lister.ts';
 import { clusterTrustBundle, node, runtimeClass, service } from '../../../../../src/shared/kubernetes/schema/objects.ts';
 import { FakeApi } from '../../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
@@ -37,7 +37,7 @@ test('an object as it should be is accepted as it is, with what a newer server k
 
 test('a service of other types costs no pod the others', async () => {
   const api = new FakeApi();
-  const services = Services.start({ client: api, clock: new FakeClock(), logger: silentLogger });
+  const services = ServiceLister.start({ client: api, clock: new FakeClock(), logger: silentLogger });
   const watch = await api.nextWatch('/api/v1/services');
   const named = (name: string, spec: object) => ({ metadata: { ...metadata, name, uid: `uid-${name}` }, spec });
   watch.push('ADDED', named('bad', { clusterIP: '10.0.0.1', ports: 80 }));

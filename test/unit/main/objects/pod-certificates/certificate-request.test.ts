@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { test } from 'node:test';
 import { cleanCertificateChain } from '../../../../../src/main/objects/pod-certificates/certificate-chain.ts';
-import { certificateRequest } from '../../../../../src/main/objects/pod-certificates/certificate-request.ts';
-import { KeyMaker } from '../../../../../src/main/objects/pod-certificates/key-generator.ts';
+import { toCertificateRequest } from '../../../../../src/main/objects/pod-certificates/certificate-request.ts';
+import { KeyGenerator } from '../../../../../src/main/objects/pod-certificates/key-generator.ts';
 import { stubCertificateRequest } from '../../../../../src/main/objects/pod-certificates/stub-request.ts';
 import { aPod } from '../../../../support/pods.ts';
 import { table } from '../../../../support/table.ts';
@@ -12,7 +12,7 @@ const subject = { pod: aPod({ spec: { serviceAccountName: 'sa' } }), serviceAcco
 
 test('a request says whom the certificate is for, and goes with its pod', () => {
   const source = { signerName: 'example.com/s', keyType: 'ED25519', maxExpirationSeconds: 3600, userAnnotations: { 'example.com/a': 'b' } };
-  assert.deepEqual(certificateRequest(subject, source, Buffer.from('csr')), {
+  assert.deepEqual(toCertificateRequest(subject, source, Buffer.from('csr')), {
     apiVersion: 'certificates.k8s.io/v1beta1',
     kind: 'PodCertificateRequest',
     metadata: {
@@ -36,7 +36,7 @@ test('a request says whom the certificate is for, and goes with its pod', () => 
 });
 
 test('what the pod does not say the API server decides', () => {
-  const { spec } = certificateRequest(subject, { signerName: 'example.com/s', keyType: 'ED25519' }, Buffer.alloc(1)) as { spec: object };
+  const { spec } = toCertificateRequest(subject, { signerName: 'example.com/s', keyType: 'ED25519' }, Buffer.alloc(1)) as { spec: object };
   assert.deepEqual(['maxExpirationSeconds' in spec, 'unverifiedUserAnnotations' in spec], [false, false]);
 });
 
@@ -53,9 +53,9 @@ test('a stub request is what OpenSSL writes for the key and an empty subject', a
 });
 
 test('a key is made of the type that the pod asks for, and one of a type that nobody knows is refused', async () => {
-  const keys = new KeyMaker();
-  await assert.rejects(keys.make('RSA1024'), /^Error: unknown key type "RSA1024"$/);
-  const { keyPEM, stubRequest } = await keys.make('ECDSAP384');
+  const keys = new KeyGenerator();
+  await assert.rejects(keys.generate('RSA1024'), /^Error: unknown key type "RSA1024"$/);
+  const { keyPEM, stubRequest } = await keys.generate('ECDSAP384');
   const key = createPrivateKey(keyPEM);
   assert.match(keyPEM, /^-----BEGIN PRIVATE KEY-----\n/);
   assert.equal(key.asymmetricKeyDetails?.namedCurve, 'secp384r1');

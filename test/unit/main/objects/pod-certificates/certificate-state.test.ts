@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import type { PodCertificateRequest } from '../../../../../src/main/objects/pod-certificates/certificate-request.ts';
 import {
   abandonAtMs,
-  afterLook,
+  afterRequestStatus,
   afterRequest,
   ageWarnings,
   needsRequest,
-  nextMomentMs,
+  nextCheckInMs,
   stateLabel,
   type CertificateState,
 } from '../../../../../src/main/objects/pod-certificates/certificate-state.ts';
@@ -71,7 +71,7 @@ const looks: [name: string, CertificateState, PodCertificateRequest | null, nowM
 table('a look at the pending request moves the certificate on', (row) => {
   for (const [name, state, request, nowMs, want] of looks) {
     row(name, () => {
-      const next = afterLook(state, request, { nowMs, random: 0.5, cleanChain: (pem) => pem.toUpperCase() });
+      const next = afterRequestStatus(state, request, { nowMs, random: 0.5, cleanChain: (pem) => pem.toUpperCase() });
       assert.deepEqual(next, want);
       if (want === state) assert.equal(next, state);
     });
@@ -80,7 +80,7 @@ table('a look at the pending request moves the certificate on', (row) => {
 
 test('on a node whose clock is ahead a new certificate is good for a minute at least', () => {
   const facts = { nowMs: 24 * hourMs, random: 0, cleanChain: (pem: string) => pem };
-  const next = afterLook(wait, aRequest(answered), facts);
+  const next = afterRequestStatus(wait, aRequest(answered), facts);
   assert.equal(next.state === 'fresh' && next.issued.beginRefreshAtMs, 24 * hourMs + minuteMs);
 });
 
@@ -109,7 +109,7 @@ const ages = [
 table('what a certificate is with time, what is told of it, and when it is looked at again', (row) => {
   for (const [state, nowMs, label, warnings, next] of ages) {
     row(`${state.state} at ${nowMs / minuteMs} min`, () => {
-      assert.deepEqual([stateLabel(state, nowMs), ageWarnings(state, nowMs), nextMomentMs(state, nowMs)], [label, warnings, next]);
+      assert.deepEqual([stateLabel(state, nowMs), ageWarnings(state, nowMs), nextCheckInMs(state, nowMs)], [label, warnings, next]);
     });
   }
 });

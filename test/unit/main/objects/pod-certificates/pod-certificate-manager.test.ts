@@ -40,12 +40,12 @@ function someCertificates() {
     nodeUID: () => node.uid,
     events: { record: (event) => events.push(event) },
     onChanged: (uids) => changed.push([...uids]),
-    makeKey: async () => ({ keyPEM: `geheim-${(made += 1)}`, stubRequest: Buffer.from('csr') }),
+    generateKey: async () => ({ keyPEM: `geheim-${(made += 1)}`, stubRequest: Buffer.from('csr') }),
     clock,
     logger,
     random: () => 0,
   });
-  const get = () => certificates.get('uid-web', 'id', 1);
+  const get = () => certificates.getCredentialBundle('uid-web', 'id', 1);
   const synced = async (): Promise<FakeWatch> => {
     const watch = await api.nextWatch(watchPath);
     watch.push('BOOKMARK', listEnd);
@@ -69,37 +69,37 @@ function someCertificates() {
 
 test('a pod that is to run has its certificate asked for at once, and its sync is woken by the answer', async () => {
   const { api, certificates, changed, get, synced, answer } = someCertificates();
-  certificates.track(pod, { isRunning: false });
+  certificates.trackPod(pod, { isRunning: false });
   const watch = await synced();
   assert.equal(watch.call.query?.fieldSelector, 'spec.nodeName=n1');
   assert.partialDeepStrictEqual(api.callsTo('POST', requestsPath)[0]?.body, {
     spec: { signerName: 'example.com/s', podUID: 'uid-web', serviceAccountUID: 'sa-uid', nodeName: 'n1', nodeUID: 'node-uid' },
   });
   const waiting = get();
-  assert.equal(certificates.isAtHand('uid-web'), false);
+  assert.equal(certificates.areIssued('uid-web'), false);
   await answer(watch, 1);
   assert.deepEqual(changed, [['uid-web']]);
   const { keyPEM, chainPEM } = await waiting;
   assert.equal(keyPEM, 'geheim-1');
   assert.match(chainPEM, /^-----BEGIN CERTIFICATE-----\nY2hhaW4tMQ==\n/);
-  assert.equal(certificates.isAtHand('uid-web'), true);
+  assert.equal(certificates.areIssued('uid-web'), true);
   await certificates.close();
 });
 
 test('a node without such pods watches no requests', async () => {
   const { api, certificates } = someCertificates();
-  certificates.track(aPod(), { isRunning: false });
+  certificates.trackPod(aPod(), { isRunning: false });
   await settle();
   assert.deepEqual([api.watches.length, api.calls.length], [0, 0]);
-  assert.equal(certificates.isAtHand('uid-web'), true);
-  await assert.rejects(certificates.get('uid-web', 'id', 1), { reason: 'NotFound' });
+  assert.equal(certificates.areIssued('uid-web'), true);
+  await assert.rejects(certificates.getCredentialBundle('uid-web', 'id', 1), { reason: 'NotFound' });
   await certificates.close();
 });
 
 test('a sync waits a second for the signer, and is then told that there is nothing yet, and why', async () => {
   const { clock, api, certificates, get, synced } = someCertificates();
   api.on('POST', requestsPath, apiError(403, 'Forbidden', 'no such pod here'));
-  certificates.track(pod, { isRunning: false });
+  certificates.trackPod(pod, { isRunning: false });
   await synced();
   const rejected = assert.rejects(get(), {
     message: 'credential bundle is not issued yet: while creating PodCertificateRequest: no such pod here',
@@ -118,7 +118,7 @@ test('nothing is asked before the Node is known, or for an account that is not t
   const { clock, api, certificates, node, synced, asked, lines } = someCertificates();
   node.uid = undefined;
   api.once('GET', accountPath, apiError(404, 'NotFound', 'serviceaccounts "sa" not found'));
-  certificates.track(pod, { isRunning: false });
+  certificates.trackPod(pod, { isRunning: false });
   await synced();
   await clock.advance(1000);
   assert.equal(asked(), 0);
@@ -132,7 +132,7 @@ test('nothing is asked before the Node is known, or for an account that is not t
 
 test('a certificate is renewed when its time has come, and serves until the next one is there', async () => {
   const { clock, certificates, changed, get, synced, answer, asked } = someCertificates();
-  certificates.track(pod, { isRunning: true });
+  certificates.trackPod(pod, { isRunning: true });
   const watch = await synced();
   await answer(watch, 1);
   await clock.advance(30 * minuteMs - 1);
@@ -148,7 +148,7 @@ test('a certificate is renewed when its time has come, and serves until the next
 
 test('a signer that is away has the pod told once that its certificate is overdue, and once that it has expired', async () => {
   const { clock, certificates, events, get, synced, answer } = someCertificates();
-  certificates.track(pod, { isRunning: true });
+  certificates.trackPod(pod, { isRunning: true });
   const watch = await synced();
   await answer(watch, 1);
   await clock.advance(41 * minuteMs);
@@ -170,7 +170,7 @@ for (const [type, what] of [
 ] as const) {
   test(`a request that ${what} is told as an event and to every sync, and is not made again`, async () => {
     const { clock, certificates, changed, events, get, synced, answer, asked } = someCertificates();
-    certificates.track(pod, { isRunning: false });
+    certificates.trackPod(pod, { isRunning: false });
     const watch = await synced();
     await answer(watch, 1, { type, reason: 'UnsupportedKeyType', message: 'use "RSA"' });
     const why = 'reason="UnsupportedKeyType" message="use \\"RSA\\""';
@@ -186,7 +186,7 @@ for (const [type, what] of [
 
 test('a request that somebody deletes is made again, but not within ten minutes', async () => {
   const { clock, certificates, synced, answer, asked } = someCertificates();
-  certificates.track(pod, { isRunning: false });
+  certificates.trackPod(pod, { isRunning: false });
   const watch = await synced();
   await answer(watch, 1, { type: 'Pending' });
   await answer(watch, 1, { type: 'Pending' }, 'DELETED');
@@ -199,7 +199,7 @@ test('a request that somebody deletes is made again, but not within ten minutes'
 
 test('while the requests are not known none is taken for deleted', async () => {
   const { clock, api, certificates, asked } = someCertificates();
-  certificates.track(pod, { isRunning: false });
+  certificates.trackPod(pod, { isRunning: false });
   await api.nextWatch(watchPath);
   await clock.advance(15 * minuteMs);
   assert.equal(asked(), 1);
@@ -209,16 +209,16 @@ test('while the requests are not known none is taken for deleted', async () => {
 test('when a pod has gone nothing of it is asked for or told any more', async () => {
   const { clock, api, certificates, changed, events, synced, answer, asked } = someCertificates();
   const held = api.hold('GET', accountPath);
-  certificates.track(pod, { isRunning: false });
+  certificates.trackPod(pod, { isRunning: false });
   const watch = await synced();
-  certificates.forget('uid-web');
+  certificates.forgetPod('uid-web');
   held.reject(apiError(404, 'NotFound', 'gone'));
   await clock.advance(60 * minuteMs);
   assert.equal(asked(), 0);
-  certificates.track(pod, { isRunning: false });
+  certificates.trackPod(pod, { isRunning: false });
   await settle();
   await answer(watch, 1);
-  certificates.forget('uid-web');
+  certificates.forgetPod('uid-web');
   await clock.advance(24 * 60 * minuteMs);
   assert.deepEqual([asked(), changed.length, events.length], [1, 1, 0]);
   await certificates.close();
@@ -226,7 +226,7 @@ test('when a pod has gone nothing of it is asked for or told any more', async ()
 
 test('a key is in no line of the log', async () => {
   const { certificates, lines, synced, answer } = someCertificates();
-  certificates.track(pod, { isRunning: false });
+  certificates.trackPod(pod, { isRunning: false });
   await answer(await synced(), 1);
   await certificates.close();
   assert.doesNotMatch(JSON.stringify(lines), /geheim/);
@@ -243,7 +243,7 @@ describe('the gauge of pod certificates', () => {
 
   test('has a series for each signer and state that there is', async () => {
     const { clock, certificates, synced, answer } = someCertificates();
-    certificates.track(pod, { isRunning: false });
+    certificates.trackPod(pod, { isRunning: false });
     const watch = await synced();
     const series = (state: string) => [`kubelet_podcertificate_states{signer_name="example.com/s",state="${state}"} 1`];
     assert.deepEqual(shown(), series('not_yet_issued'));
@@ -251,7 +251,7 @@ describe('the gauge of pod certificates', () => {
     assert.deepEqual(shown(), series('fresh'));
     await clock.advance(40 * minuteMs + 1);
     assert.deepEqual(shown(), series('overdue_for_refresh'));
-    certificates.forget('uid-web');
+    certificates.forgetPod('uid-web');
     assert.deepEqual(shown(), []);
     await certificates.close();
   });

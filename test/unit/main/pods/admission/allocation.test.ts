@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { allocationOf, withAllocation } from '../../../../../src/main/pods/admission/allocation.ts';
+import { toAllocation, withAllocation } from '../../../../../src/main/pods/admission/allocation.ts';
 import type { PodSpec, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { table } from '../../../../support/table.ts';
@@ -75,7 +75,7 @@ table('a pod keeps the resources that it was admitted with', (row) => {
     row(name, () => {
       const options = { ...gates, ...more };
       const pod = podOf(asked);
-      const made = withAllocation(pod, allocationOf(podOf(admitted), options), options);
+      const made = withAllocation(pod, toAllocation(podOf(admitted), options), options);
       if (want === null) return assert.equal(made, pod);
       assert.deepEqual(resourcesIn(made.spec), { ...resourcesIn(pod.spec), ...want });
       assert.deepEqual(resourcesIn(pod.spec), resourcesIn(podOf(asked).spec));

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changeProblem, featureAdmission, type FeatureAdmissionOptions } from '../../../../../src/main/pods/admission/features.ts';
+import {
+  missingFeaturesForUpdate,
+  featureAdmission,
+  type FeatureAdmissionOptions,
+} from '../../../../../src/main/pods/admission/features.ts';
 import type { PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../../support/pods.ts';
 import { table } from '../../../../support/table.ts';
@@ -46,7 +50,7 @@ table('what a node can do, and what a pod asks of it', (row) => {
   for (const [name, spec, options, want] of cases) {
     row(`what a node can do, and a pod ${name}`, () => {
       const verdict = featureAdmission({ ...all, ...options })(aPod({ spec: { containers: [app], ...spec } }), []);
-      const said = verdict && 'refusal' in verdict ? `${verdict.refusal.reason}: ${verdict.refusal.message}` : null;
+      const said = verdict && 'rejection' in verdict ? `${verdict.rejection.reason}: ${verdict.rejection.message}` : null;
       assert.equal(said, want);
     });
   }
@@ -58,12 +62,12 @@ test('a change that the node cannot follow is said so: of the resources of the p
     pod({ initContainers: [{ name: 'init', resources: { requests: { cpu } }, ...(restartPolicy && { restartPolicy }) }] });
   const said = (name: string) => `Pod requires node features that are not available: ${name}`;
   const declared = all.declared;
-  assert.equal(changeProblem(pod({}), pod({}), declared), null);
+  assert.equal(missingFeaturesForUpdate(pod({}), pod({}), declared), null);
   assert.equal(
-    changeProblem(pod({ resources: { requests: { cpu: '1' } } }), pod({ resources: { requests: { cpu: '2' } } }), declared),
+    missingFeaturesForUpdate(pod({ resources: { requests: { cpu: '1' } } }), pod({ resources: { requests: { cpu: '2' } } }), declared),
     said('InPlacePodLevelResourcesVerticalScaling'),
   );
-  assert.equal(changeProblem(init('1'), init('2'), declared), said('InPlacePodVerticalScalingInitContainers'));
-  assert.equal(changeProblem(init('1', 'Always'), init('2', 'Always'), declared), null);
-  assert.equal(changeProblem(init('1'), init('2'), null), null);
+  assert.equal(missingFeaturesForUpdate(init('1'), init('2'), declared), said('InPlacePodVerticalScalingInitContainers'));
+  assert.equal(missingFeaturesForUpdate(init('1', 'Always'), init('2', 'Always'), declared), null);
+  assert.equal(missingFeaturesForUpdate(init('1'), init('2'), null), null);
 });

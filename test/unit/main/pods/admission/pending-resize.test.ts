@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { predicateAdmission, type AdmissionNode } from '../../../../../src/main/pods/admission/index.ts';
-import { allocationOf, withAllocation, type PodAllocation } from '../../../../../src/main/pods/admission/allocation.ts';
+import { toAllocation, withAllocation, type PodAllocation } from '../../../../../src/main/pods/admission/allocation.ts';
 import type { Pod, PodCondition } from '../../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
@@ -16,14 +16,14 @@ function aNode() {
   const node: AdmissionNode = { metadata: { name: 'node-1' }, status: { allocatable: { cpu: '2', memory: '1Gi', pods: '10' } } };
   const setup = aNodeWithHandlers(undefined, {
     admitHandlers: [predicateAdmission({ node: () => node, tolerationComparisons: false })],
-    journal: {
-      has: (uid) => admitted.has(uid),
-      add: (pod) => void admitted.set(podUID(pod), admitted.get(podUID(pod)) ?? allocationOf(pod, gates)),
-      allocated: (pod) => {
+    allocationManager: {
+      isAdmitted: (uid) => admitted.has(uid),
+      setAllocatedResources: (pod) => void admitted.set(podUID(pod), admitted.get(podUID(pod)) ?? toAllocation(pod, gates)),
+      updatePodFromAllocation: (pod) => {
         const allocation = admitted.get(podUID(pod));
         return allocation ? withAllocation(pod, allocation, gates) : pod;
       },
-      release: () => {},
+      removePod: () => {},
     },
   });
   return Object.assign(setup, { admitted });
@@ -103,7 +103,7 @@ test('after a restart a resize that was told is not told again', async () => {
     [1, 1],
   ] as const) {
     const setup = aNode();
-    setup.admitted.set(uid, allocationOf(aPodOf('1'), gates));
+    setup.admitted.set(uid, toAllocation(aPodOf('1'), gates));
     await add(setup, aPodOf('900', { generation: 2, conditions: said(observedGeneration) }));
     assert.equal(taskCPU(setup), '1');
     assert.equal(pendingOf(setup)?.observedGeneration, 2);

@@ -24,8 +24,8 @@ const aNode: AdmissionNode = { metadata: { name: 'node-1', labels }, status: { a
 function told(pod: Pod, active: readonly Pod[] = [], node: AdmissionNode | null = aNode): string {
   const verdict = predicateAdmission({ node: () => node, tolerationComparisons: true })(pod, active);
   if (!verdict) return 'admitted';
-  return 'refusal' in verdict
-    ? `${verdict.refusal.reason}: ${verdict.refusal.message}`
+  return 'rejection' in verdict
+    ? `${verdict.rejection.reason}: ${verdict.rejection.message}`
     : `preempts ${verdict.preemption.victims.map(({ metadata }) => metadata.name).join()}`;
 }
 
@@ -193,7 +193,7 @@ suite('a pod that can never run here', () => {
     const confined = (type: string) => anApiPod({ securityContext: { appArmorProfile: { type } } });
     const admit = apparmorAdmission(false);
     assert.deepEqual(admit(confined('RuntimeDefault'), []), {
-      refusal: { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' },
+      rejection: { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' },
     });
     assert.equal(admit(confined('Unconfined'), []), null);
     assert.equal(apparmorAdmission(true)(confined('RuntimeDefault'), []), null);
@@ -227,9 +227,9 @@ suite('a critical pod without room', () => {
 });
 
 test('labels are perhaps outdated where they alone speak against a pod, a critical one too', () => {
-  const isOutdatedPerhaps = (pod: Pod) => {
+  const mayBeStaleNode = (pod: Pod) => {
     const verdict = predicateAdmission({ node: () => aNode, tolerationComparisons: true })(pod, []);
-    return Boolean(verdict && 'refusal' in verdict && verdict.refusal.isOutdatedPerhaps);
+    return Boolean(verdict && 'rejection' in verdict && verdict.rejection.mayBeStaleNode);
   };
   const elsewhere = { nodeSelector: { disk: 'hdd' } };
   const critical = { priority: 2_000_000_000 };
@@ -240,5 +240,5 @@ test('labels are perhaps outdated where they alone speak against a pod, a critic
     asking({ cpu: '9' }, 'big-critical', { ...elsewhere, ...critical }),
     asking({ cpu: '1' }, 'other-node', { ...elsewhere, nodeName: 'node-2' }),
   ];
-  assert.deepEqual(pods.filter(isOutdatedPerhaps), pods.slice(0, 2));
+  assert.deepEqual(pods.filter(mayBeStaleNode), pods.slice(0, 2));
 });

@@ -27,7 +27,12 @@ function aNodeWith(admitHandlers: readonly AdmitHandler[], refreshNode: (() => P
     events: { record: (event) => void node.events.push(event) },
     admitHandlers,
     faults: new PodFaults({ events: { record: () => {} }, clock: node.clock, logger: node.logs.logger, random: () => 0 }),
-    journal: { has: (uid) => admitted.has(uid), add: (pod) => void admitted.add(podUID(pod)), allocated: (pod) => pod, release: () => {} },
+    allocationManager: {
+      isAdmitted: (uid) => admitted.has(uid),
+      setAllocatedResources: (pod) => void admitted.add(podUID(pod)),
+      updatePodFromAllocation: (pod) => pod,
+      removePod: () => {},
+    },
     refreshNode,
     sourcesReady: () => true,
     clock: node.clock,
@@ -63,7 +68,7 @@ test('a pod with a sysctl that the configuration allows is started', async () =>
 });
 
 test('a pod that was admitted is not asked again, whatever has changed on the node since', async () => {
-  const { node, updates, admitted } = aNodeWith([() => ({ refusal: { reason: 'NodeAffinity', message: 'the labels are others now' } })]);
+  const { node, updates, admitted } = aNodeWith([() => ({ rejection: { reason: 'NodeAffinity', message: 'the labels are others now' } })]);
   admitted.add('uid-web' as PodUID);
   void updates.add([aPod()]);
   await settle();
@@ -72,14 +77,14 @@ test('a pod that was admitted is not asked again, whatever has changed on the no
 
 test('before a pod is refused for labels that may be outdated the node is read afresh, once', async () => {
   let reads = 0;
-  const refusal = { reason: 'NodeAffinity', message: 'no', isOutdatedPerhaps: true };
-  const { node, updates } = aNodeWith([() => ({ refusal })], async () => (reads += 1));
+  const rejection = { reason: 'NodeAffinity', message: 'no', mayBeStaleNode: true };
+  const { node, updates } = aNodeWith([() => ({ rejection })], async () => (reads += 1));
   void updates.add([aPod()]);
   // Housekeeping finds it unknown meanwhile.
   updates.start(aPod());
   await settle();
   assert.deepEqual([reads, node.statuses.get('uid-web' as PodUID)?.reason], [1, 'NodeAffinity']);
-  const labelled = aNodeWith([() => (reads < 2 ? { refusal } : null)], async () => (reads += 1));
+  const labelled = aNodeWith([() => (reads < 2 ? { rejection } : null)], async () => (reads += 1));
   void updates.add([]);
   void labelled.updates.add([aPod()]);
   await settle();
@@ -144,8 +149,8 @@ test('where the room of those that gave way is not enough any more, others give 
     asked.push(active.map(({ metadata }) => metadata.uid));
     return { preemption: { victims, resources: ['cpu'] } };
   };
-  const refusal = { reason: 'AppArmor', message: 'no' };
-  const { node, updates } = aNodeWith([admit, (pod) => (pod.metadata.uid === 'uid-web' ? { refusal } : null)]);
+  const rejection = { reason: 'AppArmor', message: 'no' };
+  const { node, updates } = aNodeWith([admit, (pod) => (pod.metadata.uid === 'uid-web' ? { rejection } : null)]);
   const graceless = { terminationGracePeriodSeconds: 0 };
   void updates.add(['first', 'second'].map((uid) => aPod({ metadata: { name: uid, uid }, spec: graceless })));
   await settle();
@@ -162,7 +167,7 @@ test('a critical pod that needs room takes it from pods that were admitted, not 
   const admit: AdmitHandler = (pod, active) => {
     const others = active.map(({ metadata }) => metadata.uid);
     asked.push([pod.metadata.uid, ...others]);
-    if (pod.metadata.uid === 'undecided') return { refusal: { reason: 'NodeAffinity', message: 'no', isOutdatedPerhaps: true } };
+    if (pod.metadata.uid === 'undecided') return { rejection: { reason: 'NodeAffinity', message: 'no', mayBeStaleNode: true } };
     return active[0] ? { preemption: { victims: [active[0]], resources: ['cpu'] } } : null;
   };
   const { node, updates } = aNodeWith([admit], () => read.promise);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withShortMessages } from '../../../../../src/main/pods/api-status/termination-messages.ts';
+import { truncateTerminationMessages } from '../../../../../src/main/pods/api-status/termination-messages.ts';
 import type { PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 
@@ -13,17 +13,17 @@ const messageOf = (status: PodStatus) => status.containerStatuses?.[0]?.state?.t
 
 test('the containers of a pod share 12 KB of termination messages', () => {
   const pod = aPod({ spec: { containers: [aContainer(), aContainer({ name: 'b' })], initContainers: [aContainer({ name: 'c' })] } });
-  assert.equal(messageOf(withShortMessages(pod, aStatus('x'.repeat(5000))))?.length, 4096);
-  assert.equal(messageOf(withShortMessages(pod, aStatus('short'))), 'short');
+  assert.equal(messageOf(truncateTerminationMessages(pod, aStatus('x'.repeat(5000))))?.length, 4096);
+  assert.equal(messageOf(truncateTerminationMessages(pod, aStatus('short'))), 'short');
 });
 
 test('a message is cut between characters', () => {
-  const message = messageOf(withShortMessages(aPod(), aStatus(`x${'ä'.repeat(10_000)}`)))!;
+  const message = messageOf(truncateTerminationMessages(aPod(), aStatus(`x${'ä'.repeat(10_000)}`)))!;
   assert.equal(Buffer.byteLength(message), 12_287);
   assert.equal(message.endsWith('ä'), true);
 });
 
 test('a status without long messages stays the very same', () => {
   const status = aStatus('short');
-  assert.equal(withShortMessages(aPod(), status), status);
+  assert.equal(truncateTerminationMessages(aPod(), status), status);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeadContainers } from '../../../../../src/main/pods/housekeeping/container-deletor.ts';
+import { ContainerDeletor } from '../../../../../src/main/pods/housekeeping/container-deletor.ts';
 import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
@@ -19,7 +19,7 @@ const status = aRuntimePodStatus({
 function someContainers({ isGone = false, keep = 1, failure = null as Error | null } = {}) {
   const removed: ContainerID[] = [];
   const { logger, lines } = aLogger();
-  const containers = new DeadContainers({
+  const containers = new ContainerDeletor({
     cache: { get: (asked) => (asked === uid ? status : null) },
     shouldContentBeRemoved: () => isGone,
     removeContainers: async (ids) => {
@@ -34,25 +34,25 @@ function someContainers({ isGone = false, keep = 1, failure = null as Error | nu
 
 test('when a container dies, it and the instance before it are kept even where none is to be', () => {
   const { containers, removed } = someContainers({ keep: 0 });
-  containers.onChanged(uid, id('third'));
+  containers.deleteContainersInPod(uid, id('third'));
   assert.deepEqual(removed, ['first']);
 });
 
 test('of a pod that is gone for good nothing is kept', () => {
   const { containers, removed } = someContainers({ isGone: true });
-  containers.onChanged(uid, id('third'));
+  containers.deleteContainersInPod(uid, id('third'));
   assert.deepEqual(removed, ['third', 'second', 'first']);
 });
 
 test('a container of a pod that the runtime has forgotten is nobody to remove', () => {
   const { containers, removed } = someContainers();
-  containers.onChanged('other' as PodUID, id('third'));
+  containers.deleteContainersInPod('other' as PodUID, id('third'));
   assert.deepEqual(removed, []);
 });
 
 test('a removal that fails is left to garbage collection, and said', async () => {
   const { containers, lines } = someContainers({ failure: new Error('busy') });
-  containers.onChanged(uid, id('third'));
+  containers.deleteContainersInPod(uid, id('third'));
   await settle();
   assert.deepEqual(
     lines.map(({ msg }) => msg),

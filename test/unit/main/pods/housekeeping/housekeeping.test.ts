@@ -34,9 +34,9 @@ test('a pod that is wanted and that no worker knows is started', async () => {
 test('a pod that was rejected is not started, not even by housekeeping', async () => {
   const setup = aNodeWithHandlers();
   const { node, handlers, runHousekeeping } = setup;
-  setup.refusal = { reason: 'OutOfpods', message: 'Node has no room' };
+  setup.rejection = { reason: 'OutOfpods', message: 'Node has no room' };
   void handlers.add([aStaticPod('web')]);
-  setup.refusal = null;
+  setup.rejection = null;
   await runHousekeeping();
   assert.deepEqual(node.startedTasks, []);
   assert.equal(node.phase('web'), 'Failed');
@@ -49,7 +49,7 @@ test('a pod that was rejected is not started, not even by housekeeping', async (
 
 test('a rejected pod whose manifest goes is forgotten', async () => {
   const setup = aNodeWithHandlers();
-  setup.refusal = { reason: 'OutOfpods', message: 'x' };
+  setup.rejection = { reason: 'OutOfpods', message: 'x' };
   void setup.handlers.add([aStaticPod('web')]);
   setup.handlers.remove([aStaticPod('web')]);
   await setup.runHousekeeping();

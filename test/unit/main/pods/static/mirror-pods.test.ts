@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isMirrorOf, mirrorAction, toMirrorPod, ownerUID } from '../../../../../src/main/pods/static/mirror-pod.ts';
+import { isMirrorOf, computeMirrorAction, toMirrorPod, ownerUID } from '../../../../../src/main/pods/static/mirror-pod.ts';
 import { MirrorPods } from '../../../../../src/main/pods/static/mirror-pods.ts';
 import { PodManager } from '../../../../../src/main/pods/pod-manager.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
@@ -35,7 +35,7 @@ const actions: { name: string; pod?: Pod; mirror?: Pod; orphanMayGo?: boolean; w
 ];
 table('what is to be done with a mirror pod', (row) => {
   for (const { name, pod, mirror, orphanMayGo = false, want } of actions) {
-    row(name, () => assert.equal(mirrorAction(pod, mirror, orphanMayGo), want));
+    row(name, () => assert.equal(computeMirrorAction(pod, mirror, orphanMayGo), want));
   }
 });
 
@@ -78,7 +78,7 @@ function aKeeper() {
     isSynced: () => state.isSynced,
     sourcesReady: () => state.sourcesReady,
     isStaticPodEnding: () => state.isEnding,
-    onMirror: (pod, mirror) => void mirrored.push(`${pod.metadata.uid} ${mirror.metadata.uid}`),
+    onMirrorPod: (pod, mirror) => void mirrored.push(`${pod.metadata.uid} ${mirror.metadata.uid}`),
     clock,
     logger: logs.logger,
     random: () => 0,

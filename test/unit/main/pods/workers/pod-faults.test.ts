@@ -1,7 +1,7 @@
 /** A pod whose handling throws, beside one that is well: a thrower costs only its own pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PodStatuses } from '../../../../../src/main/pods/api-status/api-status-cache.ts';
+import { ApiStatusCache } from '../../../../../src/main/pods/api-status/api-status-cache.ts';
 import { podListJson } from '../../../../../src/main/server/pod-list.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
@@ -38,7 +38,12 @@ test('a running pod that can not be weighed keeps no other pod out', async () =>
   const admitted = new Set(['hostile']);
   const { handlers } = aNodeWithHandlers(node, {
     admitHandlers: [(_, active) => (active.some(isHostile) ? boom() : null)],
-    journal: { has: (uid) => admitted.has(uid), add: () => {}, allocated: (pod) => pod, release: () => {} },
+    allocationManager: {
+      isAdmitted: (uid) => admitted.has(uid),
+      setAllocatedResources: () => {},
+      updatePodFromAllocation: (pod) => pod,
+      removePod: () => {},
+    },
   });
   await handlers.add([hostile(), canary()]);
   await settle();
@@ -107,15 +112,19 @@ test('a pod that is removed while it is backed off is not tried again', async ()
 test('a pod whose status can not be made says so, lives on, and ends', () => {
   const { logger, lines } = aLogger();
   const told: (string | undefined)[] = [];
-  const statuses = new PodStatuses({
+  const statuses = new ApiStatusCache({
     node: boom,
-    sink: { set: ({ status }) => void told.push(`${status.phase} ${status.reason} ${status.message}`), hurry: () => {}, forget: () => {} },
+    sink: {
+      set: ({ status }) => void told.push(`${status.phase} ${status.reason} ${status.message}`),
+      expedite: () => {},
+      forget: () => {},
+    },
     clock: new FakeNode().clock,
     logger,
   });
-  statuses.refresh(aPod(), null, { state: 'syncing', started: true });
+  statuses.regenerate(aPod(), null, { state: 'syncing', started: true });
   const ended = { state: 'terminated', finished: true, deleted: true, evicted: false, restartRequested: false } as const;
-  statuses.finish(aPod(), null, ended);
+  statuses.markFinished(aPod(), null, ended);
   assert.deepEqual(told, [
     'Pending FailedSync internal error in pod status: boom',
     'Failed FailedSync internal error in pod status: boom',
@@ -126,12 +135,12 @@ test('a pod whose status can not be made says so, lives on, and ends', () => {
 
 test('a pod of which a status is known keeps the rest of it beside its fault, and a pod that has ended keeps its reason', () => {
   const { logger } = aLogger();
-  const statuses = new PodStatuses({ node: boom, clock: new FakeNode().clock, logger });
+  const statuses = new ApiStatusCache({ node: boom, clock: new FakeNode().clock, logger });
   const running = aPod({ status: { phase: 'Running', podIP: '10.0.0.7' } });
-  const { phase, podIP, reason } = statuses.refresh(running, null, { state: 'syncing', started: true });
+  const { phase, podIP, reason } = statuses.regenerate(running, null, { state: 'syncing', started: true });
   assert.deepEqual([phase, podIP, reason], ['Running', '10.0.0.7', 'FailedSync']);
   const evicted = aPod({ metadata: { uid: 'evicted' }, status: { phase: 'Failed', reason: 'Evicted' } });
-  assert.equal(statuses.refresh(evicted, null, { state: 'syncing', started: true }).reason, 'Evicted');
+  assert.equal(statuses.regenerate(evicted, null, { state: 'syncing', started: true }).reason, 'Evicted');
 });
 
 test('other news of a pod does not shorten the back-off of its start', async () => {
@@ -154,13 +163,13 @@ test('other news of a pod does not shorten the back-off of its start', async () 
 test('a status manager that throws keeps no pod from its status', () => {
   const { logger } = aLogger();
   const node = new FakeNode();
-  const statuses = new PodStatuses({
+  const statuses = new ApiStatusCache({
     node: () => ({ hostIPs: [], runtimeName: '' }),
-    sink: { set: boom, hurry: () => {}, forget: () => {} },
+    sink: { set: boom, expedite: () => {}, forget: () => {} },
     clock: node.clock,
     logger,
   });
-  assert.equal(statuses.refresh(aPod(), null, { state: 'syncing', started: true }).phase, 'Pending');
+  assert.equal(statuses.regenerate(aPod(), null, { state: 'syncing', started: true }).phase, 'Pending');
 });
 
 test('a sync that throws in main shows the fault in the status and is tried again after its back-off', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { effectiveGracePeriod } from '../../../../../src/main/pods/termination/effective-grace-period.ts';
+import { calculateEffectiveGracePeriod } from '../../../../../src/main/pods/termination/effective-grace-period.ts';
 import {
   advance,
   firstSeen,
@@ -160,9 +160,9 @@ test('a pod that had ended before this kubelet started is only cleaned up', () =
 
 test("the pod's own grace period holds only where nobody else spoke", () => {
   const none = { current: null, deletion: null, override: null, spec: null };
-  assert.equal(effectiveGracePeriod({ ...none, spec: 60 }), 60);
-  assert.equal(effectiveGracePeriod({ ...none, spec: 5, override: 60 }), 60);
-  assert.equal(effectiveGracePeriod({ ...none, spec: 60, deletion: 20, override: 10 }), 10);
-  assert.equal(effectiveGracePeriod({ ...none, spec: 60, current: 7 }), 7);
-  assert.equal(effectiveGracePeriod(none), 1);
+  assert.equal(calculateEffectiveGracePeriod({ ...none, spec: 60 }), 60);
+  assert.equal(calculateEffectiveGracePeriod({ ...none, spec: 5, override: 60 }), 60);
+  assert.equal(calculateEffectiveGracePeriod({ ...none, spec: 60, deletion: 20, override: 10 }), 10);
+  assert.equal(calculateEffectiveGracePeriod({ ...none, spec: 60, current: 7 }), 7);
+  assert.equal(calculateEffectiveGracePeriod(none), 1);
 });

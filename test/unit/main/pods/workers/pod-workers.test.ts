@@ -279,8 +279,8 @@ test('the end of a pod is told when each of its containers was seen to have ende
   const node = new FakeNode();
   const told: string[] = [];
   node.sink = {
-    set: ({ status, mayRun }) => void told.push(`${status.phase} ${mayRun ? 'may run' : 'has ended'}`),
-    hurry: () => {},
+    set: ({ status, couldHaveRunningContainers: mayRun }) => void told.push(`${status.phase} ${mayRun ? 'may run' : 'has ended'}`),
+    expedite: () => {},
     forget: () => {},
   };
   const pod = aPod({ metadata: { name: 'web', uid: 'web' }, spec: { restartPolicy: 'Never' } });
@@ -552,7 +552,7 @@ test('a failed task ends the delay of the status, after what it has found', asyn
   const told: string[] = [];
   node.sink = {
     set: ({ status }) => void told.push(status.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
-    hurry: () => void told.push('hurry'),
+    expedite: () => void told.push('hurry'),
     forget: () => {},
   };
   await node.add(aStaticPod('web'));
