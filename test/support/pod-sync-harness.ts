@@ -15,7 +15,7 @@ import type {
   PodSyncSettings,
   PodSyncTask,
   RuntimeHandlerChoice,
-} from '../../src/shared/contracts/pod-sync.ts';
+} from '../../src/shared/contracts/pod-sync/task.ts';
 import type { PodObjectResult } from '../../src/shared/contracts/pod-objects.ts';
 import type { Pod, PodStatus } from '../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../src/shared/kubernetes/ids.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServerThread, ThreadState } from '../../src/main/threads/index.ts';
 import type { ServerSettings } from '../../src/main/threads/server-thread.ts';
-import type { SecureServerSettings, MainApi } from '../../src/shared/contracts/server.ts';
+import type { SecureServerSettings, MainApi } from '../../src/shared/contracts/server/settings.ts';
 import { createVerbosityCell } from '../../src/shared/log/live-verbosity.ts';
 import { aLogger } from './logger.ts';
 import { secureSettings, serverSettings, fakeMainApi } from './server.ts';

@@ -1,5 +1,5 @@
 /** Which handler of the runtime a pod's RuntimeClass stands for. Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go. */
-import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync.ts';
+import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync/task.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { runtimeClass as runtimeClassSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';

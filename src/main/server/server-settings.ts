@@ -1,6 +1,6 @@
 /** What the server thread is told of the configuration: listeners, TLS in OpenSSL's names, who may ask, which handlers are there. Pure. */
 import { join } from 'node:path';
-import type { ListenAddress, SecureServerSettings, TlsSettings } from '../../shared/contracts/server.ts';
+import type { ListenAddress, SecureServerSettings, TlsSettings } from '../../shared/contracts/server/settings.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import type { ServerSettings } from '../threads/server-thread.ts';

@@ -1,6 +1,6 @@
 /** Main's half of the health thread. */
 import type { HealthApi, HealthWorkerData } from '../../shared/contracts/health.ts';
-import type { ListenAddress } from '../../shared/contracts/server.ts';
+import type { ListenAddress } from '../../shared/contracts/server/settings.ts';
 import { entryUrl } from './entry-url.ts';
 import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
 import { Thread } from './thread.ts';

@@ -12,7 +12,7 @@ import type {
   PodSyncResult,
   PodSyncSettings,
   PodSyncTask,
-} from '../../shared/contracts/pod-sync.ts';
+} from '../../shared/contracts/pod-sync/task.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';

@@ -12,7 +12,7 @@ import {
   type PodSyncNotification,
   type RecordedEvent,
   type WaitingReason,
-} from '../../shared/contracts/pod-sync.ts';
+} from '../../shared/contracts/pod-sync/task.ts';
 import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { KubeletError, toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';

@@ -1,5 +1,5 @@
 /** The health thread: the healthz port, apart from the server thread, so that no client of the other servers can make it fail. */
-import type { ListenAddress } from './server.ts';
+import type { ListenAddress } from './server/settings.ts';
 import type { ThreadWorkerData } from './thread.ts';
 
 export interface HealthWorkerData extends ThreadWorkerData {

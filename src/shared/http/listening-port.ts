@@ -1,6 +1,6 @@
 /** The port of a server: it is tried again until it is free, since a predecessor may still hold it. */
 import type { AddressInfo, Server } from 'node:net';
-import type { ListenAddress } from '../contracts/server.ts';
+import type { ListenAddress } from '../contracts/server/settings.ts';
 import type { Logger } from '../log/logger.ts';
 
 export interface ListeningPortOptions {

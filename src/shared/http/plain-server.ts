@@ -1,7 +1,7 @@
 /** An HTTP server without authentication: each request has a reply, and clients hold neither many connections nor many replies. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ListenAddress } from '../contracts/server.ts';
+import type { ListenAddress } from '../contracts/server/settings.ts';
 import { messageOf } from '../errors/kubelet-error.ts';
 import type { Logger } from '../log/logger.ts';
 import { ConnectionTable } from './connection-table.ts';

@@ -2,7 +2,7 @@
  * Carries out the actions that a pod needs, in upstream's order (kuberuntime_manager.go SyncPod): kill what must go, make the sandbox, start
  * ephemeral, init and regular containers. What fails is reported; a container's failure stops only those that need it.
  */
-import type { SyncPodTask } from '../../shared/contracts/pod-sync.ts';
+import type { SyncPodTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import type { PodActions } from './compute-pod-actions/index.ts';

@@ -3,7 +3,7 @@
  * main through piscina (main/threads/pod-sync-pool.ts), hundreds of tasks at a time on each thread; it decides nothing that
  * outlives its task, and never lists the runtime.
  */
-import type { DecodeManifestResult, DecodeManifestTask, PodSyncTaskReply, PodSyncTask } from '../../shared/contracts/pod-sync.ts';
+import type { DecodeManifestResult, DecodeManifestTask, PodSyncTaskReply, PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
 import { surviveFaults } from '../../shared/errors/survive-faults.ts';
 import { prepareNative } from '../../shared/linux/native.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';

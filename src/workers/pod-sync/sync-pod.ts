@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { mkdir } from './blocking-fs.ts';
-import type { PodSyncResult, SyncPodTask } from '../../shared/contracts/pod-sync.ts';
+import type { PodSyncResult, SyncPodTask } from '../../shared/contracts/pod-sync/task.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { podDir, podPluginsDir, podVolumesDir } from '../../shared/kubernetes/paths.ts';
 import { computePodActions } from './compute-pod-actions/index.ts';

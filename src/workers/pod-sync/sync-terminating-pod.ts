@@ -1,5 +1,5 @@
 /** Ends a pod: every container within its grace period, then the sandboxes (upstream kubelet.go SyncTerminatingPod and SyncTerminatingRuntimePod). */
-import type { PodSyncResult, SyncTerminatingPodTask } from '../../shared/contracts/pod-sync.ts';
+import type { PodSyncResult, SyncTerminatingPodTask } from '../../shared/contracts/pod-sync/task.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { TaskContext } from './dependencies.ts';

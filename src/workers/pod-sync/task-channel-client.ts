@@ -10,7 +10,7 @@ import {
   type PodSyncNotification,
   type RecordedEvent,
   type WaitingReason,
-} from '../../shared/contracts/pod-sync.ts';
+} from '../../shared/contracts/pod-sync/task.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';

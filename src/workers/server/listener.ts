@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import type { ListenAddress } from '../../shared/contracts/server.ts';
+import type { ListenAddress } from '../../shared/contracts/server/settings.ts';
 import type { ClientConnection } from '../../shared/http/client-connection.ts';
 import type { ConnectionLimits } from '../../shared/http/connection-limits.ts';
 import { ConnectionTable } from '../../shared/http/connection-table.ts';

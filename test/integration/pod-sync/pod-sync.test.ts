@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { PlegThread, PodSyncPool, ThreadState, type PodTask } from '../../../src/main/threads/index.ts';
-import type { PodSyncResult, RecordedEvent } from '../../../src/shared/contracts/pod-sync.ts';
+import type { PodSyncResult, RecordedEvent } from '../../../src/shared/contracts/pod-sync/task.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { CriClient } from '../../../src/shared/cri/client.ts';

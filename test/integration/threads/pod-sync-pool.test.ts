@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PodSyncPool, ThreadState, type PodSyncHandlers, type PodTask } from '../../../src/main/threads/index.ts';
-import type { PodSyncSettings, RecordedEvent } from '../../../src/shared/contracts/pod-sync.ts';
+import type { PodSyncSettings, RecordedEvent } from '../../../src/shared/contracts/pod-sync/task.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { HeartbeatsReader } from '../../../src/shared/state/heartbeats.ts';
 import { aLogger } from '../../support/logger.ts';

@@ -8,7 +8,7 @@ import type {
   PodSyncResult,
   PodSyncTask,
   PodSyncNotification,
-} from '../../../src/shared/contracts/pod-sync.ts';
+} from '../../../src/shared/contracts/pod-sync/task.ts';
 import { surviveFaults } from '../../../src/shared/errors/survive-faults.ts';
 import { enterPoolThread } from '../../../src/shared/thread/enter-thread.ts';
 

@@ -4,7 +4,7 @@
  * as soon as there is a sandbox.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
+import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
 import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';

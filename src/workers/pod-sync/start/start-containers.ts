@@ -2,7 +2,7 @@
  * Starts the containers that a pod needs started, one after the other: ephemeral, init, regular. Each meets its back-off first; one that fails
  * stops only those that need it.
  */
-import type { SyncPodTask } from '../../../shared/contracts/pod-sync.ts';
+import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer } from '../../../shared/kubernetes/api.ts';
 import { goDuration } from '../../../shared/kubernetes/go-text.ts';

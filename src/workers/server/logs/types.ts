@@ -1,6 +1,6 @@
 /** What the room of container logs is given, asked and offers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ResolveContainer, StreamingSettings } from '../../../shared/contracts/server.ts';
+import type { ResolveContainer, StreamingSettings } from '../../../shared/contracts/server/settings.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { ContainerList } from './ended-containers.ts';
 

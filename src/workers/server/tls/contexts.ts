@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
-import type { SecureServerSettings, ServingCertificate } from '../../../shared/contracts/server.ts';
+import type { SecureServerSettings, ServingCertificate } from '../../../shared/contracts/server/settings.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { ensureSelfSigned, type EnsuredPair } from './ensure-self-signed.ts';
 import { handshakeOptions } from './handshake-options.ts';

@@ -4,7 +4,7 @@
  */
 import { constants } from 'node:crypto';
 import { createSecureContext, getCiphers, type SecureContextOptions } from 'node:tls';
-import type { TlsSettings } from '../../../shared/contracts/server.ts';
+import type { TlsSettings } from '../../../shared/contracts/server/settings.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 
 /**

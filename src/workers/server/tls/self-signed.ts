@@ -4,7 +4,7 @@
  */
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
-import type { ServingCertificate } from '../../../shared/contracts/server.ts';
+import type { ServingCertificate } from '../../../shared/contracts/server/settings.ts';
 import * as der from '../../../shared/x509/der.ts';
 import { pemBlock } from '../../../shared/x509/pem.ts';
 

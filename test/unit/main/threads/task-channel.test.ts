@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TaskChannel, type TaskHandlers, type PodTask } from '../../../../src/main/threads/task-channel.ts';
-import { sandboxPermitID, type PodSyncReply } from '../../../../src/shared/contracts/pod-sync.ts';
+import { sandboxPermitID, type PodSyncReply } from '../../../../src/shared/contracts/pod-sync/task.ts';
 import type { PodObjectRef } from '../../../../src/shared/contracts/pod-objects.ts';
 import { KubeletError } from '../../../../src/shared/errors/kubelet-error.ts';
 import { silentLogger } from '../../../support/logger.ts';

@@ -1,7 +1,7 @@
 /** The server thread: every listener but the healthz port. It renders metrics and health from shared memory, and asks main for the rest. */
 import type { MessagePort } from 'node:worker_threads';
-import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
-import type { ThreadWorkerData } from './thread.ts';
+import type { ContainerID, PodUID, SandboxID } from '../../kubernetes/ids.ts';
+import type { ThreadWorkerData } from '../thread.ts';
 
 export interface ServerWorkerData extends ThreadWorkerData {
   readonly readOnly: ListenAddress | null;

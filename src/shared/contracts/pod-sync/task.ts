@@ -3,15 +3,15 @@
  * (a MessagePort) is how it asks for what only others may do, and how it hears that it should stop.
  */
 import type { MessagePort } from 'node:worker_threads';
-import type { PodSandboxStatus } from '../cri/generated/cri-v1.ts';
-import type { Failure } from '../errors/kubelet-error.ts';
-import type { ObjectReference, Pod, PodStatus } from '../kubernetes/api.ts';
-import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
-import type { EnsureImageRequest, EnsureImageResult } from './images.ts';
-import type { NodeFacts } from './node-facts.ts';
-import type { RuntimePodStatus } from './runtime-status.ts';
-import type { ThreadWorkerData } from './thread.ts';
-import type { PodObjectRef, PodObjectResult } from './pod-objects.ts';
+import type { PodSandboxStatus } from '../../cri/generated/cri-v1.ts';
+import type { Failure } from '../../errors/kubelet-error.ts';
+import type { ObjectReference, Pod, PodStatus } from '../../kubernetes/api.ts';
+import type { ContainerID, PodUID, SandboxID } from '../../kubernetes/ids.ts';
+import type { EnsureImageRequest, EnsureImageResult } from '../images.ts';
+import type { NodeFacts } from '../node-facts.ts';
+import type { RuntimePodStatus } from '../runtime-status.ts';
+import type { ThreadWorkerData } from '../thread.ts';
+import type { PodObjectRef, PodObjectResult } from '../pod-objects.ts';
 
 /** Births of the pool's threads: those that live at once, and a few for those that replace one that is still ending. */
 export interface PodSyncWorkerData extends Omit<ThreadWorkerData, 'metrics' | 'heartbeatRow'> {
