@@ -10,7 +10,8 @@ import { standaloneRuntimeHandler } from '../../src/main/objects/runtime-class-m
 import { MountedVolumes } from '../../src/main/pods/mounted-volumes.ts';
 import { WorkQueue } from '../../src/main/pods/workers/work-queue.ts';
 import type { PodTask } from '../../src/main/threads/task-channel.ts';
-import type { PodSyncResult, RecordedEvent } from '../../src/shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../src/shared/contracts/event.ts';
+import type { PodSyncResult } from '../../src/shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../src/shared/contracts/runtime-status.ts';
 import type { NodeFacts } from '../../src/shared/contracts/node-facts.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';

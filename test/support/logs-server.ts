@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { createContainerLogs } from '../../src/workers/server/logs/index.ts';
-import type { ResolvedContainer } from '../../src/shared/contracts/server/settings.ts';
+import type { ResolvedContainer } from '../../src/shared/contracts/server/calls.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../src/shared/kubernetes/ids.ts';
 import type { SnapshotState } from '../../src/shared/state/runtime-snapshot.ts';
 import { monotonicMs } from '../../src/shared/time/clock.ts';

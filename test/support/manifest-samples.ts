@@ -1,5 +1,5 @@
 /** Sample manifests, and a substitute for the decoder in tests of main, because the decoder belongs to another thread. */
-import type { DecodeManifestTask, DecodeManifestResult } from '../../src/shared/contracts/pod-sync/task.ts';
+import type { DecodeManifestTask, DecodeManifestResult } from '../../src/shared/contracts/pod-sync/decode-manifest.ts';
 import { aPod } from './pods.ts';
 
 export type Json = Record<string, unknown>;

@@ -1,6 +1,6 @@
 /** A minimal valid manifest and its decoded pod, for tests of the decoder. */
 import { decodeManifest } from '../../src/shared/manifest/decode-manifest.ts';
-import type { DecodeManifestResult } from '../../src/shared/contracts/pod-sync/task.ts';
+import type { DecodeManifestResult } from '../../src/shared/contracts/pod-sync/decode-manifest.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { Json } from './manifest-samples.ts';
 

@@ -3,7 +3,7 @@ import { Housekeeping } from '../../src/main/pods/housekeeping/housekeeping.ts';
 import { PodFaults } from '../../src/main/pods/workers/pod-faults.ts';
 import { PodHandlers, type PodHandlersDependencies } from '../../src/main/pods/pod-handlers.ts';
 import type { ContainerGcRequest } from '../../src/shared/contracts/images.ts';
-import type { RecordedEvent } from '../../src/shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../src/shared/contracts/event.ts';
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { settle } from './fake-clock.ts';
 import { FakeNode } from './fake-node.ts';

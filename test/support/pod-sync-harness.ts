@@ -7,15 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EnsureImageResult } from '../../src/shared/contracts/images.ts';
 import type { NodeFacts } from '../../src/shared/contracts/node-facts.ts';
-import type {
-  ContainerBackoff,
-  PodSyncReply,
-  PodSyncMessage,
-  PodSyncResult,
-  PodSyncSettings,
-  PodSyncTask,
-  RuntimeHandlerChoice,
-} from '../../src/shared/contracts/pod-sync/task.ts';
+import type { MessageToTask, MessageToMain } from '../../src/shared/contracts/pod-sync/channel.ts';
+import type { ContainerBackoff, PodSyncResult } from '../../src/shared/contracts/pod-sync/result.ts';
+import type { PodSyncTask, RuntimeHandlerChoice } from '../../src/shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { PodObjectResult } from '../../src/shared/contracts/pod-objects.ts';
 import type { Pod, PodStatus } from '../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../src/shared/kubernetes/ids.ts';
@@ -29,7 +24,7 @@ import { someSettings } from './runtime-config-inputs.ts';
 
 /** Main's end of one task's line. */
 export class FakeTaskChannel implements ChannelPort {
-  readonly requests: PodSyncMessage[] = [];
+  readonly requests: MessageToMain[] = [];
   /** The same by message, each as the types in it; the last came with the result. */
   readonly messages: string[] = [];
   /** Answers to `ensureImage`, by image; present unless said otherwise. */
@@ -40,9 +35,9 @@ export class FakeTaskChannel implements ChannelPort {
   readonly withholdsPermits: boolean;
   /** Whether a task may stop containers to start them again. */
   allowsRestarts = true;
-  #hear: (reply: PodSyncReply) => void = () => {};
+  #hear: (reply: MessageToTask) => void = () => {};
   #onClose: () => void = () => {};
-  readonly #waiting = new Map<PodSyncMessage['type'], PromiseWithResolvers<void>>();
+  readonly #waiting = new Map<MessageToMain['type'], PromiseWithResolvers<void>>();
 
   constructor(
     images: ReadonlyMap<string, EnsureImageResult>,
@@ -54,43 +49,43 @@ export class FakeTaskChannel implements ChannelPort {
     this.withholdsPermits = holdPermits;
   }
 
-  on(event: 'message' | 'close', listener: ((reply: PodSyncReply) => void) & (() => void)): void {
+  on(event: 'message' | 'close', listener: ((reply: MessageToTask) => void) & (() => void)): void {
     if (event === 'message') this.#hear = listener;
     else this.#onClose = listener;
   }
 
-  postMessage(requests: readonly PodSyncMessage[]): void {
+  postMessage(requests: readonly MessageToMain[]): void {
     this.messages.push(requests.map(({ type }) => type).join());
     for (const request of requests) this.#answer(request);
   }
 
-  #answer(request: PodSyncMessage): void {
+  #answer(request: MessageToMain): void {
     this.requests.push(request);
     this.#waiting.get(request.type)?.resolve();
-    if (request.type === 'startPermit' && !this.withholdsPermits) queueMicrotask(() => this.#hear({ type: 'permit', id: request.id }));
-    if (request.type === 'values') {
+    if (request.type === 'startPermit' && !this.withholdsPermits) queueMicrotask(() => this.#hear({ type: 'startPermit', id: request.id }));
+    if (request.type === 'podObjects') {
       const noClient: PodObjectResult = { outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } };
       const results = request.refs.map((ref) => this.podObjects.get(`${ref.kind} ${'name' in ref ? ref.name : ''}`.trim()) ?? noClient);
-      queueMicrotask(() => this.#hear({ type: 'values', id: request.id, results }));
+      queueMicrotask(() => this.#hear({ type: 'podObjects', id: request.id, results }));
     }
     if (request.type === 'beginRestart')
-      queueMicrotask(() => this.#hear({ type: 'restart', id: request.id, allowed: this.allowsRestarts }));
+      queueMicrotask(() => this.#hear({ type: 'beginRestart', id: request.id, allowed: this.allowsRestarts }));
     if (request.type === 'ensureImage') {
       const present: EnsureImageResult = { outcome: 'present', imageRef: `sha256:${request.image.image}` };
       const result = this.images.get(request.image.image) ?? present;
-      queueMicrotask(() => this.#hear({ type: 'image', id: request.id, result }));
+      queueMicrotask(() => this.#hear({ type: 'ensureImage', id: request.id, result }));
     }
   }
 
   /** Resolves when a request of this type has been made. */
-  requested(type: PodSyncMessage['type']): Promise<void> {
+  requested(type: MessageToMain['type']): Promise<void> {
     const waiting = Promise.withResolvers<void>();
     this.#waiting.set(type, waiting);
     if (this.requests.some((request) => request.type === type)) waiting.resolve();
     return waiting.promise;
   }
 
-  post(reply: PodSyncReply): void {
+  post(reply: MessageToTask): void {
     this.#hear(reply);
   }
 

@@ -1,6 +1,6 @@
 /** What the makers of runtime configs take, with defaults: a small node, cgroup v1, no features of its own. */
 import type { NodeFacts } from '../../src/shared/contracts/node-facts.ts';
-import type { PodSyncSettings } from '../../src/shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { ContainerConfigInput, HostInfo, SandboxConfigInput } from '../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from './pods.ts';
 

@@ -1,6 +1,7 @@
 /** What a server thread is started with in tests, and a main that knows nothing. */
 import type { ServerSettings } from '../../src/main/threads/server-thread.ts';
-import type { SecureServerSettings, MainApi } from '../../src/shared/contracts/server/settings.ts';
+import type { MainApi } from '../../src/shared/contracts/server/calls.ts';
+import type { SecureServerSettings } from '../../src/shared/contracts/server/settings.ts';
 import { createRuntimeSnapshot } from '../../src/shared/state/runtime-snapshot.ts';
 
 export const anyPort = { address: '127.0.0.1', port: 0 } as const;

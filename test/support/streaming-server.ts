@@ -5,7 +5,7 @@
 import { createServer, ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { after } from 'node:test';
-import type { ContainerQuery, ResolvedContainer } from '../../src/shared/contracts/server/settings.ts';
+import type { ContainerQuery, ResolvedContainer } from '../../src/shared/contracts/server/calls.ts';
 import type { CriClient } from '../../src/shared/cri/client.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../src/shared/kubernetes/ids.ts';
 import { createStreaming, type StreamRequest } from '../../src/workers/server/streaming/index.ts';

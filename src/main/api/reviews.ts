@@ -2,7 +2,7 @@
  * What the server thread asks the API server about its callers (upstream apiserver/plugin/pkg/authenticator/token/webhook and
  * authorizer/webhook): plain data in, the answer's status out. Nothing is kept here; who asks keeps answers for their time.
  */
-import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus, TokenReviewStatus } from '../../shared/contracts/server/settings.ts';
+import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus, TokenReviewStatus } from '../../shared/contracts/server/calls.ts';
 import {
   accessReviewDuration,
   accessReviewTries,

@@ -1,6 +1,6 @@
 /** An event as the API server keeps it: core/v1, as client-go's recorder makes it (tools/record). */
 import { randomUUID } from 'node:crypto';
-import type { RecordedEvent } from '../../shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { ObjectReference } from '../../shared/kubernetes/api.ts';
 
 /** Who says it: a node's kubelet. */

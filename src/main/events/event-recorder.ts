@@ -7,7 +7,7 @@
  */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { contain } from '../../shared/errors/contain.ts';
-import type { RecordedEvent } from '../../shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { EventSink } from './event-sink.ts';

@@ -2,7 +2,7 @@
  * Where the kubelet's events go, and what they are about. Standalone they go to the log, in the form in which upstream's recorder logs
  * them, but for the rest of a burst; with an API server they go there too (api/events).
  */
-import type { RecordedEvent } from '../../shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { ObjectReference, Pod } from '../../shared/kubernetes/api.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';

@@ -3,7 +3,7 @@
  * A warning waits for the end of the sync that it came from, ends every delay of the status, and follows once the status is written. Both
  * waits are bounded. All other events pass at once.
  */
-import type { RecordedEvent } from '../../shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { EventSink } from './event-sink.ts';

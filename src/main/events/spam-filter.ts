@@ -2,7 +2,7 @@
  * Cuts off a burst of events about one object (client-go tools/record: EventSourceObjectSpamFilter), so that a pod that fails for days
  * fills neither the log nor the API server.
  */
-import type { RecordedEvent } from '../../shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { LruMap } from './lru-map.ts';
 

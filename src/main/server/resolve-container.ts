@@ -6,7 +6,7 @@
  * (pkg/kubelet/kubelet_pods.go: validateContainerLogStatus, findContainer, GetExec, …; pkg/kubelet/server/server.go).
  */
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
-import type { ContainerQuery, ResolveContainer, ResolvedContainer } from '../../shared/contracts/server/settings.ts';
+import type { ContainerQuery, ResolveContainer, ResolvedContainer } from '../../shared/contracts/server/calls.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { podFullName, podUID, type PodUID } from '../../shared/kubernetes/ids.ts';

@@ -5,7 +5,7 @@
  * of it that is known stays; upstream can't decode the whole list then, and sees no pod any more.
  */
 import { criticalWatchIdleTimeoutMs, fieldEquals, Reflector, type ApiClient, type ObjectChange } from '../api/index.ts';
-import type { RecordedEvent } from '../../shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { conform } from '../../shared/kubernetes/schema/conform.ts';

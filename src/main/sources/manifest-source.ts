@@ -1,5 +1,5 @@
 /** What the sources that read manifests have in common. */
-import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/task.ts';
+import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { withDeadline } from './deadline.ts';
 

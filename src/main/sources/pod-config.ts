@@ -9,7 +9,7 @@
 import type { Clock } from '../../shared/time/clock.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
-import type { RecordedEvent } from '../../shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { reportFault } from '../../shared/errors/contain.ts';
 import {

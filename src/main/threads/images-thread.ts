@@ -3,11 +3,11 @@ import type {
   ContainerGcRequest,
   EnsureImageRequest,
   EnsureImageResult,
-  ImageEvent,
   ImageFacts,
   ImagesApi,
   ImagesWorkerData,
 } from '../../shared/contracts/images.ts';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { entryUrl } from './entry-url.ts';
 import { EventChannel } from './event-channel.ts';
@@ -16,7 +16,7 @@ import { Thread } from './thread.ts';
 
 export interface ImagesThreadOptions extends ThreadDependencies {
   readonly settings: Settings<ImagesWorkerData, 'events'>;
-  readonly onEvent: (event: ImageEvent) => void;
+  readonly onEvent: (event: RecordedEvent) => void;
 }
 
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 4 };
@@ -25,9 +25,9 @@ const collectDeadlineMs = 10 * 60_000;
 
 export class ImagesThread {
   readonly thread: Thread<ImagesApi>;
-  readonly #events: EventChannel<ImageEvent>;
+  readonly #events: EventChannel<RecordedEvent>;
 
-  private constructor(thread: Thread<ImagesApi>, events: EventChannel<ImageEvent>) {
+  private constructor(thread: Thread<ImagesApi>, events: EventChannel<RecordedEvent>) {
     this.thread = thread;
     this.#events = events;
   }

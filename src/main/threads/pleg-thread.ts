@@ -1,6 +1,6 @@
 /** Main's half of the pleg thread. Its events come to one handler, across its lives; a new life begins with a full relist. */
 import type { PlegApi, PlegWorkerData, PlegNotification, RuntimeFacts } from '../../shared/contracts/pleg.ts';
-import type { CreatedObjects } from '../../shared/contracts/pod-sync/task.ts';
+import type { CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { entryUrl } from './entry-url.ts';

@@ -4,15 +4,10 @@
  */
 import { Piscina } from 'piscina';
 import { fileURLToPath } from 'node:url';
-import type {
-  DecodeManifestResult,
-  DecodeManifestTask,
-  PodSyncTaskReply,
-  PodSyncWorkerData,
-  PodSyncResult,
-  PodSyncSettings,
-  PodSyncTask,
-} from '../../shared/contracts/pod-sync/task.ts';
+import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
+import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
+import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncWorkerData, PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';

@@ -4,7 +4,7 @@
  */
 import type { Piscina } from 'piscina';
 import type { Worker } from 'node:worker_threads';
-import type { PodSyncWorkerData } from '../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncWorkerData } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { HangWatchdog } from './hang-watchdog.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';

@@ -1,7 +1,8 @@
 /** Main's half of the server thread: it answers what only main knows (`MainApi`), over a port that is made at each birth. */
 import { expose } from 'comlink';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { ServerApi, ServerWorkerData, MainApi, ServingCertificate } from '../../shared/contracts/server/settings.ts';
+import type { ServerApi, MainApi } from '../../shared/contracts/server/calls.ts';
+import type { ServerWorkerData, ServingCertificate } from '../../shared/contracts/server/settings.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 import { entryUrl } from './entry-url.ts';
 import type { Settings, ThreadDependencies } from './thread-dependencies.ts';

@@ -2,7 +2,7 @@
  * What all threads share, made once by main before the first of them is born: the heartbeats, and a metrics segment for each. The
  * set of threads is fixed here, so that the server thread knows every segment whenever it is born.
  */
-import type { PodSyncWorkerData } from '../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncWorkerData } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { ThreadWorkerData } from '../../shared/contracts/thread.ts';
 import type { LoggingOptions } from '../../shared/log/logger.ts';
 import { bindMetrics, createMetricsSegment } from '../../shared/metrics/index.ts';

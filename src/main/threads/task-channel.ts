@@ -1,62 +1,62 @@
 /**
- * Main's end of the line that a sync task brings: what the task asks for is answered, and what it must hear is posted. When the task
- * is over, or lost with its thread, whatever it had been granted is given back, and what it still waits for is cancelled.
+ * Main's end of a task channel (contracts/pod-sync/channel.ts): replies to the requests of one sync task, handles its notifications and sends its
+ * commands. When the task is over, or lost with its thread, the channel releases the task's permits and cancels its pending requests.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import {
   sandboxPermitID,
-  type PodSyncReply,
-  type PodSyncMessage,
-  type PodSyncTask,
+  type MessageToMain,
+  type MessageToTask,
   type PodSyncNotification,
-  type RecordedEvent,
-  type WaitingReason,
-} from '../../shared/contracts/pod-sync/task.ts';
+} from '../../shared/contracts/pod-sync/channel.ts';
+import type { PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
+import type { WaitingReason } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { KubeletError, toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import { contain } from '../../shared/errors/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
-/** A task as main states it: the pool adds the line, a new one each time that the task is sent. */
+/** A task without its channel. The pool creates a new channel each time it sends the task. */
 export type PodTask = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'channel'> : never) : never;
 
 export interface Permit {
-  /** Gives it back; only the first call counts. */
+  /** Idempotent: only the first call has an effect. */
   release(succeeded: boolean): void;
-  /** A sandbox's becomes that of the container that starts next in it. */
+  /** A sandbox permit becomes the permit of the container that starts next in the sandbox. */
   transfer?(): void;
-  /** Nobody wants any more what it is held for; it is given back all the same when that has ended. */
+  /** The pod ends: the start stops counting against the limit of concurrent starts. The permit is still released when the start has ended. */
   stopCounting?(): void;
 }
 
 export interface TaskHandlers {
   ensureImage(request: EnsureImageRequest, task: PodTask): Promise<EnsureImageResult>;
-  /** The signal aborts when the task does not need it any more; then it rejects. */
+  /** The signal aborts when the task is over; the promise then rejects. */
   startPermit(kind: 'sandbox' | 'container', task: PodTask, signal: AbortSignal): Promise<Permit>;
-  /** The same at once, or null: then the task asks for itself. */
+  /** Returns a permit without waiting, or null: the task then sends a request. */
   tryStartPermit?(kind: 'sandbox', task: PodTask): Permit | null;
   event(event: RecordedEvent): void;
-  volumesInPlace?(volumes: readonly string[], task: PodTask): void;
+  volumesMounted?(volumes: readonly string[], task: PodTask): void;
   containersEnded?(task: PodTask): void;
   /** A container could not be started. */
-  waiting?(container: string, why: WaitingReason, task: PodTask): void;
-  /** Whether the task may stop these containers to start them again. */
+  containerWaiting?(container: string, waiting: WaitingReason, task: PodTask): void;
+  /** Whether the task may stop these containers in order to restart them. */
   beginRestart?(containers: readonly ContainerID[], task: PodTask): boolean;
   /**
-   * What lies in the API server: a result for each ref, in order. The signal aborts when the task does not need it any more. Absent: the
-   * kubelet runs standalone.
+   * Reads objects of the API server: one result for each reference, in order. The signal aborts when the task is over. Absent: the kubelet runs
+   * standalone.
    */
-  values?(refs: readonly PodObjectRef[], task: PodTask, signal: AbortSignal): Promise<readonly PodObjectResult[]>;
+  podObjects?(refs: readonly PodObjectRef[], task: PodTask, signal: AbortSignal): Promise<readonly PodObjectResult[]>;
 }
 
-/** A task asks for few things at a time: one that asks for more has gone wrong. */
+/** A task has few requests at a time. More than this means that the task is broken. */
 const maxRequests = 1000;
-/** Then the line is closed from here: the task did not do so, nor did its thread's end. */
+/** After this time main closes the channel itself: neither the task nor the end of its thread did. */
 const lingerMs = 1000;
 
-/** One for all: without a reason each abort makes an error with a stack of its own, for every sync of every pod. */
+/** One object for all tasks: an abort without a reason creates an error with a stack, for every sync of every pod. */
 const taskIsOver = new KubeletError('TaskIsOver', 'the task that asked is over');
 
 export class TaskChannel {
@@ -67,11 +67,11 @@ export class TaskChannel {
   readonly #handlers: TaskHandlers;
   readonly #logger: Logger;
   readonly #permits = new Map<number, Permit>();
-  /** Permits that were given back before they were granted: the task did not wait for them. */
-  readonly #unwanted = new Set<number>();
+  /** IDs of permits that the task released before main granted them. */
+  readonly #releasedEarly = new Set<number>();
   readonly #over = new AbortController();
-  #asking = 0;
-  /** The task need not ask for its sandbox's permit: it has it from the beginning. */
+  #pendingRequests = 0;
+  /** True: the task starts with the permit of its sandbox. */
   readonly hasSandboxPermit: boolean;
 
   constructor(task: PodTask, handlers: TaskHandlers, logger: Logger) {
@@ -81,90 +81,95 @@ export class TaskChannel {
     this.#task = task;
     this.#handlers = handlers;
     this.#logger = logger;
-    const permit = wantsSandboxSoon(task) ? (handlers.tryStartPermit?.('sandbox', task) ?? null) : null;
+    const permit = startsWithSandbox(task) ? (handlers.tryStartPermit?.('sandbox', task) ?? null) : null;
     this.hasSandboxPermit = permit !== null;
     if (permit) this.#permits.set(sandboxPermitID, permit);
-    port1.on('message', (requests: readonly PodSyncMessage[]) => this.#hear(requests));
+    port1.on('message', (messages: readonly MessageToMain[]) => this.#onMessages(messages));
   }
 
-  post(reply: PodSyncReply): void {
-    if (!this.#over.signal.aborted) this.#mainPort.postMessage(reply);
+  /** Does nothing once the channel is closed. */
+  post(message: MessageToTask): void {
+    if (!this.#over.signal.aborted) this.#mainPort.postMessage(message);
   }
 
-  /** The task is to end as soon as nothing is left half done. What it has begun to start keeps no other pod from starting. */
+  /** Stops the task at its next consistent point. What the task is starting no longer counts against other pods' starts. */
   stop(podEnds: boolean): void {
     this.post({ type: 'stop', podEnds });
     for (const permit of this.#permits.values()) permit.stopCounting?.();
   }
 
-  /** The task has ended, or is lost. What it said before is still heard, until it has closed its end: a result may overtake the line. */
-  close(told: readonly PodSyncNotification[] = []): void {
+  /**
+   * Call this when the task has ended, or is lost. Messages that the task posted before are handled until it has closed its end, because a result
+   * may overtake the channel.
+   */
+  close(lastNotifications: readonly PodSyncNotification[] = []): void {
     if (this.#over.signal.aborted) return;
     const timer = setTimeout(() => this.#mainPort.close(), lingerMs);
     this.#mainPort.once('close', () => clearTimeout(timer));
     this.#over.abort(taskIsOver);
-    // Who waits for the result asks for a look at the pod: that goes first.
+    // The receiver of the result requests an inspection of the pod, which has priority.
     setImmediate(() => {
-      this.#hear(told);
+      this.#onMessages(lastNotifications);
       for (const permit of this.#permits.values()) permit.release(false);
       this.#permits.clear();
     });
   }
 
-  #hear(requests: readonly PodSyncMessage[]): void {
-    const fault = { handler: 'pod sync line', logger: this.#logger, fields: { podUID: this.#task.podUID } };
-    for (const request of requests) contain(fault, () => this.#answer(request));
+  #onMessages(messages: readonly MessageToMain[]): void {
+    const fault = { handler: 'task channel', logger: this.#logger, fields: { podUID: this.#task.podUID } };
+    for (const message of messages) contain(fault, () => this.#onMessage(message));
   }
 
-  #answer(request: PodSyncMessage): void {
-    switch (request.type) {
+  #onMessage(message: MessageToMain): void {
+    switch (message.type) {
       case 'event':
-        return this.#handlers.event(request.event);
-      case 'volumesInPlace':
-        return this.#handlers.volumesInPlace?.(request.volumes, this.#task);
+        return this.#handlers.event(message.event);
+      case 'volumesMounted':
+        return this.#handlers.volumesMounted?.(message.volumes, this.#task);
       case 'containersEnded':
         return this.#handlers.containersEnded?.(this.#task);
-      case 'waiting':
-        return this.#handlers.waiting?.(request.container, request.why, this.#task);
+      case 'containerWaiting':
+        return this.#handlers.containerWaiting?.(message.container, message.waiting, this.#task);
       case 'beginRestart':
         return this.post({
-          type: 'restart',
-          id: request.id,
-          allowed: this.#handlers.beginRestart?.(request.containers, this.#task) ?? true,
+          type: 'beginRestart',
+          id: message.id,
+          allowed: this.#handlers.beginRestart?.(message.containers, this.#task) ?? true,
         });
-      case 'passPermit':
-        return this.#permits.get(request.id)?.transfer?.();
-      case 'returnPermit':
-        return this.#takeBack(request.id, request.succeeded);
+      case 'transferPermit':
+        return this.#permits.get(message.id)?.transfer?.();
+      case 'releasePermit':
+        return this.#releasePermit(message.id, message.succeeded);
       case 'ensureImage':
-        return this.#ask(() => this.#ensureImage(request.id, request.image));
-      case 'values':
-        return this.#ask(() => this.#values(request.id, request.refs));
+        return this.#reply(() => this.#ensureImage(message.id, message.image));
+      case 'podObjects':
+        return this.#reply(() => this.#podObjects(message.id, message.refs));
       case 'startPermit':
-        return this.#ask(() => this.#startPermit(request.id, request.kind));
+        return this.#reply(() => this.#startPermit(message.id, message.kind));
       default:
-        request satisfies never;
+        message satisfies never;
     }
   }
 
-  #ask(use: () => Promise<void>): void {
+  #reply(handle: () => Promise<void>): void {
     if (this.#over.signal.aborted) return;
-    if (this.#asking >= maxRequests) {
-      this.#logger.error({ podUID: this.#task.podUID }, 'a sync asks for too much at once; the request is not answered');
+    if (this.#pendingRequests >= maxRequests) {
+      this.#logger.error({ podUID: this.#task.podUID }, 'A sync task has too many requests under way; this one is not answered');
       return;
     }
-    this.#asking += 1;
-    use()
+    this.#pendingRequests += 1;
+    handle()
       .catch(
-        (err: unknown) => this.#over.signal.aborted || this.#logger.error({ podUID: this.#task.podUID, err }, 'a request of a sync failed'),
+        (err: unknown) =>
+          this.#over.signal.aborted || this.#logger.error({ podUID: this.#task.podUID, err }, 'A request of a sync task failed'),
       )
-      .finally(() => (this.#asking -= 1));
+      .finally(() => (this.#pendingRequests -= 1));
   }
 
-  #takeBack(id: number, succeeded: boolean): void {
+  #releasePermit(id: number, succeeded: boolean): void {
     const permit = this.#permits.get(id);
     if (permit) permit.release(succeeded);
-    else if (this.#unwanted.size < maxRequests) this.#unwanted.add(id);
+    else if (this.#releasedEarly.size < maxRequests) this.#releasedEarly.add(id);
     this.#permits.delete(id);
   }
 
@@ -172,27 +177,29 @@ export class TaskChannel {
     const result = await this.#handlers
       .ensureImage(image, this.#task)
       .catch((err: unknown): EnsureImageResult => ({ outcome: 'failed', failure: toFailure(err, 'ErrImagePull') }));
-    this.post({ type: 'image', id, result });
+    this.post({ type: 'ensureImage', id, result });
   }
 
-  async #values(id: number, refs: readonly PodObjectRef[]): Promise<void> {
+  async #podObjects(id: number, refs: readonly PodObjectRef[]): Promise<void> {
     const failed = (failure: Failure) => refs.map((): PodObjectResult => ({ outcome: 'failed', failure }));
-    const results = this.#handlers.values
-      ? await this.#handlers.values(refs, this.#task, this.#over.signal).catch((err: unknown) => failed(toFailure(err, 'InternalError')))
+    const results = this.#handlers.podObjects
+      ? await this.#handlers
+          .podObjects(refs, this.#task, this.#over.signal)
+          .catch((err: unknown) => failed(toFailure(err, 'InternalError')))
       : failed({ reason: 'NoClient', message: 'kube client is not configured: this kubelet runs standalone' });
-    this.post({ type: 'values', id, results });
+    this.post({ type: 'podObjects', id, results });
   }
 
   async #startPermit(id: number, kind: 'sandbox' | 'container'): Promise<void> {
     const permit = await this.#handlers.startPermit(kind, this.#task, this.#over.signal);
-    if (this.#over.signal.aborted || this.#unwanted.delete(id)) return permit.release(false);
+    if (this.#over.signal.aborted || this.#releasedEarly.delete(id)) return permit.release(false);
     this.#permits.set(id, permit);
-    this.post({ type: 'permit', id });
+    this.post({ type: 'startPermit', id });
   }
 }
 
-/** Nothing of the pod is there that is to be ended before, and it has nothing to wait for: the sandbox is the first that is asked for. */
-function wantsSandboxSoon(task: PodTask): boolean {
+/** True if a sandbox is the first thing that the task starts: the task stops nothing and waits for nothing before. */
+function startsWithSandbox(task: PodTask): boolean {
   if (task.kind !== 'sync' || task.dependenciesReady !== true) return false;
   return !task.status || (task.status.sandboxes.length === 0 && task.status.containers.length === 0);
 }

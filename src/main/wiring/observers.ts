@@ -4,7 +4,7 @@
  */
 import type { InspectionRequest, PlegNotification, PodLifecycleEvent } from '../../shared/contracts/pleg.ts';
 import { contain } from '../../shared/errors/contain.ts';
-import type { CreatedObjects } from '../../shared/contracts/pod-sync/task.ts';
+import type { CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
 import type { ProbeResult } from '../../shared/contracts/probes.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';

@@ -40,7 +40,7 @@ export function createTaskHandlers({
     tryStartPermit: (kind, task) => scheduler.tryAcquireStartPermit(kind, task),
     event: (event) => events.record(event),
     containersEnded: ({ podUID }) => workers.containersEnded(podUID),
-    waiting: (container, why, { podUID }) => workers.addWaiting(podUID, container, why),
+    containerWaiting: (container, why, { podUID }) => workers.addWaiting(podUID, container, why),
     beginRestart: (containers, task) => {
       const known = task.kind === 'sync' ? (task.status?.containers ?? []) : [];
       return workers.beginRestart(
@@ -48,8 +48,8 @@ export function createTaskHandlers({
         known.filter(({ id }) => containers.includes(id)),
       );
     },
-    volumesInPlace: (names, { podUID }) => volumes.set(podUID, names),
+    volumesMounted: (names, { podUID }) => volumes.set(podUID, names),
     // Only a sync asks for values.
-    ...(values && { values: async (refs, task) => (task.kind === 'sync' ? values.get(refs, task.pod) : []) }),
+    ...(values && { podObjects: async (refs, task) => (task.kind === 'sync' ? values.get(refs, task.pod) : []) }),
   };
 }

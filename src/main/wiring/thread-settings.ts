@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { ImagesWorkerData } from '../../shared/contracts/images.ts';
 import type { PlegWorkerData } from '../../shared/contracts/pleg.ts';
-import type { PodSyncSettings } from '../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
 import { cgroupFsRoot, type CgroupSettings } from '../node/host/cgroup-facts.ts';

@@ -22,7 +22,7 @@ export interface ImagesWorkerData extends ThreadWorkerData {
   /** `imagePullCredentialsVerificationPolicy`; null: who may use an image that is there is not asked (gate KubeletEnsureSecretPulledImages). */
   readonly verificationPolicy: { readonly name: string; readonly allowlist: readonly string[] } | null;
   readonly snapshot: SharedArrayBuffer;
-  /** ImageEvent, at once: a pull may take long, and who waits for it looks at its events. */
+  /** RecordedEvent of the requesting container, posted immediately: a pull may take long. */
   readonly events: MessagePort;
 }
 
@@ -39,14 +39,6 @@ export interface EnsureImageRequest {
   readonly pullSecrets: readonly PullSecret[];
   /** The container in its pod: what events are about. Null: nobody could look it up. */
   readonly about: ObjectReference | null;
-}
-
-/** An event on the container that asked. */
-export interface ImageEvent {
-  readonly object: ObjectReference;
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
 }
 
 export type EnsureImageResult =

@@ -2,7 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { RuntimeHandlerFacts } from './node-facts.ts';
-import type { CreatedObjects } from './pod-sync/task.ts';
+import type { CreatedObjects } from './pod-sync/result.ts';
 import type { RuntimePodStatus } from './runtime-status.ts';
 import type { ThreadWorkerData } from './thread.ts';
 

@@ -2,7 +2,7 @@
  * Decodes the bytes of a manifest into pods: parses, decodes by schema, applies defaults, makes the pods static and validates them
  * (upstream pkg/kubelet/config/common.go). Runs in the sync pool. The result is pods or errors for any input; the function never throws.
  */
-import type { DecodeManifestResult, DecodeManifestTask } from '../contracts/pod-sync/task.ts';
+import type { DecodeManifestResult, DecodeManifestTask } from '../contracts/pod-sync/decode-manifest.ts';
 import { messageOf } from '../errors/kubelet-error.ts';
 import type { Draft, Pod } from '../kubernetes/api.ts';
 import { apiReferenceError } from './api-references.ts';

@@ -1,5 +1,5 @@
 /** Feature gates that affect defaults and validation of manifests, with their defaults in v1.36. */
-import type { PodSyncSettings } from '../contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../contracts/pod-sync/worker-data.ts';
 
 export type ManifestGates = PodSyncSettings['featureGates'];
 

@@ -2,7 +2,7 @@
 import { expose } from 'comlink';
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { getHeapStatistics } from 'node:v8';
-import type { PodSyncWorkerData } from '../contracts/pod-sync/task.ts';
+import type { PodSyncWorkerData } from '../contracts/pod-sync/worker-data.ts';
 import type { ThreadWorkerData } from '../contracts/thread.ts';
 import { createLogger } from '../log/create-logger.ts';
 import type { Logger } from '../log/logger.ts';

@@ -4,7 +4,7 @@
  * event's statuses may be old or partial, and a look costs a few milliseconds. The relist stays what it is without them, each
  * second: unchanged it costs next to nothing, and it is what finds a lost event.
  */
-import { noCreatedObjects, type CreatedObjects } from '../../shared/contracts/pod-sync/task.ts';
+import { noCreatedObjects, type CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
 import { isUnimplemented } from '../../shared/cri/cri-error.ts';
 import { ContainerEventType, type ContainerEventResponse } from '../../shared/cri/generated/cri-v1.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';

@@ -1,6 +1,6 @@
 /** The pleg thread's parts, wired: records of what the runtime has, looks at single pods, the relist, and the event stream. */
 import type { PlegApi, PlegNotification, RuntimeFacts } from '../../shared/contracts/pleg.ts';
-import type { CreatedObjects } from '../../shared/contracts/pod-sync/task.ts';
+import type { CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';

@@ -3,7 +3,7 @@
  * Lists and looks bring news. A list that began before an item's newest news arrived says nothing about that item: it may have been
  * made up before.
  */
-import type { CreatedObjects } from '../../shared/contracts/pod-sync/task.ts';
+import type { CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
 import { Container, ContainerState, PodSandbox } from '../../shared/cri/generated/cri-v1.ts';
 import { containerList, sandboxList } from '../../shared/cri/list-scanner.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';

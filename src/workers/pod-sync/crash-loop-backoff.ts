@@ -2,7 +2,7 @@
  * CrashLoopBackOff: whether a container that exited must wait before it runs again (upstream kuberuntime doBackOff, kubelet.go
  * newCrashLoopBackOff). Pure: main keeps the back-offs between tasks.
  */
-import type { ContainerBackoff } from '../../shared/contracts/pod-sync/task.ts';
+import type { ContainerBackoff } from '../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Container, Pod } from '../../shared/kubernetes/api.ts';
 import { fnv32a } from '../../shared/kubernetes/container-hash.ts';

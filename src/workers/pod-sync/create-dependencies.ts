@@ -1,7 +1,7 @@
 /** Wires what a thread of the pool needs for its tasks: one connection to the runtime, one helper, however many tasks. */
 import { CriClient } from '../../shared/cri/client.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
-import type { PodSyncSettings } from '../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { CgroupTree, PodCgroups } from './cgroups/pod-cgroups.ts';

@@ -1,6 +1,7 @@
 /** What the steps of a sync share: one set a thread, and what belongs to one task. */
 import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
-import type { PodSyncSettings, RuntimeHandlerChoice } from '../../shared/contracts/pod-sync/task.ts';
+import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PodCgroups } from './cgroups/pod-cgroups.ts';

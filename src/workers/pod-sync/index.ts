@@ -3,7 +3,8 @@
  * main through piscina (main/threads/pod-sync-pool.ts), hundreds of tasks at a time on each thread; it decides nothing that
  * outlives its task, and never lists the runtime.
  */
-import type { DecodeManifestResult, DecodeManifestTask, PodSyncTaskReply, PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
+import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
+import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
 import { surviveFaults } from '../../shared/errors/survive-faults.ts';
 import { prepareNative } from '../../shared/linux/native.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';

@@ -3,7 +3,8 @@
  * token) wakes the pod when it comes; the back-off is for all else. Upstream: WaitForAttachAndMount, and the back-off of its operations
  * (exponentialbackoff: 500 ms, doubling).
  */
-import type { ContainerBackoff, SyncPodTask } from '../../shared/contracts/pod-sync/task.ts';
+import type { ContainerBackoff } from '../../shared/contracts/pod-sync/result.ts';
+import type { SyncPodTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { PodObjectRef } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { volumesToMount } from '../../shared/kubernetes/volume-kind.ts';

@@ -1,5 +1,5 @@
 /** What events are about, and how upstream words them. */
-import type { RecordedEvent } from '../../shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { ObjectReference, Pod } from '../../shared/kubernetes/api.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import type { TaskChannelClient } from './task-channel-client.ts';

@@ -1,5 +1,6 @@
 /** Runs one task of the pool on its channel, whatever kind it is. Never throws: a thrown error would lose its reason on the way back. */
-import type { PodSyncTaskReply, PodSyncResult, PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
+import type { PodSyncTaskReply, PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { PodSyncDependencies, TaskContext } from './dependencies.ts';
 import { identityOf, PodEvents, type PodIdentity } from './pod-events.ts';
 import { TaskChannelClient, type ChannelPort } from './task-channel-client.ts';

@@ -5,7 +5,8 @@
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { mkdir } from './blocking-fs.ts';
-import type { PodSyncResult, SyncPodTask } from '../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
+import type { SyncPodTask } from '../../shared/contracts/pod-sync/task.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { podDir, podPluginsDir, podVolumesDir } from '../../shared/kubernetes/paths.ts';
 import { computePodActions } from './compute-pod-actions/index.ts';
@@ -17,7 +18,7 @@ import { ensureCgroup } from './start/ensure-cgroup.ts';
 import { SyncReport } from './sync-report.ts';
 
 export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<PodSyncResult> {
-  const report = new SyncReport(task.apiStatus, (container, why) => context.channel.waiting(container, why));
+  const report = new SyncReport(task.apiStatus, (container, why) => context.channel.containerWaiting(container, why));
   try {
     checkNetwork(context, task);
     if (await killOutsideCgroup(context, task, report)) return report.result();

@@ -6,7 +6,7 @@ import type {
   PodSyncReport,
   PodSyncResult,
   WaitingReason,
-} from '../../shared/contracts/pod-sync/task.ts';
+} from '../../shared/contracts/pod-sync/result.ts';
 import { toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import type { PodStatus } from '../../shared/kubernetes/api.ts';
 import { Stopped } from './task-channel-client.ts';

@@ -1,5 +1,5 @@
 /** Nothing of the pod runs any more: its volumes are unmounted, its cgroup is removed (upstream kubelet.go SyncTerminatedPod). */
-import type { PodSyncResult } from '../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { TaskContext } from './dependencies.ts';
 import { SyncReport } from './sync-report.ts';

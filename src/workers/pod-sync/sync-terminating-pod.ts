@@ -1,5 +1,6 @@
 /** Ends a pod: every container within its grace period, then the sandboxes (upstream kubelet.go SyncTerminatingPod and SyncTerminatingRuntimePod). */
-import type { PodSyncResult, SyncTerminatingPodTask } from '../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
+import type { SyncTerminatingPodTask } from '../../shared/contracts/pod-sync/task.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { TaskContext } from './dependencies.ts';

@@ -1,21 +1,22 @@
 /**
- * A task's line home: on it the task asks main for what only others may do, and hears that it should stop or hurry. The line
- * dying (main closed it, or is gone) means stop.
+ * The task's end of its task channel (contracts/pod-sync/channel.ts): sends requests and notifications to main, receives replies and commands.
+ * A closed channel stops the task: main closed its end, or is gone.
  */
 import {
   sandboxPermitID,
-  type PodSyncRequest,
-  type PodSyncReply,
-  type PodSyncMessage,
+  type MessageToMain,
+  type MessageToTask,
   type PodSyncNotification,
-  type RecordedEvent,
-  type WaitingReason,
-} from '../../shared/contracts/pod-sync/task.ts';
+  type PodSyncReply,
+  type PodSyncRequest,
+} from '../../shared/contracts/pod-sync/channel.ts';
+import type { WaitingReason } from '../../shared/contracts/pod-sync/result.ts';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
 
-/** The task was told to stop, and stops. Not a failure. */
+/** The task was stopped by main. Not a failure. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
   constructor(why: string) {
@@ -23,183 +24,183 @@ export class Stopped extends Error {
   }
 }
 
-/** What a line needs of a MessagePort. */
+/** The part of a MessagePort that the channel uses. */
 export interface ChannelPort {
-  postMessage(message: readonly PodSyncMessage[]): void;
-  on(event: 'message', listener: (reply: PodSyncReply) => void): unknown;
+  postMessage(messages: readonly MessageToMain[]): void;
+  on(event: 'message', listener: (message: MessageToTask) => void): unknown;
   on(event: 'close', listener: () => void): unknown;
   close(): void;
 }
 
-type Answer = Extract<PodSyncReply, { readonly id: number }>;
-interface Question {
-  readonly resolve: (answer: Answer) => void;
+type ReplyTo<Request extends PodSyncRequest> = Extract<PodSyncReply, { readonly type: Request['type'] }>;
+
+interface PendingRequest {
+  readonly resolve: (reply: PodSyncReply) => void;
   readonly reject: (err: Error) => void;
 }
 
 export class TaskChannelClient {
   readonly #port: ChannelPort;
   readonly #stop = new AbortController();
-  readonly #unwanted = new AbortController();
-  readonly #questions = new Map<number, Question>();
-  readonly #hurry = new Set<(gracePeriodSeconds: number) => void>();
-  /** Waits for the end of the turn, or the next question: what the task does next is asked of the runtime before main is woken. */
-  #told: PodSyncNotification[] = [];
+  readonly #podEnds = new AbortController();
+  readonly #pending = new Map<number, PendingRequest>();
+  readonly #shrinkListeners = new Set<(gracePeriodSeconds: number) => void>();
+  /**
+   * Sent at the end of the event loop iteration, or with the next request. The task's next call to the runtime is sent before main is
+   * woken that way.
+   */
+  #notifications: PodSyncNotification[] = [];
   #flush: NodeJS.Immediate | undefined;
-  #lastId = 0;
-  /** What the permit that came with the task is for; null once it is used up. */
-  #atHand: 'sandbox' | 'container' | null;
-  #leastGraceSeconds = Infinity;
+  #lastID = 0;
+  /** What the permit that came with the task is for. Null without such a permit, and once it is used. */
+  #unusedPermit: 'sandbox' | 'container' | null;
+  #gracePeriodSeconds = Infinity;
   #closed = false;
 
   constructor(port: ChannelPort, hasSandboxPermit = false) {
     this.#port = port;
-    this.#atHand = hasSandboxPermit ? 'sandbox' : null;
-    port.on('message', (reply) => this.#hear(reply));
-    port.on('close', () => this.#end('its line was closed'));
+    this.#unusedPermit = hasSandboxPermit ? 'sandbox' : null;
+    port.on('message', (message) => this.#onMessage(message));
+    port.on('close', () => this.#abort('its channel was closed'));
   }
 
-  /** Aborts when the task should stop; the reason is a Stopped. */
+  /** Aborts when the task should stop. The reason is a Stopped. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Aborts when the pod ends, and with it what the runtime is still to make. */
-  get unwanted(): AbortSignal {
-    return this.#unwanted.signal;
+  /** Aborts when the pod ends: what the runtime is still creating for the pod is not needed any more. */
+  get podEnds(): AbortSignal {
+    return this.#podEnds.signal;
   }
 
-  /** Settles with main's answer, or rejects with Stopped. */
+  /** Resolves with main's reply. Rejects with Stopped only. */
   async ensureImage(image: EnsureImageRequest): Promise<EnsureImageResult> {
-    const answer = await this.#ask((id) => ({ type: 'ensureImage', id, image }));
-    if (answer.type !== 'image') throw new Error(`asked for the image ${image.image}, was answered with a ${answer.type}`);
-    return answer.result;
+    return (await this.#request((id) => ({ type: 'ensureImage', id, image }))).result;
   }
 
-  /** What lies in the API server: a result for each, in order. Rejects with Stopped only. */
+  /** Reads objects of the API server. Resolves with one result for each reference, in order. Rejects with Stopped only. */
   async podObjects(refs: readonly PodObjectRef[]): Promise<readonly PodObjectResult[]> {
-    const answer = await this.#ask((id) => ({ type: 'values', id, refs }));
-    if (answer.type !== 'values') throw new Error(`asked for ${refs.length} values, was answered with a ${answer.type}`);
-    return answer.results;
+    return (await this.#request((id) => ({ type: 'podObjects', id, refs }))).results;
   }
 
   /**
-   * Runs `start` with a start permit, and gives it back. Rejects with Stopped when the permit did not come before the stop. A sandbox's that
-   * came with the task is passed on where its container `isNext`: else that would ask for another one, and wait a trip to main for it.
+   * Runs `start` with a start permit, and releases the permit. Rejects with Stopped when the task is stopped before main grants the permit. The
+   * sandbox permit that came with the task is transferred if the sandbox's container `isNext`, which saves the container a request to main.
    */
   async withPermit<T>(kind: 'sandbox' | 'container', start: () => Promise<T>, isNext = () => false): Promise<T> {
     let permit = 0;
     let succeeded = false;
     try {
-      if (this.#atHand === kind) {
-        this.#atHand = null;
+      if (this.#unusedPermit === kind) {
+        this.#unusedPermit = null;
         permit = sandboxPermitID;
         this.signal.throwIfAborted();
       } else {
-        await this.#ask((id) => ({ type: 'startPermit', id: (permit = id), kind }));
+        await this.#request((id) => ({ type: 'startPermit', id: (permit = id), kind }));
       }
       const result = await start();
       succeeded = true;
       return result;
     } finally {
       if (succeeded && permit === sandboxPermitID && kind === 'sandbox' && isNext()) {
-        this.#atHand = 'container';
-        this.#tell({ type: 'passPermit', id: permit });
+        this.#unusedPermit = 'container';
+        this.#notify({ type: 'transferPermit', id: permit });
       }
-      // Also when it never came: it may be on its way.
-      else if (permit !== 0) this.#tell({ type: 'returnPermit', id: permit, succeeded });
+      // A permit that has not come yet is released too: main may have granted it already.
+      else if (permit !== 0) this.#notify({ type: 'releasePermit', id: permit, succeeded });
     }
   }
 
-  /** To be called before running containers are stopped that the task starts again. False: one of them has ended by itself. Rejects with Stopped only. */
+  /** Call this before stopping running containers in order to restart them. False: one of them has exited by itself. Rejects with Stopped only. */
   async beginRestart(containers: readonly ContainerID[]): Promise<boolean> {
-    const answer = await this.#ask((id) => ({ type: 'beginRestart', id, containers }));
-    return answer.type === 'restart' && answer.allowed;
+    return (await this.#request((id) => ({ type: 'beginRestart', id, containers }))).allowed;
   }
 
   volumesMounted(volumes: readonly string[]): void {
-    this.#tell({ type: 'volumesInPlace', volumes });
+    this.#notify({ type: 'volumesMounted', volumes });
   }
 
   containersEnded(): void {
-    this.#tell({ type: 'containersEnded' });
+    this.#notify({ type: 'containersEnded' });
   }
 
-  waiting(container: string, why: WaitingReason): void {
-    this.#tell({ type: 'waiting', container, why });
+  containerWaiting(container: string, waiting: WaitingReason): void {
+    this.#notify({ type: 'containerWaiting', container, waiting });
   }
 
   event(event: RecordedEvent): void {
-    this.#tell({ type: 'event', event });
+    this.#notify({ type: 'event', event });
   }
 
-  /** Called with each shorter grace period, and at once if one came before. Returns how to stop listening. */
+  /** Calls back with each shorter grace period, and immediately if one came before. Call the result to remove the listener. */
   onShrink(listener: (gracePeriodSeconds: number) => void): () => void {
-    this.#hurry.add(listener);
-    if (this.#leastGraceSeconds < Infinity) listener(this.#leastGraceSeconds);
-    return () => void this.#hurry.delete(listener);
+    this.#shrinkListeners.add(listener);
+    if (this.#gracePeriodSeconds < Infinity) listener(this.#gracePeriodSeconds);
+    return () => void this.#shrinkListeners.delete(listener);
   }
 
-  /** The task is over: what it still asks for is rejected. Answers with what main has yet to be told. */
+  /** Ends the channel with its task: rejects pending requests. Returns the notifications that were not sent yet. */
   close(): readonly PodSyncNotification[] {
-    this.#end('it is over');
+    this.#abort('it is over');
     if (this.#closed) return [];
     this.#closed = true;
     clearImmediate(this.#flush);
     this.#port.close();
-    return this.#told;
+    return this.#notifications;
   }
 
-  #ask(request: (id: number) => PodSyncRequest): Promise<Answer> {
-    const id = (this.#lastId += 1);
-    return new Promise<Answer>((resolve, reject) => {
+  #request<Request extends PodSyncRequest>(toRequest: (id: number) => Request): Promise<ReplyTo<Request>> {
+    const id = (this.#lastID += 1);
+    return new Promise((resolve, reject) => {
       if (this.signal.aborted) return reject(this.signal.reason as Error);
-      this.#questions.set(id, { resolve, reject });
-      this.#send(request(id));
+      // A reply has the type of its request.
+      this.#pending.set(id, { resolve: resolve as PendingRequest['resolve'], reject });
+      this.#send(toRequest(id));
     });
   }
 
-  #tell(message: PodSyncNotification): void {
-    this.#told.push(message);
+  #notify(notification: PodSyncNotification): void {
+    this.#notifications.push(notification);
     this.#flush ??= setImmediate(() => this.#send());
   }
 
-  #send(...questions: PodSyncRequest[]): void {
+  #send(...requests: PodSyncRequest[]): void {
     if (this.#closed) return;
     clearImmediate(this.#flush);
     this.#flush = undefined;
-    this.#port.postMessage([...this.#told, ...questions]);
-    this.#told = [];
+    this.#port.postMessage([...this.#notifications, ...requests]);
+    this.#notifications = [];
   }
 
-  #hear(reply: PodSyncReply): void {
-    switch (reply.type) {
-      case 'image':
-      case 'permit':
-      case 'values':
-      case 'restart':
-        this.#questions.get(reply.id)?.resolve(reply);
-        this.#questions.delete(reply.id);
+  #onMessage(message: MessageToTask): void {
+    switch (message.type) {
+      case 'ensureImage':
+      case 'startPermit':
+      case 'podObjects':
+      case 'beginRestart':
+        this.#pending.get(message.id)?.resolve(message);
+        this.#pending.delete(message.id);
         return;
       case 'stop':
-        this.#end('main said so');
-        if (reply.podEnds) this.#unwanted.abort(this.signal.reason);
+        this.#abort('main stopped it');
+        if (message.podEnds) this.#podEnds.abort(this.signal.reason);
         return;
       case 'shrinkGracePeriod':
-        if (reply.gracePeriodSeconds >= this.#leastGraceSeconds) return;
-        this.#leastGraceSeconds = reply.gracePeriodSeconds;
-        for (const listener of this.#hurry) listener(reply.gracePeriodSeconds);
+        if (message.gracePeriodSeconds >= this.#gracePeriodSeconds) return;
+        this.#gracePeriodSeconds = message.gracePeriodSeconds;
+        for (const listener of this.#shrinkListeners) listener(message.gracePeriodSeconds);
         return;
       default:
-        reply satisfies never;
+        message satisfies never;
     }
   }
 
-  #end(why: string): void {
+  #abort(why: string): void {
     if (this.signal.aborted) return;
     const stopped = new Stopped(why);
     this.#stop.abort(stopped);
-    for (const { reject } of this.#questions.values()) reject(stopped);
-    this.#questions.clear();
+    for (const { reject } of this.#pending.values()) reject(stopped);
+    this.#pending.clear();
   }
 }

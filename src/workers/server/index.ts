@@ -2,7 +2,8 @@
  * The server thread: every listener but the healthz port. It renders health and metrics from shared memory, reads logs and carries
  * streams, asks main for the rest, and decides nothing. Born and called by main (main/threads/server-thread.ts).
  */
-import type { SecureServerSettings, ServerApi, ServerWorkerData } from '../../shared/contracts/server/settings.ts';
+import type { ServerApi } from '../../shared/contracts/server/calls.ts';
+import type { SecureServerSettings, ServerWorkerData } from '../../shared/contracts/server/settings.ts';
 import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';

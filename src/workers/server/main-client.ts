@@ -5,7 +5,7 @@
 import { wrap } from 'comlink';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import type { ResolvedContainer, MainApi } from '../../shared/contracts/server/settings.ts';
+import type { ResolvedContainer, MainApi } from '../../shared/contracts/server/calls.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 
 const deadlineMs = 10_000;

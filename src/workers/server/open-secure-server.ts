@@ -1,5 +1,6 @@
 /** The parts of the authenticated server, put together: certificates, who may ask, what is served, and the listener. */
-import type { SecureServerSettings, ServerWorkerData, MainApi } from '../../shared/contracts/server/settings.ts';
+import type { MainApi } from '../../shared/contracts/server/calls.ts';
+import type { SecureServerSettings, ServerWorkerData } from '../../shared/contracts/server/settings.ts';
 import { CriClient } from '../../shared/cri/client.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import type { Logger } from '../../shared/log/logger.ts';

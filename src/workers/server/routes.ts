@@ -1,5 +1,5 @@
 /** Which path answers what on the read-only server, and what both servers share: a request in, a reply out, nothing sent here. */
-import type { MainApi } from '../../shared/contracts/server/settings.ts';
+import type { MainApi } from '../../shared/contracts/server/calls.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { HealthCheck } from '../../shared/health/health.ts';
 import { isHealthz, replyHealthz } from '../../shared/health/healthz.ts';

@@ -2,7 +2,8 @@
  * What the authenticated server serves: patterns of paths, each with its handler. Who asks was let in already; methods and the shape of
  * what is below a pattern are looked at here, with go-restful's answers. Upstream: NewServer of pkg/kubelet/server/server.go.
  */
-import type { HandlerSwitches, MainApi } from '../../shared/contracts/server/settings.ts';
+import type { MainApi } from '../../shared/contracts/server/calls.ts';
+import type { HandlerSwitches } from '../../shared/contracts/server/settings.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { HealthCheck } from '../../shared/health/health.ts';
 import { replyHealthz } from '../../shared/health/healthz.ts';

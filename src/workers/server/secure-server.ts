@@ -3,7 +3,8 @@
  * answer. In upstream's order: what is not served is 404 for anybody, and wrong methods are told to those only who may ask.
  */
 import type { IncomingMessage } from 'node:http';
-import type { SecureServerSettings, MainApi } from '../../shared/contracts/server/settings.ts';
+import type { MainApi } from '../../shared/contracts/server/calls.ts';
+import type { SecureServerSettings } from '../../shared/contracts/server/settings.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { addressKey } from '../../shared/http/connection-limits.ts';
 import type { Logger } from '../../shared/log/logger.ts';

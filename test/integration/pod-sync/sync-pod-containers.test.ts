@@ -210,7 +210,11 @@ test('main hears why a container cannot be started before the next one is', asyn
   harness.images.set('registry.example/a:1', { outcome: 'failed', failure });
   const { channel } = await harness.synced(aPod({ containers: [aContainer('a'), aContainer('b')] }));
   const kinds = channel.requests.map((request) =>
-    request.type === 'waiting' ? `${request.container} ${request.why.reason}` : request.type === 'event' ? request.event.reason : '',
+    request.type === 'containerWaiting'
+      ? `${request.container} ${request.waiting.reason}`
+      : request.type === 'event'
+        ? request.event.reason
+        : '',
   );
   const order = kinds.filter((kind) => ['Failed', 'a ErrImagePull', 'Created'].includes(kind));
   assert.deepEqual([order[0], order[1], order.at(-1)], ['Failed', 'a ErrImagePull', 'Created']);

@@ -59,17 +59,23 @@ test('nor is one whose hosts file cannot be written, and it says why it waits', 
 test('what a task tells goes along with its next question, or home with its result', async () => {
   using harness = new PodSyncHarness();
   const { channel } = await harness.synced(aPod());
-  assert.deepEqual(channel.messages, ['startPermit', 'values', 'ensureImage', 'returnPermit,startPermit', 'event,event,returnPermit']);
+  assert.deepEqual(channel.messages, [
+    'startPermit',
+    'podObjects',
+    'ensureImage',
+    'releasePermit,startPermit',
+    'event,event,releasePermit',
+  ]);
 });
 
 test('the permit that came with a task is passed on to the first container, unless that is not ready', async () => {
   using harness = new PodSyncHarness();
   const passed = await harness.synced(aPod(), { hasSandboxPermit: true });
-  assert.deepEqual(passed.channel.messages, ['values', 'ensureImage', 'passPermit,event', 'event,returnPermit']);
+  assert.deepEqual(passed.channel.messages, ['podObjects', 'ensureImage', 'transferPermit,event', 'event,releasePermit']);
   const env = [{ name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }];
   const waiting = aPod({ containers: [aContainer('app', { env })] }, { uid: 'uid-2' });
   const { channel } = await harness.synced(waiting, { hasSandboxPermit: true });
-  assert.deepEqual(channel.messages.slice(2), ['returnPermit', 'startPermit', 'event,event,returnPermit']);
+  assert.deepEqual(channel.messages.slice(2), ['releasePermit', 'startPermit', 'event,event,releasePermit']);
 });
 
 test('every start has a permit, which is given back', async () => {
@@ -77,7 +83,7 @@ test('every start has a permit, which is given back', async () => {
   const { channel } = await harness.synced(aPod());
   const permits = channel.requests.flatMap((request) => {
     if (request.type === 'startPermit') return [`${request.kind} ${request.id}`];
-    return request.type === 'returnPermit' ? [`return ${request.id} ${request.succeeded}`] : [];
+    return request.type === 'releasePermit' ? [`return ${request.id} ${request.succeeded}`] : [];
   });
   const [sandbox, container] = new Set(permits.map((permit) => /\d+/.exec(permit)![0]));
   assert.deepEqual(permits, [`sandbox ${sandbox}`, `return ${sandbox} true`, `container ${container}`, `return ${container} true`]);
@@ -208,7 +214,7 @@ test('which volumes are in place is told once, and again when one is not', async
   });
   const told = async () => {
     const { channel } = await harness.synced(pod);
-    return channel.requests.flatMap((request) => (request.type === 'volumesInPlace' ? [request.volumes] : []));
+    return channel.requests.flatMap((request) => (request.type === 'volumesMounted' ? [request.volumes] : []));
   };
   harness.volumesMounted = false;
   assert.deepEqual(await told(), [['data', 'more']]);
@@ -283,7 +289,7 @@ test('a stop ends a sync that waits for a permit, and the permit is given back',
   channel.post({ type: 'stop' });
   assert.equal((await result).outcome, 'stopped');
   const asked = channel.requests.find(({ type }) => type === 'startPermit') as { id: number };
-  assert.deepEqual(channel.requests.at(-1), { type: 'returnPermit', id: asked.id, succeeded: false });
+  assert.deepEqual(channel.requests.at(-1), { type: 'releasePermit', id: asked.id, succeeded: false });
   assert.deepEqual(harness.runtime.calls, []);
 });
 

@@ -15,7 +15,7 @@ import {
   StatsThread,
   ThreadState,
 } from '../../../src/main/threads/index.ts';
-import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import { HeartbeatsReader, type ThreadHealth } from '../../../src/shared/state/heartbeats.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
 import { usageTable, usageTableCapacity } from '../../../src/shared/state/usage-table.ts';

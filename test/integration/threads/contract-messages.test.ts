@@ -7,10 +7,14 @@ import { Thread } from '../../../src/main/threads/thread.ts';
 import type * as images from '../../../src/shared/contracts/images.ts';
 import type { NodeFacts } from '../../../src/shared/contracts/node-facts.ts';
 import type * as pleg from '../../../src/shared/contracts/pleg.ts';
-import type * as podSync from '../../../src/shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
+import type { MessageToMain, MessageToTask } from '../../../src/shared/contracts/pod-sync/channel.ts';
+import type { DecodeManifestResult, DecodeManifestTask } from '../../../src/shared/contracts/pod-sync/decode-manifest.ts';
+import type { ContainerBackoff, PodSyncReport, PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
+import type { PodSyncTask } from '../../../src/shared/contracts/pod-sync/task.ts';
 import type { ProbeResult } from '../../../src/shared/contracts/probes.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
-import type { ContainerQuery, ResolvedContainer, ServerApi } from '../../../src/shared/contracts/server/settings.ts';
+import type { ContainerQuery, ResolvedContainer, ServerApi } from '../../../src/shared/contracts/server/calls.ts';
 import type { MachineInfo } from '../../../src/shared/contracts/stats.ts';
 import type { PodObjectRef, PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
 import { KubeletError, toFailure } from '../../../src/shared/errors/kubelet-error.ts';
@@ -121,8 +125,8 @@ const event = {
   reason: 'Failed',
   message: 'm',
 } as const;
-const backoffs: podSync.ContainerBackoff[] = [{ key: 'app_cafe', backoffMs: 20_000, lastUpdateMs: 5 }];
-const report: podSync.PodSyncReport = {
+const backoffs: ContainerBackoff[] = [{ key: 'app_cafe', backoffMs: 20_000, lastUpdateMs: 5 }];
+const report: PodSyncReport = {
   waiting: { app: { reason: 'CrashLoopBackOff', message: 'm' } },
   backoffs,
   retryAtMs: 7,
@@ -163,38 +167,38 @@ const samples: Record<string, readonly unknown[]> = {
     { kind: 'terminating', podUID, node, pod, status, gracePeriodSeconds: 30 },
     { kind: 'terminated', podUID, node, pod, status: null },
     { kind: 'cleanUp', podUID, node },
-  ] satisfies WithoutLine<podSync.PodSyncTask>[],
+  ] satisfies WithoutLine<PodSyncTask>[],
   PodSyncResult: [
     { outcome: 'synced', ...report },
     { outcome: 'failed', failure, ...report },
     { outcome: 'stopped', waiting: {}, backoffs: [], changedRuntime: false },
-  ] satisfies podSync.PodSyncResult[],
+  ] satisfies PodSyncResult[],
   PodSyncRequest: [
     { type: 'ensureImage', id: 1, image: request },
     { type: 'startPermit', id: 2, kind: 'sandbox' },
-    { type: 'returnPermit', id: 2, succeeded: false },
+    { type: 'releasePermit', id: 2, succeeded: false },
     { type: 'event', event },
-    { type: 'volumesInPlace', volumes: ['data'] },
-    { type: 'values', id: 3, refs },
-  ] satisfies podSync.PodSyncMessage[],
-  PodSyncReply: [
+    { type: 'volumesMounted', volumes: ['data'] },
+    { type: 'podObjects', id: 3, refs },
+  ] satisfies MessageToMain[],
+  MessageToTask: [
     {
-      type: 'image',
+      type: 'ensureImage',
       id: 1,
       result: { outcome: 'present', imageRef: 'sha256:1' },
     },
-    { type: 'image', id: 1, result: { outcome: 'failed', failure } },
-    { type: 'permit', id: 2 },
-    { type: 'values', id: 3, results: values },
+    { type: 'ensureImage', id: 1, result: { outcome: 'failed', failure } },
+    { type: 'startPermit', id: 2 },
+    { type: 'podObjects', id: 3, results: values },
     { type: 'stop' },
     { type: 'shrinkGracePeriod', gracePeriodSeconds: 0 },
-  ] satisfies podSync.PodSyncReply[],
+  ] satisfies MessageToTask[],
   DecodeManifestTask: [
     { source: 'file', origin: '/a.yaml', nodeName: 'n', content: new Uint8Array([0, 255, 10]) },
-  ] satisfies podSync.DecodeManifestTask[],
+  ] satisfies DecodeManifestTask[],
   DecodeManifestResult: [
     { pods: [pod], errors: ['spec.containers[0].name: Required value'], readable: true },
-  ] satisfies podSync.DecodeManifestResult[],
+  ] satisfies DecodeManifestResult[],
   ImagesApi: [
     request,
     {
@@ -210,7 +214,7 @@ const samples: Record<string, readonly unknown[]> = {
     { removedContainers: 1, removedSandboxes: 2 },
     [{ id: 'sha256:1', repoTags: ['r/i:1'], repoDigests: [], sizeBytes: 2 ** 40 }] satisfies readonly images.ImageFacts[],
   ],
-  ImageEvent: [event] satisfies images.ImageEvent[],
+  ImageEvent: [event] satisfies RecordedEvent[],
   ProbeResult: [[{ podUID, containerID, probe: 'liveness', result: 'unknown' }] satisfies ProbeResult[]],
   ServerApi: [{ readOnly: { address: '127.0.0.1', port: 10255 }, secure: null }] satisfies Awaited<ReturnType<ServerApi['addresses']>>[],
   ContainerQuery: [

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PodSyncPool, ThreadState, type PodSyncHandlers, type PodTask } from '../../../src/main/threads/index.ts';
-import type { PodSyncSettings, RecordedEvent } from '../../../src/shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
+import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { HeartbeatsReader } from '../../../src/shared/state/heartbeats.ts';
 import { aLogger } from '../../support/logger.ts';
@@ -46,7 +47,7 @@ test('a task is run, its requests are answered over its line, and its permit is 
   assert.equal((await pool.run(aTask('image-and-permit')).result).outcome, 'synced');
   assert.deepEqual(permits, ['sandbox true']);
   const [permit, image] = JSON.parse((await recorded.promise).message) as { type: string; id: number }[];
-  assert.deepEqual([permit?.type, permit?.id, image?.type, image?.id], ['permit', 1, 'image', 2]);
+  assert.deepEqual([permit?.type, permit?.id, image?.type, image?.id], ['startPermit', 1, 'ensureImage', 2]);
   assert.equal(pool.pending, 0);
 });
 

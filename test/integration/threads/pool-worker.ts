@@ -1,14 +1,8 @@
 /** A thread of the pool for the tests of supervision: what a task does is said by its pod's UID. */
-import type {
-  DecodeManifestResult,
-  DecodeManifestTask,
-  PodSyncTaskReply,
-  PodSyncReply,
-  PodSyncMessage,
-  PodSyncResult,
-  PodSyncTask,
-  PodSyncNotification,
-} from '../../../src/shared/contracts/pod-sync/task.ts';
+import type { MessageToTask, MessageToMain, PodSyncNotification } from '../../../src/shared/contracts/pod-sync/channel.ts';
+import type { DecodeManifestResult, DecodeManifestTask } from '../../../src/shared/contracts/pod-sync/decode-manifest.ts';
+import type { PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
+import type { PodSyncTask, PodSyncTaskReply } from '../../../src/shared/contracts/pod-sync/task.ts';
 import { surviveFaults } from '../../../src/shared/errors/survive-faults.ts';
 import { enterPoolThread } from '../../../src/shared/thread/enter-thread.ts';
 
@@ -28,7 +22,7 @@ export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncTas
 
 async function act(task: PodSyncTask, told: PodSyncNotification[]): Promise<PodSyncResult> {
   const replies = messages(task);
-  const ask = (request: PodSyncMessage) => task.channel.postMessage([request]);
+  const ask = (request: MessageToMain) => task.channel.postMessage([request]);
   switch (task.podUID as string) {
     case 'until-stopped':
       for await (const reply of replies) if (reply.type === 'stop') return { ...done, outcome: 'stopped' };
@@ -47,7 +41,7 @@ async function act(task: PodSyncTask, told: PodSyncNotification[]): Promise<PodS
     case 'image-and-permit': {
       ask({ type: 'startPermit', id: 1, kind: 'sandbox' });
       const permit = (await replies.next()).value;
-      ask({ type: 'returnPermit', id: 1, succeeded: true });
+      ask({ type: 'releasePermit', id: 1, succeeded: true });
       ask({ type: 'ensureImage', id: 2, image: { image: 'busybox' } as never });
       const image = (await replies.next()).value;
       told.push({
@@ -91,10 +85,10 @@ export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeMa
   return { pods: [], errors: [Buffer.from(task.content).toString()], readable: true };
 }
 
-async function* messages({ channel: line }: PodSyncTask): AsyncGenerator<PodSyncReply, undefined> {
-  const queue: PodSyncReply[] = [];
+async function* messages({ channel: line }: PodSyncTask): AsyncGenerator<MessageToTask, undefined> {
+  const queue: MessageToTask[] = [];
   let wake = () => {};
-  line.on('message', (reply: PodSyncReply) => {
+  line.on('message', (reply: MessageToTask) => {
     queue.push(reply);
     wake();
   });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { after, test } from 'node:test';
 import { HealthThread, ServerThread, ThreadState } from '../../../src/main/threads/index.ts';
-import type { ListenAddress, MainApi } from '../../../src/shared/contracts/server/settings.ts';
+import type { MainApi } from '../../../src/shared/contracts/server/calls.ts';
+import type { ListenAddress } from '../../../src/shared/contracts/server/settings.ts';
 import { aLogger } from '../../support/logger.ts';
 import { anyPort, serverSettings, fakeMainApi } from '../../support/server.ts';
 

@@ -1,5 +1,5 @@
 /** What an operator should know of the host, told as events about the node when the kubelet starts. Pure. */
-import type { RecordedEvent } from '../../../shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../../shared/contracts/event.ts';
 import { nodeReference } from '../../../shared/kubernetes/node-reference.ts';
 
 export interface HostWarningInputs {

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
-import type { PodSyncReport, WaitingReason } from '../../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncReport, WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain, faultText, reportFault } from '../../../shared/errors/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';

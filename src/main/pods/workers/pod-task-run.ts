@@ -1,5 +1,5 @@
 /** The one task of a pod that is in flight, and how long tasks take. */
-import type { PodSyncResult } from '../../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import { podWorkerDuration } from '../../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { PodTask } from '../../threads/task-channel.ts';

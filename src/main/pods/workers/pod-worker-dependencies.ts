@@ -1,6 +1,7 @@
 /** What a pod worker is given, and whom it tells what became of its pod. */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
-import type { CreatedObjects, RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/task.ts';
+import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
+import type { RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/task.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';

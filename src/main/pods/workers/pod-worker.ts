@@ -4,7 +4,7 @@
  * log line, event and next look in one place, `#settle`. Upstream: podWorkerLoop in pkg/kubelet/pod_workers.go, and main's part of
  * SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
-import type { ContainerBackoff, CreatedObjects, PodSyncResult } from '../../../shared/contracts/pod-sync/task.ts';
+import type { ContainerBackoff, CreatedObjects, PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import { contain, reportFault } from '../../../shared/errors/contain.ts';

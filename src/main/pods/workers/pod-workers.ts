@@ -4,7 +4,7 @@
  * pkg/kubelet/pod_workers.go.
  */
 import type { InspectionRequest } from '../../../shared/contracts/pleg.ts';
-import type { WaitingReason } from '../../../shared/contracts/pod-sync/task.ts';
+import type { WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain } from '../../../shared/errors/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';

@@ -2,7 +2,7 @@
  * What a pod's worker knows of its pod in the runtime: main's cache as long as that is newer than the last change that a task made, else
  * a look of its own. Upstream: the GetNewerThan of pkg/kubelet/container/cache.go, where a worker waits for the next relist.
  */
-import { noCreatedObjects, type CreatedObjects } from '../../../shared/contracts/pod-sync/task.ts';
+import { noCreatedObjects, type CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
 import { isOnlyListed, type RuntimeContainerStatus, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';

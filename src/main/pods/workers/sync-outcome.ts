@@ -1,5 +1,6 @@
 /** What a task's result means for what comes next, above all when the pod is looked at again: pure. Upstream: completeWork in pkg/kubelet/pod_workers.go. */
-import type { ContainerBackoff, PodSyncResult, PodSyncTask } from '../../../shared/contracts/pod-sync/task.ts';
+import type { ContainerBackoff, PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
+import type { PodSyncTask } from '../../../shared/contracts/pod-sync/task.ts';
 import { toFailure } from '../../../shared/errors/kubelet-error.ts';
 
 export interface RequeuePolicy {

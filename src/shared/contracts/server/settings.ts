@@ -1,20 +1,20 @@
-/** The server thread: every listener but the healthz port. It renders metrics and health from shared memory, and asks main for the rest. */
+/** The server thread's worker data and settings. The server thread has every listener except the healthz port. */
 import type { MessagePort } from 'node:worker_threads';
-import type { ContainerID, PodUID, SandboxID } from '../../kubernetes/ids.ts';
 import type { ThreadWorkerData } from '../thread.ts';
 
 export interface ServerWorkerData extends ThreadWorkerData {
+  /** Null: no read-only server. */
   readonly readOnly: ListenAddress | null;
-  /** The authenticated server; null: there is none. */
+  /** The authenticated server. Null: none. */
   readonly secure: SecureServerSettings | null;
-  /** The last that main handed over; null: none yet. */
+  /** The last certificate from main. Null: none yet. */
   readonly servingCertificate: ServingCertificate | null;
   readonly streaming: StreamingSettings;
-  /** Every thread's metrics segment. */
+  /** The metrics segments of all threads. */
   readonly metricsSegments: readonly SharedArrayBuffer[];
-  /** RuntimeSnapshot: which containers run. */
+  /** The runtime snapshot (shared/state/runtime-snapshot.ts): the running containers. */
   readonly snapshot: SharedArrayBuffer;
-  /** Comlink endpoint of MainApi. */
+  /** Comlink endpoint of MainApi (calls.ts). */
   readonly main: MessagePort;
 }
 
@@ -23,43 +23,43 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** HTTPS, and who may ask for what there. */
+/** The HTTPS server and its authentication and authorization. */
 export interface SecureServerSettings {
   readonly listen: ListenAddress;
-  /** What a SubjectAccessReview names. */
+  /** The name of the resource in a SubjectAccessReview. */
   readonly nodeName: string;
-  /** Of the build, for `/statusz`: `v1.36.3`. */
+  /** The build's version for `/statusz`: `v1.36.3`. */
   readonly version: string;
   readonly tls: TlsSettings;
   readonly authentication: {
-    /** Empty: no client certificate is asked for. */
+    /** Empty: the server requests no client certificate. */
     readonly clientCAFile: string;
     readonly reloadClientCAFile: boolean;
-    /** Null: bearer tokens are not looked at. */
+    /** Null: the server ignores bearer tokens. */
     readonly webhook: { readonly cacheTTLMs: number } | null;
     readonly anonymous: boolean;
   };
-  /** Null: whoever is authenticated may do all (AlwaysAllow). */
+  /** Null: every authenticated client may do everything (AlwaysAllow). */
   readonly authorization: { readonly authorizedTTLMs: number; readonly unauthorizedTTLMs: number } | null;
   readonly handlers: HandlerSwitches;
 }
 
 export interface TlsSettings {
-  /** PEM, the leaf first. Both empty: main hands the certificate over (`ServerApi.setServingCertificate`), and no handshake succeeds before. */
+  /** Paths of PEM files, the leaf first. Both empty: main sets the certificate (`ServerApi.setServingCertificate`), and handshakes fail until then. */
   readonly certFile: string;
   readonly keyFile: string;
-  /** Not null: when there are no such files yet, they are written, self-signed, for this host name or IP. */
+  /** A host name or IP. When the files do not exist, the server writes a self-signed certificate for this name. Null: it does not. */
   readonly selfSignedFor: string | null;
   readonly reload: boolean;
-  /** As Node names them: `TLSv1.2`. */
+  /** In Node's spelling: `TLSv1.2`. */
   readonly minVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-  /** OpenSSL's cipher list; empty: Go's defaults. */
+  /** OpenSSL's cipher list. Empty: Go's defaults. */
   readonly ciphers: string;
-  /** OpenSSL's groups; empty: Go's defaults. */
+  /** OpenSSL's groups. Empty: Go's defaults. */
   readonly curves: string;
 }
 
-/** Which of the optional handlers are there; `debugging` is over all of them. */
+/** Which optional handlers are enabled. `debugging` is required for all of them. */
 export interface HandlerSwitches {
   readonly debugging: boolean;
   readonly profiling: boolean;
@@ -71,121 +71,24 @@ export interface HandlerSwitches {
   readonly checkpoint: boolean;
 }
 
-/** Main answers these to the server thread. Bodies are ready to send. What rejects becomes an error of the request. */
-export interface MainApi {
-  /** A v1 PodList, as JSON. */
-  pods(): Promise<string>;
-  /** The same of the pods that the runtime runs, whether they are wanted or not. */
-  runningPods(): Promise<string>;
-  /** `{"kubeletconfig": …}` */
-  configz(): Promise<string>;
-  /** Every flag by its name with its value. */
-  flagz(): Promise<Readonly<Record<string, string>>>;
-  /** The answer's `status`. Rejects when the API server did not give one. */
-  reviewToken(token: string): Promise<TokenReviewStatus>;
-  reviewAccess(spec: SubjectAccessReviewSpec): Promise<SubjectAccessReviewStatus>;
-  resolveContainer: ResolveContainer;
-  /** The health thread's part of a DELETE of `/metrics/slis`. */
-  resetHealthMetrics(): Promise<void>;
-}
-
-/** authentication.k8s.io/v1 */
-export interface TokenReviewStatus {
-  readonly authenticated?: boolean;
-  readonly user?: {
-    readonly username?: string;
-    readonly uid?: string;
-    readonly groups?: readonly string[];
-    readonly extra?: Readonly<Record<string, readonly string[]>>;
-  };
-  readonly audiences?: readonly string[];
-  readonly error?: string;
-}
-
-/** authorization.k8s.io/v1 */
-export interface SubjectAccessReviewSpec {
-  readonly user: string;
-  readonly uid?: string;
-  readonly groups?: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-  readonly resourceAttributes: {
-    readonly verb: string;
-    readonly version: string;
-    readonly resource: string;
-    readonly subresource: string;
-    readonly name: string;
-  };
-}
-export interface SubjectAccessReviewStatus {
-  readonly allowed?: boolean;
-  readonly denied?: boolean;
-  readonly reason?: string;
-  readonly evaluationError?: string;
-}
-
-export interface ServerApi {
-  /** Where it listens in truth (port 0 asks for any). */
-  addresses(): Promise<ServerAddresses>;
-  /** For a certificate that main got from the cluster (`serverTLSBootstrap`). Taken by the next handshake. */
-  setServingCertificate(certificate: ServingCertificate): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** PEM; the leaf first. */
-export interface ServingCertificate {
-  readonly cert: string;
-  readonly key: string;
-}
-
-export interface ServerAddresses {
-  readonly readOnly: ListenAddress | null;
-  readonly secure: ListenAddress | null;
-}
-
 /** The part of the configuration that logs and streams need. */
 export interface StreamingSettings {
   readonly runtimeEndpoint: string;
   readonly runtimeRequestTimeoutMs: number;
-  /** Every log that is shown lies below it. */
+  /** The server reads container logs only below this directory. */
   readonly podLogsDir: string;
-  /** `<rootDir>/checkpoints`: where the runtime puts a container's checkpoint. */
+  /** `<rootDir>/checkpoints`: the directory for the runtime's container checkpoints. */
   readonly checkpointsDir: string;
-  /** Of a stream on which no byte goes either way (`streamingConnectionIdleTimeout`); 0: it may idle for ever. */
+  /** Limit for a stream without a byte in either direction (`streamingConnectionIdleTimeout`). 0: no limit. */
   readonly streamingIdleTimeoutMs: number;
-  /** The gate PodLogsQuerySplitStreams: a client may ask for stdout or stderr alone. */
+  /** The gate PodLogsQuerySplitStreams: a client may request stdout or stderr alone. */
   readonly splitLogStreams: boolean;
-  /** The gate ExtendWebSocketsToKubelet: WebSockets that no runtime understands are turned into its SPDY. */
+  /** The gate ExtendWebSocketsToKubelet: the server translates WebSockets, which no runtime supports, to SPDY. */
   readonly translateWebSockets: boolean;
 }
 
-/** Which container, or for a port forward which sandbox, a request is about, as its path and query name it. */
-export interface ContainerQuery {
-  readonly purpose: 'logs' | 'exec' | 'attach' | 'run' | 'checkpoint' | 'portForward';
-  readonly namespace: string;
-  /** The pod's name. */
-  readonly pod: string;
-  /** Where the path has it; empty or absent: any pod of that name. */
-  readonly podUID?: string;
-  /** Absent for a port forward. */
-  readonly container?: string;
-  /** Logs of the attempt before. */
-  readonly previous?: boolean;
+/** PEM, the leaf first. */
+export interface ServingCertificate {
+  readonly cert: string;
+  readonly key: string;
 }
-
-export type ResolvedContainer =
-  | {
-      readonly found: true;
-      readonly podUID: PodUID;
-      /** Empty for logs whose container has lost its sandbox. */
-      readonly sandboxID: SandboxID | '';
-      /** Empty for a port forward. */
-      readonly containerID: ContainerID | '';
-      /** As the runtime gave it; empty: the container has no log file. */
-      readonly logPath: string;
-      /** What the pod's spec says: an attach has the terminal that its container was started with. */
-      readonly tty: boolean;
-    }
-  | { readonly found: false; readonly status: 400 | 404 | 500; readonly message: string };
-
-/** Main's answer, from what it last saw of the pod; it asks the runtime only when that shows no such container (main/server/resolve-container.ts). */
-export type ResolveContainer = (query: ContainerQuery) => Promise<ResolvedContainer>;

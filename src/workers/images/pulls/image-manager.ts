@@ -2,7 +2,8 @@
  * Ensures that an image is present before a container is created (upstream pkg/kubelet/images/image_manager.go). A present image costs
  * one ImageStatus call and never waits for a pull. A failure is a result with the reason that the API shows.
  */
-import type { EnsureImageRequest, EnsureImageResult, ImageEvent } from '../../../shared/contracts/images.ts';
+import type { EnsureImageRequest, EnsureImageResult } from '../../../shared/contracts/images.ts';
+import type { RecordedEvent } from '../../../shared/contracts/event.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
 import { CriError } from '../../../shared/cri/cri-error.ts';
 import type { AuthConfig, ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
@@ -33,7 +34,7 @@ export interface ImageManagerOptions {
   /** Null when the verification policy gives every pod access to every present image. */
   readonly records: Pick<PullRecords, 'mustPull' | 'recordIntent' | 'recordPulled' | 'recordEnd'> | null;
   readonly nodeCredentials: Pick<NodeCredentials, 'current'>;
-  readonly onEvent: (event: ImageEvent) => void;
+  readonly onEvent: (event: RecordedEvent) => void;
 }
 
 interface PullResult {
@@ -56,7 +57,7 @@ export class ImageManager {
   readonly #deadlineMs: number;
   readonly #records: ImageManagerOptions['records'];
   readonly #nodeCredentials: ImageManagerOptions['nodeCredentials'];
-  readonly #onEvent: (event: ImageEvent) => void;
+  readonly #onEvent: (event: RecordedEvent) => void;
   readonly #queue: PullQueue<PullResult>;
   readonly #throttle: PullThrottle;
   readonly #backoff: PullBackoff;
@@ -116,7 +117,7 @@ export class ImageManager {
     throw new KubeletError('ErrImageNeverPull', message);
   }
 
-  #recordEvent({ about }: EnsureImageRequest, type: ImageEvent['type'], reason: string, message: string): void {
+  #recordEvent({ about }: EnsureImageRequest, type: RecordedEvent['type'], reason: string, message: string): void {
     if (about) this.#onEvent({ object: about, type, reason, message });
   }
 

@@ -3,7 +3,7 @@
  * begun after the question, and shares it with all who ask until it begins. A look that takes long gives its place to the others and goes on
  * alone: it costs its own pod its deadline, and nobody else anything.
  */
-import type { CreatedObjects } from '../../../shared/contracts/pod-sync/task.ts';
+import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';

@@ -3,7 +3,7 @@
  * to main. What the runtime does not answer about is named in the pod's status; the rest of the pod is as fresh as ever.
  */
 import type { PlegNotification } from '../../../shared/contracts/pleg.ts';
-import type { CreatedSandbox } from '../../../shared/contracts/pod-sync/task.ts';
+import type { CreatedSandbox } from '../../../shared/contracts/pod-sync/result.ts';
 import { failureReasons, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { isUnavailable } from '../../../shared/cri/cri-error.ts';
 import { ContainerState, PodSandboxState, type PodSandboxStatus } from '../../../shared/cri/generated/cri-v1.ts';

@@ -2,7 +2,7 @@
  * The cgroups of pods: made before a pod's sandbox, removed after its last container (upstream pkg/kubelet/cm pod_container_manager_linux.go,
  * qos_container_manager_linux.go). Holds nothing that the kernel does not know: a lost task or a restart changes nothing.
  */
-import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass, type QosClass } from '../../../shared/kubernetes/qos-class.ts';

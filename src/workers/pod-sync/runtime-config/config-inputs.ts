@@ -1,6 +1,6 @@
 /** What the making of sandbox and container configs takes and gives. All plain data: the makers are pure. */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
-import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Mount, UserNamespace } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';

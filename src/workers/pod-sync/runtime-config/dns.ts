@@ -1,6 +1,6 @@
 /** A pod's resolv.conf (upstream pkg/kubelet/network/dns). */
 import { isIPv6 } from 'node:net';
-import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { DNSConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';

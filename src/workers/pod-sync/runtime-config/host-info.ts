@@ -2,7 +2,7 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { release } from 'node:os';
-import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import { hugePageSizeName } from '../../../shared/linux/cgroup-values.ts';
 import { readResolvConf } from '../../../shared/linux/resolv-conf.ts';
 import type { HostInfo } from './config-inputs.ts';

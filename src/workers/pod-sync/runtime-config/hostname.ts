@@ -1,5 +1,5 @@
 /** What a pod calls itself (upstream Kubelet.GeneratePodHostNameAndDomain and GetNodenameForKernel). */
-import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '../../../shared/kubernetes/names.ts';

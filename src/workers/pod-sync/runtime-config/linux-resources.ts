@@ -1,5 +1,5 @@
 /** What the kernel is told to give a container (upstream kuberuntime_container_linux.go and kuberuntime_sandbox_linux.go). */
-import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { HugepageLimit, LinuxContainerResources } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import { hasPodLevelResources, podLimits, podRequests } from '../../../shared/kubernetes/pod-resources.ts';

@@ -1,6 +1,6 @@
 /** seccomp and AppArmor: which profile confines a container (upstream kuberuntime/helpers.go and pkg/security/apparmor). */
 import { join } from 'node:path';
-import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import { type SecurityProfile, SecurityProfile_ProfileType as ProfileType } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';

@@ -39,7 +39,7 @@ async function runOrReplace(context: TaskContext, config: PodSandboxConfig): Pro
   try {
     return await run(context, config, runtimeHandler);
   } catch (err) {
-    context.channel.unwanted.throwIfAborted();
+    context.channel.podEnds.throwIfAborted();
     await clearTheWay(context, config, err);
     return run(context, config, runtimeHandler);
   }
@@ -48,7 +48,7 @@ async function runOrReplace(context: TaskContext, config: PodSandboxConfig): Pro
 async function run({ runtime, clock, channel }: TaskContext, config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID> {
   const beganAtMs = clock.monotonic();
   try {
-    return await runtime.runPodSandbox(config, runtimeHandler, channel.unwanted);
+    return await runtime.runPodSandbox(config, runtimeHandler, channel.podEnds);
   } catch (err) {
     runPodSandboxErrors.inc({ runtime_handler: runtimeHandler });
     throw err;

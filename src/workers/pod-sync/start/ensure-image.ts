@@ -53,7 +53,7 @@ async function ensureImage(
   const { reason, message, retryAfterMs } = result.failure;
   events.onContainer(name, 'Warning', 'Failed', `Error: ${reason}`);
   // The container is started, and fails for this, only once there is a sandbox.
-  channel.waiting(name, { reason, message });
+  channel.containerWaiting(name, { reason, message });
   throw new KubeletError(reason, message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 

@@ -1,6 +1,7 @@
 /** Makes ready what a pod's containers are started in: its sandbox, with its config and its addresses. */
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import type { CreatedSandbox, SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
+import type { CreatedSandbox } from '../../../shared/contracts/pod-sync/result.ts';
+import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
 import { sandboxIPs } from '../../../shared/cri/sandbox-ips.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { SandboxID } from '../../../shared/kubernetes/ids.ts';

@@ -1,6 +1,6 @@
 /** What the room takes. */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
-import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../shared/log/logger.ts';

@@ -1,6 +1,6 @@
 /** The room's offer: what a sync does with volumes, each a step that may be repeated. */
 import { lstat, realpath } from '../blocking-fs.ts';
-import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { Mount } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod, Volume } from '../../../shared/kubernetes/api.ts';

@@ -3,7 +3,7 @@
  * Upstream: InstallAuthFilter of pkg/kubelet/server/server.go, apiserver plugin/pkg/authorizer/webhook.
  */
 import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
-import type { MainApi, SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../../../shared/contracts/server/settings.ts';
+import type { MainApi, SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../../../shared/contracts/server/calls.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { computeRequiredAccess } from './attributes.ts';

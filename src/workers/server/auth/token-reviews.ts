@@ -4,7 +4,7 @@
  * by, so that a flood of invented ones does not lock its bearer out. Upstream: apiserver pkg/authentication/token/cache and plugin webhook.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import type { MainApi, TokenReviewStatus } from '../../../shared/contracts/server/settings.ts';
+import type { MainApi, TokenReviewStatus } from '../../../shared/contracts/server/calls.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import {
   tokenCacheActiveFetches,

@@ -1,6 +1,7 @@
 /** What the room of container logs is given, asked and offers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ResolveContainer, StreamingSettings } from '../../../shared/contracts/server/settings.ts';
+import type { ResolveContainer } from '../../../shared/contracts/server/calls.ts';
+import type { StreamingSettings } from '../../../shared/contracts/server/settings.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { ContainerList } from './ended-containers.ts';
 

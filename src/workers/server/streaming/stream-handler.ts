@@ -1,7 +1,7 @@
 /** The handlers: which container, which call to the runtime, and then out of the way. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ContainerQuery, ResolvedContainer } from '../../../shared/contracts/server/settings.ts';
+import type { ContainerQuery, ResolvedContainer } from '../../../shared/contracts/server/calls.ts';
 import { webSocketStreamingRequests } from '../../../shared/metrics/definitions/http.ts';
 import { sendText } from '../text-response.ts';
 import { checkpointContainer, checkpointLocation, parseCheckpointTimeout } from './checkpoint.ts';

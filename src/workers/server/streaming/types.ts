@@ -1,7 +1,8 @@
 /** What the room of streams is given, asked and offers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ResolveContainer, StreamingSettings } from '../../../shared/contracts/server/settings.ts';
+import type { ResolveContainer } from '../../../shared/contracts/server/calls.ts';
+import type { StreamingSettings } from '../../../shared/contracts/server/settings.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';

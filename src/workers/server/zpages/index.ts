@@ -2,7 +2,7 @@
  * `/statusz` and `/flagz`: what this kubelet is, and how it was started, for people and, as alpha and beta objects, for tools. Upstream:
  * k8s.io/apiserver pkg/server/{statusz,flagz}; the text form promises no format there either.
  */
-import type { MainApi } from '../../../shared/contracts/server/settings.ts';
+import type { MainApi } from '../../../shared/contracts/server/calls.ts';
 import { error, ok, type Reply } from '../../../shared/http/reply.ts';
 import type { Handler } from '../secure-routes.ts';
 import { negotiateForm } from './negotiate.ts';

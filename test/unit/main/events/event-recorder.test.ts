@@ -4,7 +4,7 @@ import { EventRecorder } from '../../../../src/main/events/index.ts';
 import type { CoreEvent } from '../../../../src/main/events/event-object.ts';
 import { podReference } from '../../../../src/main/events/event-sink.ts';
 import { StartAdmission } from '../../../../src/main/pods/scheduling/start-admission.ts';
-import type { RecordedEvent } from '../../../../src/shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../../../src/shared/contracts/event.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';

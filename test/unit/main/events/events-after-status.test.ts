@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventsAfterStatus, maxSyncWaitMs, maxStatusWriteWaitMs } from '../../../../src/main/events/events-after-status.ts';
 import { podReference } from '../../../../src/main/events/event-sink.ts';
-import type { RecordedEvent } from '../../../../src/shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../../../src/shared/contracts/event.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aPod } from '../../../support/pods.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { containerResolver, resolveContainer, type KnownPod } from '../../../../src/main/server/resolve-container.ts';
-import type { ContainerQuery } from '../../../../src/shared/contracts/server/settings.ts';
+import type { ContainerQuery } from '../../../../src/shared/contracts/server/calls.ts';
 import type { ContainerStatus } from '../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../support/pods.ts';

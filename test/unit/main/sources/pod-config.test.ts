@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PodConfig, SourcesReady } from '../../../../src/main/sources/pod-config.ts';
-import type { RecordedEvent } from '../../../../src/shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../../../src/shared/contracts/event.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TaskChannel, type TaskHandlers, type PodTask } from '../../../../src/main/threads/task-channel.ts';
-import { sandboxPermitID, type PodSyncReply } from '../../../../src/shared/contracts/pod-sync/task.ts';
+import { sandboxPermitID, type MessageToTask } from '../../../../src/shared/contracts/pod-sync/channel.ts';
 import type { PodObjectRef } from '../../../../src/shared/contracts/pod-objects.ts';
 import { KubeletError } from '../../../../src/shared/errors/kubelet-error.ts';
 import { silentLogger } from '../../../support/logger.ts';
@@ -15,20 +15,20 @@ const refs: PodObjectRef[] = [
 ];
 
 /** What main answers to a task that asks for values. */
-async function answer(t: TestContext, values?: NonNullable<TaskHandlers['values']>): Promise<PodSyncReply> {
+async function answer(t: TestContext, values?: NonNullable<TaskHandlers['podObjects']>): Promise<MessageToTask> {
   const handlers: TaskHandlers = {
     ensureImage: () => Promise.reject(new Error('not asked for')),
     startPermit: () => Promise.reject(new Error('not asked for')),
     event: () => {},
-    ...(values && { values }),
+    ...(values && { podObjects: values }),
   };
   const line = new TaskChannel(task, handlers, silentLogger);
   t.after(() => {
     line.close();
     line.port.close();
   });
-  line.port.postMessage([{ type: 'values', id: 7, refs }]);
-  const [reply] = (await once(line.port, 'message')) as [PodSyncReply];
+  line.port.postMessage([{ type: 'podObjects', id: 7, refs }]);
+  const [reply] = (await once(line.port, 'message')) as [MessageToTask];
   return reply;
 }
 
@@ -38,7 +38,7 @@ test('a task that asks for values is answered with one for each, in order', asyn
     return asked.map(({ kind }) => ({ outcome: 'failed', failure: { reason: kind, message: '' } }));
   });
   assert.deepEqual(reply, {
-    type: 'values',
+    type: 'podObjects',
     id: 7,
     results: [
       { outcome: 'failed', failure: { reason: 'Secret', message: '' } },
@@ -49,7 +49,7 @@ test('a task that asks for values is answered with one for each, in order', asyn
 
 test('a kubelet without an API server answers that it has none', async (t) => {
   const reply = await answer(t);
-  assert.ok(reply.type === 'values');
+  assert.ok(reply.type === 'podObjects');
   assert.deepEqual(
     reply.results.map((result) => result.outcome === 'failed' && result.failure.reason),
     ['NoClient', 'NoClient'],
@@ -58,7 +58,7 @@ test('a kubelet without an API server answers that it has none', async (t) => {
 
 test('a handler that fails fails every value', async (t) => {
   const reply = await answer(t, () => Promise.reject(new KubeletError('Broken', 'it is broken')));
-  assert.ok(reply.type === 'values');
+  assert.ok(reply.type === 'podObjects');
   assert.deepEqual(
     reply.results,
     refs.map(() => ({ outcome: 'failed', failure: { reason: 'Broken', message: 'it is broken' } })),
@@ -96,8 +96,8 @@ test('what a task told last is heard before what it held is taken back', async (
   const granted: string[] = [];
   const line = new TaskChannel(aSync({}), granting(granted), silentLogger);
   line.close([
-    { type: 'passPermit', id: sandboxPermitID },
-    { type: 'returnPermit', id: sandboxPermitID, succeeded: true },
+    { type: 'transferPermit', id: sandboxPermitID },
+    { type: 'releasePermit', id: sandboxPermitID, succeeded: true },
   ]);
   line.port.close();
   await nextTurn();
@@ -109,7 +109,7 @@ test('what a task holds when it is told to stop is set aside at once, and given 
   const line = new TaskChannel(aSync({}), granting(granted), silentLogger);
   line.stop(true);
   assert.deepEqual(granted, ['sandbox', 'set aside']);
-  line.close([{ type: 'returnPermit', id: sandboxPermitID, succeeded: false }]);
+  line.close([{ type: 'releasePermit', id: sandboxPermitID, succeeded: false }]);
   line.port.close();
   await nextTurn();
   assert.deepEqual(granted, ['sandbox', 'set aside', 'released false']);
@@ -133,10 +133,10 @@ test('which volumes a task has set up is heard with its pod', async () => {
   const { promise, resolve } = Promise.withResolvers<unknown[]>();
   const line = new TaskChannel(
     aSync({}),
-    { ...granting([]), volumesInPlace: (names, { podUID }) => resolve([podUID, names]) },
+    { ...granting([]), volumesMounted: (names, { podUID }) => resolve([podUID, names]) },
     silentLogger,
   );
-  line.port.postMessage([{ type: 'volumesInPlace', volumes: ['data'] }]);
+  line.port.postMessage([{ type: 'volumesMounted', volumes: ['data'] }]);
   assert.deepEqual(await promise, ['uid-1', ['data']]);
   line.close();
   line.port.close();

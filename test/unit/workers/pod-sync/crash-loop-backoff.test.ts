@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ContainerBackoff } from '../../../../src/shared/contracts/pod-sync/task.ts';
+import type { ContainerBackoff } from '../../../../src/shared/contracts/pod-sync/result.ts';
 import { backoffKey, decideBackoff } from '../../../../src/workers/pod-sync/crash-loop-backoff.ts';
 import { aContainer, aPod, exited } from '../../../support/pod-sync-samples.ts';
 

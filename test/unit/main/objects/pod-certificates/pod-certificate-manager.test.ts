@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { PodCertificates } from '../../../../../src/main/objects/pod-certificates/index.ts';
-import type { RecordedEvent } from '../../../../../src/shared/contracts/pod-sync/task.ts';
+import type { RecordedEvent } from '../../../../../src/shared/contracts/event.ts';
 import type { Volume } from '../../../../../src/shared/kubernetes/api.ts';
 import { podCertificateStates } from '../../../../../src/shared/metrics/definitions/volumes.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { RuntimeStatusCache } from '../../../../../src/main/pods/runtime-status-cache.ts';
 import { RuntimeStatusReader } from '../../../../../src/main/pods/workers/runtime-status-reader.ts';
-import type { CreatedObjects } from '../../../../../src/shared/contracts/pod-sync/task.ts';
+import type { CreatedObjects } from '../../../../../src/shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';

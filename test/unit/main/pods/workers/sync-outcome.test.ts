@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { requeueDelayMs } from '../../../../../src/main/pods/workers/sync-outcome.ts';
-import type { PodSyncResult } from '../../../../../src/shared/contracts/pod-sync/task.ts';
+import type { PodSyncResult } from '../../../../../src/shared/contracts/pod-sync/result.ts';
 import { table } from '../../../../support/table.ts';
 
 const policy = { resyncIntervalMs: 60_000, backOffMs: 10_000 };

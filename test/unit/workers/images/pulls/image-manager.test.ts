@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { PullSecret } from '../../../../../src/shared/contracts/pod-objects.ts';
-import type { EnsureImageRequest, EnsureImageResult, ImageEvent } from '../../../../../src/shared/contracts/images.ts';
+import type { EnsureImageRequest, EnsureImageResult } from '../../../../../src/shared/contracts/images.ts';
+import type { RecordedEvent } from '../../../../../src/shared/contracts/event.ts';
 import type { CriClient } from '../../../../../src/shared/cri/client.ts';
 import { CriError } from '../../../../../src/shared/cri/cri-error.ts';
 import { ensureImageRequests } from '../../../../../src/shared/metrics/definitions/images.ts';
@@ -47,7 +48,7 @@ class FakeImages {
 function aManager(options: Partial<ImageManagerOptions> = {}) {
   const images = new FakeImages();
   const clock = new FakeClock();
-  const told: ImageEvent[] = [];
+  const told: RecordedEvent[] = [];
   const manager = new ImageManager({
     records: null,
     nodeCredentials: { current: async () => new Map() },
@@ -82,7 +83,7 @@ function aManager(options: Partial<ImageManagerOptions> = {}) {
   return { images, clock, ensure, told };
 }
 
-type Ensured = EnsureImageResult & { readonly events: readonly ImageEvent[] };
+type Ensured = EnsureImageResult & { readonly events: readonly RecordedEvent[] };
 
 function reasons(result: Ensured): string {
   return [result.outcome === 'present' ? result.imageRef : result.failure.reason, ...result.events.map(({ reason }) => reason)].join(' ');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PodSyncSettings } from '../../../../../src/shared/contracts/pod-sync/task.ts';
+import type { PodSyncSettings } from '../../../../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { PodSpec, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
 import { containerResources, sandboxResources } from '../../../../../src/workers/pod-sync/runtime-config/linux-resources.ts';
 import type { ContainerConfigInput, HostInfo } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TokenReviewStatus } from '../../../../../src/shared/contracts/server/settings.ts';
+import type { TokenReviewStatus } from '../../../../../src/shared/contracts/server/calls.ts';
 import { TokenReviews, type TokenBearer } from '../../../../../src/workers/server/auth/token-reviews.ts';
 import type { AuthenticationResult } from '../../../../../src/workers/server/auth/user.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';

@@ -1,0 +1,65 @@
+/** The result of a task of the sync pool. */
+import type { PodSandboxStatus } from '../../cri/generated/cri-v1.ts';
+import type { Failure } from '../../errors/kubelet-error.ts';
+import type { ContainerID, SandboxID } from '../../kubernetes/ids.ts';
+
+export type PodSyncResult =
+  | ({ readonly outcome: 'synced' } & PodSyncReport)
+  | ({ readonly outcome: 'failed'; readonly failure: Failure } & PodSyncReport)
+  /** The task stopped early because main sent the command `stop` or its channel closed. */
+  | ({ readonly outcome: 'stopped' } & PodSyncReport);
+
+export interface PodSyncReport {
+  /**
+   * The waiting reason of each container that does not run, by container name (CrashLoopBackOff, ErrImagePull, CreateContainerConfigError, …).
+   * Complete: a container that is absent here has no waiting reason.
+   */
+  readonly waiting: Readonly<Record<string, WaitingReason>>;
+  /** The back-offs that the task changed. */
+  readonly backoffs: readonly ContainerBackoff[];
+  /** Wall-clock ms at which the first back-off of this pod ends. Main syncs the pod again then. */
+  readonly retryAtMs?: number;
+  /** True: the task changed something in the runtime, so main inspects the pod. */
+  readonly changedRuntime: boolean;
+  /** All objects that the task created. Absent when the task cannot be sure of them: the inspection then lists the pod. */
+  readonly created?: CreatedObjects;
+}
+
+/** Why a container does not run: its waiting reason in the API. */
+export interface WaitingReason {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** CrashLoopBackOff of one container. Main keeps it between tasks. */
+export interface ContainerBackoff {
+  /** Container name and spec hash: a changed spec resets the back-off. */
+  readonly key: string;
+  readonly backoffMs: number;
+  /** Wall-clock ms of the last step. */
+  readonly lastUpdateMs: number;
+}
+
+/** The runtime objects that a sync created. */
+export interface CreatedObjects {
+  readonly sandbox?: CreatedSandbox;
+  readonly containers: readonly CreatedContainer[];
+}
+
+export interface CreatedSandbox {
+  readonly id: SandboxID;
+  /** The pod's name and namespace: the pleg thread may not know the pod yet. */
+  readonly podName: string;
+  readonly podNamespace: string;
+  /** The sandbox's status, where the task asked the runtime for it. It saves the inspection that call. */
+  readonly status?: PodSandboxStatus;
+}
+
+export interface CreatedContainer {
+  readonly id: ContainerID;
+  readonly sandboxID: SandboxID;
+  readonly name: string;
+}
+
+/** The pleg thread already knows every object of the pod, so an inspection with this value does not list the pod. */
+export const noCreatedObjects: CreatedObjects = { containers: [] };
