@@ -1,0 +1,155 @@
+/**
+ * Admits a pod to the node or rejects it. A decision may take time: the Node is fetched again before a pod is rejected for the node's labels, and
+ * less important pods are ended for a critical pod. Upstream: AddPod in pkg/kubelet/allocation/allocation_manager.go, and
+ * pkg/kubelet/preemption.
+ */
+import { contain, reportFault } from '../../shared/errors/contain.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { preemptions } from '../../shared/metrics/definitions/pods.ts';
+import { podReference, type EventSink } from '../events/event-sink.ts';
+import { activePods, type ActivePodsDependencies } from './active-pods.ts';
+import {
+  countRejection,
+  isCriticalPod,
+  type AllocationManager,
+  type AdmitHandler,
+  type Preemption,
+  type AdmitResult,
+} from './admission/index.ts';
+import type { FailedPod } from './api-status/api-status-cache.ts';
+import { faultMessage, type PodFaults } from './workers/pod-faults.ts';
+
+export interface PodAdmitterDependencies extends ActivePodsDependencies {
+  readonly events: EventSink;
+  readonly admitHandlers: readonly AdmitHandler[];
+  readonly allocationManager: Pick<AllocationManager, 'updatePodFromAllocation'>;
+  /** Fetches the Node before a pod is rejected for the node's labels. Null without an API server. Must settle. */
+  readonly refreshNode: (() => Promise<unknown>) | null;
+  readonly faults: PodFaults;
+  readonly logger: Logger;
+}
+
+export interface AdmissionAttempt {
+  readonly mayRefreshNode: boolean;
+  /** Pods that were ended for this pod. They do not count, even when they do not end in time: a critical pod does not wait for a pod that hangs. */
+  readonly preempted: ReadonlySet<PodUID>;
+}
+
+export const firstAttempt: AdmissionAttempt = { mayRefreshNode: true, preempted: new Set() };
+
+export class PodAdmitter {
+  readonly #deps: PodAdmitterDependencies;
+  readonly #onRetry: (uid: PodUID, next: AdmissionAttempt) => void;
+  /** Pods whose admission waits for the current Node, or for the end of preempted pods. */
+  readonly #pending = new Map<PodUID, 'refreshingNode' | 'preempting'>();
+
+  /** `onRetry` is called when a pending pod can be decided. */
+  constructor(dependencies: PodAdmitterDependencies, onRetry: (uid: PodUID, next: AdmissionAttempt) => void) {
+    this.#deps = dependencies;
+    this.#onRetry = onRetry;
+  }
+
+  isPending(uid: PodUID): boolean {
+    return this.#pending.has(uid);
+  }
+
+  /** Returns whether the pod is admitted. If not, the pod was rejected or is pending. */
+  admit(pod: Pod, { mayRefreshNode, preempted }: AdmissionAttempt): boolean {
+    const { refreshNode } = this.#deps;
+    const verdict = this.#verdict(pod, preempted);
+    if (!verdict) return true;
+    if ('preemption' in verdict) {
+      const next = { mayRefreshNode: false, preempted: new Set([...preempted, ...verdict.preemption.victims.map(podUID)]) };
+      this.#retryAfter(podUID(pod), 'preempting', this.#preempt(pod, verdict.preemption), next);
+    } else if (refreshNode && mayRefreshNode && verdict.rejection.mayBeStaleNode) {
+      this.#retryAfter(podUID(pod), 'refreshingNode', refreshNode(), { mayRefreshNode: false, preempted });
+    } else {
+      this.#reject(pod, verdict.rejection);
+    }
+    return false;
+  }
+
+  #retryAfter(uid: PodUID, reason: 'refreshingNode' | 'preempting', settled: Promise<unknown>, next: AdmissionAttempt): void {
+    this.#pending.set(uid, reason);
+    void settled
+      .catch((err: unknown) => reportFault({ handler: 'admission', logger: this.#deps.logger, fields: { podUID: uid } }, err))
+      .finally(() => {
+        this.#pending.delete(uid);
+        this.#onRetry(uid, next);
+      });
+  }
+
+  #reject(pod: Pod, { reason, message }: FailedPod): void {
+    const { statuses, events } = this.#deps;
+    events.record({ object: podReference(pod), type: 'Warning', reason, message });
+    statuses.reject(pod, { reason, message });
+    countRejection(reason);
+  }
+
+  /** Ends the victims. Resolves also when a victim does not end in time; its termination continues. */
+  async #preempt(pod: Pod, { victims, resources }: Preemption): Promise<void> {
+    const { podWorkers, events, logger } = this.#deps;
+    const end = async (victim: Pod) => {
+      events.record({ object: podReference(victim), type: 'Warning', reason: preemptedPod.reason, message: preemptedPod.message });
+      logger.info({ pod: nameOf(victim), podUID: podUID(victim), resources, for: nameOf(pod) }, 'Preempting a pod to free up resources');
+      try {
+        await podWorkers.kill(podUID(victim), { evicted: true, gracePeriodOverrideSeconds: null, failed: preemptedPod });
+        preemptions.inc({ preemption_signal: resources[0] ?? '' });
+      } catch (err) {
+        logger.error({ pod: nameOf(victim), podUID: podUID(victim), err }, 'Failed to evict a pod');
+      }
+    };
+    await Promise.all(victims.map(end));
+  }
+
+  #verdict(pod: Pod, preempted: ReadonlySet<PodUID>): AdmitResult {
+    const { admitHandlers, allocationManager } = this.#deps;
+    if (admitHandlers.length === 0) return null;
+    // A pending pod counts only while pods end for it, and a critical pod may take its resources: a pending pod has nothing to preempt.
+    const counts = (uid: PodUID) => !this.#pending.has(uid) || (this.#pending.get(uid) === 'preempting' && !isCriticalPod(pod));
+    const isOther = (uid: PodUID) => uid !== podUID(pod) && !preempted.has(uid) && counts(uid);
+    const others = activePods(this.#deps).flatMap((other) =>
+      isOther(podUID(other)) ? [allocationManager.updatePodFromAllocation(other)] : [],
+    );
+    try {
+      return this.#runHandlers(pod, others);
+    } catch (err) {
+      return this.#verdictAfterFault(pod, others, err);
+    }
+  }
+
+  #runHandlers(pod: Pod, others: readonly Pod[]): AdmitResult {
+    for (const admit of this.#deps.admitHandlers) {
+      const verdict = admit(pod, others);
+      if (verdict) return verdict;
+    }
+    return null;
+  }
+
+  /** Ignores every other pod that makes a handler throw, so that only its own faults reject a pod. */
+  #verdictAfterFault(pod: Pod, others: readonly Pod[], fault: unknown): AdmitResult {
+    const sound = others.filter((other) =>
+      contain({ handler: 'admission', logger: this.#deps.logger }, () => (this.#runHandlers(pod, [other]), true)),
+    );
+    try {
+      if (sound.length < others.length) return this.#runHandlers(pod, sound);
+    } catch {
+      // This pod makes the handler throw.
+    }
+    this.#deps.faults.report('admission', pod, fault);
+    return { rejection: { reason: 'UnexpectedAdmissionError', message: faultMessage('admission', fault) } };
+  }
+}
+
+/** Upstream's texts of pkg/kubelet/preemption/preemption.go. */
+const preemptedPod: FailedPod = {
+  reason: 'Preempting',
+  message: 'Preempted in order to admit critical pod',
+  disruption: { reason: 'TerminationByKubelet', message: 'Pod was preempted by Kubelet to accommodate a critical pod.' },
+};
+
+function nameOf({ metadata: { namespace, name } }: Pod): string {
+  return `${namespace}/${name}`;
+}
