@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { PlegThread } from '../src/main/threads/pleg-thread.ts';
 import { SharedThreadState } from '../src/main/threads/shared-thread-state.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../src/shared/state/runtime-snapshot.ts';
-import { PodRecords } from '../src/workers/pleg/pod-records.ts';
+import { PodRecords } from '../src/workers/pleg/records/pod-records.ts';
 import { monotonicMs } from '../src/shared/time/clock.ts';
 import { CriDriver } from './driver/cri-driver.ts';
 import type { Benchmark, BenchContext, Measurement } from './harness/benchmark.ts';

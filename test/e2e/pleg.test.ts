@@ -11,7 +11,7 @@ import { createRuntimeSnapshot, RuntimeSnapshotReader, RuntimeSnapshotWriter } f
 import { systemClock } from '../../src/shared/time/clock.ts';
 import { CriPlegRuntime } from '../../src/workers/pleg/pleg-runtime.ts';
 import { Pleg } from '../../src/workers/pleg/pleg.ts';
-import { readTerminationMessage } from '../../src/workers/pleg/inspection/termination-message.ts';
+import { readTerminationMessage } from '../../src/workers/pleg/runtime-status/termination-message.ts';
 import { aLogger } from '../support/logger.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 import { busybox } from '../support/test-node.ts';

@@ -13,7 +13,7 @@ import { eventedPlegConn, eventedPlegConnErr, eventedPlegConnLatency } from '../
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PlegRuntime } from './pleg-runtime.ts';
-import { startPatienceMs, type PodRecords } from './pod-records.ts';
+import { startPatienceMs, type PodRecords } from './records/pod-records.ts';
 
 const reconnectBackoff = { initialMs: 100, maxMs: 5000 };
 /** A stream that has not broken for so long is one: the runtime sends nothing until its first event. */

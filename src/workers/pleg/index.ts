@@ -8,7 +8,7 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { CriPlegRuntime } from './pleg-runtime.ts';
 import { Pleg } from './pleg.ts';
-import { readTerminationMessage } from './inspection/termination-message.ts';
+import { readTerminationMessage } from './runtime-status/termination-message.ts';
 
 const { workerData: birth, logger, heartbeat: heart } = enterThread<PlegWorkerData>();
 const { runtimeEndpoint, runtimeRequestTimeoutMs, relistPeriodMs, useEventStream, rootDir, podLogsDir, snapshot, events } = birth;

@@ -11,9 +11,9 @@ import { EventStream } from './event-stream.ts';
 import { InspectionQueue } from './inspection/inspection-queue.ts';
 import type { PlegRuntime } from './pleg-runtime.ts';
 import { PodInspector } from './inspection/pod-inspector.ts';
-import { PodRecords } from './pod-records.ts';
+import { PodRecords } from './records/pod-records.ts';
 import { Relister } from './relist/relister.ts';
-import type { TerminationMessageSource } from './inspection/termination-message.ts';
+import type { TerminationMessageSource } from './runtime-status/termination-message.ts';
 
 export interface PlegDependencies {
   readonly runtime: PlegRuntime;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { objectsMadeBy } from '../../../bench/harness/count-objects.ts';
 import { Container, ListContainersResponse, ListPodSandboxResponse, PodSandbox } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../src/shared/state/runtime-snapshot.ts';
-import { PodRecords } from '../../../src/workers/pleg/pod-records.ts';
+import { PodRecords } from '../../../src/workers/pleg/records/pod-records.ts';
 
 /** 40 pods with ten containers each, as lists. */
 function lists() {

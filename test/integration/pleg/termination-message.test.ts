@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { ContainerStatus, type DeepPartial } from '../../../src/shared/cri/generated/cri-v1.ts';
-import { readLogTail, tailOfLog } from '../../../src/workers/pleg/inspection/log-tail.ts';
+import { readLogTail, tailOfLog } from '../../../src/workers/pleg/runtime-status/log-tail.ts';
 import {
   readTerminationMessage,
   terminationMessageSource,
   type TerminationMessageSource,
-} from '../../../src/workers/pleg/inspection/termination-message.ts';
+} from '../../../src/workers/pleg/runtime-status/termination-message.ts';
 import { table } from '../../support/table.ts';
 
 const mounts = [

@@ -12,16 +12,16 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { plegQuarantinedItems } from '../../../shared/metrics/definitions/pleg.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { readContainerAnnotations } from './container-annotations.ts';
+import { readContainerAnnotations } from '../runtime-status/container-annotations.ts';
 import { unknownExitCode } from '../lifecycle-events.ts';
 import type { KnownSince, PendingRequest } from './inspection-queue.ts';
 import type { PlegRuntime } from '../pleg-runtime.ts';
-import type { ContainerItem, Item, PodRecord, SandboxItem } from '../pod-record.ts';
-import type { PodRecords } from '../pod-records.ts';
+import type { ContainerItem, Item, PodRecord, SandboxItem } from '../records/pod-record.ts';
+import type { PodRecords } from '../records/pod-records.ts';
 import { Quarantine } from './quarantine.ts';
-import { report } from '../report.ts';
-import { terminationMessageSource, type TerminationMessageSource } from './termination-message.ts';
-import { toRuntimeContainerStatus, toRuntimeSandboxStatus } from './to-runtime-status.ts';
+import { report } from './pod-report.ts';
+import { terminationMessageSource, type TerminationMessageSource } from '../runtime-status/termination-message.ts';
+import { toRuntimeContainerStatus, toRuntimeSandboxStatus } from '../runtime-status/to-runtime-status.ts';
 
 /** Calls of one look at once. Most pods have less to ask. */
 const callsAtOnce = 8;

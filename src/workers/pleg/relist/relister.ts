@@ -12,7 +12,7 @@ import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { InspectionQueue } from '../inspection/inspection-queue.ts';
 import type { PlegRuntime } from '../pleg-runtime.ts';
-import type { PodRecords } from '../pod-records.ts';
+import type { PodRecords } from '../records/pod-records.ts';
 
 /** A runtime that is back is found within this. */
 const longestBackoffMs = 3000;

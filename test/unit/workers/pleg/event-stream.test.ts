@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 import { ContainerEventType } from '../../../../src/shared/cri/generated/cri-v1.ts';
-import { startPatienceMs } from '../../../../src/workers/pleg/pod-records.ts';
+import { startPatienceMs } from '../../../../src/workers/pleg/records/pod-records.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aPleg, died, u1 } from '../../../support/pleg-node.ts';
 

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { isOnlyListed } from '../../../../../src/shared/contracts/runtime-status.ts';
 import { grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
 import { ContainerState } from '../../../../../src/shared/cri/generated/cri-v1.ts';
-import { startPatienceMs } from '../../../../../src/workers/pleg/pod-records.ts';
+import { startPatienceMs } from '../../../../../src/workers/pleg/records/pod-records.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { aPleg, show, u1 } from '../../../../support/pleg-node.ts';
 

@@ -7,7 +7,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { RuntimeSnapshotWriter } from '../../../shared/state/runtime-snapshot.ts';
 import { ItemIndex, maxIdBytes } from './item-index.ts';
 import { ListDifference } from './list-difference.ts';
-import { plegStateOf, type Item } from '../pod-record.ts';
+import { plegStateOf, type Item } from './pod-record.ts';
 import { toSnapshotItem, toSnapshotState } from './snapshot-item.ts';
 
 /** Told of what was left out of the records or the snapshot, and why. */

@@ -1,6 +1,6 @@
 /** What of an item the shared snapshot of the runtime shows; pure. */
 import { snapshotStates, type SnapshotItem, type SnapshotState } from '../../../shared/state/runtime-snapshot.ts';
-import type { Item } from '../pod-record.ts';
+import type { Item } from './pod-record.ts';
 
 export function toSnapshotItem(item: Item): SnapshotItem {
   const { kind, id, pod, status } = item;

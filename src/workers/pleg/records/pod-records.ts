@@ -3,17 +3,17 @@
  * Lists and looks bring news. A list that began before an item's newest news arrived says nothing about that item: it may have been
  * made up before.
  */
-import type { CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
-import { Container, ContainerState, PodSandbox } from '../../shared/cri/generated/cri-v1.ts';
-import { containerList, sandboxList } from '../../shared/cri/list-scanner.ts';
-import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import { podNameLabel, podNamespaceLabel, podUIDLabel } from '../../shared/kubernetes/annotations.ts';
-import type { ContainerID, PodUID, SandboxID } from '../../shared/kubernetes/ids.ts';
-import type { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
-import { KnownItems, type OnLeftOut } from './relist/known-items.ts';
-import type { ListDifference } from './relist/list-difference.ts';
+import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
+import { Container, ContainerState, PodSandbox } from '../../../shared/cri/generated/cri-v1.ts';
+import { containerList, sandboxList } from '../../../shared/cri/list-scanner.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { podNameLabel, podNamespaceLabel, podUIDLabel } from '../../../shared/kubernetes/annotations.ts';
+import type { ContainerID, PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
+import type { RuntimeSnapshotWriter } from '../../../shared/state/runtime-snapshot.ts';
+import { KnownItems, type OnLeftOut } from './known-items.ts';
+import type { ListDifference } from './list-difference.ts';
 import { plegStateOf, unplaced, type ContainerItem, type Item, type PodRecord, type SandboxItem } from './pod-record.ts';
-import { toListedContainerStatus, toListedSandboxStatus } from './inspection/to-runtime-status.ts';
+import { toListedContainerStatus, toListedSandboxStatus } from '../runtime-status/to-runtime-status.ts';
 
 interface PodName {
   readonly name: string;

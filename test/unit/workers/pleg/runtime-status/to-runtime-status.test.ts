@@ -3,13 +3,13 @@ import { suite, test } from 'node:test';
 import type { RuntimeSandboxStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import { Container, ContainerStatus, PodSandboxStatus, Signal, type DeepPartial } from '../../../../../src/shared/cri/generated/cri-v1.ts';
 import type { PodUID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { readContainerAnnotations } from '../../../../../src/workers/pleg/inspection/container-annotations.ts';
+import { readContainerAnnotations } from '../../../../../src/workers/pleg/runtime-status/container-annotations.ts';
 import {
   toListedContainerStatus,
   toRuntimeContainerStatus,
   toRuntimePodStatus,
   toRuntimeSandboxStatus,
-} from '../../../../../src/workers/pleg/inspection/to-runtime-status.ts';
+} from '../../../../../src/workers/pleg/runtime-status/to-runtime-status.ts';
 import { table } from '../../../../support/table.ts';
 
 const sandboxID = 's1' as SandboxID;

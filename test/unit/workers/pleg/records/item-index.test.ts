@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { ItemIndex, maxIdBytes } from '../../../../../src/workers/pleg/relist/item-index.ts';
+import { ItemIndex, maxIdBytes } from '../../../../../src/workers/pleg/records/item-index.ts';
 
 const idOf = (n: number) => `container-${n}`;
 function find(index: ItemIndex<number>, id: string): number | undefined {

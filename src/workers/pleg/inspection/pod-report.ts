@@ -3,12 +3,12 @@
  * Items about which the runtime did not answer keep their events until it does.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { PlegNotification } from '../../shared/contracts/pleg.ts';
-import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
-import type { Failure } from '../../shared/errors/kubelet-error.ts';
-import { computePodEvents, unknownExitCode, type ItemChange } from './lifecycle-events.ts';
-import type { ContainerItem, Item, PodRecord, SandboxItem } from './pod-record.ts';
-import { toRuntimePodStatus } from './inspection/to-runtime-status.ts';
+import type { PlegNotification } from '../../../shared/contracts/pleg.ts';
+import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { Failure } from '../../../shared/errors/kubelet-error.ts';
+import { computePodEvents, unknownExitCode, type ItemChange } from '../lifecycle-events.ts';
+import type { ContainerItem, Item, PodRecord, SandboxItem } from '../records/pod-record.ts';
+import { toRuntimePodStatus } from '../runtime-status/to-runtime-status.ts';
 
 export interface PodReport {
   /** Null: the runtime has nothing of the pod any more, and its record can be forgotten. */

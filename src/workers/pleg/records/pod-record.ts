@@ -1,7 +1,7 @@
 /** A pod, a sandbox and a container as this thread keeps them: what is known of each, and what of it main was told. */
-import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../shared/contracts/runtime-status.ts';
-import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
-import { containerPlegState, sandboxPlegState, type PlegState } from './lifecycle-events.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { ContainerID, PodUID } from '../../../shared/kubernetes/ids.ts';
+import { containerPlegState, sandboxPlegState, type PlegState } from '../lifecycle-events.ts';
 
 interface ItemBase {
   /** A sandbox's ID too: in events it counts as a container, as upstream. */
