@@ -30,7 +30,7 @@ export class MountedVolumes {
   }
 
   /** The pod is to run, or has changed: an ephemeral container may use more of its volumes. */
-  want(pod: Pod): void {
+  addPod(pod: Pod): void {
     const uid = podUID(pod);
     const volumes = this.#pods.get(uid) ?? new Map<string, CountedVolume>();
     for (const volume of volumesToMount(pod)) {
@@ -43,7 +43,7 @@ export class MountedVolumes {
   }
 
   /** These are set up now, and no others of the pod. */
-  set(uid: PodUID, inPlace: readonly string[]): void {
+  setMounted(uid: PodUID, inPlace: readonly string[]): void {
     const names = new Set(inPlace);
     for (const [name, volume] of this.#pods.get(uid) ?? []) {
       if (names.has(name) === volume.isInPlace) continue;
@@ -57,7 +57,7 @@ export class MountedVolumes {
   }
 
   /** All that the pod wants are set up, as far as it was told. */
-  areInPlace(uid: PodUID): boolean {
+  areAllMounted(uid: PodUID): boolean {
     return (
       this.#pods
         .get(uid)
@@ -67,7 +67,7 @@ export class MountedVolumes {
   }
 
   /** None of its containers runs any more: it wants none. */
-  unwant(uid: PodUID): void {
+  markUnwanted(uid: PodUID): void {
     for (const volume of this.#pods.get(uid)?.values() ?? []) {
       if (volume.isWanted) this.#count('desired_state_of_world', volume.plugin, -1);
       volume.isWanted = false;
@@ -75,9 +75,9 @@ export class MountedVolumes {
   }
 
   /** They are taken down. */
-  forget(uid: PodUID): void {
-    this.unwant(uid);
-    this.set(uid, []);
+  removePod(uid: PodUID): void {
+    this.markUnwanted(uid);
+    this.setMounted(uid, []);
     this.#pods.delete(uid);
   }
 

@@ -11,8 +11,8 @@ import { isStaticPod } from './static/static-pod.ts';
 export type PodListener = (pod: Pod, change: 'set' | 'removed') => void;
 
 export class PodManager {
-  readonly #pods = new Shelf();
-  readonly #mirrors = new Shelf();
+  readonly #pods = new PodIndex();
+  readonly #mirrors = new PodIndex();
   readonly #listeners: PodListener[] = [];
 
   /** Tells of every change from now on, after it was made. */
@@ -51,21 +51,21 @@ export class PodManager {
     return new Set(this.#pods.uids());
   }
 
-  mirrors(): Pod[] {
+  mirrorPods(): Pod[] {
     return this.#mirrors.all();
   }
 
-  getMirror(fullName: string): Pod | undefined {
+  getMirrorByFullName(fullName: string): Pod | undefined {
     return this.#mirrors.getByFullName(fullName);
   }
 
   /** The mirror pod that has the static pod's name, of whichever manifest it is; undefined for a pod that is not static. */
   mirrorOf(pod: Pod): Pod | undefined {
-    return isStaticPod(pod) ? this.getMirror(podFullName(pod)) : undefined;
+    return isStaticPod(pod) ? this.getMirrorByFullName(podFullName(pod)) : undefined;
   }
 
   /** A mirror pod's UID to that of its static pod; any other stays as it is (upstream: TranslatePodUID). */
-  translate(uid: PodUID): PodUID {
+  translatePodUID(uid: PodUID): PodUID {
     const mirror = this.#mirrors.get(uid);
     const pod = mirror && this.getByFullName(podFullName(mirror));
     return pod ? podUID(pod) : uid;
@@ -73,7 +73,7 @@ export class PodManager {
 }
 
 /** Pods by UID and by full name. */
-class Shelf {
+class PodIndex {
   readonly #byUID = new Map<PodUID, Pod>();
   readonly #uidByFullName = new Map<string, PodUID>();
 

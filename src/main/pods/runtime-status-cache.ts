@@ -51,7 +51,7 @@ export class RuntimeStatusCache {
   }
 
   /** True once one whole list of the runtime is here. */
-  get complete(): boolean {
+  get isComplete(): boolean {
     return this.#relistedAtMs > -Infinity;
   }
 

@@ -63,7 +63,7 @@ export function startServer({
         apiStatus: (uid) => statuses.get(uid),
         runtimeStatus: (uid) => cache.get(uid),
         look,
-        translateUID: (uid) => podManager.translate(uid as PodUID),
+        translateUID: (uid) => podManager.translatePodUID(uid as PodUID),
       }),
       resetHealthMetrics: async () => health?.resetMetrics(),
       ...cluster?.reviews,

@@ -180,7 +180,7 @@ export class StatusManager implements StatusUpdateSink {
 
   /** A mirror pod came, to which a status may be due; or a pod was deleted that has ended already. */
   #onObject(object: Pod): void {
-    const uid = this.#deps.podManager.translate(podUID(object));
+    const uid = this.#deps.podManager.translatePodUID(podUID(object));
     const entry = this.#entries.get(uid);
     if (entry && (entry.update.isFinished || uid !== podUID(object))) this.#schedule(uid, entry);
   }

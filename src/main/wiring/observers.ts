@@ -113,6 +113,6 @@ export class Observers {
     const changed = cache.apply(message);
     contain(fault, () => this.#told.onStatuses?.(changed));
     contain(fault, () => this.#told.onLifecycleEvents?.(message.events, message.inspection));
-    if (cache.complete) this.#firstList.resolve();
+    if (cache.isComplete) this.#firstList.resolve();
   }
 }

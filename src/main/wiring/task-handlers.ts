@@ -48,7 +48,7 @@ export function createTaskHandlers({
         known.filter(({ id }) => containers.includes(id)),
       );
     },
-    volumesMounted: (names, { podUID }) => volumes.set(podUID, names),
+    volumesMounted: (names, { podUID }) => volumes.setMounted(podUID, names),
     // Only a sync asks for values.
     ...(values && { podObjects: async (refs, task) => (task.kind === 'sync' ? values.get(refs, task.pod) : []) }),
   };

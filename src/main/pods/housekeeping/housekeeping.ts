@@ -96,7 +96,7 @@ export class Housekeeping {
     for (const uid of statuses.uids()) {
       if (!desired.has(uid) && !podWorkers.isKnown(uid)) this.#contain(uid, () => statuses.forget(uid));
     }
-    updatePodMetrics(podManager.all(), active, podManager.mirrors(), known.values());
+    updatePodMetrics(podManager.all(), active, podManager.mirrorPods(), known.values());
     const nowMs = clock.monotonic();
     if (nowMs >= this.#directoriesAtMs) this.#cleanUpDirectories(nowMs);
     if (nowMs >= this.#collectAtMs) this.#collect(nowMs);

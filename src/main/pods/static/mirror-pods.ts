@@ -84,7 +84,7 @@ export class MirrorPods {
   /** Looks at all of them: when the Node is registered, when the API source has synced, and with each round of housekeeping. Cheap when all is well. */
   reconcile(): void {
     const { podManager } = this.#deps;
-    const names = new Set([...podManager.all().filter(isStaticPod), ...podManager.mirrors()].map(podFullName));
+    const names = new Set([...podManager.all().filter(isStaticPod), ...podManager.mirrorPods()].map(podFullName));
     for (const fullName of names) contain(this.#fault(), () => this.#look(fullName));
   }
 
@@ -103,7 +103,7 @@ export class MirrorPods {
     // Nothing is left to be shown: what was made is gone again, or what was removed is, with nothing in its place.
     if (isRemoved && (done?.made?.metadata.uid ?? done?.removedUID) === changed.metadata.uid) this.#done.delete(fullName);
     const pod = podManager.getByFullName(fullName);
-    const mirror = podManager.getMirror(fullName);
+    const mirror = podManager.getMirrorByFullName(fullName);
     if (pod && mirror && isMirrorOf(mirror, pod)) onMirror(pod, mirror);
     this.#look(fullName);
   }
@@ -126,7 +126,7 @@ export class MirrorPods {
 
   /** As the watch has shown it, or as we have made it since. */
   #mirror(fullName: string): Pod | undefined {
-    const seen = this.#deps.podManager.getMirror(fullName);
+    const seen = this.#deps.podManager.getMirrorByFullName(fullName);
     const done = this.#done.get(fullName);
     if (!done) return seen;
     if (this.#deps.clock.monotonic() - done.atMs < trustMs && (!seen || seen.metadata.uid === done.removedUID)) return done.made;

@@ -32,7 +32,7 @@ export interface PodWorkerDependencies {
   /** Whether all secrets and config maps that the pod's volumes need are known; absent: there is no API server that has any. */
   readonly dependenciesReady?: (pod: Pod) => boolean;
   /** How many volumes there are. */
-  readonly volumes: Pick<MountedVolumes, 'want' | 'areInPlace' | 'unwant' | 'forget'>;
+  readonly volumes: Pick<MountedVolumes, 'addPod' | 'areAllMounted' | 'markUnwanted' | 'removePod'>;
   /** Asked for pods with a RuntimeClass. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly policy: RequeuePolicy;

@@ -233,7 +233,7 @@ export class PodWorker {
       pod,
       status,
       dependenciesReady: this.#deps.dependenciesReady?.(pod) ?? true,
-      volumesMounted: this.#deps.volumes.areInPlace(uid),
+      volumesMounted: this.#deps.volumes.areAllMounted(uid),
       apiStatus,
       backoffs: this.#backoffs,
       ...(runtimeHandler && { runtimeHandler }),

@@ -72,7 +72,7 @@ export class PodWorkers implements PodWorkerOwner {
       worker = this.#add(pod, firstSeen(facts, isPodRunning(this.#deps.cache.get(uid))));
       worker.apply({ type: 'updated', update, pod: facts });
     }
-    if (worker.lifecycle.state === 'syncing') this.#deps.volumes.want(pod);
+    if (worker.lifecycle.state === 'syncing') this.#deps.volumes.addPod(pod);
     worker.wake();
   }
 
@@ -271,13 +271,13 @@ export class PodWorkers implements PodWorkerOwner {
   onTerminated(worker: PodWorker): void {
     this.#deadlines.forget(worker.uid);
     this.#terminationWaiters.notifyTerminated(worker.uid);
-    this.#deps.volumes.unwant(worker.uid);
+    this.#deps.volumes.markUnwanted(worker.uid);
   }
 
   onFinished(worker: PodWorker): void {
     const next = worker.isStatic ? this.#order.release(worker.fullName, worker.uid) : null;
     if (next !== null) this.wake([next]);
-    this.#deps.volumes.forget(worker.uid);
+    this.#deps.volumes.removePod(worker.uid);
     this.#deps.onFinished(worker.uid);
   }
 

@@ -43,9 +43,9 @@ describe('the count of volumes', () => {
 
   test('each volume that a container uses is wanted while its pod runs, and actual while it is set up', () => {
     const count = new MountedVolumes(new FakeClock());
-    count.want(aPodWith('a', 'scratch', 'login'));
-    count.want(aPodWith('a', 'scratch', 'login'));
-    count.want(aPodWith('b', 'scratch', 'host', 'disk'));
+    count.addPod(aPodWith('a', 'scratch', 'login'));
+    count.addPod(aPodWith('a', 'scratch', 'login'));
+    count.addPod(aPodWith('b', 'scratch', 'host', 'disk'));
     const desired = [
       'desired N/A 1',
       'desired kubernetes.io/empty-dir 2',
@@ -53,44 +53,44 @@ describe('the count of volumes', () => {
       'desired kubernetes.io/secret 1',
     ];
     assert.deepEqual(counted(), desired);
-    count.set(uid, ['scratch', 'login']);
-    count.set('b' as PodUID, ['scratch', 'host']);
+    count.setMounted(uid, ['scratch', 'login']);
+    count.setMounted('b' as PodUID, ['scratch', 'host']);
     const actual = ['actual kubernetes.io/empty-dir 2', 'actual kubernetes.io/host-path 1', 'actual kubernetes.io/secret 1'];
     assert.deepEqual(counted(), [...actual, ...desired]);
-    count.set(uid, ['scratch']);
-    count.forget('b' as PodUID);
+    count.setMounted(uid, ['scratch']);
+    count.removePod('b' as PodUID);
     assert.deepEqual(counted(), [
       'actual kubernetes.io/empty-dir 1',
       'desired kubernetes.io/empty-dir 1',
       'desired kubernetes.io/secret 1',
     ]);
-    count.unwant(uid);
+    count.markUnwanted(uid);
     assert.deepEqual(counted(), ['actual kubernetes.io/empty-dir 1']);
-    count.forget(uid);
+    count.removePod(uid);
     assert.deepEqual(counted(), []);
-    count.set(uid, ['scratch']);
+    count.setMounted(uid, ['scratch']);
     assert.deepEqual(counted(), []);
   });
 
   test('main knows whether all are in place, of a pod that comes to use one more as well', () => {
     const count = new MountedVolumes(new FakeClock());
-    assert.equal(count.areInPlace(uid), true);
-    count.want(aPodWith('a', 'scratch'));
-    assert.equal(count.areInPlace(uid), false);
-    count.set(uid, ['scratch']);
-    assert.equal(count.areInPlace(uid), true);
-    count.want(aPodWith('a', 'scratch', 'login'));
-    assert.equal(count.areInPlace(uid), false);
+    assert.equal(count.areAllMounted(uid), true);
+    count.addPod(aPodWith('a', 'scratch'));
+    assert.equal(count.areAllMounted(uid), false);
+    count.setMounted(uid, ['scratch']);
+    assert.equal(count.areAllMounted(uid), true);
+    count.addPod(aPodWith('a', 'scratch', 'login'));
+    assert.equal(count.areAllMounted(uid), false);
   });
 
   test('how long a volume took is measured once, from when it was wanted', async () => {
     const clock = new FakeClock();
     const count = new MountedVolumes(clock);
-    count.want(aPodWith('a', 'scratch', 'login'));
+    count.addPod(aPodWith('a', 'scratch', 'login'));
     await clock.advance(400);
-    count.set(uid, ['scratch']);
+    count.setMounted(uid, ['scratch']);
     await clock.advance(2600);
-    for (const names of [['scratch', 'login'], [], ['scratch', 'login']]) count.set(uid, names);
+    for (const names of [['scratch', 'login'], [], ['scratch', 'login']]) count.setMounted(uid, names);
     const lines = renderMetrics([segment], [volumeOperationTotal]).split('\n');
     const sums = lines.filter((line) => /_(sum|count)/.test(line)).map((line) => line.slice('volume_operation_total_seconds_'.length));
     const labels = (plugin: string) => `{operation_name="overall_volume_mount",plugin_name="kubernetes.io/${plugin}"}`;
@@ -109,7 +109,7 @@ describe('the count of volumes', () => {
     const { task } = node.task('sync');
     assert.equal(task.kind === 'sync' && task.volumesMounted, false);
     assert.deepEqual(counted(), ['desired kubernetes.io/empty-dir 1']);
-    node.volumes.set(uid, ['scratch']);
+    node.volumes.setMounted(uid, ['scratch']);
     await node.completeTask(node.task('sync'));
     await node.remove(pod);
     assert.deepEqual(counted(), ['actual kubernetes.io/empty-dir 1', 'desired kubernetes.io/empty-dir 1']);

@@ -19,7 +19,7 @@ test('mirror pods are kept apart from pods', () => {
   );
   assert.deepEqual([...pods.uids()], ['static', 'job']);
   assert.deepEqual(
-    pods.mirrors().map(({ metadata }) => metadata.uid),
+    pods.mirrorPods().map(({ metadata }) => metadata.uid),
     ['mirror'],
   );
   assert.equal(pods.get(uid('mirror')), undefined);
@@ -30,10 +30,10 @@ test('a static pod and its mirror lead to each other by name', () => {
   for (const pod of [aMirror('mirror'), aStatic('static'), anApiPod()]) pods.set(pod);
   assert.equal(pods.mirrorOf(aStatic('static'))?.metadata.uid, 'mirror');
   assert.equal(pods.mirrorOf(anApiPod()), undefined);
-  assert.equal(pods.translate(uid('mirror')), 'static');
-  assert.equal(pods.translate(uid('job')), 'job');
+  assert.equal(pods.translatePodUID(uid('mirror')), 'static');
+  assert.equal(pods.translatePodUID(uid('job')), 'job');
   pods.remove(uid('static'));
-  assert.equal(pods.translate(uid('mirror')), 'mirror');
+  assert.equal(pods.translatePodUID(uid('mirror')), 'mirror');
 });
 
 test('of two pods of a name the newer one keeps it when the older one goes', () => {
@@ -42,7 +42,7 @@ test('of two pods of a name the newer one keeps it when the older one goes', () 
   pods.remove(uid('old'));
   pods.remove(uid('mirror-1'));
   assert.equal(pods.getByFullName('web_default')?.metadata.uid, 'new');
-  assert.equal(pods.getMirror('web_default')?.metadata.uid, 'mirror-2');
+  assert.equal(pods.getMirrorByFullName('web_default')?.metadata.uid, 'mirror-2');
 });
 
 test('a static pod has its name again when a pod of the API server that had taken it is gone', () => {

@@ -11,9 +11,9 @@ const message = (fields: Partial<PlegNotification>): PlegNotification => ({ stat
 
 test('nothing is known before the first list of the runtime, and everything after it', () => {
   const cache = new RuntimeStatusCache();
-  assert.equal(cache.complete, false);
+  assert.equal(cache.isComplete, false);
   cache.apply(message({ relistedAtMs: 5 }));
-  assert.equal(cache.complete, true);
+  assert.equal(cache.isComplete, true);
   assert.equal(cache.get(uid), null);
   assert.equal(cache.isNewerThan(uid, 4), true);
 });

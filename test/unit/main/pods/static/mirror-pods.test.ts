@@ -97,7 +97,7 @@ function aKeeper() {
     },
     /** The watch shows what there is. */
     show: async () => {
-      const before = podManager.mirrors();
+      const before = podManager.mirrorPods();
       api.syncWatch();
       for (const { metadata } of before) if (!api.watched.has(metadata.uid as PodUID)) podManager.remove(metadata.uid as PodUID);
       for (const pod of api.watched.values()) podManager.set(pod);

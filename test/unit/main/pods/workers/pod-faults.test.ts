@@ -175,9 +175,9 @@ test('a status manager that throws keeps no pod from its status', () => {
 test('a sync that throws in main shows the fault in the status and is tried again after its back-off', async () => {
   const node = new FakeNode();
   const { handlers } = aNodeWithHandlers(node);
-  const original = node.volumes.areInPlace.bind(node.volumes);
+  const original = node.volumes.areAllMounted.bind(node.volumes);
   let throws = true;
-  node.volumes.areInPlace = (uid) => (throws && uid === 'hostile' ? boom() : original(uid));
+  node.volumes.areAllMounted = (uid) => (throws && uid === 'hostile' ? boom() : original(uid));
   await handlers.add([hostile(), canary()]);
   await settle();
   assert.deepEqual(node.startedTasks, ['sync canary']);
