@@ -1,34 +1,34 @@
 /**
- * The API server as the rest of main sees it: a call in, a JSON object out, an ApiError otherwise. Everything about connections,
- * credentials, rates, retries and encodings is behind this; objects are plain JSON with unknown fields kept.
+ * The interface to the API server: a call resolves with a JSON object or rejects with an ApiError. Connections, credentials, rate limits,
+ * retries and encodings are the implementation's. Objects are plain JSON and keep unknown fields.
  */
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 
 /**
- * Our own traffic by importance, most important first: a lease never waits behind a thousand pods. Each class has its own place in the
- * line for a request slot, not its own server.
+ * The kubelet's own traffic by priority, highest first, so that a lease never waits behind a thousand pods. The class sets a call's place
+ * in the queue for a request slot.
  */
 export const trafficClasses = ['lease', 'node', 'accessReview', 'tokenReview', 'status', 'objects', 'pods', 'events'] as const;
 export type TrafficClass = (typeof trafficClasses)[number];
 
 export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** `/api/v1/nodes/n1/status`; each segment already encoded (`apiPath`). */
+  /** For example `/api/v1/nodes/n1/status`. Each segment is already encoded (`apiPath`). */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** JSON. */
+  /** Sent as JSON. */
   readonly body?: unknown;
-  /** The kind of patch; only with PATCH. */
+  /** Only with PATCH. */
   readonly patch?: 'merge' | 'strategic' | 'json';
   readonly trafficClass: TrafficClass;
-  /** For one attempt. Default: as the client was made. */
+  /** Limits one attempt. Default: the client's own deadline. */
   readonly deadlineMs?: number;
-  /** Tries in all for what may be tried again (429, 503, connection lost before an answer of an idempotent call). 1: once. */
+  /** Limits all attempts of a call that may be retried (429, 503, connection lost before the response to an idempotent call). 1: no retry. */
   readonly maxAttempts?: number;
   readonly signal?: AbortSignal;
 }
 
-/** A line of a watch, as the server sends it. An ERROR's object is a v1 Status. */
+/** One event of a watch, as the server sends it. The object of an ERROR is a v1 Status. */
 export interface WatchEvent<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: T;
@@ -36,23 +36,23 @@ export interface WatchEvent<T> {
 
 export interface ApiClient {
   /**
-   * Resolves with the decoded answer of a 2xx, undefined for an empty one. Rejects with ApiError for every other, and for no answer at all
-   * (`code` 0); with the signal's own reason when that aborts.
+   * Resolves with the decoded body of a 2xx response, or undefined for an empty body. Rejects with ApiError for any other response and for
+   * no response (`code` 0), and with the signal's reason when the signal aborts.
    */
   call<T>(call: ApiCall): Promise<T>;
   /**
-   * A watch: the query is sent with `watch=true` added. Yields until the server ends it, and then returns; throws ApiError when it
-   * can't begin, when a line can't be read (cut in mid-object, longer than the bound), or when nothing comes for longer than its
-   * timeout allows. Ends at once when the signal aborts.
+   * Sends the query with `watch=true` and yields events until the server ends the watch. Throws ApiError when the watch can't start, when
+   * a line can't be read (truncated, or longer than the limit), or when nothing arrives for longer than the watch's timeout allows.
+   * Returns at once when the signal aborts.
    */
   watch<T>(call: Pick<ApiCall, 'path' | 'query' | 'trafficClass'> & { readonly signal: AbortSignal }): AsyncIterable<WatchEvent<T>>;
-  /** Calls back when calls are answered again after some seconds in which none was, until what is returned is called: for those in a back-off. */
+  /** Calls the listener when calls succeed again after an outage of some seconds, so that it can end its back-off. Returns an unsubscribe function. */
   onRecovery(listener: () => void): () => void;
 }
 
 /**
- * The parts of a path, encoded and joined. A part that no object is called, and that a server or a proxy on the way may take for more than
- * one after it has decoded the path, is refused with an ApiError `Invalid` (apimachinery: content.IsPathSegmentName).
+ * Encodes and joins the segments of a path. Throws an ApiError `Invalid` for a segment that is not a valid object name: a server or a proxy
+ * could read such a segment as several after decoding the path (apimachinery: content.IsPathSegmentName).
  */
 export function apiPath(...segments: readonly string[]): string {
   const bad = segments.find((segment) => !isPathSegment(segment));
@@ -64,9 +64,13 @@ function isPathSegment(segment: string): boolean {
   return !['', '.', '..'].includes(segment) && !/[/%]/.test(segment) && segment.isWellFormed();
 }
 
-/** What the server said, or that it said nothing. `reason` is the Status' reason (NotFound, AlreadyExists, Conflict, Invalid, Expired, …) or, of our own, `Unreachable`, `Timeout`, `Unreadable`; code 0 with `Unauthorized`: we have no credentials to show. */
+/**
+ * The server's error response, or the lack of any response. `reason` is the reason of the Status (NotFound, AlreadyExists, Conflict, Invalid,
+ * Expired, …) or one of the client's own: `Unreachable`, `Timeout`, `Unreadable`. Code 0 with `Unauthorized` means that the client has no
+ * credentials.
+ */
 export class ApiError extends KubeletError {
-  /** HTTP status; 0: no answer. */
+  /** The HTTP status. 0: no response. */
   readonly code: number;
 
   constructor(code: number, reason: string, message: string, options: { readonly cause?: unknown; readonly retryAfterMs?: number } = {}) {
@@ -87,7 +91,7 @@ export function isAlreadyExists(err: unknown): boolean {
   return err instanceof ApiError && err.code === 409 && err.reason === 'AlreadyExists';
 }
 
-/** The resource version is too old to go on from: list again. */
+/** True when the server no longer has the resource version. The caller must list again. */
 export function isExpired(err: unknown): boolean {
   return err instanceof ApiError && (err.code === 410 || err.reason === 'Expired' || err.reason === 'ResourceExpired');
 }

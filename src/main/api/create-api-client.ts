@@ -1,6 +1,6 @@
 /**
- * The API client of a kubelet in a cluster, made from its kubeconfig (upstream cmd/kubelet/app/server.go, buildKubeletClientConfig). Made
- * without a word to the server: that may be down when the kubelet starts.
+ * Creates the API client of a kubelet in a cluster from its kubeconfig (upstream cmd/kubelet/app/server.go, buildKubeletClientConfig). Sends
+ * nothing to the API server, which may be down when the kubelet starts.
  */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
@@ -21,7 +21,7 @@ import { loadKubeconfig } from './kubeconfig/load-kubeconfig.ts';
 import { readBoundedFile } from './read-bounded-file.ts';
 
 export interface ApiClientOptions {
-  /** --kubeconfig */
+  /** The flag --kubeconfig. */
   readonly kubeconfigPath: string;
   readonly kubeAPIQPS: number;
   readonly kubeAPIBurst: number;
@@ -29,9 +29,9 @@ export interface ApiClientOptions {
   readonly eventBurst: number;
   readonly nodeStatusUpdateFrequencyMs: number;
   readonly nodeLeaseDurationMs: number;
-  /** The process' own; DISABLE_HTTP2, HTTPS_PROXY and NO_PROXY mean what they mean to Go's clients. */
+  /** Default: the process' own. DISABLE_HTTP2, HTTPS_PROXY and NO_PROXY mean the same as to Go's clients. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** How often connections are tried out. */
+  /** The interval of HTTP/2 pings on each connection. */
   readonly pingIntervalMs?: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -39,33 +39,33 @@ export interface ApiClientOptions {
 
 export interface ApiConnection {
   readonly client: ApiClient;
-  /** The kubeconfig's; nothing of a kubelet's is in it. */
+  /** The namespace of the kubeconfig's context. The kubelet creates nothing in it. */
   readonly namespace: string;
-  /** The API server's, with its port. */
+  /** The API server's host and port. */
   readonly host: string;
-  /** After a heartbeat that failed: new calls go over new connections. */
+  /** Makes new calls use new connections. Called after a failed heartbeat. */
   readonly renewConnections: () => void;
-  /** Fails what waits and ends what is under way, watches too. */
+  /** Rejects queued calls and aborts calls and watches in flight. */
   readonly close: () => Promise<void>;
 }
 
-/** Certificates of authorities, all of a host's in one file at most. */
+/** Enough for all certificate authorities of a host in one file. */
 const maxAuthorityBytes = 4 * 1024 * 1024;
 
-/** @throws ConfigurationError that names the kubeconfig, and the line and field of each problem in it or the file that it names and can't be read */
+/** Rejects with a ConfigurationError that names the kubeconfig and either the line and field of each problem or the unreadable file. */
 export async function createApiClient(options: ApiClientOptions): Promise<ApiConnection> {
   const { clock, logger, environment = process.env } = options;
-  // Until a plugin has given a certificate, as upstream shows it.
+  // Upstream reports infinity until an exec plugin has returned a certificate.
   execPluginTTL.set(Infinity);
   const kubeconfig = await loadKubeconfig(options.kubeconfigPath);
-  // Its YAML and the first secure context each take a round of the loop.
+  // Parsing the YAML and creating the first secure context each block for long, so they run in separate event-loop iterations.
   await yieldToEventLoop();
   const { cluster, user, namespace } = kubeconfig;
   const identities = new KubeconfigIdentity({ kubeconfig, environment, clock, logger });
   const readFile = (path: string) => readBoundedFile(path, maxAuthorityBytes);
   const authority = new CertificateAuthority(cluster.certificateAuthority, readFile, clock, logger);
   try {
-    // As upstream: what the kubeconfig names must be there at the start. Later it may be missing for a while.
+    // As upstream, the files that the kubeconfig names must be readable at start. Later they may be missing for a while.
     await identities.readFiles();
     if (cluster.certificateAuthority) await authority.current();
   } catch (err) {
@@ -84,7 +84,7 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
     authority,
     identities,
     lanes,
-    // Upstream's heartbeat client: a call that takes longer than this comes too late.
+    // As in upstream's heartbeat client: a heartbeat that takes longer than this arrives too late.
     heartbeatDeadlineMs: Math.min(options.nodeStatusUpdateFrequencyMs, options.nodeLeaseDurationMs),
     clock,
     logger,
@@ -102,5 +102,5 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
   };
 }
 
-/** As client-go's, without a commit: `kubelet/v1.36.3 (linux/amd64) kubernetes/unknown`. */
+/** client-go's format, without a commit: `kubelet/v1.36.3 (linux/amd64) kubernetes/unknown`. */
 const userAgent = `kubelet/${kubernetesVersion} (${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}) kubernetes/unknown`;

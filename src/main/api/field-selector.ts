@@ -1,6 +1,6 @@
 /**
- * Field selectors, with their values escaped (apimachinery pkg/fields: EscapeValue). A name with a comma would otherwise add a condition of
- * its own. A reflector takes no selector made in another way.
+ * Builds field selectors with escaped values (apimachinery pkg/fields: EscapeValue). An unescaped comma in a name would add a condition. The
+ * branded type keeps a reflector from taking an unescaped selector.
  */
 export type FieldSelector = string & { readonly __brand: 'FieldSelector' };
 

@@ -1,11 +1,11 @@
-/** Small files that others write: kubeconfigs, tokens, certificates. */
+/** Reads small files that come from outside the kubelet: kubeconfigs, tokens, certificates. */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 
-/** The content of a regular file of at most so many bytes. */
+/** Rejects if the file is not a regular file or is larger than `maxBytes`. */
 export async function readBoundedFile(path: string, maxBytes: number): Promise<Buffer> {
-  // A FIFO would otherwise hold one of few file threads until somebody writes.
+  // Without O_NONBLOCK, opening a FIFO blocks one of few file threads until a process opens its other end.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stat = await file.stat();

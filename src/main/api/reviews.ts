@@ -1,6 +1,6 @@
 /**
- * What the server thread asks the API server about its callers (upstream apiserver/plugin/pkg/authenticator/token/webhook and
- * authorizer/webhook): plain data in, the answer's status out. Nothing is kept here; who asks keeps answers for their time.
+ * Sends TokenReviews and SubjectAccessReviews for the server thread (upstream apiserver/plugin/pkg/authenticator/token/webhook and
+ * authorizer/webhook): plain data in, the status of the review out. Caches nothing; the server thread does.
  */
 import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus, TokenReviewStatus } from '../../shared/contracts/server/calls.ts';
 import {
@@ -13,13 +13,13 @@ import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, apiPath, type ApiClient } from './api-client.ts';
 
-/** Upstream's DefaultAuthWebhookRetryBackoff: five tries, with half a second after the first. */
+/** Upstream's DefaultAuthWebhookRetryBackoff: five attempts, with a delay of half a second after the first. */
 const maxAttempts = 5;
 const initialDelayMs = 500;
 const delayFactor = 1.5;
 const delayJitter = 0.2;
 const created = '201';
-/** Somebody waits at the other end of a connection for all of this. */
+/** Limits all attempts together. A client of the server waits for the result. */
 const deadlineMs = 10_000;
 
 interface ReviewKind {
@@ -48,7 +48,7 @@ const accessReview: ReviewKind = {
 };
 
 export interface Reviews {
-  /** Rejects when the API server gave no answer. */
+  /** Rejects when the API server returned no status. */
   readonly reviewToken: (token: string, audiences?: readonly string[]) => Promise<TokenReviewStatus>;
   readonly reviewAccess: (spec: SubjectAccessReviewSpec) => Promise<SubjectAccessReviewStatus>;
 }
@@ -72,7 +72,7 @@ export function createReviews(client: ApiClient, clock: Clock, random: () => num
             body: { apiVersion: `${group}/v1`, kind, spec },
             trafficClass,
             deadlineMs,
-            // Nothing is stored by a review: it may be asked again, which the loop here does.
+            // A review stores nothing, so it may be repeated. This loop does so.
             maxAttempts: 1,
             signal: controller.signal,
           });
@@ -98,7 +98,7 @@ export function createReviews(client: ApiClient, clock: Clock, random: () => num
   };
 }
 
-/** Upstream's DefaultShouldRetry, and a connection that could not be made. */
+/** Upstream's DefaultShouldRetry, plus failed connections. */
 function isTransient(err: unknown): boolean {
   if (!(err instanceof ApiError)) return false;
   const { code, reason } = err;

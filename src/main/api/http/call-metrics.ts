@@ -1,4 +1,4 @@
-/** What is counted of every call, in upstream's terms: each attempt with its code, each call with its duration. */
+/** Records client-go's rest_client_* metrics: each attempt with its status code, each call with its duration. */
 import {
   rateLimiterDuration,
   requestDuration,
@@ -19,7 +19,7 @@ export class CallMetrics {
     rateLimiterDuration.observe(ms / 1000, { verb, host: this.#host });
   }
 
-  /** @param code null: no answer */
+  /** @param code null: no response */
   countAttempt(verb: string, code: number | null, isRetry: boolean): void {
     const text = code === null ? '<error>' : String(code);
     requests.inc({ code: text, method: verb, host: this.#host });

@@ -1,4 +1,4 @@
-/** By which authorities the server is known: the kubeconfig's, whose file is looked at again from time to time, or the host's. */
+/** The certificate authorities that verify the API server: the kubeconfig's, whose file is reread periodically, or the host's. */
 import { X509Certificate } from 'node:crypto';
 import { getCACertificates } from 'node:tls';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -7,7 +7,7 @@ import { transportCAReloads } from '../../../shared/metrics/definitions/rest-cli
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { FileOrData } from '../kubeconfig/kubeconfig.ts';
 
-/** Upstream client-go/transport/ca_rotation.go. */
+/** The interval of upstream's client-go/transport/ca_rotation.go. */
 const refreshPeriodMs = 5 * 60_000;
 const firstCertificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/;
 
@@ -29,7 +29,7 @@ export class CertificateAuthority {
     this.#logger = logger;
   }
 
-  /** The same object while they are the same. Rejects only when they were never read. */
+  /** Returns the same object until the content changes. Rejects only when no content was ever read. */
   async current(): Promise<Authorities> {
     if (!this.#source) return (this.#current ??= getCACertificates('system'));
     if ('data' in this.#source) return (this.#current ??= checkCertificates(this.#source.data));
@@ -68,7 +68,7 @@ export class CertificateAuthority {
   }
 }
 
-/** TLS would pass over what is no certificate, and then know nobody. */
+/** Throws when the content has no readable certificate. TLS would skip such content and then trust no server. */
 function checkCertificates(content: Buffer): Buffer {
   const [first] = firstCertificate.exec(content.toString('latin1')) ?? [];
   if (first === undefined) throw new Error('has no certificate in PEM');

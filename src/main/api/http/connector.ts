@@ -1,6 +1,6 @@
 /**
- * How connections to the API server are made, and how dead ones are noticed: a peer that vanished without a word answers no HTTP/2 ping,
- * so nothing more is read from its socket (upstream: http2.Transport's ReadIdleTimeout and PingTimeout).
+ * Opens connections to the API server and destroys dead ones. A peer that vanished does not answer HTTP/2 pings, so nothing more arrives on
+ * its socket (upstream: http2.Transport's ReadIdleTimeout and PingTimeout).
  */
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import type { Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { buildConnector } from 'undici';
 import { dnsResolutionDuration } from '../../../shared/metrics/definitions/rest-client.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
 
-/** How often a ping is sent. Upstream's 30 s and 15 s notice a dead peer after 45 s at the latest, and so do three of these. */
+/** The ping interval. Upstream's 30 s and 15 s detect a dead peer within 45 s; so do three of these intervals. */
 export const pingIntervalMs = 15_000;
 const unansweredPings = 3;
 export const connectTimeoutMs = 10_000;
@@ -18,7 +18,7 @@ const keepAliveMs = 30_000;
 
 export interface PingOptions {
   readonly pingIntervalMs: number;
-  /** Called with what was agreed on with the server, for every connection. */
+  /** Called for every connection with the negotiated protocol. */
   readonly onConnected: (protocol: 'h2' | 'http/1.1') => void;
 }
 
@@ -39,7 +39,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   return withPingTimeout(connect, options);
 }
 
-/** The connector's connections, also those through a proxy, ended when the server at their other end is silent. */
+/** Wraps a connector, also one through a proxy, so that its HTTP/2 connections are destroyed when the server stops answering pings. */
 export function withPingTimeout(
   connect: buildConnector.connector,
   { pingIntervalMs: intervalMs, onConnected }: PingOptions,
@@ -56,14 +56,14 @@ export function withPingTimeout(
     });
 }
 
-/** Ends the socket when nothing was read from it for three pings. */
+/** Destroys the socket when nothing was read from it for three pings. */
 function destroyOnPingTimeout(socket: Socket, intervalMs: number): void {
   let read = socket.bytesRead;
   let silent = 0;
   const timer = setInterval(() => {
     silent = socket.bytesRead === read ? silent + 1 : 0;
     read = socket.bytesRead;
-    // One more than the pings: the first interval may have begun just after one was answered.
+    // One interval more than the pings, because the first interval may have started just after an answered ping.
     if (silent > unansweredPings) socket.destroy(new Error(`no answer to HTTP/2 pings for ${(unansweredPings * intervalMs) / 1000} s`));
   }, intervalMs).unref();
   socket.once('close', () => clearInterval(timer));

@@ -1,6 +1,6 @@
 /**
- * The client of the API server: each call waits in the lane of its class, goes out as who we are at that moment, and is made again where
- * that is safe (retry-decision.ts). Watches take no lane's turn and no slot of it, as upstream's.
+ * The HTTP implementation of ApiClient. A call waits in the lane of its traffic class, is sent with the current credentials, and is retried
+ * where that is safe (retry-delay.ts). Watches bypass the lanes, as upstream's do.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -25,17 +25,17 @@ export interface HttpApiClientOptions {
   readonly authority: CertificateAuthority;
   readonly identities: IdentitySource;
   readonly lanes: Lanes;
-  /** Of one attempt of a lease or node call. */
+  /** Limits one attempt of a lease or node call. */
   readonly heartbeatDeadlineMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Of one attempt: the API server's own --request-timeout, after which it would answer 504 itself. */
+/** Limits one attempt. Equals the default of the API server's --request-timeout, after which the server responds with 504. */
 const deadlineMs = 60_000;
-/** Waits above this are told, as upstream does (its extraLongThrottleLatency), … */
+/** Longer waits in a lane are logged (upstream: extraLongThrottleLatency). */
 const longThrottleMs = 1_000;
-/** … but not each of a thousand. */
+/** At most one long wait is logged per period. */
 const longThrottleLogPeriodMs = 10_000;
 
 export class HttpApiClient implements ApiClient {
@@ -104,7 +104,7 @@ export class HttpApiClient implements ApiClient {
     return this.#availability.onRecovery(listener);
   }
 
-  /** Ends everything under way; nothing begins any more. */
+  /** Rejects queued calls, aborts calls and watches in flight, and rejects later ones. */
   close(): void {
     this.#closed = new ApiError(0, 'Unreachable', 'the client of the API server is closed');
     this.#options.lanes.close(this.#closed);
@@ -149,7 +149,7 @@ export class HttpApiClient implements ApiClient {
     }
   }
 
-  /** The answer; after a 401 once more, when we are somebody else by then. */
+  /** Returns the response. Repeats the request once after a 401 if the identity has changed since. */
   async #send(call: ApiCall, isRetry: boolean, signal: AbortSignal): Promise<HttpResponse> {
     const { clock, heartbeatDeadlineMs, requestDefaults } = this.#options;
     const limitMs = call.deadlineMs ?? (isHeartbeat(call.trafficClass) ? heartbeatDeadlineMs : deadlineMs);
@@ -184,7 +184,7 @@ export class HttpApiClient implements ApiClient {
       return (await this.#options.identities.refreshAfterUnauthorized(sentAt, signal)) !== refused;
     } catch {
       if (signal.aborted) throw signal.reason;
-      // The 401 says it; the source has logged why there is no other.
+      // The caller reports the 401. The identity source has logged why there are no other credentials.
       return false;
     }
   }
@@ -228,7 +228,7 @@ export class HttpApiClient implements ApiClient {
     }
   }
 
-  /** A signal that aborts with the caller's, or when the client closes. */
+  /** Returns a signal that aborts with the caller's signal or when the client closes. */
   #openScope(caller: AbortSignal | undefined): { readonly signal: AbortSignal; readonly end: () => void } {
     const controller = new AbortController();
     const abort = () => controller.abort(caller?.reason);

@@ -1,7 +1,8 @@
 /**
- * The lanes of the kubelet's own traffic. Upstream has three clients (cmd/kubelet/app/server.go): heartbeats without a rate, events with a
- * rate of their own, and one for all the rest; here the class of a call says which it takes. Reviews have lanes of their own, because
- * clients of the server cause them: a flood of tokens delays neither the node's traffic nor the access reviews of known users.
+ * Assigns each traffic class to a lane with its own rate limit and request slots. Upstream has three clients (cmd/kubelet/app/server.go):
+ * heartbeats without a rate limit, events with a separate limit, and one for everything else. Token reviews and access reviews have separate
+ * lanes because clients of the kubelet's server cause them: a flood of tokens delays neither the node's traffic nor the access reviews of
+ * known users.
  */
 import type { Clock } from '../../../shared/time/clock.ts';
 import { trafficClasses, type TrafficClass } from '../api-client.ts';
@@ -9,29 +10,29 @@ import { RequestLane } from './request-lane.ts';
 import { effectiveLimit, type RateLimit } from './token-bucket.ts';
 
 export interface LaneOptions {
-  /** kubeAPIQPS, kubeAPIBurst. */
+  /** From kubeAPIQPS and kubeAPIBurst. */
   readonly limit: RateLimit;
-  /** eventRecordQPS, eventBurst. */
+  /** From eventRecordQPS and eventBurst. */
   readonly eventLimit: RateLimit;
   readonly clock: Clock;
 }
 
-/** One lease and one node status at a time, a retry of each, and some room. */
+/** One lease and one node status call at a time, a retry of each, and a reserve. */
 const heartbeatSlots = 8;
 /**
- * At a server that takes half a second for each answer this still lets the default 50 a second through. Twice as many let a burst of a
- * hundred calls hold up main's event loop twice as long (an answer costs it some 0.3 ms).
+ * With a server that takes half a second per response, 32 slots still pass the default 50 calls a second. 64 slots would let a burst of a
+ * hundred calls block main's event loop twice as long (a response costs about 0.3 ms).
  */
 const callSlots = 32;
 const eventSlots = 8;
-/** Of token reviews, and of access reviews: with answers in 20 ms, 16 let 800 a second through, far above the rate. */
+/** Token reviews and access reviews have 16 slots each. With responses in 20 ms these pass 800 reviews a second, far above the rate limit. */
 const reviewSlots = 16;
 /**
- * A flood of invented tokens uses the whole rate, on each node that is flooded. Known users bring a few tokens a minute, whose reviews wait
- * behind eight others at most.
+ * A flood of invented tokens uses up the whole rate on each flooded node. Known users present a few tokens a minute, and their reviews wait
+ * behind at most eight others.
  */
 const maxTokenReviewQPS = 20;
-/** A full node's pods with some values each, all at once; a bound, not a limit that is met. */
+/** Bounds memory. The pods of a full node with several objects each, all at once, stay below this. */
 const maxQueued = 10_000;
 
 export interface Lanes {
@@ -63,7 +64,7 @@ export function createLanes({ limit, eventLimit, clock }: LaneOptions): Lanes {
   };
 }
 
-/** Whether calls of this class are heartbeats, which have a shorter deadline. */
+/** Heartbeats have a shorter deadline than other calls. */
 export function isHeartbeat(trafficClass: TrafficClass): boolean {
   return trafficClass === 'lease' || trafficClass === 'node';
 }

@@ -1,4 +1,4 @@
-/** One attempt of a call: a request out, the whole answer in, within a deadline and a size. */
+/** Sends one attempt of a call and reads the whole response, within a deadline and a size limit. */
 import type { Dispatcher } from 'undici';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -10,10 +10,10 @@ import type { CallName } from './response-error.ts';
 export interface WireRequest {
   readonly name: CallName;
   readonly origin: string;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   readonly method: Dispatcher.HttpMethod;
-  /** Names and values in turn: a name may come more than once. */
+  /** Alternating names and values. A name may occur more than once. */
   readonly headers: string[];
   readonly body: string | Buffer | null;
 }
@@ -24,7 +24,7 @@ export interface HttpResponse {
   readonly body: Buffer;
 }
 
-/** No answer came: the error for the caller, and what is known for another attempt. */
+/** The attempt got no response. Carries the error for the caller, and the kind of failure for the retry decision. */
 export class NoResponseError extends Error {
   override readonly name = 'Unanswered';
   readonly failure: AttemptFailure;
@@ -37,10 +37,10 @@ export class NoResponseError extends Error {
   }
 }
 
-/** A node's own pods, 500 of them with 100 KB each, and some. */
+/** Room for the pods of a node: 500 of 100 KB each. */
 export const maxResponseBytes = 64 * 1024 * 1024;
 
-/** Rejects with Unanswered, or with the signal's reason when it aborts. */
+/** Rejects with NoResponseError, or with the signal's reason when the signal aborts. */
 export async function sendRequest(
   dispatcher: Dispatcher,
   wire: WireRequest,
@@ -67,7 +67,7 @@ export async function sendRequest(
   }
 }
 
-/** What ends an attempt early: its deadline, its silence or its caller; and what its failures are called. */
+/** Aborts an attempt at its deadline or when its caller aborts, and turns failures into the errors of the client. */
 export class RequestAttempt {
   readonly #name: CallName;
   readonly #caller: AbortSignal;
@@ -86,7 +86,7 @@ export class RequestAttempt {
     return this.#controller.signal;
   }
 
-  /** Ends it after so long from now, in place of what was said before. */
+  /** Aborts the attempt after `ms` from now. Replaces an earlier deadline. */
   setDeadline(ms: number, clock: Clock): void {
     this.#cancelTimer();
     this.#cancelTimer = clock.after(ms, () => {
@@ -95,7 +95,10 @@ export class RequestAttempt {
     });
   }
 
-  /** undici heeds a signal only once a request has a connection, which a proxy may not give for minutes: nobody waits for that here. */
+  /**
+   * undici observes a signal only after a request has a connection, which a proxy can delay for minutes. The wait therefore ends with the
+   * signal here.
+   */
   send(dispatcher: Dispatcher, { origin, path, method, headers, body }: WireRequest): Promise<Dispatcher.ResponseData> {
     const url = new URL(origin + path);
     const answer = dispatcher.request({ origin, path: url.pathname + url.search, method, headers, body, signal: this.signal });
@@ -109,7 +112,7 @@ export class RequestAttempt {
     return new NoResponseError({ kind: 'final' }, new ApiError(0, 'Unreadable', `the answer to ${this.#callText} ${what}`));
   }
 
-  /** What is thrown for this error: the caller's own reason when the caller ended it. */
+  /** Converts an error of undici to the error to throw: the caller's reason when the caller aborted. */
   toError(err: unknown): unknown {
     if (this.#caller.aborted) return this.#caller.reason;
     if (this.signal.aborted) return this.signal.reason;
@@ -139,12 +142,12 @@ const notConnected: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
-/** How Node and OpenSSL call a certificate that is not to be trusted, or a handshake that was refused: a second try meets the same. */
+/** Codes of Node and OpenSSL for an untrusted certificate or a refused handshake. A retry would fail in the same way. */
 const certificateErrorCode = /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA)/;
 
 /**
- * For an error that came before any answer: whether a server that goes away has refused the request unread. undici repeats a refused
- * request once by itself, so this is the second refusal.
+ * True when a server that shuts down refused the request unread (GOAWAY). Only for errors that came before any response. undici retries a
+ * refused request once, so this is the second refusal.
  */
 function isRefusal(err: unknown): boolean {
   const { code, message = '' } = err as { readonly code?: string; readonly message?: string };

@@ -1,25 +1,25 @@
 /**
- * Where calls wait for their turn: a rate, so many at a time, and an order. A call of a less important class is overtaken by the more
- * important ones that come within a second for each class between them, and by none that come later: nobody starves.
+ * A priority queue for calls, with a rate limit and a number of request slots. A call yields to calls of a higher class that arrive within
+ * one second per class between them, and to none that arrive later, so no class starves.
  */
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError } from '../api-client.ts';
 import { TokenBucket, type RateLimit } from './token-bucket.ts';
 
-/** How long a call lets the next more important class go first. */
+/** How long a call yields to the next higher class. */
 const msPerRank = 1_000;
 
 export interface RequestLaneOptions {
-  /** null: as fast as they come. */
+  /** Null: no rate limit. */
   readonly limit: RateLimit | null;
-  /** Calls under way at a time. */
+  /** The maximum number of calls in flight. */
   readonly slots: number;
   readonly maxQueued: number;
   readonly clock: Clock;
 }
 
 interface QueuedCall {
-  /** Its turn: who has the least is next, and of equals who came first. */
+  /** Arrival time plus the delay of the class. The lowest value is next, and among equals the earliest arrival. */
   readonly priorityTimeMs: number;
   readonly grant: () => void;
   readonly reject: (err: Error) => void;
@@ -39,9 +39,9 @@ export class RequestLane {
   }
 
   /**
-   * Resolves when the call may be sent, with what gives its slot back; that may be called once or more often.
+   * Resolves when the call may be sent, with a function that releases its slot. The function is idempotent.
    *
-   * @param rank of its class, 0 is the most important
+   * @param rank the index of the call's class; 0 is the highest priority
    */
   async acquire(rank: number, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
@@ -68,7 +68,7 @@ export class RequestLane {
     return this.#createRelease();
   }
 
-  /** Fails everyone who waits, and whoever comes. */
+  /** Rejects queued calls and all later ones. */
   close(err: Error): void {
     this.#closed = err;
     this.#cancelTimer?.();

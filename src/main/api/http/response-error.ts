@@ -1,20 +1,20 @@
 /**
- * An answer that is no 2xx as an ApiError: by the v1 Status in its body, or, where a proxy or a bare server wrote the body, by its code
+ * Converts a response other than 2xx to an ApiError: from the v1 Status in the body, or from the status code where a proxy wrote the body
  * (upstream client-go/rest transformResponse, apimachinery NewGenericServerResponse).
  */
 import { isMap } from '../../config/field-codecs.ts';
 import { ApiError, type ApiCall } from '../api-client.ts';
 
-/** What is said about a call in messages. */
+/** Identifies a call in messages. */
 export interface CallName {
   readonly method: ApiCall['method'] | 'WATCH';
   readonly path: string;
 }
 
-/** Of a body that is no Status, so much is quoted: upstream's 2048 fill a terminal with a proxy's HTML. */
+/** The characters quoted of a body that is not a Status. Upstream's 2048 fill a terminal with a proxy's HTML. */
 const maxQuoted = 256;
 
-/** Longer nobody waits, whoever asks for it: a load balancer's page for a maintenance of a minute may ask for an hour. */
+/** Caps Retry-After. A load balancer's maintenance page may ask for an hour although the maintenance takes a minute. */
 export const maxRetryAfterMs = 120_000;
 
 const reasons: Readonly<Record<number, string>> = {
@@ -35,7 +35,7 @@ const reasons: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
-/** @param retryAfter the header's value */
+/** @param retryAfter the value of the header Retry-After */
 export function responseError(call: CallName, code: number, body: Buffer, retryAfter: string | undefined): ApiError {
   const status = readStatus(body);
   const retryAfterMs = secondsToMs(status?.retryAfterSeconds) ?? retryAfterHeaderMs(retryAfter);
@@ -45,7 +45,7 @@ export function responseError(call: CallName, code: number, body: Buffer, retryA
   return new ApiError(code, reason, message, options);
 }
 
-/** Whole seconds, as API servers send; dates are not used by them and not by client-go. */
+/** Reads whole seconds. API servers and client-go do not use dates. */
 export function retryAfterHeaderMs(value: string | undefined): number | undefined {
   return value !== undefined && /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : undefined;
 }

@@ -1,31 +1,31 @@
 /**
- * Whether a call that failed is made again, and when (upstream client-go/rest/with_retry.go). What the server asks to repeat it asks by
- * Retry-After; without an answer only what can't have been done, or may be done twice, is repeated.
+ * Decides whether and when a failed call is retried (upstream client-go/rest/with_retry.go). A response is retried only if it has a
+ * Retry-After. Without a response, only a call that was certainly not executed, or that may be executed twice, is retried.
  */
 import { withJitter } from '../../../shared/time/backoff.ts';
 import type { ApiCall } from '../api-client.ts';
 import { maxRetryAfterMs } from './response-error.ts';
 
-/** client-go: ten retries. */
+/** client-go retries ten times. */
 export const maxAttempts = 11;
-/** Without any answer, soon the caller should hear of it: it has its own back-off, and other things to do. */
+/** Without any response the call fails early: its caller has a back-off and other work. */
 const maxAttemptsWithoutResponse = 4;
 const initialDelayMs = 100;
 const maxDelayMs = 2_000;
 
 export type AttemptFailure =
-  /** The server answered. */
+  /** The server responded. */
   | { readonly kind: 'answered'; readonly code: number; readonly retryAfterMs: number | undefined }
-  /** No connection was made, or the server has refused the request unread. */
+  /** No connection was made, or the server refused the request unread. */
   | { readonly kind: 'not sent' }
-  /** The connection was lost: nobody knows whether it was done. */
+  /** The connection was lost, so the server may or may not have executed the call. */
   | { readonly kind: 'lost' }
-  /** The deadline passed, or the answer can't be read. */
+  /** The deadline passed, or the response can't be read. */
   | { readonly kind: 'final' };
 
 /**
- * @param attempts made so far, this one included
- * @returns ms until the next attempt, or null when this failure is the call's
+ * @param attempts the number of attempts so far, including this one
+ * @returns the delay until the next attempt, or null when the call fails
  */
 export function retryDelayMs(
   method: ApiCall['method'],
@@ -38,9 +38,9 @@ export function retryDelayMs(
   switch (failure.kind) {
     case 'answered': {
       const { code, retryAfterMs } = failure;
-      // A longer wait is the caller's to decide on.
+      // The caller decides on a longer wait.
       if (retryAfterMs === undefined || retryAfterMs > maxRetryAfterMs || (code !== 429 && code < 500)) return null;
-      // Everyone was told the same second.
+      // All clients get the same Retry-After, so jitter spreads their retries.
       return withJitter(retryAfterMs, 0.1, random);
     }
     case 'lost':

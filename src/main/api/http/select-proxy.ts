@@ -1,12 +1,12 @@
 /**
- * Which proxy leads to the API server: the kubeconfig's, or by the rules of Go's clients (golang.org/x/net/http/httpproxy) that of
- * HTTPS_PROXY, unless NO_PROXY has the server or it is this host itself.
+ * Selects the proxy for connections to the API server: the kubeconfig's, else HTTPS_PROXY by the rules of Go's clients
+ * (golang.org/x/net/http/httpproxy), unless NO_PROXY lists the server or the server is on this host.
  */
 import { BlockList, isIP } from 'node:net';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The proxy's URL, or null to connect directly. */
+/** Returns the proxy's URL, or null to connect directly. */
 export function selectProxy(server: URL, configured: string, environment: Environment): string | null {
   if (configured !== '') return configured;
   const given = server.protocol === 'https:' ? variableOf(environment, 'HTTPS_PROXY') : variableOf(environment, 'HTTP_PROXY');
@@ -37,7 +37,7 @@ function excludes(entry: string, host: string, port: string): boolean {
   if (onlyPort !== undefined && onlyPort !== port) return false;
   const name = bare.replace(/^\[|\]$/g, '');
   if (isIP(name) !== 0) return name === host;
-  // `.example.org` and `*.example.org` have the names below, `example.org` itself as well.
+  // `.example.org` and `*.example.org` match only names below the domain, `example.org` matches the domain as well.
   const domain = name.replace(/^\*/, '');
   return domain.startsWith('.') ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
 }

@@ -1,34 +1,34 @@
 /**
- * Whether the API server is there, by how calls end, for those who wait for it: a watch that lost it may be in a back-off of many seconds
- * when the lease, which tries more often, is answered again.
+ * Derives from the results of calls whether the API server is available, and notifies listeners when it recovers. A watch may be in a
+ * back-off of many seconds when a lease call, which is retried more often, succeeds again.
  */
 import type { Clock } from '../../../shared/time/clock.ts';
 
-/** After a shorter absence every back-off is short, too; and of calls that fail by turns, as over a bad line, nobody is to be woken. */
+/** A shorter outage causes only short back-offs. It may also be single failures on a bad connection, which must not wake every listener. */
 const minOutageMs = 2000;
 
 export class ServerAvailability {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #listeners = new Set<() => void>();
-  /** Null: the last call was answered. */
+  /** Null while the last call succeeded. */
   #unavailableSinceMs: number | null = null;
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
   }
 
-  /** Called when the server answers after some seconds in which it did not; until what is returned is called. */
+  /** Calls the listener when a call succeeds after an outage of at least `minOutageMs`. Returns an unsubscribe function. */
   onRecovery(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** A call found nobody, or a server (or who stands before it) that can't answer it. */
+  /** Called when a call got no response, or a 5xx from the server or a proxy. */
   markUnavailable(): void {
     this.#unavailableSinceMs ??= this.#clock.monotonic();
   }
 
-  /** A call was done. */
+  /** Called when a call succeeded. */
   markAvailable(): void {
     if (this.#unavailableSinceMs === null) return;
     const awayMs = this.#clock.monotonic() - this.#unavailableSinceMs;

@@ -1,9 +1,9 @@
-/** What API servers tell in Warning headers (deprecated versions, wrong fields): logged, each once (upstream logs them each time). */
+/** Logs the Warning headers of API servers (deprecated versions, wrong fields), each text once. Upstream logs them each time. */
 import type { Logger } from '../../../shared/log/logger.ts';
 
-/** `299 - "text"`, the one code that API servers use. */
+/** `299 - "text"`. API servers use no other code. */
 const warningFormat = /299 \S+ "((?:[^"\\]|\\.)*)"/g;
-/** Beyond so many different ones nothing is remembered, and nothing logged. */
+/** Bounds memory. Further texts are not logged. */
 const maxLogged = 256;
 
 export class ServerWarnings {

@@ -1,14 +1,14 @@
-/** A token bucket (upstream client-go flowcontrol over golang.org/x/time/rate): `burst` at once, then `qps` a second. Time is given in. */
+/** A token bucket (upstream client-go flowcontrol over golang.org/x/time/rate): `burst` calls at once, then `qps` a second. Pure: the caller passes the time. */
 
 export interface RateLimit {
   readonly qps: number;
   readonly burst: number;
 }
 
-/** What client-go's clients take for a rate of 0: it is no way to have no limit. */
+/** client-go's limit for a rate of 0. A rate of 0 does not turn the limit off. */
 const defaultLimit: RateLimit = { qps: 5, burst: 10 };
 
-/** The limit that upstream's clients would keep for these settings. */
+/** Returns the limit that upstream's clients use for these settings. */
 export function effectiveLimit({ qps, burst }: RateLimit): RateLimit {
   return { qps: qps > 0 ? qps : defaultLimit.qps, burst: burst > 0 ? burst : defaultLimit.burst };
 }
@@ -24,7 +24,7 @@ export class TokenBucket {
     this.#filledAt = nowMs;
   }
 
-  /** Takes a token, and answers 0; or takes none, and answers in how many ms there is one. */
+  /** Takes a token and returns 0, or takes none and returns the ms until the next token. */
   take(nowMs: number): number {
     const { qps, burst } = this.#limit;
     this.#tokens = Math.min(burst, this.#tokens + (Math.max(nowMs - this.#filledAt, 0) * qps) / 1000);
@@ -37,5 +37,5 @@ export class TokenBucket {
   }
 }
 
-/** Of a thousand small fillings. */
+/** Tolerates the rounding error of a thousand small refills. */
 const rounding = 1e-9;

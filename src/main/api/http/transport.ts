@@ -1,9 +1,9 @@
 /**
- * The connections to the API server: one set for calls and one for watches, so that a watch nobody reads holds up no call. HTTP/2 where the
- * server has it. Measured against HTTP/1.1 on one host: 300 watches cost 0.5 MB and 55 ms of main's time on one connection, against
+ * The connections to the API server: one set for calls and one for watches, so that an unread watch blocks no call. Uses HTTP/2 where the
+ * server supports it. Measured against HTTP/1.1 on one host: 300 watches cost 0.5 MB and 55 ms of main's time on one connection, against
  * 21 MB and 0.7 to 0.9 s for 300 TLS handshakes; calls cost the same.
  *
- * A new client certificate or authority means new connections: the old ones end what they have begun.
+ * A new client certificate or certificate authority requires new connections. The old ones finish their calls.
  */
 import type { ConnectionOptions } from 'node:tls';
 import { Agent, Pool, ProxyAgent, type Dispatcher } from 'undici';
@@ -22,7 +22,7 @@ import { selectProxy } from './select-proxy.ts';
 
 export interface TransportOptions {
   readonly cluster: KubeconfigCluster;
-  /** HTTPS_PROXY, NO_PROXY, DISABLE_HTTP2: as Go's clients heed them. */
+  /** HTTPS_PROXY, NO_PROXY and DISABLE_HTTP2 mean the same as to Go's clients. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly pingIntervalMs?: number;
   readonly logger: Logger;
@@ -30,11 +30,11 @@ export interface TransportOptions {
 
 type Use = 'calls' | 'watches';
 
-/** An idle connection is kept for less than the 90 s after which Go's servers end it. */
+/** Shorter than the 90 s after which Go's servers close an idle connection. */
 const keepAliveTimeoutMs = 60_000;
-/** Streams of one connection; API servers allow fewer (250 to 1,000), and then there is another connection. */
+/** Streams per connection. Where an API server allows fewer (250 to 1,000), undici opens another connection. */
 const maxStreams = 1_000;
-/** Of one stream. A page of a list or a large object comes without a pause. */
+/** Per stream. A page of a list or a large object arrives without waiting for a window update. */
 const streamWindowBytes = 1024 * 1024;
 const connectionWindowBytes = 16 * 1024 * 1024;
 
@@ -54,7 +54,7 @@ export class Transport {
     this.#options = options;
   }
 
-  /** Connections that show this certificate and know the server by these authorities. */
+  /** Returns the connections that present this client certificate and verify the server by these authorities. */
   dispatcherFor(use: Use, authorities: Authorities, clientCertificate: ClientCertificate | undefined): Dispatcher {
     const old = this.#tlsIdentity;
     if (!this.#dispatchers || old?.authorities !== authorities || old.clientCertificate !== clientCertificate) {
@@ -69,8 +69,8 @@ export class Transport {
   }
 
   /**
-   * New calls get new connections: the heartbeat failed, and the old ones may lead nowhere (upstream onHeartbeatFailure). Watches over
-   * HTTP/1.1, which has no pings, end; over HTTP/2 they are left to the pings.
+   * Makes new calls use new connections. Called when heartbeats fail, because the old connections may be dead (upstream:
+   * onHeartbeatFailure). Watches over HTTP/1.1, which has no pings, are ended. Pings detect dead HTTP/2 watches.
    */
   renewConnections(): void {
     if (!this.#dispatchers || !this.#tlsIdentity) return;
@@ -90,7 +90,7 @@ export class Transport {
 
   #retire({ calls, watches }: Readonly<Record<Use, Dispatcher>>, isNewCertificate: boolean): void {
     this.#retireOne(calls);
-    // The old certificate may soon be nobody's; a watch goes on for many minutes.
+    // The old certificate may soon be invalid, and a watch lasts for many minutes.
     if (isNewCertificate) void watches.destroy(new Error('the client certificate has been renewed'));
     else this.#retireOne(watches);
     transportCacheGCCalls.inc({ result: 'deleted' });
@@ -115,7 +115,7 @@ export class Transport {
     const pingMs = this.#options.pingIntervalMs ?? pingIntervalMs;
     const options = {
       allowH2,
-      // Every call has its own deadline, and every watch its own silence.
+      // Each call has a deadline and each watch an idle timeout instead.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: keepAliveTimeoutMs,
@@ -140,7 +140,7 @@ export class Transport {
   }
 }
 
-/** What goes through the proxy's tunnels. */
+/** Creates the connections inside the proxy's tunnels. */
 function tunnelFactory(pingOptions: PingOptions) {
   return (origin: string | URL, options: Pool.Options): Dispatcher => {
     const { connect } = options;
@@ -148,7 +148,7 @@ function tunnelFactory(pingOptions: PingOptions) {
   };
 }
 
-/** A proxy that does not open a tunnel is a connection that can't be made. */
+/** Creates the connections to the proxy. A proxy that opens no tunnel in time counts as a failed connection. */
 function proxyClient(proxy: URL, options: object): Dispatcher {
   return new Pool(proxy, { ...options, headersTimeout: connectTimeoutMs });
 }

@@ -1,15 +1,15 @@
-/** The lines of a watch as events: one JSON object a line, of bounded length, whole or not at all. */
+/** Parses the body of a watch: one JSON object per line, of bounded length. */
 import { isMap } from '../../config/field-codecs.ts';
 import type { WatchEvent } from '../api-client.ts';
 import type { WireCodec } from './wire-codec.ts';
 
-/** API servers refuse requests above 3 MB, and etcd objects above 1.5 MB; some room for fields that servers add. */
+/** API servers reject requests above 3 MB, and etcd rejects objects above 1.5 MB. The rest is for fields that servers add. */
 const maxEventBytes = 8 * 1024 * 1024;
 
 const newline = 0x0a;
 const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);
 
-/** @throws Error that says what was wrong with a line */
+/** Throws an Error that describes the malformed line. */
 export async function* readEvents<T>(
   chunks: AsyncIterable<Buffer>,
   codec: WireCodec,
@@ -33,7 +33,7 @@ export async function* readEvents<T>(
   }
   const rest = Buffer.concat(parts);
   if (isBlank(rest)) return;
-  // A last event without its line end is whole when it can be read.
+  // A last line without a newline is complete if it can be decoded.
   yield decode<T>(rest, codec, 'ended in the middle of an event');
 }
 
@@ -48,7 +48,7 @@ function decode<T>(line: Buffer, codec: WireCodec, otherwise = 'has a line that 
   return event as unknown as WatchEvent<T>;
 }
 
-/** Empty, or the \r of a proxy. */
+/** True for an empty line and for the \r that a proxy adds. */
 function isBlank(line: Buffer): boolean {
   return line.length === 0 || (line.length < 3 && line.toString('latin1').trim() === '');
 }

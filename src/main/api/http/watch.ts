@@ -1,4 +1,4 @@
-/** One watch, from its request to its last event. */
+/** Opens one watch and reads its events. */
 import type { Dispatcher } from 'undici';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -10,22 +10,22 @@ import type { RequestDefaults } from './wire-request.ts';
 
 export type WatchCall = Pick<ApiCall, 'path' | 'query' | 'trafficClass'> & { readonly signal: AbortSignal };
 
-/** Until the server says that the watch has begun: it may first wait to see what was asked for. */
+/** The time for the response headers. The server may first wait until it has the requested resource version. */
 const startDeadlineMs = 60_000;
-/** The server ends a watch at its timeoutSeconds; it has so much more time until we believe that it can't. */
+/** The server ends a watch after its timeoutSeconds. A watch still open after this additional time counts as dead. */
 const idleMarginMs = 30_000;
-/** Without timeoutSeconds a server ends a watch after one to two times its --min-request-timeout, 30 min. */
+/** Without timeoutSeconds a server ends a watch after one to two times its --min-request-timeout (30 min). */
 const defaultTimeoutMs = 60 * 60_000;
 
 interface OpenedWatch<T> {
   readonly code: number;
-  /** Only of a 200. */
+  /** Only after a 200. */
   readonly events: () => AsyncIterable<WatchEvent<T>>;
-  /** Reads what a server said that did not begin it. */
+  /** Reads the error response of a server that did not start the watch. */
   readonly readError: () => Promise<ApiError>;
 }
 
-/** Rejects with Unanswered, or with the signal's reason when it aborts. */
+/** Rejects with NoResponseError, or with the signal's reason when the signal aborts. */
 export async function openWatch<T>(
   dispatcher: Dispatcher,
   wire: WireRequest,
@@ -38,7 +38,7 @@ export async function openWatch<T>(
   attempt.setDeadline(startDeadlineMs, clock);
   try {
     const { statusCode, headers, body } = await attempt.send(dispatcher, wire);
-    // One that fails before or after anybody reads it is nobody's error.
+    // A body that fails before or after it is read must not raise an unhandled error.
     body.on('error', () => {});
     const silenceMs = idleTimeoutOf(call.query);
     async function* chunks(): AsyncGenerator<Buffer> {
@@ -56,7 +56,7 @@ export async function openWatch<T>(
         throw err instanceof NoResponseError || signal.aborted ? err : attempt.unreadableResponse(messageOf(err));
       } finally {
         attempt.close();
-        // Whoever stops reading ends the watch, also on the wire.
+        // A consumer that stops reading ends the watch on the wire as well.
         body.destroy();
       }
     }
@@ -82,7 +82,7 @@ export async function openWatch<T>(
   }
 }
 
-/** The chunks, with the errors of the connection in the attempt's terms. */
+/** Passes the chunks through and converts errors of the connection to errors of the client. */
 async function* withAttemptErrors(chunks: AsyncIterable<Buffer>, attempt: RequestAttempt): AsyncGenerator<Buffer> {
   try {
     yield* chunks;

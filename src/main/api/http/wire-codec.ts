@@ -1,6 +1,6 @@
 /**
- * How objects stand on the wire. JSON is spoken whatever `contentType` asks for: the API server takes and gives it for every type, and
- * unknown fields survive it. Protobuf or CBOR would be another object of this shape.
+ * Encodes and decodes objects on the wire. The kubelet uses JSON whatever the setting `contentType` asks for: the API server supports JSON
+ * for every type, and JSON keeps unknown fields. Protobuf or CBOR would be another implementation of WireCodec.
  */
 import type { ApiCall } from '../api-client.ts';
 
@@ -8,7 +8,7 @@ export interface WireCodec {
   readonly accept: string;
   contentType(patch: ApiCall['patch']): string;
   encode(body: unknown): string | Buffer;
-  /** Throws on what can't be read. */
+  /** Throws on malformed input. */
   decode(bytes: Buffer): unknown;
 }
 

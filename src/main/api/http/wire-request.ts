@@ -1,4 +1,4 @@
-/** A call as the request that is sent: path with the server's own in front, query, headers. */
+/** Converts a call to an HTTP request: prefixes the server's path, encodes the query and the body, adds headers. */
 import type { ApiCall } from '../api-client.ts';
 import type { Impersonation } from '../kubeconfig/kubeconfig.ts';
 import { impersonationHeaders } from '../identity/impersonation.ts';

@@ -1,6 +1,6 @@
 /**
- * A client certificate whose files somebody renews (`kubelet-client-current.pem`, which holds both): looked at again from time to time, so
- * that new connections use the new one. A pair that does not fit together, as halfway through a renewal, is not taken.
+ * Loads a client certificate and key from files that are renewed externally (such as `kubelet-client-current.pem`, which contains both).
+ * Rereads them periodically, so that new connections use the renewed certificate. Ignores a mismatched pair, as in the middle of a renewal.
  */
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -9,7 +9,7 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { FileOrData } from '../kubeconfig/kubeconfig.ts';
 import type { ClientCertificate } from './identity.ts';
 
-/** Two small files: cheap enough to be looked at with nearly every lease. */
+/** Two small files are cheap enough to reread with nearly every lease renewal. */
 const refreshPeriodMs = 10_000;
 
 export interface ClientCertificateOptions {
@@ -30,7 +30,7 @@ export class ClientCertificateFiles {
     this.#options = options;
   }
 
-  /** Rejects only when no certificate was ever read. */
+  /** Rejects only if no certificate was ever loaded. */
   async current(): Promise<ClientCertificate> {
     const { certificate, key, clock } = this.#options;
     const isFixed = 'data' in certificate && 'data' in key;
@@ -38,7 +38,7 @@ export class ClientCertificateFiles {
     return this.#current!;
   }
 
-  /** Looks at the files again before the next use. */
+  /** Makes the next use reread the files if they were last read before `sentAt` (monotonic ms). */
   invalidateBefore(sentAt: number): void {
     if (this.#readAt < sentAt) this.#readAt = -Infinity;
   }
@@ -56,7 +56,7 @@ export class ClientCertificateFiles {
       if (old) logger.info(pathsOf(this.#options), 'Certificate rotation detected, new connections use the new client certificate');
     } catch (err) {
       if (!this.#current) throw new Error(`client certificate: ${messageOf(err)}`, { cause: err });
-      // A renewal that is half done is whole at the next look.
+      // A renewal in progress is complete at the next reread.
       this.#readAt = clock.monotonic();
       logger.warn({ err: messageOf(err), ...pathsOf(this.#options) }, 'Client certificate can not be read, the last one goes on');
     } finally {

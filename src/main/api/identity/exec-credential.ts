@@ -1,4 +1,4 @@
-/** What an exec plugin is asked and what it answers: client.authentication.k8s.io ExecCredential, v1 and v1beta1. */
+/** Encodes the input of an exec plugin and parses its output: client.authentication.k8s.io ExecCredential, v1 and v1beta1. */
 import { createSecureContext } from 'node:tls';
 import { X509Certificate } from 'node:crypto';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -9,13 +9,13 @@ import type { ClientCertificate } from './identity.ts';
 export interface ExecCredential {
   readonly token: string;
   readonly clientCertificate: ClientCertificate | undefined;
-  /** Of the client certificate, wall-clock ms. */
+  /** The validity of the client certificate, in wall-clock ms. */
   readonly certificateTimes: { readonly notBefore: number; readonly notAfter: number } | undefined;
-  /** Wall-clock ms; undefined: until the server refuses it. */
+  /** Wall-clock ms. Undefined: the credential is valid until the server rejects it. */
   readonly expiresAt: number | undefined;
 }
 
-/** The content of KUBERNETES_EXEC_INFO. */
+/** Returns the content of KUBERNETES_EXEC_INFO. */
 export function execInfo(plugin: ExecPluginConfig, cluster: KubeconfigCluster, certificateAuthority: Buffer | null): string {
   const info = {
     server: cluster.server.href.replace(/\/$/, ''),
@@ -30,7 +30,7 @@ export function execInfo(plugin: ExecPluginConfig, cluster: KubeconfigCluster, c
   return JSON.stringify({ kind: 'ExecCredential', apiVersion: plugin.apiVersion, spec });
 }
 
-/** Reads what the plugin printed. The messages never quote it: it is a credential. */
+/** Parses the plugin's output. Error messages never quote the output, which is a credential. */
 export function parseExecCredential(printed: string, apiVersion: string): ExecCredential {
   const answer = parseJSON(printed);
   if (!isMap(answer) || answer['kind'] !== 'ExecCredential') throw new Error('decoding stdout: not an ExecCredential');

@@ -1,6 +1,6 @@
 /**
- * Credentials of an exec plugin (upstream client-go/plugin/pkg/client/auth/exec): run when there are none, when they have expired and when
- * the server refused them; one run at a time, for all who wait.
+ * Credentials of an exec plugin (upstream client-go/plugin/pkg/client/auth/exec). Runs the plugin when there are no credentials, when they
+ * have expired and when the server rejected them. Concurrent callers share one run.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -12,12 +12,12 @@ import type { ClientCertificate } from './identity.ts';
 import type { PluginCommand, PluginExit } from './run-plugin.ts';
 import { untilAborted } from '../../../shared/concurrency/until-aborted.ts';
 
-/** After a run that failed, or whose credentials were refused, callers get the same for so long: a process for each call helps nobody. */
+/** After a failed run, or one with rejected credentials, callers get the same result for this long, instead of one process per call. */
 const minRunIntervalMs = 5_000;
 
 export interface ExecPluginOptions {
   readonly plugin: ExecPluginConfig;
-  /** KUBERNETES_EXEC_INFO. */
+  /** Returns the value of KUBERNETES_EXEC_INFO. */
   readonly info: () => Promise<string>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly run: (command: PluginCommand, signal: AbortSignal) => Promise<PluginExit>;
@@ -45,13 +45,13 @@ export class ExecPlugin {
       if (this.#running || !isQuiet) await untilAborted((this.#running ??= this.#run()), signal);
     }
     if (!this.#credential) throw this.#failure ?? new Error('exec plugin has no credentials');
-    // A server may refuse for a moment what it takes again, and the plugin fail meanwhile; what has expired is not shown any more.
+    // A server may reject valid credentials for a moment while the plugin fails, so they stay in use until they expire.
     if (this.#failure && this.#hasExpired(this.#credential)) throw this.#failure;
     this.#updateTTLMetric(this.#credential);
     return this.#credential;
   }
 
-  /** The server refused what was made before this moment (monotonic ms). */
+  /** Called when the server rejected the credentials: makes the next use run the plugin if it last ran before `sentAt` (monotonic ms). */
   invalidateBefore(sentAt: number): void {
     if (this.#ranAt < sentAt) this.#isRefused = true;
   }
@@ -111,12 +111,12 @@ export class ExecPlugin {
   }
 }
 
-/** The old object for the same certificate, so that its connections stay. */
+/** Returns the old object if the certificate is unchanged, so that its connections are reused. */
 function sameOrNew(old: ClientCertificate | undefined, made: ClientCertificate | undefined): ClientCertificate | undefined {
   return old && made && old.cert === made.cert && old.key === made.key ? old : made;
 }
 
-/** On one line, and nothing that a terminal would obey. */
+/** Replaces line breaks and control characters, which a terminal would interpret. */
 function toSingleLine(text: string): string {
   return text.replaceAll(/[\p{C}\s]+/gu, ' ');
 }

@@ -1,21 +1,24 @@
-/** Who we are to the API server, at this moment: what a call says in its header and what a connection shows in its handshake. */
+/** The kubelet's current credentials for the API server: the Authorization header of a call and the client certificate of a connection. */
 
 export interface Identity {
-  /** The Authorization header. */
+  /** The value of the Authorization header. */
   readonly authorization: string | undefined;
-  /** The same object for as long as it is the same certificate: connections belong to it. */
+  /** The same object while the certificate is unchanged. Connections are keyed by this object. */
   readonly clientCertificate: ClientCertificate | undefined;
 }
 
-/** In PEM. */
+/** PEM encoded. */
 export interface ClientCertificate {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
 }
 
 export interface IdentitySource {
-  /** Rejects when there is none to be had (a plugin that fails, a file that is not there). */
+  /** Rejects when there are no credentials (a failed plugin, a missing file). */
   current(signal: AbortSignal): Promise<Identity>;
-  /** The server answered 401 to a call that began at `sentAt` (monotonic ms). Resolves with another identity, or with the same object when there is none. */
+  /**
+   * Called when the server responded with 401 to a call sent at `sentAt` (monotonic ms). Resolves with a new identity, or with the same
+   * object when there is no other.
+   */
   refreshAfterUnauthorized(sentAt: number, signal: AbortSignal): Promise<Identity>;
 }

@@ -1,4 +1,4 @@
-/** The headers by which a user who may do so acts as another (upstream client-go/transport, impersonatingRoundTripper). */
+/** Builds the impersonation headers of a kubeconfig's user (upstream client-go/transport, impersonatingRoundTripper). */
 import type { Impersonation } from '../kubeconfig/kubeconfig.ts';
 
 export function impersonationHeaders(impersonation: Impersonation | null): [name: string, value: string][] {
@@ -14,7 +14,7 @@ export function impersonationHeaders(impersonation: Impersonation | null): [name
   ];
 }
 
-/** Header names have few characters; the server undoes the percent signs. */
+/** Percent-encodes characters that header names do not allow. The server decodes them. */
 function escapeKey(key: string): string {
   return encodeURIComponent(key).replaceAll('(', '%28').replaceAll(')', '%29').toLowerCase();
 }

@@ -1,4 +1,4 @@
-/** The identity that a kubeconfig's user has: of its certificate, token, token file, password and plugin, those that it names. */
+/** The identity of a kubeconfig's user, from its client certificate, token, token file, password or exec plugin. */
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { Kubeconfig } from '../kubeconfig/kubeconfig.ts';
@@ -12,13 +12,13 @@ import { TokenFile } from './token-file.ts';
 
 export interface KubeconfigIdentityOptions {
   readonly kubeconfig: Kubeconfig;
-  /** That plugins run in. */
+  /** The environment of exec plugins. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Of a certificate with its chain, a key or a token. */
+/** Limits the file of a certificate with its chain, of a key or of a token. */
 const maxFileBytes = 1024 * 1024;
 
 export class KubeconfigIdentity implements IdentitySource {
@@ -30,7 +30,7 @@ export class KubeconfigIdentity implements IdentitySource {
 
   constructor({ kubeconfig: { user, cluster }, environment, clock, logger }: KubeconfigIdentityOptions) {
     const readFile = (path: string) => readBoundedFile(path, maxFileBytes);
-    // Without TLS nobody knows who listens: nothing secret is said (upstream client-go/tools/clientcmd, IsConfigTransportTLS).
+    // Credentials are never sent without TLS, which verifies the server (upstream client-go/tools/clientcmd, IsConfigTransportTLS).
     const isSecure = cluster.server.protocol === 'https:';
     const { clientCertificate, token, tokenFile, basic, exec } = user;
     this.#staticAuthorization = isSecure ? staticAuthorization(token, basic) : undefined;
@@ -39,7 +39,7 @@ export class KubeconfigIdentity implements IdentitySource {
     const readText = async (path: string) => (await readFile(path)).toString();
     this.#tokenFile =
       isSecure && tokenFile !== '' ? new TokenFile({ path: tokenFile, fallback: token, readFile: readText, clock, logger }) : null;
-    // A plugin is not asked where the kubeconfig itself says who we are.
+    // The plugin is not used if the kubeconfig itself has credentials.
     const needsPlugin = isSecure && !this.#staticAuthorization && !this.#tokenFile && !this.#certificate;
     const info = async () => {
       const { certificateAuthority: authority } = cluster;
@@ -49,7 +49,7 @@ export class KubeconfigIdentity implements IdentitySource {
     this.#plugin = needsPlugin && exec ? new ExecPlugin({ plugin: exec, info, environment, run: runPlugin, clock, logger }) : null;
   }
 
-  /** Rejects when a certificate, key or token that the kubeconfig names can't be read. A plugin is not asked. */
+  /** Rejects when a certificate, key or token file of the kubeconfig can't be read. Does not run the plugin. */
   async readFiles(): Promise<void> {
     await this.#readFileIdentity();
   }

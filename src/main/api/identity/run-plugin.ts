@@ -1,4 +1,4 @@
-/** One run of a credential plugin: a child process with a deadline, whose output is bounded. */
+/** Runs an exec credential plugin once, as a child process with a deadline and bounded output. */
 import { spawn } from 'node:child_process';
 
 export interface PluginCommand {
@@ -7,21 +7,21 @@ export interface PluginCommand {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** How it ended. `not found` is a command that could not be started. */
+/** The result of a run. `not found`: the command is missing or not executable. */
 export type PluginExit =
   | { readonly result: 'exited'; readonly code: number; readonly stdout: string; readonly stderr: string }
   | { readonly result: 'not found' }
   | { readonly result: 'failed'; readonly message: string };
 
-/** A plugin asks a cloud's metadata server or signs in somewhere; upstream waits for ever. */
+/** A plugin may query a cloud's metadata server or sign in. Upstream has no deadline. */
 const deadlineMs = 60_000;
 const maxOutputBytes = 1024 * 1024;
-/** Enough to say what is wrong. */
+/** Enough for an error message. */
 const maxErrorBytes = 2048;
 
 export function runPlugin({ command, args, env }: PluginCommand, signal: AbortSignal): Promise<PluginExit> {
   return new Promise((resolve) => {
-    // Its own process group: what the plugin itself starts ends with it.
+    // A separate process group, so that a kill also ends the plugin's children.
     const child = spawn(command, args, { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
@@ -33,7 +33,7 @@ export function runPlugin({ command, args, env }: PluginCommand, signal: AbortSi
     };
     const kill = (message: string) => {
       if (child.pid !== undefined) killGroup(child.pid);
-      // Whoever left the group may hold the pipes open for good: nobody waits for that.
+      // A descendant that left the process group may keep the pipes open.
       child.stdout.destroy();
       child.stderr.destroy();
       settle({ result: 'failed', message });
@@ -71,6 +71,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // The process group has already ended.
   }
 }

@@ -1,19 +1,19 @@
 /**
- * A bearer token in a file that somebody renews (upstream client-go/transport/token_source.go): read again once a minute, and after a 401.
- * While it can't be read the last one goes on.
+ * A bearer token in a file that is renewed externally (upstream client-go/transport/token_source.go). Rereads the file once a minute and
+ * after a 401. Keeps the last token while the file is unreadable.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 
-/** Upstream: half of the time between when a projected token is renewed and when the old one expires. */
+/** Upstream's period: half of the time between the renewal of a projected token and the expiry of the old one. */
 const refreshPeriodMs = 60_000;
-/** Read before it is due, so that no call goes out with a token of more than its period. */
+/** The file is reread this early, so that no call uses a token older than the period. */
 const leewayMs = 10_000;
 
 export interface TokenFileOptions {
   readonly path: string;
-  /** The kubeconfig's own token, until the file is read. */
+  /** The kubeconfig's token, used until the file is read. */
   readonly fallback: string;
   readonly readFile: (path: string) => Promise<string>;
   readonly clock: Clock;
@@ -31,13 +31,13 @@ export class TokenFile {
     this.#token = options.fallback;
   }
 
-  /** Rejects only when no token was ever read. */
+  /** Rejects only if no token was ever read. */
   async current(): Promise<string> {
     if (this.#options.clock.monotonic() >= this.#readAt + refreshPeriodMs - leewayMs) await (this.#reading ??= this.#read());
     return this.#token;
   }
 
-  /** A token that was read before this moment (monotonic ms) is not used again without a look at the file. */
+  /** Makes the next use reread the file if it was last read before `sentAt` (monotonic ms). */
   invalidateBefore(sentAt: number): void {
     if (this.#readAt < sentAt) this.#readAt = -Infinity;
   }

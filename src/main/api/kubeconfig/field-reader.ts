@@ -1,6 +1,6 @@
 /**
- * Reads the fields of a kubeconfig by the rules of Go's JSON: null is the same as absent, an absent field is its zero, unknown fields are
- * nobody's business. What is wrong is noted at its place and never quoted: a kubeconfig is full of secrets.
+ * Reads the fields of a kubeconfig by the rules of Go's JSON: null is the same as absent, an absent field has its zero value, unknown fields
+ * are ignored. Problems are recorded with their field path and never quote a value, because a kubeconfig contains secrets.
  */
 import { isMap } from '../../config/field-codecs.ts';
 import type { FieldPath } from '../../config/field-path.ts';
@@ -45,10 +45,10 @@ export class FieldReader {
     return Object.keys(this.#value);
   }
 
-  /** Bytes in base64; empty when absent. */
+  /** Decodes base64. Empty when absent. */
   bytes(name: string): Buffer {
     const encoded = this.text(name).replaceAll(/[\r\n]/g, '');
-    // As Go reads it: padded, and nothing but the alphabet. Buffer.from would skip what it does not know.
+    // Go requires padding and rejects other characters. Buffer.from would skip them.
     if (encoded.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return Buffer.from(encoded, 'base64');
     this.at.child(name).addProblem('is not base64');
     return Buffer.alloc(0);

@@ -1,33 +1,33 @@
-/** What the current context of a kubeconfig says, checked: where the server is and how to know it, and who we are. Paths are absolute. */
+/** The validated current context of a kubeconfig: the API server and the user. Paths are absolute. */
 
 export interface Kubeconfig {
   readonly cluster: KubeconfigCluster;
   readonly user: KubeconfigUser;
-  /** Of the context; `default` when it names none. */
+  /** The context's namespace, or `default`. */
   readonly namespace: string;
 }
 
 export interface KubeconfigCluster {
-  /** With scheme; a path, if any, stands before each call's and has no slash at its end. */
+  /** Has a scheme. A path, if any, is the prefix of every call's path and has no trailing slash. */
   readonly server: URL;
-  /** Whom the server's certificate must be for, when not its host. */
+  /** The name that the server's certificate must have. Empty: the URL's host. */
   readonly tlsServerName: string;
   readonly insecureSkipTLSVerify: boolean;
-  /** The host's own authorities when neither is given. */
+  /** Null: the host's own certificate authorities. */
   readonly certificateAuthority: FileOrData | null;
   readonly proxyURL: string;
   readonly disableCompression: boolean;
-  /** What exec plugins are told when they ask for the cluster. */
+  /** Passed to exec plugins as `spec.cluster.config`. */
   readonly execConfig: unknown;
 }
 
-/** Data wins where a kubeconfig has both: upstream refuses that, and so do we; each field has one of the two. */
+/** A kubeconfig with both a file and data for one field is rejected, as upstream does. */
 export type FileOrData = { readonly path: string } | { readonly data: Buffer };
 
 export interface KubeconfigUser {
   readonly clientCertificate: { readonly certificate: FileOrData; readonly key: FileOrData } | null;
   readonly token: string;
-  /** Its last content read is used rather than `token`. */
+  /** The content of this file takes precedence over `token`. */
   readonly tokenFile: string;
   readonly basic: { readonly username: string; readonly password: string } | null;
   readonly exec: ExecPluginConfig | null;

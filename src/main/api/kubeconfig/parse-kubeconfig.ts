@@ -1,4 +1,4 @@
-/** A kubeconfig's text as the current context means it (upstream client-go/tools/clientcmd: decoding, validation, relative paths). */
+/** Parses and validates the current context of a kubeconfig (upstream client-go/tools/clientcmd: decoding, validation, relative paths). */
 import { dirname, resolve } from 'node:path';
 import { ConfigurationError } from '../../config/configuration-error.ts';
 import { parseConfigDocument } from '../../config/config-document.ts';
@@ -10,7 +10,7 @@ import type { Kubeconfig } from './kubeconfig.ts';
 import { readUser } from './read-user.ts';
 
 /**
- * @param path the file's, which relative paths in it are relative to
+ * @param path the path of the kubeconfig; relative paths in the kubeconfig are relative to its folder
  * @throws ConfigurationError with every problem of the current context, each with its line and field, never with a value
  */
 export function parseKubeconfig(content: string, path: string): Kubeconfig {
@@ -52,7 +52,10 @@ function expectValue(root: FieldReader, name: string, wanted: string): void {
   if (given !== '' && given !== wanted) root.at.child(name).addProblem(`must be ${goQuote(wanted)}`);
 }
 
-/** The fields of the entry with this name. Without one that is the problem noted, and what the empty fields lack is nobody's. */
+/**
+ * Returns the fields of the list entry with this name. A missing entry is recorded as one problem; the empty fields returned instead record
+ * no further ones.
+ */
 function findEntry(root: FieldReader, list: string, field: string, name: string, wantedBy: string): FieldReader {
   const entries = root.items(list).map(({ value, at }) => new FieldReader(value, at));
   const found = entries.filter((entry) => entry.text('name') === name);

@@ -1,9 +1,9 @@
-/** The cluster of a kubeconfig: where the API server is and how it is known. */
+/** Reads the cluster entry of a kubeconfig: the URL of the API server and how to verify the server. */
 import { resolve } from 'node:path';
 import type { FieldReader } from './field-reader.ts';
 import type { FileOrData, KubeconfigCluster } from './kubeconfig.ts';
 
-/** The extension whose content exec plugins get as `spec.cluster.config`. */
+/** The extension whose content is passed to exec plugins as `spec.cluster.config`. */
 const execExtension = 'client.authentication.k8s.io/exec';
 const proxySchemes: ReadonlySet<string> = new Set(['http:', 'https:', 'socks5:']);
 
@@ -25,7 +25,7 @@ export function readCluster(fields: FieldReader, folder: string): KubeconfigClus
   };
 }
 
-/** A field and its `-data`, of which only one may be there; null without either. */
+/** Reads a field or its `-data` variant. Both together are a problem. Returns null without either. */
 export function fileOrData(fields: FieldReader, name: string, folder: string): FileOrData | null {
   const path = fields.text(name);
   const data = fields.bytes(`${name}-data`);
@@ -34,12 +34,12 @@ export function fileOrData(fields: FieldReader, name: string, folder: string): F
   return path === '' ? null : { path: resolve(folder, path) };
 }
 
-/** A server without a scheme is asked by TLS when there is anything to know it by (upstream rest.DefaultServerURL). */
+/** A server without a scheme gets https if the kubeconfig has TLS settings, else http (upstream rest.DefaultServerURL). */
 function readServer(fields: FieldReader, hasTLS: boolean): URL {
   const given = fields.text('server');
   const at = fields.at.child('server');
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `${hasTLS ? 'https' : 'http'}://${given}`;
-  // Stands in where a problem is noted: nobody gets to see it.
+  // A placeholder. Any problem makes the whole kubeconfig fail.
   const nowhere = new URL('https://localhost');
   if (given === '') at.addProblem('is missing');
   else if (!URL.canParse(text)) at.addProblem('is not a URL');

@@ -1,4 +1,4 @@
-/** The user of a kubeconfig: who we are to the API server, by which means. */
+/** Reads the user entry of a kubeconfig: the kubelet's credentials for the API server. */
 import { resolve } from 'node:path';
 import { fileOrData } from './read-cluster.ts';
 import { FieldReader } from './field-reader.ts';
@@ -45,7 +45,7 @@ function readExec(fields: FieldReader, folder: string): ExecPluginConfig {
   else if (!['', 'Never', 'IfAvailable'].includes(mode)) at.child('interactiveMode').addProblem('must be Never or IfAvailable');
   const env = fields.items('env').map((item) => readVariable(new FieldReader(item.value, item.at)));
   return {
-    // A name alone is looked for in PATH; anything with a slash stands beside the kubeconfig.
+    // A bare name is resolved through PATH. A path with a slash is relative to the kubeconfig's folder.
     command: command.includes('/') ? resolve(folder, command) : command,
     args: fields.texts('args'),
     env: Object.fromEntries(env),

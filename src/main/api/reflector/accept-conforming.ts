@@ -1,11 +1,11 @@
-/** For reflectors: of objects that others write, those that have other types than the API's must cost nobody but themselves. */
+/** Validates objects from the API server against their schema, so that one malformed object affects no other object. */
 import { conform } from '../../../shared/kubernetes/schema/conform.ts';
 import type { Schema } from '../../../shared/kubernetes/schema/types.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { containedFaults } from '../../../shared/metrics/definitions/faults.ts';
 import type { ApiObject } from './object-store.ts';
 
-/** What a reflector is to `accept`: the object as its type says; null, with a log line, when it has other types. */
+/** Returns an `accept` function for a reflector. That function returns the typed object, or logs and returns null for a wrong type. */
 export function acceptConforming<T extends ApiObject>(schema: Schema, logger: Logger): (object: T) => T | null {
   return (object) => {
     const { value, problem } = conform(schema, object);

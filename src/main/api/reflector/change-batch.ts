@@ -1,6 +1,6 @@
 /**
- * Gathers what happens within one turn of the event loop: 250 pods that come in one read of the socket are one call, not 250. What
- * waits is bounded: a full batch does not wait for the turn to end.
+ * Collects the changes of one event-loop iteration into one call: 250 pods that arrive in one read of the socket cause one call, not 250.
+ * A full batch is delivered at once, which bounds memory.
  */
 const maxPending = 1000;
 
@@ -19,7 +19,7 @@ export class ChangeBatch<T> {
     else this.#timer ??= setImmediate(() => this.flush());
   }
 
-  /** Hands on what waits, now. */
+  /** Delivers pending changes now. */
   flush(): void {
     if (this.#timer) clearImmediate(this.#timer);
     this.#timer = null;

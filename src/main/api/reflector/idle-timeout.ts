@@ -1,16 +1,16 @@
-/** Ends what waits for lines that do not come. */
+/** Aborts a watch that receives no event for too long. */
 import type { Clock } from '../../../shared/time/clock.ts';
 
 export class IdleTimeout {
   readonly #limitMs: number;
   readonly #clock: Clock;
   readonly #expired = new AbortController();
-  /** Aborts with the one that was given, and when nothing was heard for too long. */
+  /** Aborts with the signal that was passed in, and when the timeout expires. */
   readonly signal: AbortSignal;
   #lastAtMs: number;
   #cancel: () => void = () => {};
 
-  /** `limitMs`: Infinity for silence that is no trouble. */
+  /** @param limitMs Infinity: no timeout */
   constructor(limitMs: number, clock: Clock, signal: AbortSignal) {
     this.#limitMs = limitMs;
     this.#clock = clock;
@@ -27,12 +27,12 @@ export class IdleTimeout {
     this.#lastAtMs = this.#clock.monotonic();
   }
 
-  /** From now on silence is no trouble. */
+  /** Cancels the timeout. */
   stop(): void {
     this.#cancel();
   }
 
-  /** One timer a limit, not one a line. */
+  /** Uses one timer per period instead of one per event. */
   #check(): void {
     const leftMs = this.#lastAtMs + this.#limitMs - this.#clock.monotonic();
     if (leftMs <= 0) this.#expired.abort();

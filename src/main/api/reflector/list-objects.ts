@@ -1,4 +1,4 @@
-/** A list of API objects, page by page. */
+/** Lists API objects page by page. */
 import { isExpired, type ApiCall, type ApiClient } from '../api-client.ts';
 
 export interface ObjectList {
@@ -11,14 +11,14 @@ interface ListResponse {
   readonly items?: readonly unknown[] | null;
 }
 
-/** client-go's page. */
+/** client-go's default page size. */
 const pageSize = 500;
-/** 100,000 objects: no node has so many of anything; a server that goes on for ever is not followed. */
+/** 100,000 objects are more than a node has of any kind. The limit ends a list of a server that returns pages without end. */
 const maxPages = 200;
 
 /**
- * All objects at the most recent version. Pages that expire while they are read are given up for one answer that has everything. Rejects
- * with ApiError.
+ * Lists all objects at the most recent version. If the continue token expires between pages, lists again without pages. Rejects with
+ * ApiError.
  */
 export async function listObjects(
   client: ApiClient,
@@ -37,7 +37,7 @@ export async function listObjects(
       const whole = await get({});
       return { items: itemsOf(whole), resourceVersion: versionOf(whole) };
     }
-    // Not as arguments of one call: a server may give all objects of a cluster for a page.
+    // No spread into one call: a server may return all objects of a cluster as one page, and the number of arguments is limited.
     for (const item of itemsOf(answer)) items.push(item);
     next = answer.metadata?.continue;
     if (next === undefined || next === '') return { items, resourceVersion: versionOf(answer) };
@@ -45,7 +45,7 @@ export async function listObjects(
   throw new Error(`${call.path}: a list of more than ${maxPages} pages`);
 }
 
-/** An answer that is no list must not pass for an empty one: what a list lacks is ended. */
+/** A response that is not a list must not count as an empty list, because pods missing from a list are terminated. */
 function itemsOf({ items }: ListResponse): readonly unknown[] {
   if (Array.isArray(items)) return items;
   if (items === null || items === undefined) return [];

@@ -1,9 +1,9 @@
 /**
- * What a reflector knows: API objects by UID, with a way to them by name. An object that was deleted and made again under its name is
- * another object, so a name leads to at most one UID.
+ * The local copy of a reflector's API objects, by UID and by name. An object that was deleted and recreated under the same name is another
+ * object, so a name maps to at most one UID.
  */
 
-/** What every API object that is kept here has; all else is as it came, unknown fields too. */
+/** The fields that every stored object has. All other fields are stored as received, including unknown ones. */
 export interface ApiObject {
   readonly metadata: {
     readonly name: string;
@@ -18,11 +18,11 @@ export interface ObjectChange<T> {
   readonly object: T;
 }
 
-/** The store as its readers see it. */
+/** Read access to the store. */
 export interface ObjectReader<T> {
   readonly size: number;
   get(uid: string): T | undefined;
-  /** The namespace of a cluster-scoped object is empty. */
+  /** The namespace of a cluster-scoped object is the empty string. */
   getByName(namespace: string, name: string): T | undefined;
   list(): T[];
 }
@@ -48,7 +48,7 @@ export class ObjectStore<T extends ApiObject> implements ObjectReader<T> {
     return [...this.#byUID.values()];
   }
 
-  /** What that changed, in order: nothing for a version that is there already, two for an object that takes another one's name. */
+  /** Returns the resulting changes in order: none for a known version, two when the object replaces another of the same name. */
   set(object: T): ObjectChange<T>[] {
     const { uid, resourceVersion } = object.metadata;
     const known = this.#byUID.get(uid);
@@ -61,7 +61,7 @@ export class ObjectStore<T extends ApiObject> implements ObjectReader<T> {
     return [...changes, { type: known ? 'MODIFIED' : 'ADDED', object }];
   }
 
-  /** The change carries the object's last state, as it is given here. */
+  /** The change has the object's last state, as passed here. */
   delete(object: T): ObjectChange<T>[] {
     const { uid } = object.metadata;
     if (!this.#byUID.delete(uid)) return [];
@@ -69,7 +69,7 @@ export class ObjectStore<T extends ApiObject> implements ObjectReader<T> {
     return [{ type: 'DELETED', object }];
   }
 
-  /** Everything there is now; what was there before and is not any more is gone. */
+  /** Replaces the whole content. */
   replace(objects: Iterable<T>): void {
     this.#byUID = new Map();
     this.#uidByName = new Map();

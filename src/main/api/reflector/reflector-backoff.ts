@@ -1,17 +1,18 @@
 /**
- * How long a reflector waits before it asks again: client-go's way, but not as far, and it starts afresh sooner. client-go watches on at once
- * when a connection is lost, where we read everything again after a back-off (reflector-state.ts); a node that has waited for a server that came back must not be deaf for most of a minute when it goes again.
+ * The back-off of a reflector: like client-go's, with a lower maximum and an earlier reset. client-go resumes a watch at once after a lost
+ * connection, whereas this reflector reads everything again after a back-off (reflector-state.ts). A node must not miss changes for most of
+ * a minute when a server that came back fails again.
  */
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 
-/** client-go goes to 30 s (and, with its jitter, to a minute): so long a node would know nothing of its pods after some faults in a row. */
+/** client-go's maximum is 30 s (a minute with jitter). For that long a node would learn nothing about its pods after several faults in a row. */
 const limits = { initialMs: 800, maxMs: 8000 };
-/** Who did not have to wait for this long, nor for as long as the last time, has a healthy server. */
+/** The back-off resets when the last wait ended longer ago than this, and longer ago than the last delay. */
 const resetAfterMs = 10_000;
-/** A delay lies in [d, 2d). */
+/** A delay of d becomes one in [d, 2d). */
 const jitter = 1;
-/** What a server may ask for with Retry-After. */
+/** Caps the Retry-After of a server. */
 const maxRetryAfterMs = 60_000;
 
 export class ReflectorBackoff {
@@ -25,18 +26,18 @@ export class ReflectorBackoff {
     this.#random = random;
   }
 
-  /** The next delay is the first again. */
+  /** Makes the next delay the initial one. */
   reset(): void {
     this.#previousMs = undefined;
   }
 
-  /** The next delay, not below what the server asked for. */
+  /** Returns the next delay, at least the server's Retry-After. */
   nextMs(retryAfterMs = 0): number {
     const nowMs = this.#clock.monotonic();
     if (nowMs - this.#lastAtMs > Math.max(resetAfterMs, this.#previousMs ?? 0)) this.#previousMs = undefined;
     this.#previousMs = nextBackoffMs(this.#previousMs, limits);
     const delayMs = Math.max(withJitter(this.#previousMs, jitter, this.#random), Math.min(retryAfterMs, maxRetryAfterMs));
-    // Counted from the end of the wait: a long one is no sign of health.
+    // Measured from the end of the wait: a long wait is no sign of a healthy server.
     this.#lastAtMs = nowMs + delayMs;
     return delayMs;
   }

@@ -1,6 +1,6 @@
-/** Resource versions as the API server promises them since 1.35: decimal numbers without leading zeros, which may be compared within one kind. */
+/** Compares resource versions. Since 1.35 they are decimal numbers without leading zeros, comparable within one kind. */
 
-/** False also when one of them is no such number: then nothing is known. */
+/** Returns false if one of the versions is not such a number. */
 export function isOlder(version: string, than: string): boolean {
   if (!/^[1-9]\d*$/.test(version) || !/^[1-9]\d*$/.test(than)) return false;
   return version.length === than.length ? version < than : version.length < than.length;

@@ -1,4 +1,4 @@
-/** What a list or a watch sent, looked at before it is believed: it may be anything. */
+/** Reads fields of an object from a list or a watch before the object is validated. The object may be any JSON. */
 import { ApiError } from '../api-client.ts';
 
 interface LooseMetadata {
@@ -9,10 +9,10 @@ interface LooseMetadata {
   readonly isInitialEventsEnd: boolean;
 }
 
-/** Marks the bookmark after the last of the initial events of a watch. */
+/** The annotation of the bookmark after the initial events of a watch. */
 const initialEventsEnd = 'k8s.io/initial-events-end';
 
-/** The version is empty where there is none. */
+/** `resourceVersion` is empty if there is none. */
 export function metadataOf(object: unknown): LooseMetadata {
   const metadata = field(object, 'metadata');
   const version = field(metadata, 'resourceVersion');
@@ -25,7 +25,7 @@ export function metadataOf(object: unknown): LooseMetadata {
   };
 }
 
-/** The v1 Status of a watch's ERROR. */
+/** Converts the v1 Status of an ERROR event. */
 export function errorOf(status: unknown): ApiError {
   const code = field(status, 'code');
   const text = (name: string, otherwise: string) => {
