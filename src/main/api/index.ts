@@ -18,6 +18,7 @@ export { createApiClient, type ApiClientOptions, type ApiConnection } from './cr
 export { fieldEquals, fieldNotEquals, type FieldSelector } from './field-selector.ts';
 export { acceptConforming } from './reflector/accept-conforming.ts';
 export type { ApiObject, ObjectChange, ObjectReader } from './reflector/object-store.ts';
-export { criticalWatchIdleTimeoutMs, Reflector, type ReflectorHandler, type ReflectorOptions } from './reflector/reflector.ts';
+export { Reflector } from './reflector/reflector.ts';
+export { criticalWatchIdleTimeoutMs, type ReflectorHandler, type ReflectorOptions } from './reflector/reflector-options.ts';
 export { isOlder } from './reflector/resource-version.ts';
 export { createReviews, type Reviews } from './reviews.ts';

@@ -1,5 +1,5 @@
 /**
- * What a reflector does next, as a pure machine (upstream: client-go tools/cache Reflector).
+ * Decides the next step of a reflector, as a pure state machine (upstream: client-go tools/cache Reflector).
  *
  *   stream ──initial events ended──▶ watch ──closed, failed──▶ watch again from the last resource version
  *     │ ▲                            ▲ │
@@ -7,42 +7,42 @@
  *     │         connection lost      │
  *     └──▶ list ───────listed────────┘
  *
- *  - Whatever is taken whole (stream, list) is read at the most recent version, so that it never shows a past in which a deleted pod
- *    is there again, and never asks a new cluster for a version that only the old one had.
- *  - Watching is resumed where it ended, so nothing is lost; after three failures at one place everything is taken afresh, since what is
- *    there may be what can't be read.
- *  - Where the connection was lost, the server that is found next may be another cluster (its etcd was emptied). It takes a watch from
- *    our version and is silent about all that it has before that one; so everything is taken afresh then, too. That costs one stream of
- *    one node's objects. Versions that go back under a server that stays are told by its bookmarks, after a minute.
+ *  - A stream and a list are read at the most recent version. They never show an older state in which a deleted pod still exists, and never
+ *    ask a new cluster for a version that only the old cluster had.
+ *  - A watch resumes where the last one ended, so no change is lost. After three failures at one version everything is read again, since the
+ *    event at that version may be the unreadable one.
+ *  - After a lost connection the server may be another cluster (its etcd was emptied). That server accepts a watch from the old version and
+ *    sends nothing about the objects that it had before, so everything is read again. This costs one stream of one node's objects. The
+ *    bookmarks of a server that stays connected show within a minute that its versions went back.
  */
 import { ApiError, isExpired } from '../api-client.ts';
 
 export interface ReflectorState {
   readonly step: 'stream' | 'list' | 'watch';
-  /** The last that was seen; empty before the first sync. */
+  /** The last observed version. Empty before the first sync. */
   readonly resourceVersion: string;
-  /** Watches in a row that failed without a line. */
+  /** The number of consecutive watches that failed without an event. */
   readonly failedWatches: number;
-  /** Everything was taken afresh, and no line has come since: doing it again at once would be a loop. */
+  /** True from a restart of the stream until the next event. A second restart then waits, which prevents a busy loop. */
   readonly hasJustRestarted: boolean;
 }
 
 export type ReflectorEvent =
-  /** A line of the watch, or a bookmark. */
-  | { readonly type: 'seen'; readonly resourceVersion: string }
-  /** All objects are known, at this version. */
+  /** A change or a bookmark was received. */
+  | { readonly type: 'versionObserved'; readonly resourceVersion: string }
+  /** All objects are known at this version. */
   | { readonly type: 'synced'; readonly resourceVersion: string }
-  /** The server ended the watch. `isEmpty`: at once, without a line. */
+  /** The server ended the watch. `isEmpty`: within a second and without an event. */
   | { readonly type: 'closed'; readonly isEmpty: boolean }
-  /** The initial events did not end, and nothing came for too long: a server that does not know how to send them. */
-  | { readonly type: 'silent' }
-  /** The watch says nothing for longer than it should: it may be dead, and nobody tells. */
-  | { readonly type: 'quiet' }
-  /** The server's version now is older than ours. */
-  | { readonly type: 'wentBack' }
+  /** The initial events stopped before their end. The server does not support sendInitialEvents. */
+  | { readonly type: 'initialEventsTimedOut' }
+  /** The watch received nothing for the idle timeout. Its connection may be dead. */
+  | { readonly type: 'idle' }
+  /** The server's version is older than the last observed one. */
+  | { readonly type: 'versionWentBack' }
   | { readonly type: 'failed'; readonly failure: ReflectorFailure };
 
-/** `refused`: this request is not one that the server takes. `broken`: the server or its answer is at fault. */
+/** `refused`: the server rejects this kind of request. `broken`: the server failed or its response is malformed. */
 export type ReflectorFailure = 'expired' | 'unreachable' | 'throttled' | 'refused' | 'broken';
 
 export interface Transition {
@@ -52,12 +52,12 @@ export interface Transition {
 
 export const initialState: ReflectorState = { step: 'stream', resourceVersion: '', failedWatches: 0, hasJustRestarted: false };
 
-/** After so many fruitless watches in a row everything is taken afresh. */
+/** After this many failed watches in a row everything is read again. */
 const maxFailedWatches = 3;
 
 export function advance(state: ReflectorState, event: ReflectorEvent): Transition {
   switch (event.type) {
-    case 'seen': {
+    case 'versionObserved': {
       const { resourceVersion } = event;
       return { state: { ...state, resourceVersion, failedWatches: 0, hasJustRestarted: false }, wait: 'no' };
     }
@@ -66,11 +66,11 @@ export function advance(state: ReflectorState, event: ReflectorEvent): Transitio
     case 'closed':
       if (state.step === 'stream') return { state: { ...state, step: 'list' }, wait: 'backOff' };
       return { state, wait: event.isEmpty ? 'backOff' : 'no' };
-    case 'quiet':
+    case 'idle':
       return { state, wait: 'no' };
-    case 'silent':
+    case 'initialEventsTimedOut':
       return { state: { ...state, step: 'list' }, wait: 'no' };
-    case 'wentBack':
+    case 'versionWentBack':
       return restartFromStream(state);
     case 'failed':
       return afterFailure(state, event.failure);
@@ -107,7 +107,7 @@ function restartFromStream(state: ReflectorState): Transition {
 export function failureOf(err: unknown): ReflectorFailure {
   if (isExpired(err)) return 'expired';
   if (!(err instanceof ApiError)) return 'broken';
-  // Also our own client says so, when too much waits in it.
+  // The client itself also rejects calls with TooManyRequests when its queue is full.
   if (err.code === 429 || err.reason === 'TooManyRequests') return 'throttled';
   if (err.code === 0) return err.reason === 'Unreadable' ? 'broken' : 'unreachable';
   return err.code >= 400 && err.code < 500 ? 'refused' : 'broken';

@@ -1,65 +1,34 @@
 /**
- * Keeps the objects of one API path as the server has them, and tells a handler what changed: a list that is streamed, then a watch, for
- * as long as it lives. What is done next is decided in reflector-state.ts; this does it. Upstream: client-go tools/cache Reflector.
+ * Mirrors the objects of one API path and notifies a handler of changes: streams a list, then watches, until closed. reflector-state.ts
+ * decides the next step; this class executes it. Upstream: client-go tools/cache Reflector.
  *
- * Objects are raw JSON with unknown fields kept. One that lacks a name or a UID is refused by what name it has, and the rest goes on; so is one
- * that `accept` refuses, of which the last version that was accepted stays. A handler that throws has been told, and the watch goes on.
+ * Objects are raw JSON with unknown fields kept. An object without a name or a UID is logged and ignored. If `accept` rejects an object, its
+ * last accepted version stays. An error thrown by a handler is logged and does not end the watch.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { contain } from '../../../shared/errors/contain.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { withJitter } from '../../../shared/time/backoff.ts';
-import type { Clock } from '../../../shared/time/clock.ts';
-import { ApiError, type ApiClient, type TrafficClass, type WatchEvent } from '../api-client.ts';
-import type { FieldSelector } from '../field-selector.ts';
+import { ApiError, type WatchEvent } from '../api-client.ts';
 import { ChangeBatch } from './change-batch.ts';
 import { listObjects } from './list-objects.ts';
 import { ObjectStore, type ApiObject, type ObjectChange, type ObjectReader } from './object-store.ts';
+import { ObjectValidator } from './object-validator.ts';
 import { ReflectorBackoff } from './reflector-backoff.ts';
+import type { ReflectorOptions } from './reflector-options.ts';
 import { advance, failureOf, initialState, type ReflectorEvent } from './reflector-state.ts';
 import { isOlder } from './resource-version.ts';
 import { IdleTimeout } from './idle-timeout.ts';
 import { errorOf, metadataOf } from './untyped-object.ts';
 
-export interface ReflectorHandler<T> {
-  /** All objects there are: after the first sync, and whenever everything had to be read afresh. */
-  onReplace(objects: readonly T[]): void;
-  /** In the order in which it happened; all that came in one turn of the event loop at once. Never before the first `onReplace`. */
-  onChange(changes: readonly ObjectChange<T>[]): void;
-}
-
-export interface ReflectorOptions<T> {
-  readonly client: ApiClient;
-  readonly path: string;
-  readonly fieldSelector?: FieldSelector;
-  readonly trafficClass: TrafficClass;
-  /** What the objects are: items of a list do not say it. */
-  readonly apiVersion: string;
-  readonly kind: string;
-  /** A watch without a line for so long, and up to half of it more, is begun again. Default: as long as the server was asked to last it. */
-  readonly idleTimeoutMs?: number;
-  readonly handler: ReflectorHandler<T>;
-  /** The object as it is to be kept; null: it can't be. Default: as it came. */
-  readonly accept?: (object: T) => T | null;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** In [0, 1). */
-  readonly random?: () => number;
-}
-
-/** The server ends a watch after 5 to 10 minutes, as client-go asks it to: many watches must not begin again together. */
+/** The server ends a watch after 5 to 10 minutes (client-go's range). The random part keeps many watches from restarting together. */
 const watchTimeoutSeconds = { min: 300, max: 600 };
-/**
- * For watches on which a node's life depends. API servers send a bookmark each minute where anything happens in their cluster; three that
- * did not come may mean that somebody on the way has forgotten the watch and keeps its connection. In a quiet cluster it costs a request.
- */
-export const criticalWatchIdleTimeoutMs = 180_000;
 const idleTimeoutJitter = 0.5;
-/** Without a line for so long, the initial events will not end. */
+/** Without an event for this long, the server does not know how to stream initial events. */
 const initialEventsTimeoutMs = 30_000;
-/** A watch that ends sooner and says nothing is not worth beginning again at once (client-go: VeryShortWatchError). */
+/** A watch that ends sooner, without any event, is restarted after a back-off (client-go: VeryShortWatchError). */
 const shortWatchMs = 1000;
-/** A server that is back is asked within so long: a node has many watches, and a cluster many nodes. */
+/** After the server recovers, requests are spread over this time: a node has many watches, and a cluster has many nodes. */
 const recoverySpreadMs = 1000;
 
 export class Reflector<T extends ApiObject> {
@@ -68,18 +37,20 @@ export class Reflector<T extends ApiObject> {
   readonly #random: () => number;
   readonly #backoff: ReflectorBackoff;
   readonly #store = new ObjectStore<T>();
+  readonly #validator: ObjectValidator<T>;
   readonly #changes: ChangeBatch<ObjectChange<T>>;
   readonly #stop = new AbortController();
   #state = initialState;
   #isSynced = false;
   #running: Promise<void> = Promise.resolve();
-  /** Null: it does not wait, or must. */
+  /** Ends the current back-off. Null without a back-off, and during one that must not be shortened. */
   #cancelWait: (() => void) | null = null;
 
   private constructor(options: ReflectorOptions<T>) {
     const { clock, handler, random = Math.random } = options;
     this.#options = options;
     this.#logger = options.logger.child({ reflector: `${options.kind} ${options.path}` });
+    this.#validator = new ObjectValidator(options, this.#store, this.#logger);
     this.#random = random;
     this.#backoff = new ReflectorBackoff(clock, random);
     this.#changes = new ChangeBatch((changes) => this.#notify(() => handler.onChange(changes)));
@@ -92,17 +63,17 @@ export class Reflector<T extends ApiObject> {
     return reflector;
   }
 
-  /** The objects as last seen. It may be ahead of the handler by what came in this turn. */
+  /** The objects as last received. May be ahead of the handler by the changes of this event-loop iteration. */
   get objects(): ObjectReader<T> {
     return this.#store;
   }
 
-  /** All objects were known once, and the handler has been told. */
+  /** True after the first `onReplace`. */
   hasSynced(): boolean {
     return this.#isSynced;
   }
 
-  /** Ends the watch. What came before is handed on, nothing after. */
+  /** Ends the watch. Delivers the changes received before, and none after. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -123,20 +94,20 @@ export class Reflector<T extends ApiObject> {
     }
   }
 
-  /** Ends sooner when the server is back; what it asked to wait by a 429 is waited. */
+  /** Waits out a back-off. Ends early when the server recovers, unless the server throttled the reflector with a 429. */
   async #backOff(delayMs: number, event: ReflectorEvent): Promise<void> {
     const { clock } = this.#options;
-    const returned = new AbortController();
+    const recovered = new AbortController();
     const isThrottled = event.type === 'failed' && event.failure === 'throttled';
-    if (!isThrottled) this.#cancelWait = () => returned.abort();
-    await clock.sleep(delayMs, AbortSignal.any([this.#stop.signal, returned.signal])).catch(() => {});
+    if (!isThrottled) this.#cancelWait = () => recovered.abort();
+    await clock.sleep(delayMs, AbortSignal.any([this.#stop.signal, recovered.signal])).catch(() => {});
     this.#cancelWait = null;
-    if (!returned.signal.aborted || this.#stop.signal.aborted) return;
+    if (!recovered.signal.aborted || this.#stop.signal.aborted) return;
     this.#logger.debug('The API server is back, no longer waiting');
     await clock.sleep(this.#random() * recoverySpreadMs, this.#stop.signal).catch(() => {});
   }
 
-  /** Also of one that asks just now: a server that is not quite ready yet refuses, and is soon asked again. */
+  /** Also resets the back-off during a request: a server that is not quite ready rejects the request, and the retry follows soon. */
   #onRecovery(): void {
     this.#backoff.reset();
     this.#cancelWait?.();
@@ -162,66 +133,66 @@ export class Reflector<T extends ApiObject> {
   async #list(): Promise<ReflectorEvent> {
     const { items, resourceVersion } = await listObjects(this.#options.client, this.#call());
     if (!this.#stop.signal.aborted) {
-      const objects = items.map((item) => this.#accept(item)).filter((object) => object !== null);
+      const objects = items.map((item) => this.#validator.accept(item)).filter((object) => object !== null);
       this.#replace(objects, resourceVersion);
     }
     return { type: 'synced', resourceVersion };
   }
 
-  /** The server sends what there is, then what changes. */
+  /** Watches with sendInitialEvents: the server sends all objects, then the changes. */
   async #stream(): Promise<ReflectorEvent> {
     const { client, clock } = this.#options;
-    const silence = new IdleTimeout(initialEventsTimeoutMs, clock, this.#stop.signal);
-    const quiet = this.#startIdleTimeout(silence.signal);
+    const initialEvents = new IdleTimeout(initialEventsTimeoutMs, clock, this.#stop.signal);
+    const idle = this.#startIdleTimeout(initialEvents.signal);
     const query = { ...this.#watchQuery(), sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
     const initial = new ObjectStore<T>();
-    let isKnown = false;
+    let hasInitialEvents = false;
     try {
-      for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: quiet.signal })) {
-        if (quiet.signal.aborted) break;
-        quiet.restart();
-        if (isKnown) {
-          if (this.#handleEvent(event) === 'wentBack') return { type: 'wentBack' };
+      for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: idle.signal })) {
+        if (idle.signal.aborted) break;
+        idle.restart();
+        if (hasInitialEvents) {
+          if (this.#handleEvent(event) === 'versionWentBack') return { type: 'versionWentBack' };
           continue;
         }
-        silence.restart();
-        isKnown = this.#handleInitialEvent(event, initial);
-        if (isKnown) silence.stop();
+        initialEvents.restart();
+        hasInitialEvents = this.#handleInitialEvent(event, initial);
+        if (hasInitialEvents) initialEvents.stop();
       }
     } catch (err) {
-      if (!quiet.signal.aborted) throw err;
+      if (!idle.signal.aborted) throw err;
     } finally {
-      silence.stop();
-      quiet.stop();
+      initialEvents.stop();
+      idle.stop();
     }
-    if (silence.hasExpired) return { type: 'silent' };
-    return quiet.hasExpired ? { type: 'quiet' } : { type: 'closed', isEmpty: false };
+    if (initialEvents.hasExpired) return { type: 'initialEventsTimedOut' };
+    return idle.hasExpired ? { type: 'idle' } : { type: 'closed', isEmpty: false };
   }
 
-  /** What changes after the last version that was seen. */
+  /** Watches for changes after the last observed version. */
   async #watch(): Promise<ReflectorEvent> {
     const { client, clock } = this.#options;
     const startedAtMs = clock.monotonic();
     const query = { ...this.#watchQuery(), resourceVersion: this.#state.resourceVersion };
-    const quiet = this.#startIdleTimeout(this.#stop.signal);
-    let lines = 0;
+    const idle = this.#startIdleTimeout(this.#stop.signal);
+    let events = 0;
     try {
-      for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: quiet.signal })) {
-        if (quiet.signal.aborted) break;
-        quiet.restart();
-        lines += 1;
-        if (this.#handleEvent(event) === 'wentBack') return { type: 'wentBack' };
+      for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: idle.signal })) {
+        if (idle.signal.aborted) break;
+        idle.restart();
+        events += 1;
+        if (this.#handleEvent(event) === 'versionWentBack') return { type: 'versionWentBack' };
       }
     } catch (err) {
-      if (!quiet.signal.aborted) throw err;
+      if (!idle.signal.aborted) throw err;
     } finally {
-      quiet.stop();
+      idle.stop();
     }
-    if (quiet.hasExpired) return { type: 'quiet' };
-    return { type: 'closed', isEmpty: lines === 0 && clock.monotonic() - startedAtMs < shortWatchMs };
+    if (idle.hasExpired) return { type: 'idle' };
+    return { type: 'closed', isEmpty: events === 0 && clock.monotonic() - startedAtMs < shortWatchMs };
   }
 
-  /** True when it was the last, and everything is known. */
+  /** Returns true for the bookmark after the last initial event. */
   #handleInitialEvent({ type, object: raw }: WatchEvent<unknown>, initial: ObjectStore<T>): boolean {
     if (type === 'ERROR') throw errorOf(raw);
     if (type === 'BOOKMARK') {
@@ -231,46 +202,25 @@ export class Reflector<T extends ApiObject> {
       this.#state = advance(this.#state, { type: 'synced', resourceVersion }).state;
       return true;
     }
-    const object = type === 'DELETED' ? this.#named(raw) : this.#accept(raw);
+    const object = type === 'DELETED' ? this.#validator.identify(raw) : this.#validator.accept(raw);
     if (object && type === 'DELETED') initial.delete(object);
     else if (object) initial.set(object);
     return false;
   }
 
-  #handleEvent({ type, object: raw }: WatchEvent<unknown>): 'wentBack' | null {
+  #handleEvent({ type, object: raw }: WatchEvent<unknown>): 'versionWentBack' | null {
     if (type === 'ERROR') throw errorOf(raw);
     const { resourceVersion } = metadataOf(raw);
-    if (isOlder(resourceVersion, this.#state.resourceVersion)) return 'wentBack';
-    const object = type === 'BOOKMARK' ? null : type === 'DELETED' ? this.#named(raw) : this.#accept(raw);
+    if (isOlder(resourceVersion, this.#state.resourceVersion)) return 'versionWentBack';
+    const object = type === 'BOOKMARK' ? null : type === 'DELETED' ? this.#validator.identify(raw) : this.#validator.accept(raw);
     const changes = object ? (type === 'DELETED' ? this.#store.delete(object) : this.#store.set(object)) : [];
     for (const change of changes) this.#changes.add(change);
-    if (resourceVersion !== '') this.#state = advance(this.#state, { type: 'seen', resourceVersion }).state;
+    if (resourceVersion !== '') this.#state = advance(this.#state, { type: 'versionObserved', resourceVersion }).state;
     return null;
   }
 
   #notify(handler: () => void): void {
     contain({ handler: 'reflector', logger: this.#logger }, handler);
-  }
-
-  /** As it is to be kept: the last version that could be, when this one can't; null: there is none. */
-  #accept(raw: unknown): T | null {
-    const object = this.#named(raw);
-    const { accept } = this.#options;
-    if (!object || !accept) return object;
-    const accepted = contain({ handler: 'reflector', logger: this.#logger, fields: { uid: object.metadata.uid } }, () => accept(object));
-    return accepted ?? this.#store.get(object.metadata.uid) ?? null;
-  }
-
-  /** With what an item of a list leaves out; null when it has no name or UID. */
-  #named(raw: unknown): T | null {
-    const { name, namespace, uid } = metadataOf(raw);
-    if (typeof name !== 'string' || name === '' || typeof uid !== 'string' || uid === '') {
-      this.#logger.error({ name, namespace, uid }, 'An object without a name or a UID is ignored');
-      return null;
-    }
-    const { apiVersion, kind } = this.#options;
-    const object = raw as T & { readonly apiVersion?: string; readonly kind?: string };
-    return object.kind === undefined || object.apiVersion === undefined ? { ...object, apiVersion, kind } : object;
   }
 
   #replace(objects: readonly T[], resourceVersion: string): void {
@@ -306,9 +256,11 @@ export class Reflector<T extends ApiObject> {
     if (event.type === 'failed') {
       const level = event.failure === 'expired' ? 'info' : 'warn';
       this.#logger[level]({ ...fields, err: messageOf(err) }, 'Watch failed');
-    } else if (event.type === 'wentBack') this.#logger.warn(fields, "The server's resource version went back, everything is read afresh");
-    else if (event.type === 'quiet') this.#logger.info(fields, 'The watch is silent for too long, it is begun again');
-    else if (event.type === 'silent') this.#logger.warn(fields, 'The initial events of the watch do not end, listing instead');
+    } else if (event.type === 'versionWentBack')
+      this.#logger.warn(fields, "The server's resource version went back, everything is read afresh");
+    else if (event.type === 'idle') this.#logger.info(fields, 'The watch is silent for too long, it is begun again');
+    else if (event.type === 'initialEventsTimedOut')
+      this.#logger.warn(fields, 'The initial events of the watch do not end, listing instead');
     else this.#logger.debug({ ...fields, event: event.type }, 'Watch closed');
   }
 }

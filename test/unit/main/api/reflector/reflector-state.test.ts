@@ -26,7 +26,12 @@ const cases: readonly { name: string; from: ReflectorState; event: ReflectorEven
   },
   { name: 'an unreachable server is asked to stream again, later', from: streaming, event: failed('unreachable'), want: 'stream later' },
   { name: 'a busy server is asked to stream again, later', from: streaming, event: failed('throttled'), want: 'stream later' },
-  { name: 'initial events that do not end give way to a list', from: streaming, event: { type: 'silent' }, want: 'list now' },
+  {
+    name: 'initial events that do not end give way to a list',
+    from: streaming,
+    event: { type: 'initialEventsTimedOut' },
+    want: 'list now',
+  },
   {
     name: 'a stream that ends too early gives way to a list',
     from: streaming,
@@ -45,11 +50,11 @@ const cases: readonly { name: string; from: ReflectorState; event: ReflectorEven
     event: failed('expired'),
     want: 'stream later',
   },
-  { name: 'a server that went back is read afresh', from: watching, event: { type: 'wentBack' }, want: 'stream now' },
+  { name: 'a server that went back is read afresh', from: watching, event: { type: 'versionWentBack' }, want: 'stream now' },
   {
     name: 'a watch that says nothing for too long is begun again where it was',
     from: watching,
-    event: { type: 'quiet' },
+    event: { type: 'idle' },
     want: 'watch now',
   },
   { name: 'a busy server is watched again, later', from: watching, event: failed('throttled'), want: 'watch later' },
@@ -77,7 +82,7 @@ table('the reflector does what its state and the event ask for', (row) => {
 });
 
 test('reflector: a line moves the version on and forgets the failures before it', () => {
-  const { state } = advance({ ...watching, failedWatches: 2, hasJustRestarted: true }, { type: 'seen', resourceVersion: '101' });
+  const { state } = advance({ ...watching, failedWatches: 2, hasJustRestarted: true }, { type: 'versionObserved', resourceVersion: '101' });
   assert.deepEqual(state, { step: 'watch', resourceVersion: '101', failedWatches: 0, hasJustRestarted: false });
 });
 

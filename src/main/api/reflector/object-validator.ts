@@ -1,0 +1,39 @@
+/** Validates the objects that a reflector receives, so that one malformed object affects no other object. */
+import { contain } from '../../../shared/errors/contain.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { ApiObject, ObjectReader } from './object-store.ts';
+import type { ReflectorOptions } from './reflector-options.ts';
+import { metadataOf } from './untyped-object.ts';
+
+export class ObjectValidator<T extends ApiObject> {
+  readonly #options: Pick<ReflectorOptions<T>, 'apiVersion' | 'kind' | 'accept'>;
+  readonly #stored: ObjectReader<T>;
+  readonly #logger: Logger;
+
+  constructor(options: Pick<ReflectorOptions<T>, 'apiVersion' | 'kind' | 'accept'>, stored: ObjectReader<T>, logger: Logger) {
+    this.#options = options;
+    this.#stored = stored;
+    this.#logger = logger;
+  }
+
+  /** Returns the object to store: the last accepted version if `accept` rejects this one, null if there is none. */
+  accept(raw: unknown): T | null {
+    const object = this.identify(raw);
+    const { accept } = this.#options;
+    if (!object || !accept) return object;
+    const accepted = contain({ handler: 'reflector', logger: this.#logger, fields: { uid: object.metadata.uid } }, () => accept(object));
+    return accepted ?? this.#stored.get(object.metadata.uid) ?? null;
+  }
+
+  /** Returns the object with its apiVersion and kind, which the items of a list lack. Logs and returns null without a name or a UID. */
+  identify(raw: unknown): T | null {
+    const { name, namespace, uid } = metadataOf(raw);
+    if (typeof name !== 'string' || name === '' || typeof uid !== 'string' || uid === '') {
+      this.#logger.error({ name, namespace, uid }, 'An object without a name or a UID is ignored');
+      return null;
+    }
+    const { apiVersion, kind } = this.#options;
+    const object = raw as T & { readonly apiVersion?: string; readonly kind?: string };
+    return object.kind === undefined || object.apiVersion === undefined ? { ...object, apiVersion, kind } : object;
+  }
+}
