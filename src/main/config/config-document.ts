@@ -1,6 +1,6 @@
 /**
- * The text of a configuration file as plain data, with the line of every field kept for messages. Files may be hostile: what
- * comes out has no cycles, no aliases that multiply, no key twice, and every failure is a ConfigurationError.
+ * Parses the text of a configuration file to plain data, and keeps the line of every field for messages. Files may be hostile: the result
+ * has no cycles, no exploding aliases and no duplicate keys, and every failure is a ConfigurationError.
  */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Pair, type Tags } from 'yaml';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -12,18 +12,18 @@ type Path = readonly (string | number)[];
 
 export interface ConfigDocument {
   readonly value: unknown;
-  /** The line, from 1 on, at which a field or list item stands; of the nearest thing above it when it does not. */
+  /** Returns the line (from 1) of a field or list item, or of its nearest existing parent. */
   lineOf(path: Path): number;
 }
 
-/** Expanding aliases may copy no more nodes than this: a file of ten lines can ask for billions. */
+/** Limits the nodes that aliases may copy. A file of ten lines could otherwise expand to billions. */
 const maxAliasCount = 100;
 
-/** What YAML 1.1 makes objects of, and JSON has no form for. Times stay text. */
+/** Tags of YAML 1.1 that create objects without a JSON form. Their values stay text, for example timestamps. */
 const objectTags = new Set(['timestamp', 'binary', 'set', 'omap', 'pairs'].map((name) => `tag:yaml.org,2002:${name}`));
 const withoutObjects = (tags: Tags): Tags => tags.filter((tag) => typeof tag === 'string' || !objectTags.has(tag.tag));
 
-/** Parses YAML 1.1 (as upstream does: `yes` is true) or JSON. Throws ConfigurationError with the line. */
+/** Parses YAML 1.1 (as upstream does: `yes` is true) or JSON. Throws a ConfigurationError with the line. */
 export function parseConfigDocument(text: string): ConfigDocument {
   const lines = new LineCounter();
   const lineAt = (offset: number): number => Math.max(lines.linePos(offset).line, 1);
@@ -45,12 +45,12 @@ export function parseConfigDocument(text: string): ConfigDocument {
     return { value: document.toJS({ maxAliasCount }), lineOf: (path) => lineAt(offsetOf(document, path)) };
   } catch (err) {
     if (err instanceof ConfigurationError) throw err;
-    // Nested too deeply for the stack, or aliases that explode.
+    // The nesting exceeds the stack, or aliases exceed their limit.
     throw new ConfigurationError(`can't be read: ${err instanceof RangeError ? 'nested too deeply' : messageOf(err)}`);
   }
 }
 
-/** Upstream's strict decoding: of two fields with one name nobody can say which was meant. */
+/** As upstream's strict decoding, rejects two fields of one name, which are ambiguous. */
 function refuseDuplicates(document: Document.Parsed, lineAt: (offset: number) => number): void {
   const found: string[] = [];
   const walk = (node: unknown, path: Path): void => {

@@ -1,17 +1,17 @@
-/** The body of `/configz`, and the configuration as it may be logged. */
+/** Serializes the configuration for `/configz` and for the log, without credentials. */
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { stripURLCredentials } from './strip-url-credentials.ts';
 import { apiVersion, kind, kubeletConfiguration } from './schema.ts';
 
 /**
- * The configuration in the form on the wire, as upstream's `/configz` has it, but without the credentials of staticPodURL and
- * staticPodURLHeader: who may read a node's configuration need not be able to log in elsewhere.
+ * Returns the body of `/configz`, in upstream's format but without the credentials of staticPodURL and staticPodURLHeader. A user who may
+ * read a node's configuration does not need access to other servers.
  */
 export function toConfigz(config: KubeletConfiguration): string {
   return JSON.stringify({ kubeletconfig: toWire(config) });
 }
 
-/** The form on the wire with nothing secret in it. */
+/** Returns the configuration as JSON fields, without credentials. */
 export function toWire(config: KubeletConfiguration): Record<string, unknown> {
   const staticPodURLHeader = Object.fromEntries(Object.keys(config.staticPodURLHeader).map((name) => [name, ['<masked>']]));
   const fields = kubeletConfiguration.write({

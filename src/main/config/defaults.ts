@@ -1,4 +1,7 @@
-/** The defaults that depend on another field, on a feature gate or on how the kubelet was started (upstream: SetDefaults_KubeletConfiguration and cmd/kubelet/app). */
+/**
+ * Defaults that depend on another field, on a feature gate or on the presence of a configuration file (upstream:
+ * SetDefaults_KubeletConfiguration and cmd/kubelet/app).
+ */
 import type { FeatureGates } from './feature-gates.ts';
 import type { KubeletConfiguration, StringMap } from './kubelet-configuration.ts';
 import { kubeletConfiguration, type RawConfiguration } from './schema.ts';
@@ -9,7 +12,7 @@ const defaultUpdateFrequencyMs = 10 * second;
 /** Upstream's MaxContainerBackOff. */
 const maxContainerBackOffMs = 300 * second;
 
-/** Where the thresholds stand on Linux when a file says nothing of them. */
+/** Upstream's thresholds on Linux for a configuration file without evictionHard. */
 export const defaultEvictionHard: StringMap = {
   'memory.available': '100Mi',
   'nodefs.available': '10%',
@@ -18,7 +21,7 @@ export const defaultEvictionHard: StringMap = {
   'imagefs.inodesFree': '5%',
 };
 
-/** The configuration without any file: what flags always meant goes on meaning it. */
+/** Returns the configuration without a file. It keeps the legacy defaults of the flags (upstream: applyLegacyDefaults). */
 export function legacyDefaults(): RawConfiguration {
   const { authentication, authorization, ...rest } = kubeletConfiguration.absent;
   return {
@@ -33,7 +36,7 @@ export function legacyDefaults(): RawConfiguration {
   };
 }
 
-/** Fills in what was left open. The gates are those that will hold, of flags too. */
+/** Sets the fields that are still null. `gates` are the final ones, including flags. */
 export function applyDefaults(raw: RawConfiguration, gates: FeatureGates): KubeletConfiguration {
   const { nodeStatusUpdateFrequency: update, nodeStatusReportFrequency: report, maxParallelImagePulls } = raw;
   const { maxContainerRestartPeriod } = raw.crashLoopBackOff;
@@ -41,7 +44,7 @@ export function applyDefaults(raw: RawConfiguration, gates: FeatureGates): Kubel
   const defaultVerification = gates.enabled('KubeletEnsureSecretPulledImages') ? 'NeverVerifyPreloadedImages' : '';
   return {
     ...raw,
-    // Whoever sets only how often the status is computed means how often it is reported, too.
+    // As upstream: an update frequency without a report frequency sets both.
     nodeStatusReportFrequency: report ?? update ?? defaultReportFrequencyMs,
     nodeStatusUpdateFrequency: update ?? defaultUpdateFrequencyMs,
     podPidsLimit: Math.max(raw.podPidsLimit, -1),
@@ -52,7 +55,7 @@ export function applyDefaults(raw: RawConfiguration, gates: FeatureGates): Kubel
   };
 }
 
-/** The thresholds of a configuration file: the defaults when it names none, and beside its own when it asks for that. */
+/** Returns the thresholds of a configuration file: the defaults if it has none, merged with its own if it asks for that. */
 export function fileEvictionHard({ evictionHard, mergeDefaultEvictionSettings }: RawConfiguration): StringMap {
   if (evictionHard === null) return defaultEvictionHard;
   return mergeDefaultEvictionSettings ? { ...defaultEvictionHard, ...evictionHard } : evictionHard;

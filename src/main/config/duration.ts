@@ -1,4 +1,4 @@
-/** Go's durations (`1h2m0.5s`), read and written as Go does, as milliseconds with fractions down to Go's nanosecond. */
+/** Parses and formats Go durations (`1h2m0.5s`). The unit is milliseconds, with fractions down to Go's nanosecond. */
 import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
 import type { Milliseconds } from './kubelet-configuration.ts';
 
@@ -12,11 +12,11 @@ const nanosPerUnit: Readonly<Record<string, number>> = {
   m: 60e9,
   h: 3600e9,
 };
-/** Go counts nanoseconds in 63 bits: some 292 years. */
+/** Go counts nanoseconds in 63 bits, about 292 years. */
 const maxNanos = 2 ** 63;
 const part = /([0-9]*)(\.[0-9]*)?([^0-9.]*)/gy;
 
-/** Reads a duration. Throws with Go's wording (`time: invalid duration "1x"`). */
+/** Throws with Go's message, for example `time: invalid duration "1x"`. */
 export function parseDuration(text: string): Milliseconds {
   const unsigned = text.replace(/^[-+]/, '');
   if (unsigned === '0') return 0;
@@ -36,5 +36,5 @@ export function parseDuration(text: string): Milliseconds {
   return (text.startsWith('-') ? -nanos : nanos) / 1e6;
 }
 
-/** Writes a duration as Go prints it: `1m0s`, `100ms`, `0s`. */
+/** Formats a duration as Go does: `1m0s`, `100ms`, `0s`. */
 export const formatDuration: (ms: Milliseconds) => string = goDuration;

@@ -1,15 +1,15 @@
 /**
- * Every feature gate of Kubernetes v1.36, as far as a kubelet accepts it: also those that only other components read, since one
- * set of gates is often given to all of them. Copied as facts from upstream's versioned feature list and its dependencies
- * (test/compatibility_lifecycle/reference/versioned_feature_list.yaml, pkg/features/kube_features.go); names in order.
+ * Every feature gate of Kubernetes v1.36 that a kubelet accepts, including gates that only other components read, since one set of gates is
+ * often passed to all components. Copied from upstream's versioned feature list and its dependencies
+ * (test/compatibility_lifecycle/reference/versioned_feature_list.yaml, pkg/features/kube_features.go). Sorted by name.
  */
 export interface FeatureGateSpec {
   readonly name: string;
   readonly stage: 'Alpha' | 'Beta' | 'GA' | 'Deprecated';
   readonly default: boolean;
-  /** Can't be set to anything but its default. */
+  /** Can only be set to its default. */
   readonly locked?: true;
-  /** Can't be on unless these are. */
+  /** Gates that must be enabled before this one can be. */
   readonly dependsOn?: readonly string[];
 }
 

@@ -1,21 +1,21 @@
 /**
- * Which optional behaviour is on (upstream: component-base/featuregate, at one version). What is set is checked against the table of
- * known gates; `AllAlpha` and `AllBeta` move every gate of their stage that was not set by name.
+ * Computes which feature gates are enabled (upstream: component-base/featuregate, at one version). Settings are checked against the table of
+ * known gates. `AllAlpha` and `AllBeta` set every gate of their stage that is not set by name.
  */
 import { featureGateTable, type FeatureGateSpec } from './feature-gate-table.ts';
 
 export interface FeatureGates {
-  /** Throws on a name that v1.36 does not know: that is a mistake in the code that asks. */
+  /** Throws for a name that v1.36 does not know, which is a bug in the caller. */
   enabled(name: string): boolean;
-  /** Every known gate with its stage, in order of name: for the metric kubernetes_feature_enabled. */
+  /** Returns every known gate, sorted by name. For the metric kubernetes_feature_enabled. */
   all(): readonly { readonly name: string; readonly stage: string; readonly enabled: boolean }[];
 }
 
 export interface FeatureGateResult {
   readonly gates: FeatureGates;
-  /** One sentence each; not empty: the kubelet must not start. */
+  /** One sentence each. If not empty, the kubelet must not start. */
   readonly errors: readonly string[];
-  /** One for each gate that was set although it will go away. */
+  /** One for each explicitly set gate that a future release removes. */
   readonly warnings: readonly FeatureGateWarning[];
 }
 
@@ -28,7 +28,7 @@ export interface FeatureGateWarning {
 const allStages: Readonly<Record<string, FeatureGateSpec['stage']>> = { AllAlpha: 'Alpha', AllBeta: 'Beta' };
 const known: ReadonlyMap<string, FeatureGateSpec> = new Map(featureGateTable.map((spec) => [spec.name, spec]));
 
-/** Decides every gate from those that were set. */
+/** Computes the value of every gate from the explicit settings. */
 export function computeFeatureGates(set: Readonly<Record<string, boolean>>): FeatureGateResult {
   const errors: string[] = [];
   const warnings: FeatureGateWarning[] = [];

@@ -1,8 +1,8 @@
 /**
- * How one kind of value stands in a configuration file, what it is when it does not stand there, and how `/configz` shows it.
- * The rules are those of Go's JSON for upstream's types: null is the same as absent; a plain field that is absent or zero takes its
- * default, and is not shown while it is zero (`omitempty`); a pointer field takes its default only when it is absent, and is
- * always shown when it has a value.
+ * Codecs for the fields of a configuration file: each reads a value, has the value of an absent field, and writes the value for `/configz`.
+ * The rules are those of Go's JSON for upstream's types. Null is the same as absent. A plain field that is absent or zero takes its default,
+ * and is omitted while it is zero (`omitempty`). A pointer field takes its default only when it is absent, and is written whenever it has a
+ * value.
  */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
@@ -11,15 +11,15 @@ import type { Milliseconds, QuantityString, StringMap } from './kubelet-configur
 import { describeValue, type FieldPath } from './field-path.ts';
 
 export interface Codec<T> {
-  /** What the field is when it is absent, before defaults that depend on other fields. */
+  /** The value of an absent field, before defaults that depend on other fields. */
   readonly absent: T;
-  /** Reads what stands at a place; notes there what is wrong, and then answers with `absent`. */
+  /** Reads a value. Records a problem at its field path and returns `absent` if the value is invalid. */
   read(value: unknown, at: FieldPath): T;
-  /** The form on the wire; undefined: left out. */
+  /** Returns the JSON value. Undefined: the field is omitted. */
   write(value: T): unknown;
 }
 
-/** Reads one value that is there, or says what was expected. */
+/** Parses a value that is present. Returns undefined or throws if the value is invalid. */
 type Parse<T> = (value: unknown) => T | undefined;
 
 function plain<T extends string | number | boolean>(what: string, zero: T, fallback: T, parse: Parse<T>): Codec<T> {
@@ -33,7 +33,7 @@ function plain<T extends string | number | boolean>(what: string, zero: T, fallb
   };
 }
 
-/** Reads a value; undefined when it is absent or wrong, which is then noted. */
+/** Returns undefined if the value is absent, or invalid, which is then recorded. */
 function readOne<T>(what: string, parse: Parse<T>, value: unknown, at: FieldPath): T | undefined {
   if (value === undefined || value === null) return undefined;
   try {
@@ -64,7 +64,7 @@ const kinds = {
   string: { what: 'a string', parse: parseString },
   int32: { what: 'a whole number of 32 bits', parse: parseWithin(-(2 ** 31), 2 ** 31 - 1) },
   uint32: { what: 'a whole number from 0 to 4294967295', parse: parseWithin(0, 2 ** 32 - 1) },
-  /** Exact to 2^53 only, which no field here comes near. */
+  /** Exact only up to 2^53, which no field comes near. */
   int64: { what: 'a whole number', parse: parseWithin(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) },
   float: { what: 'a number', parse: parseFloat64 },
   duration: { what: 'a duration such as "20s"', parse: parseDurationText },
@@ -76,7 +76,7 @@ export const text = (fallback = ''): Codec<string> => plain(kinds.string.what, '
 export const int32 = (fallback = 0): Codec<number> => plain(kinds.int32.what, 0, fallback, kinds.int32.parse);
 export const int64 = (fallback = 0): Codec<number> => plain(kinds.int64.what, 0, fallback, kinds.int64.parse);
 
-/** A number that is shown also while it is 0. */
+/** Numbers and strings that are written even while they are zero or empty. */
 export const uint32Shown = (): Codec<number> => shown('uint32', 0);
 export const int32Shown = (): Codec<number> => shown('int32', 0);
 export const int64Shown = (): Codec<number> => shown('int64', 0);
@@ -85,7 +85,7 @@ export const textShown = (fallback = ''): Codec<string> => {
   return { ...codec, write: (value) => value };
 };
 
-/** A struct in Go, so it is always shown; zero takes the default. */
+/** A struct in Go, so it is always written. Zero takes the default. */
 export function duration(fallback: Milliseconds = 0): Codec<Milliseconds> {
   return { ...plain(kinds.duration.what, 0, fallback, parseDurationText), write: formatDuration };
 }
@@ -96,10 +96,10 @@ export function durationOrNanos(fallback: Milliseconds): Codec<Milliseconds> {
   return { ...plain('a duration such as "5s" or a number of nanoseconds', 0, fallback, parse), write: formatDuration };
 }
 
-/** A quantity, kept in canonical form and always shown. */
+/** A quantity in canonical form, always written. */
 export const quantity = (fallback: QuantityString): Codec<QuantityString> => shown('quantity', fallback);
 
-/** A pointer in Go: what is set stays, zero too. */
+/** A pointer in Go: a value that is set stays, including zero. */
 export const optional = {
   bool: (fallback: boolean): Codec<boolean> => shown('bool', fallback),
   text: (fallback: string): Codec<string> => shown('string', fallback),
@@ -118,7 +118,7 @@ function shown<T>(kind: keyof typeof kinds, fallback: T): Codec<T> {
   };
 }
 
-/** Null while it is not set: a default, if any, depends on other fields. */
+/** Null while the field is not set. The default, if any, depends on other fields. */
 export function nullable<T>(codec: Codec<T>): Codec<T | null> {
   return {
     absent: null,
@@ -127,7 +127,7 @@ export function nullable<T>(codec: Codec<T>): Codec<T | null> {
   };
 }
 
-/** A list; absent: the default. */
+/** A list. An absent list takes the default. */
 export function listOf<T>(item: Codec<T>, fallback: readonly T[] = []): Codec<readonly T[]> {
   return {
     absent: fallback,
@@ -137,14 +137,14 @@ export function listOf<T>(item: Codec<T>, fallback: readonly T[] = []): Codec<re
       at.addProblem(`must be a list, got ${describeValue(value)}`);
       return fallback;
     },
-    // An empty string or a zero in a list is shown there.
+    // An empty string or a zero inside a list is written.
     write: (value) => (value.length === 0 ? undefined : value.map((entry) => item.write(entry) ?? entry)),
   };
 }
 
 export const texts = (fallback: readonly string[] = []): Codec<readonly string[]> => listOf(text(), fallback);
 
-/** A map from any string. */
+/** A map with string keys. */
 export function mapOf<T>(item: Codec<T>): Codec<Readonly<Record<string, T>>> {
   const absent: Readonly<Record<string, T>> = {};
   return {
@@ -166,10 +166,10 @@ export function mapOf<T>(item: Codec<T>): Codec<Readonly<Record<string, T>>> {
 
 export const textMap = (): Codec<StringMap> => mapOf(text());
 
-/** The codecs of every field of a struct: one that is missing does not compile. */
+/** The codecs of all fields of a struct. A missing field does not compile. */
 export type FieldCodecs<T> = { readonly [K in keyof T]: Codec<T[K]> };
 
-/** A struct: unknown fields are wrong. Always shown. */
+/** A struct, always written. Unknown fields are problems. */
 export function struct<T extends object>(fields: FieldCodecs<T>): Codec<T> {
   const entries = Object.entries(fields) as [keyof T & string, Codec<unknown>][];
   return {

@@ -1,7 +1,7 @@
-/** Where in a configuration a value stands, and what is wrong there: every problem is named with its path, all of them at once. */
+/** Collects the problems of a configuration, each with its field path (upstream: field.Path and field.ErrorList). */
 
 export interface FieldProblem {
-  /** From the root down: field names, keys and list indexes. */
+  /** Field names, map keys and list indexes, from the root down. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
@@ -19,18 +19,18 @@ export class FieldPath {
     return new FieldPath(this.#problems, [...this.path, key]);
   }
 
-  /** Notes what is wrong here. */
+  /** Records a problem at this path. */
   addProblem(message: string): void {
     this.#problems.push({ path: this.path, message });
   }
 }
 
-/** `shutdownGracePeriodByPodPriority[0].priority` */
+/** For example `shutdownGracePeriodByPodPriority[0].priority`. */
 export function formatFieldPath(path: readonly (string | number)[]): string {
   return path.map((key, index) => (typeof key === 'number' ? `[${key}]` : `${index === 0 ? '' : '.'}${key}`)).join('');
 }
 
-/** A value as a person would recognise it in their file, on one line and not too long. */
+/** Describes a value for a message, on one line and shortened. */
 export function describeValue(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'a map';

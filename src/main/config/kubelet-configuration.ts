@@ -1,13 +1,12 @@
 /**
- * The node's configuration, as every part reads it: KubeletConfiguration (kubelet.config.k8s.io/v1beta1) after defaults, drop-ins and
- * flags. Fields are spelled as in the API, so their units are in their types: durations are `Milliseconds`.
- * Maps and lists that were not set are empty; null stands only where "not set" means something else than any value.
- * What reads and writes the form on the wire is schema.ts, which does not compile when a field here is missing there.
+ * The effective KubeletConfiguration (kubelet.config.k8s.io/v1beta1) after defaults, drop-ins and flags. Fields are spelled as in the API, so
+ * the types carry the units: durations are `Milliseconds`. Unset maps and lists are empty. A field is nullable only where "not set" differs
+ * from every value. schema.ts reads and writes the JSON form, and does not compile if a field of this interface is missing there.
  */
 
-/** A Go duration, as a number of milliseconds (with fractions: Go counts nanoseconds). */
+/** A Go duration in milliseconds, with fractions because Go counts nanoseconds. */
 export type Milliseconds = number;
-/** A Kubernetes quantity (`100Mi`, `0.5`, …) in its canonical spelling. */
+/** A Kubernetes quantity (`100Mi`, `0.5`, …) in canonical form. */
 export type QuantityString = string;
 export type StringMap = Readonly<Record<string, string>>;
 
@@ -34,7 +33,7 @@ export interface KubeletConfiguration {
   readonly serverTLSBootstrap: boolean;
   readonly authentication: KubeletAuthentication;
   readonly authorization: KubeletAuthorization;
-  /** Pulls a second; 0: no limit. */
+  /** Pulls per second. 0: no limit. */
   readonly registryPullQPS: number;
   readonly registryBurst: number;
   /** Empty while the gate KubeletEnsureSecretPulledImages is off. */
@@ -64,7 +63,7 @@ export interface KubeletConfiguration {
   readonly systemCgroups: string;
   readonly cgroupRoot: string;
   readonly cgroupsPerQOS: boolean;
-  /** The runtime's own answer (RuntimeConfig) goes before this. */
+  /** The runtime's own driver (CRI RuntimeConfig) takes precedence. */
   readonly cgroupDriver: string;
   readonly cpuManagerPolicy: string;
   /** Null: true on cgroup v1, false on v2. */
@@ -82,7 +81,7 @@ export interface KubeletConfiguration {
   readonly podCIDR: string;
   /** −1: the node's own limit. */
   readonly podPidsLimit: number;
-  /** Empty: no resolver file at all. */
+  /** Empty: no resolver file. */
   readonly resolvConf: string;
   readonly runOnce: boolean;
   readonly cpuCFSQuota: boolean;
@@ -109,7 +108,7 @@ export interface KubeletConfiguration {
   readonly makeIPTablesUtilChains: boolean;
   readonly iptablesMasqueradeBit: number;
   readonly iptablesDropBit: number;
-  /** Only what was set, by file, drop-in or flag; what holds is asked of FeatureGates. */
+  /** Only the explicit settings of file, drop-ins and flags. `FeatureGates` has the effective values. */
   readonly featureGates: Readonly<Record<string, boolean>>;
   readonly failSwapOn: boolean;
   readonly memorySwap: { readonly swapBehavior: string };
@@ -136,7 +135,7 @@ export interface KubeletConfiguration {
   readonly shutdownGracePeriod: Milliseconds;
   readonly shutdownGracePeriodCriticalPods: Milliseconds;
   readonly shutdownGracePeriodByPodPriority: readonly ShutdownGracePeriodByPodPriority[];
-  /** Null: 5 min, upstream's constant, while the gate KubeletCrashLoopBackOffMax is off. */
+  /** Null while the gate KubeletCrashLoopBackOffMax is off. The maximum is then upstream's constant, 5 min. */
   readonly crashLoopBackOff: { readonly maxContainerRestartPeriod: Milliseconds | null };
   readonly reservedMemory: readonly MemoryReservation[];
   readonly enableProfilingHandler: boolean;

@@ -1,6 +1,6 @@
 /**
- * The configuration from all its sources: defaults, then the file, then the drop-ins in lexical order, then the flags
- * (upstream: cmd/kubelet/app/server.go). Reads files; decides nothing about them.
+ * Loads the configuration from its sources in this order: defaults, file, drop-ins in lexical order, flags (upstream:
+ * cmd/kubelet/app/server.go). Only reads and merges; the rules between fields are in validation/.
  */
 import { readdirSync, type Dirent } from 'node:fs';
 import { dirname, extname, isAbsolute, join, resolve } from 'node:path';
@@ -15,11 +15,11 @@ import { readConfigFile } from './read-config-file.ts';
 import { kubeletConfiguration, type RawConfiguration } from './schema.ts';
 
 export interface ConfigurationSources {
-  /** `--config`; empty: none. */
+  /** The flag `--config`. Empty: no file. */
   readonly file: string;
-  /** `--config-dir`; empty: none. */
+  /** The flag `--config-dir`. Empty: no drop-ins. */
   readonly dropInDir: string;
-  /** Lays the command line's flags over a configuration. */
+  /** Overrides fields of a configuration with the command line's flags. */
   readonly applyFlags: <T extends RawConfiguration>(config: T) => T;
 }
 
@@ -27,15 +27,15 @@ export interface LoadedConfiguration {
   readonly config: KubeletConfiguration;
   readonly featureGates: FeatureGates;
   readonly warnings: readonly FeatureGateWarning[];
-  /** What file and drop-ins say, without defaults, in the form on the wire. */
+  /** The fields that the file and the drop-ins set, as JSON, without defaults. */
   readonly explicit: unknown;
-  /** In the drop-in folder, but not named `*.conf`. */
+  /** Files of the drop-in folder that are not named `*.conf`. */
   readonly skippedFiles: readonly string[];
 }
 
-/** Throws ConfigurationError, which names the file. Rules between fields are checked by `validateConfiguration`. */
+/** Throws a ConfigurationError that names the file. */
 export function loadConfiguration({ file, dropInDir, applyFlags }: ConfigurationSources): LoadedConfiguration {
-  // A default may hang on a gate, so each layer is completed under the gates that will hold in the end.
+  // A default may depend on a feature gate, so each layer is completed with the final gates.
   const complete = (raw: RawConfiguration): KubeletConfiguration =>
     applyDefaults(raw, computeFeatureGates(applyFlags(raw).featureGates).gates);
   let { raw, wire: explicit } = file === '' ? { raw: legacyDefaults(), wire: {} as unknown } : loadFile(file);
@@ -47,7 +47,7 @@ export function loadConfiguration({ file, dropInDir, applyFlags }: Configuration
     explicit = patches.reduce(mergePatch, explicit);
     skippedFiles = skipped;
   }
-  // Flags come after the defaults: one that is set moves no default of another field.
+  // Flags are applied after the defaults: a flag changes no default of another field.
   const config = applyFlags(complete(raw));
   const { gates, errors, warnings } = computeFeatureGates(config.featureGates);
   if (errors.length > 0) throw new ConfigurationError(`failed to set feature gates: ${errors.join(', ')}`);
@@ -64,7 +64,7 @@ function loadFile(path: string): { raw: RawConfiguration; wire: unknown } {
   }
 }
 
-/** Paths in the file are relative to its folder. */
+/** Resolves relative paths of the file against the file's folder. */
 function resolvePaths(raw: RawConfiguration, folder: string): RawConfiguration {
   const absolute = (path: string): string => (path === '' || isAbsolute(path) ? path : join(folder, path));
   const { x509 } = raw.authentication;
@@ -92,12 +92,12 @@ function mergeDropIns(base: KubeletConfiguration, patches: readonly unknown[]): 
   const wire = patches.reduce(mergePatch, kubeletConfiguration.write(base));
   const problems: FieldProblem[] = [];
   const merged = kubeletConfiguration.read(wire, new FieldPath(problems));
-  // Each part was read before with the same codecs, so nothing can be wrong with them all together.
+  // The same codecs have accepted each part, so merging can't cause a problem.
   if (problems.length > 0) throw new Error('the drop-ins merged to a configuration that can’t be read');
   return { ...merged, evictionHard: merged.evictionHard ?? {} };
 }
 
-/** Every `*.conf` below a folder, in the order of a walk by name; links to folders are not followed. */
+/** Finds every `*.conf` below a folder, in lexical order. Does not follow symlinks to folders. */
 function findDropIns(root: string): { files: string[]; skipped: string[] } {
   const files: string[] = [];
   const skipped: string[] = [];

@@ -1,4 +1,4 @@
-/** The part of the logging configuration that every thread is born with. */
+/** Converts the logging configuration to the options that every thread gets in its worker data. */
 import type { LoggingOptions } from '../../shared/log/logger.ts';
 import type { LoggingConfiguration } from './kubelet-configuration.ts';
 

@@ -1,10 +1,10 @@
 /**
- * JSON merge patch (RFC 7396), which is how a drop-in changes what stands before it: maps merge key by key, anything else is
- * replaced, null takes a key away (so that its default holds again).
+ * JSON merge patch (RFC 7396), by which a drop-in changes the configuration: maps merge key by key, other values are replaced, and null
+ * removes a key, so that its default applies again.
  */
 import { isMap } from './field-codecs.ts';
 
-/** The target with the patch applied; neither is changed. */
+/** Returns the patched target. Changes neither argument. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isMap(patch)) return patch;
   const merged = new Map(Object.entries(isMap(target) ? target : {}));

@@ -1,4 +1,4 @@
-/** Reads a KubeletConfiguration file or drop-in and checks every field of it: unknown ones, doubled ones and wrong types are named. */
+/** Reads a KubeletConfiguration file or drop-in and reports every unknown field, duplicate field and wrong type. */
 import { openSync, closeSync, fstatSync, readSync } from 'node:fs';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
@@ -9,21 +9,21 @@ import { describeValue, formatFieldPath, FieldPath, type FieldProblem } from './
 import { apiVersion, kind, kubeletConfiguration, type RawConfiguration } from './schema.ts';
 
 export interface ConfigFile {
-  /** The file's own fields in the form on the wire, without apiVersion and kind. */
+  /** The fields that the file sets, as JSON, without apiVersion and kind. */
   readonly wire: Readonly<Record<string, unknown>>;
-  /** The same, with the defaults of what it leaves out. */
+  /** The same fields with the defaults of the missing ones. */
   readonly raw: RawConfiguration;
 }
 
-/** All fields of v1beta1 with long values come to some 20 KiB. */
+/** All fields of v1beta1 with long values have about 20 KiB. */
 const maxFileBytes = 1024 * 1024;
 
-/** Reads and checks a file. Throws ConfigurationError; the caller says which file it was. */
+/** Throws a ConfigurationError. The caller adds the name of the file. */
 export function readConfigFile(path: string): ConfigFile {
   return parseConfigFile(readText(path));
 }
 
-/** The same for a text that was already read. */
+/** Parses the text of a file. Throws a ConfigurationError. */
 export function parseConfigFile(text: string): ConfigFile {
   const document = parseConfigDocument(text);
   if (!isMap(document.value)) throw new ConfigurationError(`must be a map of fields, got ${describeValue(document.value)}`);
@@ -32,7 +32,7 @@ export function parseConfigFile(text: string): ConfigFile {
   const root = new FieldPath(problems);
   expect(root.child('apiVersion'), givenVersion, apiVersion);
   expect(root.child('kind'), givenKind, kind);
-  // Another kind has other fields: to name them all would hide what is wrong.
+  // Another kind has other fields. Reporting them all would hide the actual problem.
   if (problems.length > 0) throw new ConfigurationError(describe(problems, document));
   const raw = kubeletConfiguration.read(wire, root);
   if (problems.length > 0) throw new ConfigurationError(describe(problems, document));
@@ -44,7 +44,7 @@ function expect(at: FieldPath, given: unknown, wanted: string): void {
   else if (given !== wanted) at.addProblem(`must be ${goQuote(wanted)}, got ${describeValue(given)}`);
 }
 
-/** All problems on one line, in the order in which they stand in the file. */
+/** Formats all problems on one line, in the order of the file. */
 function describe(problems: readonly FieldProblem[], document: ConfigDocument): string {
   const placed = problems.map(({ path, message }) => ({ line: document.lineOf(path), name: formatFieldPath(path), message }));
   const texts = placed
@@ -53,7 +53,7 @@ function describe(problems: readonly FieldProblem[], document: ConfigDocument): 
   return `strict decoding error: ${texts.join(', ')}`;
 }
 
-/** Reads a whole file of a bounded size, as UTF-8. */
+/** Reads a regular file of bounded size as UTF-8. */
 function readText(path: string): string {
   try {
     const fd = openSync(path, 'r');

@@ -1,7 +1,7 @@
 /**
- * KubeletConfiguration on the wire: every field of v1beta1, in upstream's order, with its type and its default
- * (upstream: staging/src/k8s.io/kubelet/config/v1beta1/types.go and pkg/kubelet/apis/config/v1beta1/defaults.go). Defaults that
- * depend on another field or on a feature gate are in defaults.ts.
+ * The JSON schema of KubeletConfiguration: every field of v1beta1, in upstream's order, with its type and its default (upstream:
+ * staging/src/k8s.io/kubelet/config/v1beta1/types.go and pkg/kubelet/apis/config/v1beta1/defaults.go). defaults.ts has the defaults that
+ * depend on another field or on a feature gate.
  */
 import * as c from './field-codecs.ts';
 import type { KubeletConfiguration, Milliseconds, Taint } from './kubelet-configuration.ts';
@@ -12,17 +12,17 @@ const minute = 60 * second;
 export const apiVersion = 'kubelet.config.k8s.io/v1beta1';
 export const kind = 'KubeletConfiguration';
 
-/** The configuration before the defaults that depend on other fields: null where such a field was not set. */
+/** The configuration before the defaults that depend on other fields. Such a field is null while it is not set. */
 export interface RawConfiguration extends Omit<KubeletConfiguration, DependentDefault> {
   readonly nodeStatusUpdateFrequency: Milliseconds | null;
   readonly nodeStatusReportFrequency: Milliseconds | null;
   readonly serializeImagePulls: boolean | null;
-  /** Null: not set at all, which is not the same as empty before the configuration is loaded. */
+  /** Null: not set, which differs from empty until the defaults are applied. */
   readonly evictionHard: KubeletConfiguration['evictionHard'] | null;
 }
 type DependentDefault = 'nodeStatusUpdateFrequency' | 'nodeStatusReportFrequency' | 'serializeImagePulls' | 'evictionHard';
 
-/** Zero is the same as absent, as for every duration that is no pointer in Go. */
+/** Zero is the same as absent, as for every duration that is not a pointer in Go. */
 const durationOrNull: c.Codec<Milliseconds | null> = {
   ...c.nullable(c.duration()),
   read: (value, at) => c.duration().read(value, at) || null,

@@ -1,4 +1,4 @@
-/** A URL without its user and password, so that it may be logged or shown. One without them stays as it was written. Pure. */
+/** Removes user and password from a URL, so that it may be logged or served. Returns a URL without them unchanged. Pure. */
 export function stripURLCredentials(url: string): string {
   const parsed = URL.parse(url);
   if (parsed === null || (parsed.username === '' && parsed.password === '')) return url;

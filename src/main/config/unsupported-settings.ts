@@ -1,29 +1,29 @@
 /**
- * Settings whose part is not built yet. They are read and checked like all others, and named once at the start, so that nobody believes
- * in them. Whoever builds a part takes its lines out of this table.
+ * Settings of features that are not implemented yet. They are read and validated like all others, and logged once at start, so that an
+ * operator does not rely on them. Remove the entries of a feature when it is implemented.
  */
 import { isMap } from './field-codecs.ts';
 
 interface UnsupportedSettings {
-  /** What is not there. */
+  /** The missing feature. */
   readonly part: string;
-  /** Paths of the configuration: a field, or all below it. */
+  /** Field paths of the configuration. A path includes all fields below it. */
   readonly fields?: readonly string[];
-  /** Flags that set no field. */
+  /** Flags without a configuration field. */
   readonly flags?: readonly string[];
 }
 
 export const unsupportedSettings: readonly UnsupportedSettings[] = [
   {
-    // Objects travel as JSON, whatever is asked for.
+    // The API client always uses JSON.
     part: 'certificates from the cluster, other encodings than JSON',
     fields: ['rotateCertificates', 'serverTLSBootstrap', 'contentType'],
     flags: ['bootstrap-kubeconfig'],
   },
-  // It counts how long Go's routines wait for locks.
+  // Go's contention profile measures how long goroutines wait for locks.
   { part: 'profiles of contention', fields: ['enableContentionProfiling'] },
   {
-    // evictionHard counts in allocatable, localStorageCapacityIsolation in the capacity: but nothing is evicted for want of either.
+    // evictionHard reduces allocatable, and localStorageCapacityIsolation adds a capacity, but no pod is evicted because of either.
     part: 'eviction',
     fields: [
       'localStorageCapacityIsolation',
@@ -128,11 +128,11 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
 ];
 
 /**
- * The names of the settings that were made and have no effect: fields by path, flags with their dashes. A field that asks for nothing
- * (false, zero, empty, "none") is not among them.
+ * Returns the explicit settings without effect: fields by path, flags with their dashes. A field that turns its feature off (false, zero,
+ * empty, "none") is not included.
  *
- * @param wire what file and drop-ins say, without defaults
- * @param flags what was given on the command line: by name the field that it sets, or undefined
+ * @param wire the fields that the file and the drop-ins set, as JSON, without defaults
+ * @param flags the flags on the command line: the name, and the field that the flag sets or undefined
  */
 export function findUnsupportedSettings(wire: unknown, flags: ReadonlyMap<string, string | undefined>): string[] {
   return unsupportedSettings.flatMap(({ fields = [], flags: names = [] }) => [

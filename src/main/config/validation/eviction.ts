@@ -1,4 +1,4 @@
-/** The syntax of eviction thresholds, and the size of a container's log (upstream: pkg/kubelet/eviction/helpers.go, refused at start). */
+/** Rules for eviction thresholds and for containerLogMaxSize (upstream: pkg/kubelet/eviction/helpers.go, which rejects them at start). */
 import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 import { parseDuration } from '../duration.ts';
 import type { StringMap } from '../kubelet-configuration.ts';
@@ -16,7 +16,7 @@ const signals = new Set([
   'pid.available',
 ]);
 
-/** Throws with what is wrong; 0% and 100% are allowed, and mean no threshold. */
+/** Throws if the threshold is invalid. 0% and 100% are valid and mean no threshold. */
 function checkThreshold(signal: string, text: string): void {
   if (text.endsWith('%')) {
     const percent = toPercent(text);
@@ -57,7 +57,7 @@ export const checkEviction: ValidationRule = ({ config: c }) => [
   ...checkEach('evictionSoftGracePeriod (--eviction-soft-grace-period)', c.evictionSoftGracePeriod, checkGracePeriod),
   ...checkEach('evictionMinimumReclaim (--eviction-minimum-reclaim)', c.evictionMinimumReclaim, checkReclaim),
   ...Object.entries(c.evictionSoft)
-    // Upstream forgets a threshold of 0% or 100% before it looks for its grace period.
+    // Upstream drops a threshold of 0% or 100% before it checks the grace period.
     .filter(([signal, text]) => !Object.hasOwn(c.evictionSoftGracePeriod, signal) && text !== '0%' && text !== '100%')
     .map(([signal]) => invalid(`grace period must be specified for the soft eviction threshold ${signal}`)),
   ...checkLogSize(c.containerLogMaxSize),

@@ -1,4 +1,4 @@
-/** Fields with a fixed set of values. Some of them upstream refuses only when the part that reads them starts; here it is all said at once. */
+/** Rules for fields with a fixed set of values. Upstream rejects some of these only when the component that reads them starts. */
 import { checkSysctlPattern } from '../../../shared/kubernetes/sysctls.ts';
 import { formatDuration } from '../duration.ts';
 import { quotedList, collectErrors, invalid, type ValidationRule } from './rules.ts';
@@ -63,7 +63,7 @@ export const checkFixedValues: ValidationRule = ({ config: c }) => [
   ),
 ];
 
-/** A path alone is the old form, of which upstream warns. */
+/** A path without a scheme is deprecated; upstream logs a warning. */
 function isSocket(endpoint: string): boolean {
   return endpoint === '' || endpoint.startsWith('/') || endpoint.startsWith('unix://');
 }

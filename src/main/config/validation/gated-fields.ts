@@ -1,4 +1,4 @@
-/** Fields that need a feature gate, and their values (upstream: pkg/kubelet/apis/config/validation/validation.go). */
+/** Rules for fields that require a feature gate (upstream: pkg/kubelet/apis/config/validation/validation.go). */
 import { formatDuration } from '../duration.ts';
 import { checkImagePattern } from './image-pattern.ts';
 import { quotedList, collectErrors, failureOf, invalid, type ValidationRule } from './rules.ts';

@@ -1,7 +1,7 @@
-/** Rules that depend on the host's cgroups, and the users of pods (upstream: validation_linux.go; swap: cmd/kubelet/app/server.go). */
+/** Rules that depend on the host's cgroup version, and rules for user namespaces (upstream: validation_linux.go; swap: cmd/kubelet/app/server.go). */
 import { collectErrors, invalid, type ValidationRule } from './rules.ts';
 
-/** A pod's user namespace maps so many IDs, or a multiple of it. */
+/** The number of IDs of a pod's user namespace is a multiple of this. */
 const idsUnit = 65536;
 const maxUint32 = 2 ** 32 - 1;
 

@@ -1,8 +1,8 @@
-/** Patterns of images that were there before the kubelet (upstream: pkg/kubelet/images/pullmanager). */
+/** The syntax of preloadedImagesVerificationAllowlist (upstream: pkg/kubelet/images/pullmanager). */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { parseImageName } from '../../../shared/kubernetes/image-name.ts';
 
-/** A repository's name, or a prefix of one that ends in `/*`. Throws with what is wrong. */
+/** Throws unless the pattern is a repository name or a prefix of one that ends in `/*`. */
 export function checkImagePattern(pattern: string): void {
   if (pattern !== pattern.trim()) throw new Error(`leading/trailing spaces are not allowed: ${pattern}`);
   const isWildcard = pattern.endsWith('/*');

@@ -1,6 +1,6 @@
 /**
- * Whether the configuration as a whole can be used: every rule between fields, gates and the host. Types and unknown fields were
- * checked while reading (read-config-file.ts). Called once, before anything starts.
+ * Validates the effective configuration: the rules between fields, feature gates and the host. read-config-file.ts checks types and unknown
+ * fields. The command line calls this once, before any part of the kubelet starts.
  */
 import { checkFixedValues } from './fixed-values.ts';
 import { checkEviction } from './eviction.ts';
@@ -27,7 +27,7 @@ const groups: readonly ValidationRule[] = [
   checkObservability,
 ];
 
-/** Every complaint, in the order of the groups; none: the configuration is valid. */
+/** Returns one message per problem. Empty: the configuration is valid. */
 export function validateConfiguration(input: ValidationInput): string[] {
   return groups.flatMap((check) => check(input));
 }

@@ -1,4 +1,4 @@
-/** Numbers that must lie in a range (upstream: pkg/kubelet/apis/config/validation/validation.go). */
+/** Rules for numeric ranges (upstream: pkg/kubelet/apis/config/validation/validation.go). */
 import { formatDuration } from '../duration.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import { collectErrors, invalid, type ValidationRule } from './rules.ts';
@@ -6,11 +6,11 @@ import { collectErrors, invalid, type ValidationRule } from './rules.ts';
 type NumberField = { [K in keyof KubeletConfiguration]: KubeletConfiguration[K] extends number ? K : never }[keyof KubeletConfiguration];
 interface Range {
   readonly field: NumberField;
-  /** As the message names it, when it has one. */
+  /** The flag that the message names, if there is one. */
   readonly flag?: string;
   readonly min: number;
   readonly max?: number;
-  /** A value outside the range that is allowed: it turns the thing off. */
+  /** A valid value outside the range, which turns the feature off. */
   readonly off?: number;
 }
 

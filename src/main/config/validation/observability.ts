@@ -1,4 +1,4 @@
-/** Logs, traces and metrics (upstream: component-base's logs, tracing and metrics APIs; validation.go for the pods' logs). */
+/** Rules for logs, traces and metrics (upstream: component-base's logs, tracing and metrics APIs; validation.go for podLogsDir). */
 import { posix } from 'node:path';
 import { isZeroQuantity } from '../../../shared/kubernetes/quantity.ts';
 import { formatDuration } from '../duration.ts';
@@ -7,10 +7,10 @@ import type { FeatureGates } from '../feature-gates.ts';
 import { collectErrors, invalid, type ValidationRule } from './rules.ts';
 
 const maxVerbosity = 2 ** 31 - 1;
-/** The minor release before v1.36: metrics hidden since then may be shown once more. */
+/** The minor release before v1.36. Metrics hidden since then may be enabled. */
 const previousRelease = '1.35';
 
-/** `path: Invalid value: value: why`, as upstream's field errors read. */
+/** Formats like upstream's field errors: `path: Invalid value: value: why`. */
 function invalidField(path: string, value: string | number, why: string): string {
   return `${path}: Invalid value: ${JSON.stringify(value)}: ${why}`;
 }
@@ -79,14 +79,14 @@ export const checkObservability: ValidationRule = ({ config, gates }) => {
       : collectErrors(
           [!posix.isAbsolute(podLogsDir), `pod logs path "${podLogsDir}" must be absolute path`],
           [cleanPath(podLogsDir) !== podLogsDir, `pod logs path "${podLogsDir}" must be normalized`],
-          // It becomes a label of metrics.
+          // The path becomes a label of metrics.
           // oxlint-disable-next-line no-control-regex -- ASCII is what is meant
           [!/^[\x00-\x7f]*$/.test(podLogsDir), `pod logs path "${podLogsDir}" must contain ASCII characters only`],
         )),
   ];
 };
 
-/** Go's filepath.Clean: normalized, and with no slash at the end. */
+/** Like Go's filepath.Clean: normalizes and removes a trailing slash. */
 function cleanPath(path: string): string {
   const normal = posix.normalize(path);
   return normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal;

@@ -1,4 +1,4 @@
-/** The options of the CPU and topology managers' policies (upstream: policy_options.go of each, refused at start). */
+/** Rules for the policy options of the CPU and topology managers (upstream: policy_options.go of each, which rejects them at start). */
 import type { FeatureGates } from '../feature-gates.ts';
 import type { StringMap } from '../kubelet-configuration.ts';
 import { collectErrors, invalid, type ValidationRule } from './rules.ts';
@@ -19,7 +19,7 @@ const exclusiveCpuOptions = [
 ] as const;
 /** Upstream's default for max-allowable-numa-nodes, which can only be raised. */
 const minNUMANodes = 8;
-/** What Go's strconv.ParseBool takes. */
+/** The inputs that Go's strconv.ParseBool accepts. */
 const trueTexts = ['1', 't', 'T', 'true', 'TRUE', 'True'];
 const falseTexts = ['0', 'f', 'F', 'false', 'FALSE', 'False'];
 

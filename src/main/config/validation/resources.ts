@@ -1,4 +1,4 @@
-/** What is kept back from pods, for whom and how (upstream: validation.go, validation_reserved_memory.go, and what parses at start). */
+/** Rules for reserved resources and their enforcement (upstream: validation.go, validation_reserved_memory.go, and parsing at start). */
 import { isZeroQuantity, parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 import type { KubeletConfiguration, StringMap } from '../kubelet-configuration.ts';
 import { quotedList, collectErrors, failureOf, invalid, type ValidationRule } from './rules.ts';
@@ -80,7 +80,7 @@ function checkQOSReserved(reservations: StringMap): string[] {
   });
 }
 
-/** Linux's list of CPUs: `0-3,8`. Throws with what is wrong. */
+/** Throws unless the text is a Linux CPU list such as `0-3,8`. */
 function checkCPUList(text: string): void {
   for (const part of text.split(',')) {
     const match = /^([0-9]+)(?:-([0-9]+))?$/.exec(part);

@@ -1,8 +1,8 @@
-/** What every group of rules gets, and the one way to word a complaint. */
+/** The input and output of a group of validation rules, and the common wording of messages. */
 import type { FeatureGates } from '../feature-gates.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 
-/** What a rule may know of the host. */
+/** The properties of the host that rules depend on. */
 export interface ValidatedHost {
   readonly cgroupVersion: 1 | 2;
 }
@@ -13,19 +13,19 @@ export interface ValidationInput {
   readonly host: ValidatedHost;
 }
 
-/** The complaints, one sentence each; none: all is well. */
+/** Returns one message per problem. Empty: no problem. */
 export type ValidationRule = (input: ValidationInput) => string[];
 
 export function invalid(message: string): string {
   return `invalid configuration: ${message}`;
 }
 
-/** Those complaints whose condition holds. */
+/** Returns the messages whose condition holds. */
 export function collectErrors(...checks: readonly (readonly [isWrong: boolean, message: string])[]): string[] {
   return checks.filter(([isWrong]) => isWrong).map(([, message]) => invalid(message));
 }
 
-/** The message of what `attempt` throws, or undefined. */
+/** Returns the message of the error that `attempt` throws, or undefined. */
 export function failureOf(attempt: () => unknown): string | undefined {
   try {
     attempt();
@@ -35,7 +35,7 @@ export function failureOf(attempt: () => unknown): string | undefined {
   }
 }
 
-/** `"a", "b" or "c"` */
+/** For example `"a", "b" or "c"`. */
 export function quotedList(values: readonly string[]): string {
   const quoted = values.map((value) => `"${value}"`);
   return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1) ?? ''}`;

@@ -1,11 +1,11 @@
-/** The taints of a node that registers (upstream: pkg/util/taints). */
+/** Rules for registerWithTaints (upstream: pkg/util/taints). */
 import { labelKeyErrors, labelValueErrors } from '../../../shared/kubernetes/names.ts';
 import type { Taint } from '../kubelet-configuration.ts';
 import { invalid, type ValidationRule } from './rules.ts';
 
 export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
-/** What is wrong with a taint, or undefined. */
+/** Returns the first problem of a taint, or undefined. */
 function checkTaint({ key, value, effect }: Taint): string | undefined {
   const keyErrors = labelKeyErrors(key);
   if (keyErrors.length > 0) return `invalid taint key: ${keyErrors.join('; ')}`;

@@ -1,4 +1,4 @@
-/** The names that upstream takes for TLS versions, cipher suites and curves: those of Go's crypto/tls, the insecure ones too. */
+/** The TLS versions, cipher suites and curves that upstream accepts: all of Go's crypto/tls, including insecure ones. */
 
 export const tlsVersions = ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'] as const;
 
@@ -21,5 +21,5 @@ export const tlsCipherSuites: ReadonlySet<string> = new Set([
   ].map((suite) => `TLS_RSA_WITH_${suite}`),
 ]);
 
-/** P-256, P-384, P-521, X25519, and the hybrids with ML-KEM: SecP256r1, X25519, SecP384r1. */
+/** P-256, P-384, P-521, X25519, and their ML-KEM hybrids: SecP256r1, X25519, SecP384r1. */
 export const tlsCurves: ReadonlySet<number> = new Set([23, 24, 25, 29, 4587, 4588, 4589]);
