@@ -1,15 +1,14 @@
 /** Main's half of the health thread. */
 import type { HealthApi, HealthWorkerData } from '../../shared/contracts/health.ts';
 import type { ListenAddress } from '../../shared/contracts/server/settings.ts';
-import { entryUrl } from './entry-url.ts';
-import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
-import { Thread } from './thread.ts';
+import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
+import type { Thread } from './thread.ts';
 
 export interface HealthThreadOptions extends ThreadDependencies {
   readonly settings: Settings<HealthWorkerData>;
 }
 
-/** Its 256 connections, each with the largest headers, fill half of it. */
+/** The thread's 256 connections, each with headers of the maximum size, fill half of the heap. */
 const resourceLimits = { maxOldGenerationSizeMb: 48, maxYoungGenerationSizeMb: 2 };
 
 export class HealthThread {
@@ -20,19 +19,9 @@ export class HealthThread {
   }
 
   static start({ state, logger, settings }: HealthThreadOptions): HealthThread {
-    const common = state.workerData('health');
-    const thread = new Thread<HealthApi>({
-      name: 'health',
-      entry: entryUrl('health'),
-      onStart: () => ({ workerData: { ...common, ...settings } satisfies HealthWorkerData }),
-      resourceLimits,
-      threadStatuses: state.threadStatuses,
-      heartbeatRow: common.heartbeatRow,
-      watchdog: state.watchdog,
-      logger,
-      finish: (api) => api.close(),
-    });
-    return new HealthThread(thread);
+    return new HealthThread(
+      startThread<HealthApi, HealthWorkerData>({ name: 'health', resourceLimits, state, logger, onStart: () => settings }),
+    );
   }
 
   address(): Promise<ListenAddress | null> {

@@ -1,5 +1,7 @@
 /** Main's half of the images thread. */
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type {
+  ContainerGcReply,
   ContainerGcRequest,
   EnsureImageRequest,
   EnsureImageResult,
@@ -7,12 +9,10 @@ import type {
   ImagesApi,
   ImagesWorkerData,
 } from '../../shared/contracts/images.ts';
-import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
-import { entryUrl } from './entry-url.ts';
 import { EventChannel } from './event-channel.ts';
-import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
-import { Thread } from './thread.ts';
+import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
+import type { Thread } from './thread.ts';
 
 export interface ImagesThreadOptions extends ThreadDependencies {
   readonly settings: Settings<ImagesWorkerData, 'events'>;
@@ -25,38 +25,28 @@ const collectDeadlineMs = 10 * 60_000;
 
 export class ImagesThread {
   readonly thread: Thread<ImagesApi>;
-  readonly #events: EventChannel<RecordedEvent>;
 
-  private constructor(thread: Thread<ImagesApi>, events: EventChannel<RecordedEvent>) {
+  private constructor(thread: Thread<ImagesApi>) {
     this.thread = thread;
-    this.#events = events;
   }
 
   static start({ state, logger, settings, onEvent }: ImagesThreadOptions): ImagesThread {
     const events = new EventChannel(onEvent, logger);
-    const common = state.workerData('images');
     return new ImagesThread(
-      new Thread<ImagesApi>({
+      startThread<ImagesApi, ImagesWorkerData>({
         name: 'images',
-        entry: entryUrl('images'),
-        onStart: () => {
-          const port = events.open();
-          return { workerData: { ...common, ...settings, events: port } satisfies ImagesWorkerData, transferList: [port] };
-        },
         resourceLimits,
-        threadStatuses: state.threadStatuses,
-        heartbeatRow: common.heartbeatRow,
-        watchdog: state.watchdog,
+        state,
         logger,
-        finish: (api) => api.close(),
+        onStart: () => ({ ...settings, events: events.open() }),
+        onClosed: () => events.close(),
       }),
-      events,
     );
   }
 
   /**
-   * Waits as long as the pull does: the thread bounds that itself. A request that is lost with its thread is made again: the runtime
-   * goes on with the pull, or starts it anew.
+   * Has no deadline here: the thread limits the duration of a pull. The call is retried when the thread dies: the runtime continues the pull, or
+   * starts it again.
    */
   ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult> {
     return this.thread.call(async (api) => await api.ensureImage(request), { deadlineMs: null, retry: true });
@@ -64,14 +54,13 @@ export class ImagesThread {
   listImages(): Promise<readonly ImageFacts[]> {
     return this.thread.call((api) => api.listImages(), { retry: true });
   }
-  collectContainers(request: ContainerGcRequest): Promise<{ readonly removedContainers: number; readonly removedSandboxes: number }> {
+  collectContainers(request: ContainerGcRequest): Promise<ContainerGcReply> {
     return this.thread.call((api) => api.collectContainers(request), { deadlineMs: collectDeadlineMs });
   }
   removeContainers(ids: readonly ContainerID[]): Promise<void> {
     return this.thread.call((api) => api.removeContainers(ids), { deadlineMs: collectDeadlineMs, retry: true });
   }
-  async close(): Promise<void> {
-    await this.thread.close();
-    this.#events.close();
+  close(): Promise<void> {
+    return this.thread.close();
   }
 }

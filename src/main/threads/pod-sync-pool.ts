@@ -16,7 +16,7 @@ import { entryUrl } from './entry-url.ts';
 import { TaskChannel, type TaskHandlers, type PodTask } from './task-channel.ts';
 import { PoolSupervisor } from './pool-supervisor.ts';
 import { afterDeath, type RestartHistory } from './restart-delay.ts';
-import type { ThreadDependencies } from './thread-dependencies.ts';
+import type { ThreadDependencies } from './start-thread.ts';
 
 export interface PodSyncRun {
   /** Settles always, unless the pool is closed (KubeletError `ThreadClosed`). */

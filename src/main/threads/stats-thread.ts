@@ -1,8 +1,7 @@
 /** Main's half of the stats thread. */
 import type { MachineInfo, StatsApi, StatsWorkerData } from '../../shared/contracts/stats.ts';
-import { entryUrl } from './entry-url.ts';
-import type { Settings, ThreadDependencies } from './thread-dependencies.ts';
-import { Thread } from './thread.ts';
+import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
+import type { Thread } from './thread.ts';
 
 export interface StatsThreadOptions extends ThreadDependencies {
   readonly settings: Settings<StatsWorkerData, 'runtimeCgroupDriver'>;
@@ -18,18 +17,14 @@ export class StatsThread {
   }
 
   static start({ state, logger, settings }: StatsThreadOptions): StatsThread {
-    const common = { ...state.workerData('stats'), runtimeCgroupDriver: state.runtimeCgroupDriver };
+    const { runtimeCgroupDriver } = state;
     return new StatsThread(
-      new Thread<StatsApi>({
+      startThread<StatsApi, StatsWorkerData>({
         name: 'stats',
-        entry: entryUrl('stats'),
-        onStart: () => ({ workerData: { ...common, ...settings } satisfies StatsWorkerData }),
         resourceLimits,
-        threadStatuses: state.threadStatuses,
-        heartbeatRow: common.heartbeatRow,
-        watchdog: state.watchdog,
+        state,
         logger,
-        finish: (api) => api.close(),
+        onStart: () => ({ ...settings, runtimeCgroupDriver }),
       }),
     );
   }

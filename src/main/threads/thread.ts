@@ -40,6 +40,8 @@ export interface ThreadOptions<Api> {
   readonly finish?: (api: Remote<Api>) => Promise<void>;
   /** A successor was started: what it must be told again, main tells it now. Not called for the first birth. */
   readonly onRestarted?: () => void;
+  /** Called when `close()` has ended the thread. */
+  readonly onClosed?: () => void;
 }
 
 export interface CallLimits {
@@ -222,7 +224,11 @@ export class Thread<Api> {
     this.#cancelRestart();
     const life = this.#life;
     for (const { reject } of this.#waiting) reject(this.#closedError());
-    if (!life) return;
+    if (life) await this.#finish(life);
+    this.#options.onClosed?.();
+  }
+
+  async #finish(life: Incarnation<Api>): Promise<void> {
     const ended = new Promise<void>((resolve) => life.worker.once('exit', () => resolve()));
     const { finish, logger } = this.#options;
     if (finish) {

@@ -86,7 +86,7 @@ export class Observers {
 
   /** At one pod, now. */
   look(uid: PodUID, created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null> {
-    return this.#pleg.look(uid, created, sequence);
+    return this.#pleg.inspectPod(uid, created, sequence);
   }
 
   /**

@@ -7,7 +7,7 @@ import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
 import { cgroupFsRoot, type CgroupSettings } from '../node/host/cgroup-facts.ts';
 import type { KubeletOptions } from '../cli/options.ts';
-import type { Settings } from '../threads/thread-dependencies.ts';
+import type { Settings } from '../threads/start-thread.ts';
 
 /** Upstream: genericPlegRelistPeriod. */
 const relistPeriodMs = 1000;

@@ -61,6 +61,11 @@ export interface ContainerGcRequest {
   readonly maxContainers: number;
 }
 
+export interface ContainerGcReply {
+  readonly removedContainers: number;
+  readonly removedSandboxes: number;
+}
+
 /** An image that the runtime has. */
 export interface ImageFacts {
   readonly id: string;
@@ -74,7 +79,7 @@ export interface ImagesApi {
   ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult>;
   /** In no order. Rejects with the runtime's error. */
   listImages(): Promise<readonly ImageFacts[]>;
-  collectContainers(request: ContainerGcRequest): Promise<{ readonly removedContainers: number; readonly removedSandboxes: number }>;
+  collectContainers(request: ContainerGcRequest): Promise<ContainerGcReply>;
   /** Removes dead containers by name of the pod's worker; one still running is left. */
   removeContainers(ids: readonly ContainerID[]): Promise<void>;
   close(): Promise<void>;

@@ -119,7 +119,7 @@ for (const useEventStream of [true, false]) {
     assert.deepEqual([seen.state, seen.reason], ['exited', 'OOMKilled']);
     assert.deepEqual([...node.snapshot.all()].find(({ id }) => id === died.containerID)?.state, 'exited');
     await node.control.removeSandbox(pod!.sandboxID);
-    if (useEventStream) await pleg.look(pod!.podUID as PodUID);
+    if (useEventStream) await pleg.inspectPod(pod!.podUID as PodUID);
     await node.event('ContainerRemoved', pod!.sandboxID);
     assert.equal(node.cache.size, 0);
   });
@@ -130,10 +130,10 @@ test('a look sees what is there now', async (t) => {
   const pleg = node.start();
   await pleg.relist();
   const [pod] = await node.control.seed({ pods: 1, containersPerPod: 1 });
-  const seen = await pleg.look(pod!.podUID as PodUID);
+  const seen = await pleg.inspectPod(pod!.podUID as PodUID);
   assert.deepEqual([seen?.name, seen?.containers[0]?.state, seen?.sandboxes[0]?.state], ['seeded-0', 'running', 'ready']);
   await node.control.removeSandbox(pod!.sandboxID);
-  assert.equal(await pleg.look(pod!.podUID as PodUID), null);
+  assert.equal(await pleg.inspectPod(pod!.podUID as PodUID), null);
   const facts = await pleg.runtimeStatus();
   assert.deepEqual([facts.runtimeName, facts.cgroupDriver], ['simulated', 'cgroupfs']);
   assert.deepEqual(facts.conditions.map(({ type, status }) => `${type} ${status}`).sort(), ['NetworkReady true', 'RuntimeReady true']);
@@ -170,7 +170,7 @@ test('a runtime that is away and comes back loses nobody anything', async (t) =>
   await waitUntil('it listens', async () => (await node.control.eventSubscribers()) === 1);
   await node.control.closeSocket();
   await assert.rejects(pleg.relist(), /code = Unavailable/);
-  await assert.rejects(pleg.look(pods[0]!.podUID as PodUID), /code = Unavailable/);
+  await assert.rejects(pleg.inspectPod(pods[0]!.podUID as PodUID), /code = Unavailable/);
   node.messages.length = 0;
   await node.control.openSocket();
   await waitUntil('it relists again', () => node.messages.some(({ relistedAtMs }) => relistedAtMs !== undefined));
@@ -209,7 +209,7 @@ test('a pleg thread that dies is back with all that the runtime has', async (t) 
   await pleg.relist();
   assert.equal(node.snapshot.size, 10);
   await pleg.thread.kill();
-  const seen = await pleg.look(pods[2]!.podUID as PodUID);
+  const seen = await pleg.inspectPod(pods[2]!.podUID as PodUID);
   assert.equal(seen?.containers.length, 1);
   await pleg.relist();
   assert.equal(node.snapshot.size, 10);

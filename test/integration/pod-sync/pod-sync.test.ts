@@ -78,13 +78,13 @@ async function aNode(t: TestContext, threads = 2) {
     pool,
     events,
     lines,
-    look: (pod: Pod): Promise<RuntimePodStatus | null> => pleg.look(podUID(pod)),
+    look: (pod: Pod): Promise<RuntimePodStatus | null> => pleg.inspectPod(podUID(pod)),
     sync: async (pod: Pod, status?: null): Promise<PodSyncResult> => {
-      const seen = status === null ? null : await pleg.look(podUID(pod));
+      const seen = status === null ? null : await pleg.inspectPod(podUID(pod));
       return run({ kind: 'sync', pod, status: seen, apiStatus: {}, backoffs: [] } as never, pod).result;
     },
     terminate: async (pod: Pod, gracePeriodSeconds: number | null = null) =>
-      run({ kind: 'terminating', pod, status: await pleg.look(podUID(pod)), gracePeriodSeconds } as never, pod),
+      run({ kind: 'terminating', pod, status: await pleg.inspectPod(podUID(pod)), gracePeriodSeconds } as never, pod),
     run,
   };
 }
