@@ -3,7 +3,7 @@ import { type ContainerConfig, type LinuxContainerConfig, NamespaceMode, Signal 
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
 import { containerLogPath } from '../../../shared/kubernetes/paths.ts';
-import { isGateEnabled } from './feature-gate-defaults.ts';
+import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
 import { containerResources } from './linux-resources.ts';
 import { containerSecurityContext, verifyRunAsNonRoot } from './security-context.ts';

@@ -6,7 +6,7 @@ import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kuber
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { envFileValue, parseEnvFile, type EnvFile } from './env-file.ts';
 import { envField } from './downward-api-fields.ts';
-import { isGateEnabled } from './feature-gate-defaults.ts';
+import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { referencedObject, type ReferencedKind, type Text } from './referenced-object.ts';
 import { envResourceField } from './downward-api-resource-fields.ts';
 import { serviceEnvironment } from './service-environment.ts';

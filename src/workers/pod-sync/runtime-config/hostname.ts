@@ -3,7 +3,7 @@ import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '../../../shared/kubernetes/names.ts';
-import { isGateEnabled } from './feature-gate-defaults.ts';
+import { isGateEnabled } from '../feature-gate-defaults.ts';
 
 /** Linux has 64 bytes for it. With a domain all may be used; alone it is cut at 63, a DNS label. */
 const maxHostname = 63;

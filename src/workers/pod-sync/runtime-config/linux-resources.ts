@@ -6,7 +6,7 @@ import { hasPodLevelResources, podLimits, podRequests } from '../../../shared/ku
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { compareQuantities, isZeroQuantity, milliValue, type QuantityLike, value } from '../../../shared/kubernetes/quantity.ts';
 import { hugePageSizeName, quotaFromMilliCPU, sharesFromMilliCPU } from '../../../shared/linux/cgroup-values.ts';
-import { isGateEnabled } from './feature-gate-defaults.ts';
+import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { isCriticalPod, oomScoreAdj } from './oom-score.ts';
 import type { ContainerConfigInput, PodConfigInput } from './config-inputs.ts';
 

@@ -8,7 +8,7 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { podDir } from '../../../shared/kubernetes/paths.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { envFileKey } from '../runtime-config/environment.ts';
-import { isGateEnabled } from '../runtime-config/feature-gate-defaults.ts';
+import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { podHostname } from '../runtime-config/hostname.ts';
 import { makeContainerMounts, volumePath } from './container-mounts.ts';
 import type { VolumeContext } from './volume-context.ts';

@@ -1,5 +1,5 @@
 /** Feature gates that decide about configs and volumes, with their v1.36 defaults for settings that do not name them. */
-import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
+import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 
 const defaults = {
   ContainerStopSignals: false,
