@@ -1,10 +1,10 @@
 /**
- * Small calls on the node's own disk and memory: a pod's folders, its hosts file, the few files of a token. They are made on this thread at
- * once. A new pod needs some seventy of them, each of 10 µs; a trip to libuv's threads for each costs ten times that, in CPU and in wake-ups
- * of a thread that hundreds of pods wait for. What may hang, or may be large (a path of somebody else, a tree to be removed), is not
- * for these: it is the helper's, or goes through node:fs/promises.
+ * Blocking file system calls for small files and folders on the node's own disk and tmpfs: a pod's folders, its hosts file, the files of a
+ * token. A new pod needs about seventy such calls of 10 µs each. A round trip to libuv's threads for each would cost ten times as much CPU,
+ * and would wake up a thread that hundreds of pods share. Calls that may hang or take long (paths outside of the kubelet's folders, removal
+ * of trees) belong into the helper process or use node:fs/promises.
  *
- * They have the names and the promises of node:fs/promises, so that a file says by its import which it means.
+ * The functions have the names and the promises of node:fs/promises, so that an import decides which kind of call a file makes.
  */
 import * as fs from 'node:fs';
 
@@ -29,7 +29,7 @@ export async function mkdir(path: string, options: { readonly recursive: true; r
 export async function mkdtemp(prefix: string): Promise<string> {
   return fs.mkdtempSync(prefix);
 }
-/** Names, of folders below too where asked. */
+/** Returns names; with `recursive`, also those in the folders below. */
 export async function readdir(path: string, options: { readonly recursive?: true } = {}): Promise<string[]> {
   return fs.readdirSync(path, { ...options, encoding: 'utf8' });
 }

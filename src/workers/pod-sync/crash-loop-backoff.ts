@@ -1,5 +1,5 @@
 /**
- * CrashLoopBackOff: whether a container that exited must wait before it runs again (upstream kuberuntime doBackOff, kubelet.go
+ * CrashLoopBackOff: decides whether a container that exited must wait before it restarts (upstream kuberuntime doBackOff, kubelet.go
  * newCrashLoopBackOff). Pure: main keeps the back-offs between tasks.
  */
 import type { ContainerBackoff } from '../../shared/contracts/pod-sync/result.ts';
@@ -9,7 +9,7 @@ import { fnv32a } from '../../shared/kubernetes/container-hash.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
 import { backoffUntilMs, stepBackoff } from '../../shared/time/backoff.ts';
 
-/** 10 min since the last step, whatever the maximum is (upstream crashLoopBackOff.HasExpiredFunc). */
+/** A back-off expires 10 min after its last step, whatever the maximum is (upstream crashLoopBackOff.HasExpiredFunc). */
 export const resetAfterMs = 600_000;
 
 export interface CrashLoopLimits {
@@ -19,7 +19,7 @@ export interface CrashLoopLimits {
   readonly maxMs: number;
 }
 
-/** A new image or new resources make a new key: the back-off starts afresh. */
+/** A new image or new resources change the key, which resets the back-off. */
 export function backoffKey(pod: Pod, container: Container): string {
   const parts = [podUID(pod), container.name, container.image ?? '', JSON.stringify(container.resources ?? {})];
   return `${container.name}/${fnv32a(Buffer.from(parts.join('/'))).toString(16)}`;
@@ -27,12 +27,12 @@ export function backoffKey(pod: Pod, container: Container): string {
 
 export type BackoffDecision =
   | { readonly wait: false; readonly backoff?: ContainerBackoff }
-  /** `untilMs`: wall-clock ms at which it may run. */
+  /** `untilMs`: wall-clock ms from which the container may start. */
   | { readonly wait: true; readonly untilMs: number; readonly backoffMs: number };
 
 /**
- * Asked right before a container is started. When it may start after an exit, the answer has the back-off that the next exit
- * will meet; a container that never exited has none.
+ * Called right before a container is started. When the container may restart, the result holds the back-off that applies after its next
+ * exit. A container that never exited has no back-off.
  */
 export function decideBackoff(input: {
   readonly key: string;

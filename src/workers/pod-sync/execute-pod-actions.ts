@@ -1,6 +1,7 @@
 /**
- * Carries out the actions that a pod needs, in upstream's order (kuberuntime_manager.go SyncPod): kill what must go, make the sandbox, start
- * ephemeral, init and regular containers. What fails is reported; a container's failure stops only those that need it.
+ * Executes the actions that a pod needs, in upstream's order (kuberuntime_manager.go SyncPod): kill containers or the whole pod, create the
+ * sandbox, start ephemeral, init and regular containers. Failures go to the report; a failed container stops only the containers that
+ * depend on it.
  */
 import type { SyncPodTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
@@ -11,7 +12,7 @@ import { podIPForHooks } from './hooks/run-hook.ts';
 import { killContainer } from './kill/kill-container.ts';
 import { killPod } from './kill/kill-pod.ts';
 import { rpcErrorOf } from './pod-runtime.ts';
-import { removeContainer } from './start/link-container-log.ts';
+import { removeContainer } from './kill/remove-container.ts';
 import { prepareFirstContainer } from './start/prepare-first-container.ts';
 import { prepareSandbox } from './start/prepare-sandbox.ts';
 import { reportStaleStatus, StaleStatusError } from './start/stale-status.ts';
@@ -19,8 +20,8 @@ import { startContainers } from './start/start-containers.ts';
 import type { SyncReport } from './sync-report.ts';
 
 /**
- * @param volumes settles when the pod's volumes are there: containers wait for them
- * Rejects with Stopped, or as `volumes`; all other failures are in the report.
+ * Rejects with Stopped, or with the rejection of `volumes`. The report gets all other failures.
+ * @param volumes settles when the pod's volumes are mounted; containers wait for it
  */
 export async function executePodActions(
   context: TaskContext,
@@ -41,8 +42,10 @@ export async function executePodActions(
       return;
     }
   }
-  const cleared = actions.killPod ? await killWhole(context, task, actions, report) : await killSome(context, task, actions, report);
-  if (!cleared) return;
+  const killed = actions.killPod
+    ? await killWholePod(context, task, actions, report)
+    : await killContainers(context, task, actions, report);
+  if (!killed) return;
   await pruneInitContainers(context, task);
   channel.signal.throwIfAborted();
 
@@ -51,15 +54,15 @@ export async function executePodActions(
   if (!actions.createSandbox && starts.length === 0) return;
   const hostInfo = context.hostInfo.read();
   hostInfo.catch(() => {});
-  const ahead =
+  const firstContainer =
     actions.createSandbox && task.status === null ? prepareFirstContainer(context, task, actions, volumes, hostInfo) : undefined;
-  const sandbox = await prepareSandbox(context, task, actions, { hostInfo, ahead }, report);
+  const sandbox = await prepareSandbox(context, task, actions, { hostInfo, firstContainer }, report);
   await volumes;
   channel.signal.throwIfAborted();
-  if (sandbox) await startContainers(context, task, actions, { sandbox, ahead }, report);
+  if (sandbox) await startContainers(context, task, actions, { sandbox, firstContainer }, report);
 }
 
-/** Running containers that the actions stop and start again, by name: an instance more follows the one that runs. */
+/** Returns the running containers that the actions stop and then start again under the same name. */
 export function containersToRestart(
   status: SyncPodTask['status'],
   actions: Pick<PodActions, 'killPod' | 'containersToKill' | 'initContainersToStart' | 'containersToStart'>,
@@ -71,30 +74,31 @@ export function containersToRestart(
   return containers.map(({ id }) => id);
 }
 
-/** Answers whether to go on. */
-async function killWhole(context: TaskContext, { pod, status }: SyncPodTask, actions: PodActions, report: SyncReport): Promise<boolean> {
+/** Returns false when something could not be killed: the sync ends there. */
+async function killWholePod(context: TaskContext, { pod, status }: SyncPodTask, actions: PodActions, report: SyncReport): Promise<boolean> {
   if (!status) return true;
   if (status.sandboxes.length > 0 || status.containers.length > 0) report.changedRuntime = true;
   const failures = await killPod(context, status, null);
   for (const failure of failures) report.fail(failure);
   if (failures.length > 0) return false;
   if (!actions.createSandbox) return true;
-  // A new sandbox begins anew: the traces of the init containers would say that they have run.
+  // In a new sandbox the init containers run again. The old instances would prove that they have run already.
   const init = new Set(pod.spec.initContainers?.map(({ name }) => name));
-  await remove(
+  await removeInitContainers(
     context,
     status.containers.filter(({ name }) => init.has(name)),
   );
   return true;
 }
 
-async function killSome(context: TaskContext, { status }: SyncPodTask, actions: PodActions, report: SyncReport): Promise<boolean> {
+/** Returns false when something could not be killed or removed: the sync ends there. */
+async function killContainers(context: TaskContext, { status }: SyncPodTask, actions: PodActions, report: SyncReport): Promise<boolean> {
   const podIP = podIPForHooks(context, status?.podIPs ?? []);
   for (const { id, name, message, reason } of actions.containersToKill) {
     report.changedRuntime = true;
     const orphan = status?.containers.find((container) => container.id === id)?.orphan;
     try {
-      await killContainer(context, { id, name, message, reason, graceOverrideSeconds: null, podIP, ...(orphan && { orphan }) });
+      await killContainer(context, { id, name, message, reason, gracePeriodOverrideSeconds: null, podIP, ...(orphan && { orphan }) });
     } catch (err) {
       context.channel.signal.throwIfAborted();
       report.fail({ action: 'KillContainer', target: name, reason: 'KillContainerError', message: rpcErrorOf(err) });
@@ -105,7 +109,14 @@ async function killSome(context: TaskContext, { status }: SyncPodTask, actions: 
     report.changedRuntime = true;
     try {
       if (kill)
-        await killContainer(context, { id, name, message: 'killing', reason: 'RestartAllContainers', graceOverrideSeconds: 0, podIP });
+        await killContainer(context, {
+          id,
+          name,
+          message: 'killing',
+          reason: 'RestartAllContainers',
+          gracePeriodOverrideSeconds: 0,
+          podIP,
+        });
       await removeContainer(context, { id, name, logPath: '' }, true);
     } catch (err) {
       context.channel.signal.throwIfAborted();
@@ -113,23 +124,23 @@ async function killSome(context: TaskContext, { status }: SyncPodTask, actions: 
       return false;
     }
   }
-  // All begins again as soon as it is seen that they are gone.
+  // The next sync starts all containers again, once the runtime's status shows that they are gone.
   if (actions.containersToReset.length > 0) report.retryAt(context.clock.now());
   return true;
 }
 
-/** Only the last instance of an init container is kept: collection would let too many pile up in a crash loop. */
+/** Keeps only the newest dead instance of each init container. In a crash loop, garbage collection would let too many accumulate. */
 async function pruneInitContainers(context: TaskContext, { pod, status }: SyncPodTask): Promise<void> {
   for (const { name } of pod.spec.initContainers ?? []) {
     const dead = status?.containers.filter(
       (container) => container.name === name && (container.state === 'exited' || container.state === 'unknown'),
     );
-    await remove(context, dead?.slice(1) ?? []);
+    await removeInitContainers(context, dead?.slice(1) ?? []);
   }
 }
 
-/** A container that cannot be removed is left to collection. */
-async function remove(context: TaskContext, containers: NonNullable<SyncPodTask['status']>['containers']): Promise<void> {
+/** A container that cannot be removed is left to garbage collection. */
+async function removeInitContainers(context: TaskContext, containers: NonNullable<SyncPodTask['status']>['containers']): Promise<void> {
   for (const container of containers) {
     await removeContainer(context, container, false).catch((err: unknown) => {
       context.logger.warn({ err, container: container.name, containerID: container.id }, 'cannot remove an init container');

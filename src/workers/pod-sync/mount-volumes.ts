@@ -1,7 +1,7 @@
 /**
- * A pod's volumes before its containers: all of them there, or the sync fails and is tried again soon. What a volume waits for (a secret, a
- * token) wakes the pod when it comes; the back-off is for all else. Upstream: WaitForAttachAndMount, and the back-off of its operations
- * (exponentialbackoff: 500 ms, doubling).
+ * Mounts all volumes of a pod, or fails the sync, which main then retries with a back-off. When an object that a volume needs (a secret, a
+ * token) appears, main syncs the pod at once; the back-off covers all other failures. Upstream: WaitForAttachAndMount, and the back-off of
+ * its operations (exponentialbackoff: 500 ms, doubling).
  */
 import type { ContainerBackoff } from '../../shared/contracts/pod-sync/result.ts';
 import type { SyncPodTask } from '../../shared/contracts/pod-sync/task.ts';
@@ -12,24 +12,24 @@ import { stepBackoff, withJitter } from '../../shared/time/backoff.ts';
 import type { TaskContext } from './dependencies.ts';
 import type { SyncReport } from './sync-report.ts';
 
-/** Among the pod's back-offs; no container has such a key. */
+/** The key among the pod's back-offs. Keys of containers contain a slash. */
 const backoffKey = 'volumes';
 const limits = { initialMs: 500, maxMs: 122_000, resetAfterMs: 244_000 };
 
-/** Rejects with KubeletError `FailedMount` when a volume is not there. One that is only outdated lets the pod go on. */
+/** Rejects with KubeletError `FailedMount` when a volume is not mounted. A volume that is only outdated does not fail the sync. */
 export async function mountVolumes(context: TaskContext, task: SyncPodTask, report: SyncReport): Promise<void> {
   const { pod, backoffs } = task;
   const { volumes, node, channel, events, clock, logger } = context;
-  const asked = { pod, node, requestPodObjects: (refs: readonly PodObjectRef[]) => channel.podObjects(refs), signal: channel.signal };
-  const failures = await volumes.mountVolumes(asked).catch((err: unknown) => {
+  const input = { pod, node, requestPodObjects: (refs: readonly PodObjectRef[]) => channel.podObjects(refs), signal: channel.signal };
+  const failures = await volumes.mountVolumes(input).catch((err: unknown) => {
     channel.signal.throwIfAborted();
     events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${messageOf(err)}`);
     throw new KubeletError('FailedMount', messageOf(err), { cause: err });
   });
   const missing = failures.filter(({ state }) => state !== 'outdated');
   if (missing.length > 0 || !task.volumesMounted) {
-    const lacking = new Set(missing.map(({ volume }) => volume));
-    channel.volumesMounted(volumesToMount(pod).flatMap(({ name }) => (lacking.has(name) ? [] : [name])));
+    const missingNames = new Set(missing.map(({ volume }) => volume));
+    channel.volumesMounted(volumesToMount(pod).flatMap(({ name }) => (missingNames.has(name) ? [] : [name])));
   }
   const before = backoffs.find(({ key }) => key === backoffKey);
   if (failures.length === 0) {
@@ -45,14 +45,14 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
     return;
   }
   const unknown = missing.filter(({ state }) => state === 'unknown');
-  const why = (unknown.length > 0 ? unknown : missing).map(({ message }) => message).join('; ');
+  const reasons = (unknown.length > 0 ? unknown : missing).map(({ message }) => message).join('; ');
   const names = (list: typeof missing) => list.map(({ volume }) => volume).join(' ');
-  const awaited = `unmounted volumes=[${names(missing)}], unattached volumes=[], failed to process volumes=[${names(unknown)}]`;
-  // The delays before the longest come to 2 min: upstream's podAttachAndMountTimeout, after which it says what the pod still waits for.
-  const isLong = backoff.backoffMs >= limits.maxMs;
-  const cause = unknown.length > 0 ? why : 'context deadline exceeded';
-  if (unknown.length > 0 || isLong) events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${awaited}: ${cause}`);
-  throw new KubeletError('FailedMount', `${awaited}: ${why}`);
+  const summary = `unmounted volumes=[${names(missing)}], unattached volumes=[], failed to process volumes=[${names(unknown)}]`;
+  // The delays before the longest one add up to 2 min, upstream's podAttachAndMountTimeout. From then on the event names all missing volumes.
+  const timedOut = backoff.backoffMs >= limits.maxMs;
+  const cause = unknown.length > 0 ? reasons : 'context deadline exceeded';
+  if (unknown.length > 0 || timedOut) events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${summary}: ${cause}`);
+  throw new KubeletError('FailedMount', `${summary}: ${reasons}`);
 }
 
 function nextBackoff(before: ContainerBackoff | undefined, nowMs: number): ContainerBackoff {

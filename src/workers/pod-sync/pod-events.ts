@@ -1,24 +1,25 @@
-/** What events are about, and how upstream words them. */
+/** Records the events of a pod's sync, with upstream's references to the pod, its containers and the node. */
+
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { ObjectReference, Pod } from '../../shared/kubernetes/api.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import type { TaskChannelClient } from './task-channel-client.ts';
 
-/** A pod by name: also one of which only the runtime knows. */
+/** Identifies a pod, including a pod that only the runtime knows. */
 export interface PodIdentity {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
-  /** Where the spec is known: for the field paths of its containers. */
+  /** Null when the spec is unknown. Gives the field paths of the containers. */
   readonly pod: Pod | null;
 }
 
-export function identityOf(pod: Pod): PodIdentity {
+export function toPodIdentity(pod: Pod): PodIdentity {
   const { name, namespace, uid } = pod.metadata;
   return { name, namespace, uid, pod };
 }
 
-/** `spec.containers{app}`, also where the spec is not known. Undefined: the spec does not have it. */
+/** Returns `spec.containers{app}`, also when the spec is unknown. Undefined when the spec does not have the container. */
 function containerFieldPath(pod: Pod | null, container: string): string | undefined {
   if (!pod) return `spec.containers{${container}}`;
   const lists = ['containers', 'initContainers', 'ephemeralContainers'] as const;
@@ -26,7 +27,7 @@ function containerFieldPath(pod: Pod | null, container: string): string | undefi
   return list && `spec.${list}{${container}}`;
 }
 
-/** Records the events of one pod on the task's channel. */
+/** Sends the events of one pod to main over the task's channel. */
 export class PodEvents {
   readonly #channel: Pick<TaskChannelClient, 'event'>;
   readonly #identity: PodIdentity;
@@ -45,8 +46,8 @@ export class PodEvents {
   }
 
   /**
-   * `containerID` is replaced by the container's name where a runtime's message has it: each instance would otherwise make an event
-   * of its own, and repeats could not be counted.
+   * Replaces `containerID` in the message by the container's name. Otherwise each instance would produce a distinct event, and repeats
+   * could not be counted.
    */
   onContainer(container: string, type: RecordedEvent['type'], reason: string, message: string, containerID = ''): void {
     const object = this.referenceTo(container);
@@ -55,7 +56,7 @@ export class PodEvents {
     this.#channel.event({ object, type, reason, message: text });
   }
 
-  /** Null: no spec has the container, nobody can look it up (upstream's FilterEventRecorder). */
+  /** Returns null when the spec does not have the container: such an event is dropped (upstream's FilterEventRecorder). */
   referenceTo(container: string): ObjectReference | null {
     const fieldPath = containerFieldPath(this.#identity.pod, container);
     return fieldPath === undefined ? null : { ...this.#reference(), fieldPath };

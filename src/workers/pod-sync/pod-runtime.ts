@@ -1,6 +1,6 @@
 /**
- * What the steps of a sync ask of the container runtime, and nothing more: each call with its deadline, so that no step needs to
- * remember one. Deadlines are upstream's (staging/src/k8s.io/cri-client/pkg/remote_runtime.go).
+ * The calls to the container runtime that a sync needs, each with its deadline. The deadlines are upstream's
+ * (staging/src/k8s.io/cri-client/pkg/remote_runtime.go).
  */
 import type { CriClient } from '../../shared/cri/client.ts';
 import { CriError } from '../../shared/cri/cri-error.ts';
@@ -32,24 +32,24 @@ export interface ExecResult {
   readonly output: string;
 }
 
-/** All reject with CriError. What is not there any more is a success of stop and remove. */
+/** All calls reject with CriError. Stopping or removing an object that the runtime no longer has succeeds. */
 export interface PodRuntime {
-  /** Rejects when the signal aborts, and the runtime is told. */
+  /** Rejects when the signal aborts, which also cancels the call in the runtime. */
   runPodSandbox(config: PodSandboxConfig, runtimeHandler: string, signal: AbortSignal): Promise<SandboxID>;
   podSandboxStatus(id: SandboxID): Promise<PodSandboxStatus>;
   stopPodSandbox(id: SandboxID): Promise<void>;
   removePodSandbox(id: SandboxID): Promise<void>;
-  /** Only to find what a lost task left: the runtime's list belongs to the pleg thread. */
+  /** Only for the recovery from a lost task: regular lists of the runtime belong to the pleg thread. */
   findSandboxes(podUID: PodUID): Promise<FoundSandbox[]>;
   createContainer(sandboxID: SandboxID, config: ContainerConfig, sandboxConfig: PodSandboxConfig): Promise<ContainerID>;
   startContainer(id: ContainerID): Promise<void>;
-  /** Resolves when it has ended. The signal gives up waiting; the runtime goes on. */
+  /** Resolves when the container has ended. The signal ends the wait; the runtime continues to stop the container. */
   stopContainer(id: ContainerID, graceSeconds: number, signal?: AbortSignal): Promise<void>;
   removeContainer(id: ContainerID): Promise<void>;
-  /** As `findSandboxes`, of one container's name in a sandbox. */
+  /** Finds the instances of one container name in a sandbox; restricted like `findSandboxes`. */
   findContainers(sandboxID: SandboxID, name: string): Promise<FoundContainer[]>;
   execSync(id: ContainerID, command: readonly string[], deadlineMs: number, signal?: AbortSignal): Promise<ExecResult>;
-  /** The user that the image asks for; neither field set means root. */
+  /** Returns the user that the image declares; root when neither field is set. */
   imageUser(imageRef: string): Promise<{ readonly uid?: bigint; readonly username?: string }>;
 }
 
@@ -59,12 +59,12 @@ const containerStates: Readonly<Record<number, FoundContainer['state']>> = {
   [ContainerState.CONTAINER_EXITED]: 'exited',
 };
 
-/** By the runtime's service, and the image service, which may be another's. `timeoutMs` is runtimeRequestTimeout. */
+/** Wraps the runtime service and the image service, which may have different endpoints. `timeoutMs` is runtimeRequestTimeout. */
 export function podRuntime(runtime: CriClient['runtime'], images: CriClient['images'], timeoutMs: number): PodRuntime {
   const limits = { deadlineMs: timeoutMs };
   return {
     runPodSandbox: async (config, runtimeHandler, signal) => {
-      // Network plugins may be slow: twice the usual time, as upstream.
+      // Network plugins may be slow: upstream also doubles the timeout.
       const reply = await runtime.call('runPodSandbox', { config, runtimeHandler }, { deadlineMs: timeoutMs * 2, signal });
       return reply.podSandboxId as SandboxID;
     },
@@ -96,7 +96,7 @@ export function podRuntime(runtime: CriClient['runtime'], images: CriClient['ima
       await runtime.call('startContainer', { containerId }, limits);
     },
     stopContainer: async (containerId, graceSeconds, signal) => {
-      // The usual time comes on top of the grace period.
+      // The timeout is added to the grace period.
       const deadlineMs = graceSeconds * 1000 + timeoutMs;
       await runtime
         .call('stopContainer', { containerId, timeout: BigInt(graceSeconds) }, { deadlineMs, ...(signal && { signal }) })
@@ -119,7 +119,7 @@ export function podRuntime(runtime: CriClient['runtime'], images: CriClient['ima
       const { exitCode, stdout, stderr } = await runtime.call('execSync', request, { deadlineMs, ...(signal && { signal }) });
       return { exitCode, output: Buffer.concat([stdout, stderr]).toString() };
     },
-    imageUser: remember(async (imageRef) => {
+    imageUser: memoizeByDigest(async (imageRef) => {
       const { image } = await images.call('imageStatus', { image: { image: imageRef } }, limits);
       if (image?.uid) return { uid: image.uid.value };
       return image?.username ? { username: image.username } : {};
@@ -128,19 +128,19 @@ export function podRuntime(runtime: CriClient['runtime'], images: CriClient['ima
 }
 
 /** More images than a node runs. */
-const maxRemembered = 1000;
+const maxCachedImages = 1000;
 
-/** An image that is named by the digest of its content never changes: it is asked about once. A failure is not remembered. */
-function remember<T>(ask: (imageRef: string) => Promise<T>): (imageRef: string) => Promise<T> {
-  const known = new Map<string, Promise<T>>();
+/** Caches the results for images that are named by digest, since those never change. Failures are not cached. */
+function memoizeByDigest<T>(read: (imageRef: string) => Promise<T>): (imageRef: string) => Promise<T> {
+  const cache = new Map<string, Promise<T>>();
   return (imageRef) => {
-    const found = known.get(imageRef);
-    if (found || !imageRef.startsWith('sha256:')) return found ?? ask(imageRef);
-    const asked = ask(imageRef);
-    asked.catch(() => known.delete(imageRef));
-    if (known.size >= maxRemembered) known.delete(known.keys().next().value!);
-    known.set(imageRef, asked);
-    return asked;
+    const cached = cache.get(imageRef);
+    if (cached || !imageRef.startsWith('sha256:')) return cached ?? read(imageRef);
+    const result = read(imageRef);
+    result.catch(() => cache.delete(imageRef));
+    if (cache.size >= maxCachedImages) cache.delete(cache.keys().next().value!);
+    cache.set(imageRef, result);
+    return result;
   };
 }
 
@@ -151,13 +151,13 @@ function ignoreNotFound(err: unknown): void {
   if (!(err instanceof CriError && err.code === notFound)) throw err;
 }
 
-/** What the runtime said, without the call and the code: for events and waiting messages. */
+/** Returns the runtime's description of a failure, without the call and the code: for events and waiting messages. */
 export function descriptionOf(err: unknown): string {
   if (!(err instanceof CriError)) return err instanceof Error ? err.message : String(err);
   return /desc = (?<description>.*)$/s.exec(err.message)?.groups?.['description'] ?? err.message;
 }
 
-/** What upstream prints of a failed call: `rpc error: code = Unknown desc = …`. */
+/** Formats a failed call as upstream prints it: `rpc error: code = Unknown desc = …`. */
 export function rpcErrorOf(err: unknown): string {
   if (!(err instanceof CriError)) return err instanceof Error ? err.message : String(err);
   return err.message.slice(`${err.call}: `.length);

@@ -2,7 +2,7 @@
 import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTaskReply, PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { PodSyncDependencies, TaskContext } from './dependencies.ts';
-import { identityOf, PodEvents, type PodIdentity } from './pod-events.ts';
+import { toPodIdentity, PodEvents, type PodIdentity } from './pod-events.ts';
 import { TaskChannelClient, type ChannelPort } from './task-channel-client.ts';
 import { syncPod } from './sync-pod.ts';
 import { SyncReport } from './sync-report.ts';
@@ -55,7 +55,7 @@ function dispatch(context: TaskContext, task: PodSyncTask): Promise<PodSyncResul
 function identify(task: PodSyncTask): PodIdentity {
   const uid = task.podUID;
   if (task.kind === 'cleanUp') return { name: '', namespace: '', uid, pod: null };
-  if (task.pod) return identityOf(task.pod);
+  if (task.pod) return toPodIdentity(task.pod);
   const { name = '', namespace = '' } = task.status ?? {};
   return { name, namespace, uid, pod: null };
 }

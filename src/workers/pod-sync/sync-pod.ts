@@ -1,7 +1,7 @@
 /**
- * Makes the runtime run a pod: what it stands on (network, cgroup, folders, volumes), then its sandbox and its containers. After upstream's
- * kubelet.go SyncPod, behind what main has decided, and kuberuntime_manager.go SyncPod. Run again, it does only what is
- * missing.
+ * Makes the runtime run a pod: first its prerequisites (network, cgroup, folders, volumes), then its sandbox and its containers. Follows
+ * upstream's kubelet.go SyncPod, after the decisions that main has made, and kuberuntime_manager.go SyncPod. Idempotent: a repeated sync
+ * does only what is missing.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { mkdir } from './blocking-fs.ts';
@@ -13,6 +13,7 @@ import { computePodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/kill-pod.ts';
 import { executePodActions } from './execute-pod-actions.ts';
+import { isGateEnabled } from './feature-gate-defaults.ts';
 import { mountVolumes } from './mount-volumes.ts';
 import { ensureCgroup } from './start/ensure-cgroup.ts';
 import { SyncReport } from './sync-report.ts';
@@ -26,15 +27,15 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
       pod: task.pod,
       status: task.status,
       restartAllContainers: isRestartingAll(context, task),
-      containerRestartRules: isEnabled(context, 'ContainerRestartRules'),
+      containerRestartRules: isGateEnabled(context.settings, 'ContainerRestartRules'),
     });
-    // Only containers need them. But a pod that may wait for them for long shall not have a sandbox meanwhile.
-    const besideSandbox = actions.createSandbox && task.dependenciesReady === true;
-    const volumes = makeVolumes(context, task, report, besideSandbox);
-    // Whatever ends the sync sooner: nothing is mounted any more when it has ended.
+    // Only containers need volumes. A pod that may wait long for its volumes gets no sandbox in the meantime.
+    const mountsDuringSandbox = actions.createSandbox && task.dependenciesReady === true;
+    const volumes = setUpVolumes(context, task, report, mountsDuringSandbox);
+    // A failure is reported by the `await` below. The `finally` makes sure that no mount outlives the sync.
     volumes.catch(() => {});
     try {
-      if (!besideSandbox) await volumes;
+      if (!mountsDuringSandbox) await volumes;
       context.channel.signal.throwIfAborted();
       await executePodActions(context, task, actions, volumes, report);
     } finally {
@@ -47,14 +48,9 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
   }
 }
 
-/** Gates on by default in v1.36. */
-function isEnabled({ settings }: TaskContext, gate: 'ContainerRestartRules' | 'RestartAllContainersOnContainerExits'): boolean {
-  return settings.featureGates[gate] ?? true;
-}
-
 function isRestartingAll(context: TaskContext, { apiStatus }: SyncPodTask): boolean {
   const condition = apiStatus.conditions?.find(({ type }) => type === 'AllContainersRestarting');
-  return isEnabled(context, 'RestartAllContainersOnContainerExits') && condition?.status === 'True';
+  return isGateEnabled(context.settings, 'RestartAllContainersOnContainerExits') && condition?.status === 'True';
 }
 
 function checkNetwork({ node, events }: TaskContext, { pod }: SyncPodTask): void {
@@ -65,8 +61,9 @@ function checkNetwork({ node, events }: TaskContext, { pod }: SyncPodTask): void
 }
 
 /**
- * Answers whether that is all for now: the pod ran outside of a cgroup of its own, from before the node had them, and was killed to come
- * back inside. One that has yet to start gets its cgroup with its sandbox (start/ensure-cgroup.ts).
+ * Kills a pod that runs without a cgroup of its own, which happens when it was started before the node had pod cgroups. Returns true when
+ * the pod was killed: the next sync starts it inside a cgroup. A pod that has not started gets its cgroup with its sandbox
+ * (start/ensure-cgroup.ts).
  */
 async function killOutsideCgroup(context: TaskContext, { pod, status, apiStatus }: SyncPodTask, report: SyncReport): Promise<boolean> {
   const hasRunning = apiStatus.containerStatuses?.some(({ state }) => state?.running !== undefined) ?? false;
@@ -79,18 +76,17 @@ async function killOutsideCgroup(context: TaskContext, { pod, status, apiStatus 
   return failures.length === 0;
 }
 
-async function makeVolumes(context: TaskContext, task: SyncPodTask, report: SyncReport, besideSandbox: boolean): Promise<void> {
-  // The request for the sandbox goes first.
-  if (besideSandbox) await nextIteration();
-  await makeFolders(context);
+async function setUpVolumes(context: TaskContext, task: SyncPodTask, report: SyncReport, mountsDuringSandbox: boolean): Promise<void> {
+  // The sandbox's request to the runtime goes out first.
+  if (mountsDuringSandbox) await nextIteration();
+  await makePodDataDirs(context);
   await mountVolumes(context, task, report);
 }
 
-/** Upstream makePodDataDirs. */
-async function makeFolders({ settings, identity: about, events }: TaskContext): Promise<void> {
+async function makePodDataDirs({ settings, identity, events }: TaskContext): Promise<void> {
   try {
     for (const folderOf of [podDir, podVolumesDir, podPluginsDir]) {
-      await mkdir(folderOf(settings.rootDir, about.uid), { recursive: true, mode: 0o750 });
+      await mkdir(folderOf(settings.rootDir, identity.uid), { recursive: true, mode: 0o750 });
     }
   } catch (err) {
     events.onPod('Warning', 'Failed', `error making pod data directories: ${messageOf(err)}`);

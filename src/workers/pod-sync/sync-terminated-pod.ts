@@ -1,4 +1,5 @@
-/** Nothing of the pod runs any more: its volumes are unmounted, its cgroup is removed (upstream kubelet.go SyncTerminatedPod). */
+/** Cleans up a pod whose containers have all stopped: unmounts its volumes and removes its cgroup (upstream kubelet.go SyncTerminatedPod). */
+
 import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { TaskContext } from './dependencies.ts';
@@ -7,7 +8,7 @@ import { SyncReport } from './sync-report.ts';
 export async function syncTerminatedPod(context: TaskContext): Promise<PodSyncResult> {
   const report = new SyncReport();
   try {
-    await takeDown(context);
+    await unmountAndRemoveCgroup(context);
     return report.result();
   } catch (err) {
     return report.result(err, 'FailedCleanUp');
@@ -15,13 +16,13 @@ export async function syncTerminatedPod(context: TaskContext): Promise<PodSyncRe
 }
 
 /**
- * The pod is forgotten: what its UID left goes as well (upstream HandlePodCleanups). Volumes first: the folder is not removed while anything
- * is mounted below it.
+ * Also removes the folder of a pod that main has forgotten (upstream HandlePodCleanups). Volumes come first: the folder is not removed while
+ * anything is mounted below it.
  */
 export async function cleanUpPod(context: TaskContext): Promise<PodSyncResult> {
   const report = new SyncReport();
   try {
-    await takeDown(context);
+    await unmountAndRemoveCgroup(context);
     await context.volumes.removePodDirectory(context.identity.uid as PodUID, context.channel.signal);
     return report.result();
   } catch (err) {
@@ -29,7 +30,7 @@ export async function cleanUpPod(context: TaskContext): Promise<PodSyncResult> {
   }
 }
 
-async function takeDown({ volumes, cgroups, identity, channel }: TaskContext): Promise<void> {
+async function unmountAndRemoveCgroup({ volumes, cgroups, identity, channel }: TaskContext): Promise<void> {
   const uid = identity.uid as PodUID;
   await volumes.unmountVolumes(uid, channel.signal);
   channel.signal.throwIfAborted();

@@ -1,4 +1,8 @@
-/** Ends a pod: every container within its grace period, then the sandboxes (upstream kubelet.go SyncTerminatingPod and SyncTerminatingRuntimePod). */
+/**
+ * Terminates a pod: stops every container within its grace period, then the sandboxes (upstream kubelet.go SyncTerminatingPod and
+ * SyncTerminatingRuntimePod).
+ */
+
 import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { SyncTerminatingPodTask } from '../../shared/contracts/pod-sync/task.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
@@ -23,19 +27,19 @@ export async function syncTerminatingPod(
   }
 }
 
-/** That its containers have ended is told first: who waits for the pod's end need not wait for its network's. */
+/** Notifies main first: the pod's status need not wait for the teardown of its network. */
 function whileSandboxesStop(context: TaskContext, signal: AbortSignal): Promise<void> {
   context.channel.containersEnded();
-  return unmountAhead(context, signal);
+  return unmountEarly(context, signal);
 }
 
 /**
- * Only containers need volumes: they go while the sandbox is stopped, for which upstream waits first. What is not done by then, or fails, is
- * left to the task of a pod that has ended.
+ * Unmounts volumes while the sandbox stops, since only containers need them; upstream waits for the sandbox first. Volumes that are not
+ * unmounted by then are left to syncTerminatedPod.
  */
-async function unmountAhead({ identity: about, volumes, logger }: TaskContext, signal: AbortSignal): Promise<void> {
-  if (!about.pod) return;
+async function unmountEarly({ identity, volumes, logger }: TaskContext, signal: AbortSignal): Promise<void> {
+  if (!identity.pod) return;
   await volumes
-    .unmountVolumes(about.uid as PodUID, signal)
+    .unmountVolumes(identity.uid as PodUID, signal)
     .catch((err: unknown) => logger.debug({ err }, 'volumes are not unmounted before the sandbox has stopped'));
 }

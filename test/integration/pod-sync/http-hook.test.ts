@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { hookRequest, httpGet, isPlainHttpAnswer } from '../../../src/workers/pod-sync/hooks/http-get.ts';
+import { toHookRequest, httpGet, isPlainHttpResponse } from '../../../src/workers/pod-sync/hooks/http-get.ts';
 
 async function aServer(t: TestContext, answer: RequestListener) {
   const requests: IncomingMessage[] = [];
@@ -24,7 +24,7 @@ const never = new AbortController().signal;
 
 test('any answer is a success, whatever its status', async (t) => {
   const { requests, port } = await aServer(t, (_, response) => response.writeHead(503).end('busy'.repeat(10_000)));
-  await httpGet(hookRequest({ port, path: '/bye?x=1' }, [], '127.0.0.1'), never);
+  await httpGet(toHookRequest({ port, path: '/bye?x=1' }, [], '127.0.0.1'), never);
   assert.deepEqual(
     requests.map(({ method, url, headers }) => `${method} ${url} ${headers['user-agent']} ${headers.accept}`),
     ['GET /bye?x=1 kube-lifecycle/1.36 */*'],
@@ -37,25 +37,25 @@ test('a redirect is followed on the same host, and no further than ten times', a
     if (step === 3) response.writeHead(302, { location: 'http://example.test/elsewhere' }).end();
     else response.writeHead(302, { location: `/${step + 1}` }).end();
   });
-  await httpGet(hookRequest({ port, path: '/0' }, [], '127.0.0.1'), never);
+  await httpGet(toHookRequest({ port, path: '/0' }, [], '127.0.0.1'), never);
   assert.deepEqual(
     requests.map(({ url }) => url),
     ['/0', '/1', '/2', '/3'],
   );
-  await assert.rejects(httpGet(hookRequest({ port, path: '/4' }, [], '127.0.0.1'), never), /stopped after 10 redirects/);
+  await assert.rejects(httpGet(toHookRequest({ port, path: '/4' }, [], '127.0.0.1'), never), /stopped after 10 redirects/);
 });
 
 test('a server that answers HTTPS in plain HTTP is recognized', async (t) => {
   const { port } = await aServer(t, (_, response) => response.end());
-  const err = await httpGet(hookRequest({ port, scheme: 'HTTPS' }, [], '127.0.0.1'), never).catch((caught: unknown) => caught);
-  assert.ok(isPlainHttpAnswer(err), String(err));
+  const err = await httpGet(toHookRequest({ port, scheme: 'HTTPS' }, [], '127.0.0.1'), never).catch((caught: unknown) => caught);
+  assert.ok(isPlainHttpResponse(err), String(err));
 });
 
 test('a server that does not answer is given up with the signal', async (t) => {
   const { port } = await aServer(t, () => {});
-  await assert.rejects(httpGet(hookRequest({ port }, [], '127.0.0.1'), AbortSignal.timeout(50)), { name: 'TimeoutError' });
+  await assert.rejects(httpGet(toHookRequest({ port }, [], '127.0.0.1'), AbortSignal.timeout(50)), { name: 'TimeoutError' });
 });
 
 test('nobody at the port is a failure that says so', async () => {
-  await assert.rejects(httpGet(hookRequest({ port: 1 }, [], '127.0.0.1'), never), /ECONNREFUSED/);
+  await assert.rejects(httpGet(toHookRequest({ port: 1 }, [], '127.0.0.1'), never), /ECONNREFUSED/);
 });

@@ -11,11 +11,11 @@ const started = ['Created spec.containers{app}: Container created', 'Started spe
 test('a new pod gets its folders, its volumes, its cgroup, a sandbox and its container, in this order', async () => {
   using harness = new PodSyncHarness();
   const { channel, result } = await harness.synced(aPod());
-  const made = {
+  const created = {
     sandbox: { id: 'sandbox-1', podName: 'web', podNamespace: 'default' },
     containers: [{ id: 'app-2', sandboxID: 'sandbox-1', name: 'app' }],
   };
-  assert.partialDeepStrictEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, made });
+  assert.partialDeepStrictEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, created });
   assert.equal(result.outcome === 'synced' && result.created?.sandbox?.status?.network?.ip, '10.0.0.1');
   assert.deepEqual(harness.effects, ['mount volumes', 'make mounts of app', 'make cgroup', 'write hosts 10.0.0.1']);
   assert.deepEqual(harness.runtime.calls, ['runPodSandbox 0', 'createContainer app 0', 'podSandboxStatus', 'startContainer app']);

@@ -1,6 +1,6 @@
 /**
- * The HTTP request of a lifecycle hook (upstream pkg/probe/http/request.go and pkg/kubelet/lifecycle/handlers.go): any answer is a success,
- * whatever its status; certificates are not checked; redirects are followed on the same host only.
+ * Sends the HTTP request of a lifecycle hook (upstream pkg/probe/http/request.go and pkg/kubelet/lifecycle/handlers.go). Any response is a
+ * success, whatever its status. Certificates are not verified. Redirects are followed on the same host only.
  */
 import { isIPv6 } from 'node:net';
 import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api.ts';
@@ -10,13 +10,13 @@ export interface HttpGetRequest {
   readonly headers: Readonly<Record<string, string | string[]>>;
 }
 
-/** Sends it, and reads what matters of the answer: nothing. Rejects when no answer came. */
+/** Sends the request and discards the response. Rejects when no response arrives. */
 export type HttpGet = (request: HttpGetRequest, signal: AbortSignal) => Promise<void>;
 
 type HttpGetAction = NonNullable<LifecycleHandler['httpGet']>;
 
-/** `podIP` stands in where the action names no host. Throws naming the port that cannot be found. */
-export function hookRequest(action: HttpGetAction, ports: NonNullable<Container['ports']>, podIP: string): HttpGetRequest {
+/** Builds the request; `podIP` is the default host. Throws an Error that names the port when the container does not have it. */
+export function toHookRequest(action: HttpGetAction, ports: NonNullable<Container['ports']>, podIP: string): HttpGetRequest {
   const host = action.host || podIP;
   const url = new URL(`http://${isIPv6(host) ? `[${host}]` : host}:${resolvePort(action.port, ports)}`);
   const [path = '', ...query] = (action.path ?? '').split('?');
@@ -25,7 +25,7 @@ export function hookRequest(action: HttpGetAction, ports: NonNullable<Container[
   return { url: withScheme(url, (action.scheme ?? 'HTTP').toLowerCase()), headers: hookHeaders(action.httpHeaders ?? []) };
 }
 
-/** The same address by another scheme; the port stays as it is written, also where it is the scheme's own. */
+/** Returns the URL with another scheme and the same port, also when the port is the default of the old scheme. */
 export function withScheme(url: URL, scheme: string): URL {
   const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
   const other = new URL(url);
@@ -34,7 +34,7 @@ export function withScheme(url: URL, scheme: string): URL {
   return other;
 }
 
-/** A number, the name of one of the container's ports, or a number written as text. */
+/** Accepts a number, the name of one of the container's ports, or a number as text. */
 function resolvePort(port: unknown, ports: NonNullable<Container['ports']>): number {
   const named = ports.find(({ name }) => typeof port === 'string' && name === port)?.containerPort;
   const number = named ?? Number(port);
@@ -55,14 +55,14 @@ function hookHeaders(list: NonNullable<HttpGetAction['httpHeaders']>): Record<st
   return headers;
 }
 
-/** As much of a body as is read before the connection is dropped (upstream maxRespBodyLength). */
+/** Bytes of a body that are read before the connection is closed (upstream maxRespBodyLength). */
 const maxBodyBytes = 10 * 1024;
-/** Go's http.Client gives up after as many. */
+/** The limit of Go's http.Client. */
 const maxRedirects = 10;
-/** A host that does not answer at all; Go leaves it to the kernel, which takes two minutes. */
+/** Go leaves the connect timeout to the kernel, which takes two minutes. */
 const connectTimeoutMs = 30_000;
 
-/** Through undici, which is loaded at the first hook: most nodes never see one. */
+/** Loads undici at the first hook: most nodes run none. */
 export const httpGet: HttpGet = async ({ url, headers }, signal) => {
   const { Agent } = await import('undici');
   const agent = new Agent({
@@ -77,11 +77,11 @@ export const httpGet: HttpGet = async ({ url, headers }, signal) => {
       const { origin, pathname, search } = target;
       const {
         statusCode,
-        headers: answer,
+        headers: responseHeaders,
         body,
       } = await agent.request({ origin, path: `${pathname}${search}`, method: 'GET', headers, signal });
       await body.dump({ limit: maxBodyBytes, signal });
-      const { location } = answer;
+      const { location } = responseHeaders;
       const isRedirect = [301, 302, 303, 307, 308].includes(statusCode);
       if (!isRedirect || typeof location !== 'string') return;
       const next = new URL(location, target);
@@ -94,7 +94,7 @@ export const httpGet: HttpGet = async ({ url, headers }, signal) => {
   }
 };
 
-/** An HTTPS request was answered in plain HTTP: OpenSSL finds no TLS record. */
-export function isPlainHttpAnswer(err: unknown): boolean {
+/** Returns whether an HTTPS request got a plain HTTP response: OpenSSL finds no TLS record. */
+export function isPlainHttpResponse(err: unknown): boolean {
   return err instanceof Error && (err as NodeJS.ErrnoException).code === 'ERR_SSL_WRONG_VERSION_NUMBER';
 }

@@ -1,4 +1,4 @@
-/** Runs a lifecycle hook of a container: a command in it, an HTTP request to it, or a sleep (upstream pkg/kubelet/lifecycle/handlers.go). */
+/** Runs a lifecycle hook of a container: a command in the container, an HTTP request, or a sleep (upstream pkg/kubelet/lifecycle/handlers.go). */
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
@@ -6,9 +6,9 @@ import { lifecycleHttpFallbacks, sleepHooksTerminated } from '../../../shared/me
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../format-pod.ts';
 import { rpcErrorOf } from '../pod-runtime.ts';
-import { hookRequest, isPlainHttpAnswer, withScheme } from './http-get.ts';
+import { toHookRequest, isPlainHttpResponse, withScheme } from './http-get.ts';
 
-/** Upstream gives a hook no deadline of its own; a day, so that nothing here waits for ever. A stop or the grace period ends it sooner. */
+/** One day. Upstream sets no deadline; this one bounds every wait. Usually the grace period or a stop of the task ends a hook sooner. */
 const hookDeadlineMs = 24 * 3600 * 1000;
 
 export interface Hook {
@@ -16,23 +16,20 @@ export interface Hook {
   readonly containerID: ContainerID;
   readonly container: string;
   readonly ports: NonNullable<Container['ports']>;
-  /** Where an HTTP hook that names no host goes. */
+  /** The default host of an HTTP hook. */
   readonly podIP: string | undefined;
 }
 
 export type HookContext = Pick<TaskContext, 'runtime' | 'httpGet' | 'clock' | 'events' | 'identity' | 'logger'>;
 
-/** A pod in the host's network is reached by the node's address; upstream finds none for it, and its hook fails. */
-export function podIPForHooks(
-  { identity: about, node }: Pick<TaskContext, 'identity' | 'node'>,
-  podIPs: readonly string[],
-): string | undefined {
-  return podIPs[0] ?? (about.pod?.spec.hostNetwork ? node.hostIPs[0] : undefined);
+/** A pod in the host's network has the node's IP. Upstream has no IP for such a pod, so its hook fails there. */
+export function podIPForHooks({ identity, node }: Pick<TaskContext, 'identity' | 'node'>, podIPs: readonly string[]): string | undefined {
+  return podIPs[0] ?? (identity.pod?.spec.hostNetwork ? node.hostIPs[0] : undefined);
 }
 
 /**
- * Resolves when the hook has succeeded. Rejects with the signal's reason when that aborts, else with KubeletError `reason`, whose message may
- * hold output of the container: for the container's status, not for events.
+ * Resolves when the hook has succeeded. Rejects with the signal's reason when the signal aborts, else with KubeletError `reason`. The message
+ * may contain output of the container: it may go into the container's status but not into events.
  */
 export async function runHook(context: HookContext, hook: Hook, reason: string, signal: AbortSignal): Promise<void> {
   const { handler } = hook;
@@ -43,12 +40,12 @@ export async function runHook(context: HookContext, hook: Hook, reason: string, 
     else throw new Error('invalid handler: it has neither exec, httpGet nor sleep');
   } catch (err) {
     signal.throwIfAborted();
-    const message = `${nameOf(handler)} for Container "${hook.container}" in Pod "${formatPod(context.identity)}" failed - error: ${messageOf(err)}`;
+    const message = `${describeHandler(handler)} for Container "${hook.container}" in Pod "${formatPod(context.identity)}" failed - error: ${messageOf(err)}`;
     throw new KubeletError(reason, message, { cause: err });
   }
 }
 
-function nameOf({ exec, httpGet, sleep }: LifecycleHandler): string {
+function describeHandler({ exec, httpGet, sleep }: LifecycleHandler): string {
   if (exec) return `Exec lifecycle hook ([${(exec.command ?? []).join(' ')}])`;
   if (httpGet) return `HTTP lifecycle hook (${httpGet.path ?? ''})`;
   return sleep ? `Sleep lifecycle hook (${sleep.seconds})` : 'Lifecycle hook';
@@ -78,14 +75,14 @@ async function runHttpGet(
   signal: AbortSignal,
 ): Promise<void> {
   if (!action.host && hook.podIP === undefined) throw new Error('the pod has no IP address');
-  const request = hookRequest(action, hook.ports, hook.podIP ?? '');
+  const request = toHookRequest(action, hook.ports, hook.podIP ?? '');
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(hookDeadlineMs)]);
   try {
     await context.httpGet(request, deadline);
   } catch (err) {
-    if (!isPlainHttpAnswer(err)) throw err;
-    context.logger.info({ host: request.url.host }, 'https request of a lifecycle hook was answered in http, trying http');
-    // A credential that was meant for TLS does not go out in the open.
+    if (!isPlainHttpResponse(err)) throw err;
+    context.logger.info({ host: request.url.host }, 'https request of a lifecycle hook got an http response, trying http');
+    // A credential for TLS must not be sent in plain text.
     const { authorization: _secret, ...headers } = request.headers;
     await context.httpGet({ url: withScheme(request.url, 'http'), headers }, deadline);
     lifecycleHttpFallbacks.inc();

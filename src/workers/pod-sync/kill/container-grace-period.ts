@@ -1,19 +1,19 @@
-/** How long a container has to end by itself. Pure (upstream kuberuntime_container.go setTerminationGracePeriod). */
+/** Computes the grace period of a container that is killed. Pure (upstream kuberuntime_container.go setTerminationGracePeriod). */
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, Pod } from '../../../shared/kubernetes/api.ts';
 import type { KillReason } from '../compute-pod-actions/index.ts';
 
-/** Less is never given: a container that got no time at all could not even close its files (upstream minimumGracePeriodInSeconds). */
+/** The least that a container gets, so that it can close its files (upstream minimumGracePeriodInSeconds). */
 export const minimumGraceSeconds = 2;
 
-/** 68 years: more than fits what runtimes count in nanoseconds would be no time at all. */
+/** 68 years. Runtimes count in nanoseconds, where a longer time would overflow and become none. */
 export const maximumGraceSeconds = 2 ** 31 - 1;
 
 /**
- * In seconds; may be 0, for a pod that is deleted by force. A probe's own grace period counts only while the pod is not being
- * deleted. For a pod whose spec is not known any more, its container's annotations tell.
+ * Returns 0 for a pod that is force-deleted. The grace period of a probe counts only while the pod is not being deleted. When the pod's spec
+ * is no longer known, the annotations of its container give the grace period.
  */
-export function terminationGraceSeconds(input: {
+export function terminationGracePeriodSeconds(input: {
   readonly pod: Pod | null;
   readonly container: Pick<Container, 'startupProbe' | 'livenessProbe'>;
   readonly reason: KillReason;

@@ -1,56 +1,59 @@
-/** Ends one container: its preStop hook, its turn, then the stop, all within one grace period (upstream killContainer). */
+/**
+ * Kills one container: runs its preStop hook, waits for its turn in the termination order, then stops the container. All steps share one
+ * grace period (upstream killContainer).
+ */
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { KillReason } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { runHook } from '../hooks/run-hook.ts';
-import { GracePeriodBudget } from './grace-budget.ts';
-import { maximumGraceSeconds, minimumGraceSeconds, terminationGraceSeconds } from './container-grace-period.ts';
+import { GracePeriodBudget } from './grace-period-budget.ts';
+import { maximumGraceSeconds, minimumGraceSeconds, terminationGracePeriodSeconds } from './container-grace-period.ts';
 import type { TerminationOrder } from './termination-order.ts';
 
 export interface KillRequest {
   readonly id: ContainerID;
   readonly name: string;
-  /** Becomes the Killing event; empty: that it is stopped. */
+  /** The message of the Killing event; empty for the default message. */
   readonly message: string;
   readonly reason: KillReason;
-  /** Instead of the pod's own; null: the pod's own. */
-  readonly graceOverrideSeconds: number | null;
-  /** Given where the pod ends as a whole and has sidecars. */
+  /** Null for the pod's own grace period. */
+  readonly gracePeriodOverrideSeconds: number | null;
+  /** Set when the whole pod terminates and has sidecars. */
   readonly order?: TerminationOrder;
-  /** What the runtime has of it: for a container that no spec has any more. */
+  /** The runtime's annotations, for a container that is no longer in any spec. */
   readonly orphan?: RuntimeContainerStatus['orphan'];
-  /** Where an HTTP hook that names no host goes. */
+  /** The default host of an HTTP hook. */
   readonly podIP?: string | undefined;
 }
 
-/** Resolves when it has ended. Rejects with CriError, or with Stopped. */
+/** Resolves when the container has terminated. Rejects with CriError, or with Stopped. */
 export async function killContainer(context: TaskContext, request: KillRequest): Promise<void> {
   const { channel, events, runtime, clock } = context;
   const { id, name, order } = request;
-  const container = specOf(context, request);
-  const askedSeconds =
-    request.graceOverrideSeconds ??
-    terminationGraceSeconds({
-      // What no spec has any more goes by its annotations.
+  const container = findSpec(context, request);
+  const requestedSeconds =
+    request.gracePeriodOverrideSeconds ??
+    terminationGracePeriodSeconds({
+      // A container that is no longer in the spec has its grace period in annotations.
       pod: container.fromSpec ? context.identity.pod : null,
       container: container.spec,
       reason: request.reason,
       ...(request.orphan && { orphan: request.orphan }),
     });
-  const graceSeconds = Math.min(askedSeconds, maximumGraceSeconds);
+  const graceSeconds = Math.min(requestedSeconds, maximumGraceSeconds);
   const logger = context.logger.child({ container: name, containerID: id });
   events.onContainer(name, 'Normal', 'Killing', request.message || `Stopping container ${name}`, id);
 
   const budget = new GracePeriodBudget(clock, graceSeconds);
-  const stopShrinking = channel.onShrink((seconds) => budget.shrink(seconds));
+  const stopListening = channel.onShrink((seconds) => budget.shrink(seconds));
   try {
     const preStop = container.spec.lifecycle?.preStop;
     if (preStop && graceSeconds > 0) await runPreStop(context, request, preStop, container.spec.ports ?? [], budget);
     if (order && budget.remainingSeconds > 0) await budget.within(() => order.waitForTurn(name), channel.signal);
     logger.debug({ reason: request.reason, graceSeconds: budget.remainingSeconds }, 'killing container');
-    await stop(runtime, id, budget, channel.signal);
+    await stopContainer(runtime, id, budget, channel.signal);
     channel.signal.throwIfAborted();
     order?.containerTerminated(name);
     logger.info({ reason: request.reason }, 'container killed');
@@ -58,11 +61,11 @@ export async function killContainer(context: TaskContext, request: KillRequest):
     channel.signal.throwIfAborted();
     throw err;
   } finally {
-    stopShrinking();
+    stopListening();
   }
 }
 
-/** A failed hook is an event and changes nothing else. Its output never gets into an event: it may hold secrets. */
+/** A failed hook is reported as an event; the kill continues. The event never contains the hook's output, which may contain secrets. */
 async function runPreStop(
   context: TaskContext,
   { id, name, podIP }: KillRequest,
@@ -82,8 +85,8 @@ async function runPreStop(
   }
 }
 
-/** A shorter grace period is told to the runtime by a second call: it kills at the sooner of the two times. */
-function stop(runtime: TaskContext['runtime'], id: ContainerID, budget: GracePeriodBudget, signal: AbortSignal): Promise<void> {
+/** When the grace period shrinks, a second call passes the shorter timeout: the runtime kills at the earlier of the two times. */
+function stopContainer(runtime: TaskContext['runtime'], id: ContainerID, budget: GracePeriodBudget, signal: AbortSignal): Promise<void> {
   const call = () => runtime.stopContainer(id, Math.max(budget.remainingSeconds, minimumGraceSeconds), signal);
   return new Promise<void>((resolve, reject) => {
     const stopListening = budget.onShrink(() => void call().then(resolve, () => {}));
@@ -91,7 +94,7 @@ function stop(runtime: TaskContext['runtime'], id: ContainerID, budget: GracePer
   });
 }
 
-function specOf(
+function findSpec(
   { identity, logger }: TaskContext,
   { name, orphan }: KillRequest,
 ): { spec: Pick<Container, 'lifecycle' | 'ports' | 'startupProbe' | 'livenessProbe'>; fromSpec: boolean } {
@@ -105,7 +108,7 @@ function specOf(
   return { spec: { ...(preStop && { lifecycle: { preStop } }), ...(ports && { ports }) }, fromSpec: false };
 }
 
-/** Null for what is no JSON: anyone may have written the annotation. */
+/** Returns null for invalid JSON: the annotation may have been written by anyone. */
 function parseObject(json: string | undefined): object | null | undefined {
   if (json === undefined || json === '') return undefined;
   try {

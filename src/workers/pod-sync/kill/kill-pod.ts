@@ -1,4 +1,4 @@
-/** Ends a pod in the runtime: all its containers in parallel, then its sandboxes (upstream killPodWithSyncResult). */
+/** Kills a pod in the runtime: all its containers in parallel, then stops its sandboxes (upstream killPodWithSyncResult). */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import type { TaskContext } from '../dependencies.ts';
@@ -9,34 +9,34 @@ import { podIPForHooks } from '../hooks/run-hook.ts';
 import { TerminationOrder } from './termination-order.ts';
 
 /**
- * Answers with what could not be ended. Sandboxes are stopped even then, since that is what ends a container which did not want to; they are
- * removed later, by container garbage collection. Rejects with Stopped only.
- * @param meanwhile runs while the sandboxes are stopped, if every container has ended; its signal aborts when they are: nobody waits for it
+ * Returns the failures. Sandboxes are stopped even after a failure, because this also ends containers that could not be killed. Container
+ * garbage collection removes the sandboxes later. Rejects with Stopped only.
+ * @param whileSandboxesStop called when every container has terminated; its signal aborts when the sandboxes are stopped
  */
 export async function killPod(
   context: TaskContext,
   status: RuntimePodStatus,
-  graceOverrideSeconds: number | null,
-  meanwhile?: (signal: AbortSignal) => Promise<void>,
+  gracePeriodOverrideSeconds: number | null,
+  whileSandboxesStop?: (signal: AbortSignal) => Promise<void>,
 ): Promise<ActionFailure[]> {
-  const failures = await killContainers(context, status, graceOverrideSeconds);
-  const over = new AbortController();
-  const besides = failures.length === 0 ? meanwhile?.(over.signal) : undefined;
+  const failures = await killContainers(context, status, gracePeriodOverrideSeconds);
+  const sandboxesStopped = new AbortController();
+  const parallelWork = failures.length === 0 ? whileSandboxesStop?.(sandboxesStopped.signal) : undefined;
   try {
     return [...failures, ...(await stopSandboxes(context, status))];
   } finally {
-    over.abort();
-    await besides;
+    sandboxesStopped.abort();
+    await parallelWork;
   }
 }
 
 async function killContainers(
   context: TaskContext,
   status: RuntimePodStatus,
-  graceOverrideSeconds: number | null,
+  gracePeriodOverrideSeconds: number | null,
 ): Promise<ActionFailure[]> {
   const { identity, channel } = context;
-  // One in an unknown state may run.
+  // A container in an unknown state may run.
   const running = status.containers.filter(({ state }) => state === 'running' || state === 'unknown');
   const hasSidecars = identity.pod?.spec.initContainers?.some(isRestartableInitContainer) ?? false;
   const order = hasSidecars && identity.pod ? new TerminationOrder(identity.pod, new Set(running.map(({ name }) => name))) : undefined;
@@ -45,7 +45,7 @@ async function killContainers(
   await Promise.all(
     running.map(async ({ id, name, orphan }) => {
       try {
-        const request = { id, name, message: '', reason: 'Unknown', graceOverrideSeconds, orphan, podIP } as const;
+        const request = { id, name, message: '', reason: 'Unknown', gracePeriodOverrideSeconds, orphan, podIP } as const;
         await killContainer(context, order ? { ...request, order } : request);
       } catch (err) {
         channel.signal.throwIfAborted();

@@ -1,11 +1,11 @@
 /**
- * In which order the containers of a pod with sidecars end: the regular ones at once, then the sidecars, the last one first
- * (upstream kuberuntime_termination_order.go). A decision, and a gate that holds to it.
+ * Orders the termination of a pod with sidecars: regular containers at once, then the sidecars in reverse order (upstream
+ * kuberuntime_termination_order.go).
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 
-/** Whom each sidecar waits for, by name. Only those who run are waited for. */
+/** Returns, for each sidecar, the names of the running containers that must terminate before it. Pure. */
 export function terminationPrerequisites(pod: Pod, running: ReadonlySet<string>): Map<string, string[]> {
   const prerequisites = new Map<string, string[]>();
   const regular = pod.spec.containers.map(({ name }) => name);
@@ -16,27 +16,28 @@ export function terminationPrerequisites(pod: Pod, running: ReadonlySet<string>)
       container.name,
       [...regular, ...later].filter((name) => running.has(name)),
     );
-    // Its successor waited for all later ones already.
+    // That sidecar waits for all later ones already.
     later = [container.name];
   }
   return prerequisites;
 }
 
+/** Makes each sidecar's kill wait for its prerequisites. */
 export class TerminationOrder {
   readonly #prerequisites: ReadonlyMap<string, readonly string[]>;
-  readonly #ended = new Map<string, PromiseWithResolvers<void>>();
+  readonly #terminated = new Map<string, PromiseWithResolvers<void>>();
 
   constructor(pod: Pod, running: ReadonlySet<string>) {
     this.#prerequisites = terminationPrerequisites(pod, running);
-    for (const name of running) this.#ended.set(name, Promise.withResolvers());
+    for (const name of running) this.#terminated.set(name, Promise.withResolvers());
   }
 
-  /** Resolves when all that must end before this container has ended. */
+  /** Resolves when all prerequisites of this container have terminated. */
   async waitForTurn(container: string): Promise<void> {
-    for (const name of this.#prerequisites.get(container) ?? []) await this.#ended.get(name)?.promise;
+    for (const name of this.#prerequisites.get(container) ?? []) await this.#terminated.get(name)?.promise;
   }
 
   containerTerminated(container: string): void {
-    this.#ended.get(container)?.resolve();
+    this.#terminated.get(container)?.resolve();
   }
 }

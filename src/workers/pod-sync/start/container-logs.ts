@@ -1,41 +1,43 @@
 /**
- * The logs of a container, as everyone who collects them expects to find them: numbered by restart, and linked from one flat
- * folder (upstream kuberuntime_container.go calcRestartCountByLogDir, legacy.go).
+ * The log folder of a container, in the layout that log collectors expect: log files are numbered by restart, and one flat folder links to
+ * them (upstream kuberuntime_container.go calcRestartCountByLogDir, legacy.go).
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
+import { containerLogSymlink } from '../../../shared/kubernetes/container-log-symlink.ts';
+import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { containerLogsDirectory } from '../../../shared/kubernetes/paths.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { mkdir, readdir, stat, symlink } from '../blocking-fs.ts';
 
 /**
- * The restart count after the logs that are there: one more than the highest. For a runtime that forgot its containers (the node
- * was rebooted): a new instance must not write into an old one's log.
+ * Returns one more than the highest number of a log file. Needed when the runtime has forgotten its containers (after a reboot): a new
+ * instance must not write into the log of an old one.
  */
-export function restartCountAfter(logFiles: readonly string[]): number {
+export function restartCountFromLogs(logFiles: readonly string[]): number {
   const counts = logFiles.map((file) => /^(?<count>\d+)\.log(?:\..*)?$/.exec(file)?.groups?.['count']).map(Number);
   return Math.max(0, ...counts.filter(Number.isSafeInteger).map((count) => count + 1));
 }
 
-/** 0 when there is no folder. Rejects when it cannot be read. */
-export async function restartCountByLogs(logDir: string): Promise<number> {
+/** Returns 0 when the folder does not exist. Rejects when it cannot be read. */
+export async function readRestartCount(logDir: string): Promise<number> {
   try {
-    return restartCountAfter(await readdir(logDir));
+    return restartCountFromLogs(await readdir(logDir));
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return 0;
     throw err;
   }
 }
 
-/** Makes the container's log folder; answers the restart count after the logs that are there already. Rejects when it cannot be made. */
+/** Creates the container's log folder. Returns the restart count that follows from the existing logs. Rejects when the folder cannot be created. */
 export async function makeLogFolder(
   { settings, logger }: Pick<TaskContext, 'settings' | 'logger'>,
   pod: Pod,
   { name }: Container | EphemeralContainer,
 ): Promise<number> {
   const logDir = containerLogsDirectory(settings.podLogsDir, pod, name);
-  const count = await restartCountByLogs(logDir).catch((err: unknown) => {
-    logger.warn({ err, logDir, container: name }, 'cannot tell the restart count from the log folder');
+  const count = await readRestartCount(logDir).catch((err: unknown) => {
+    logger.warn({ err, logDir, container: name }, 'cannot read the restart count from the log folder');
     return 0;
   });
   try {
@@ -46,8 +48,17 @@ export async function makeLogFolder(
   return count;
 }
 
-/** A link to a log that does not exist would only be swept away again. A link that is there is left. */
-export async function linkLog(logPath: string, link: string): Promise<void> {
+/** Returns the path of the container's link in the node's flat log folder. */
+export function containerLogLink(
+  { settings, identity: { name: podName, namespace: podNamespace } }: Pick<TaskContext, 'settings' | 'identity'>,
+  containerName: string,
+  containerID: ContainerID,
+): string {
+  return containerLogSymlink(settings.containerLogsDir, { podName, podNamespace, containerName, containerID });
+}
+
+/** Creates the link unless it exists. A log that does not exist gets no link, since garbage collection would remove it again. */
+export async function createLogSymlink(logPath: string, link: string): Promise<void> {
   try {
     await stat(logPath);
     await symlink(logPath, link);

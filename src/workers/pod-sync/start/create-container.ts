@@ -1,4 +1,7 @@
-/** Creates a container, unless a lost task has done so: the runtime keeps one name for each instance of a container. */
+/**
+ * Creates a container, unless a lost task has created it already. The runtime reserves one name for each instance of a container, and
+ * refuses a second container of that name.
+ */
 import { CriError } from '../../../shared/cri/cri-error.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
@@ -6,7 +9,7 @@ import type { TaskContext } from '../dependencies.ts';
 
 export interface CreatedContainer {
   readonly id: ContainerID;
-  /** It was there, and was started already. */
+  /** True when a lost task has created and started it. */
   readonly hasRun: boolean;
 }
 
@@ -24,15 +27,15 @@ export async function createContainer(
     if (!(err instanceof CriError)) throw err;
     const { name = '', attempt = 0 } = config.metadata ?? {};
     const found = await runtime.findContainers(sandboxID, name).catch(() => []);
-    const same = found.find((container) => container.attempt === attempt);
-    if (!same) throw err;
-    if (same.state !== 'created') {
-      logger.info({ container: name, containerID: same.id, state: same.state }, 'the container was started already');
-      return { id: same.id, hasRun: true };
+    const existing = found.find((container) => container.attempt === attempt);
+    if (!existing) throw err;
+    if (existing.state !== 'created') {
+      logger.info({ container: name, containerID: existing.id, state: existing.state }, 'the container was started already');
+      return { id: existing.id, hasRun: true };
     }
-    // Made from a config that may be outdated, and never started: not worth keeping.
-    logger.info({ container: name, containerID: same.id }, 'removing a container that was created and not started');
-    await runtime.removeContainer(same.id);
+    // Its config may be outdated, and it has never run: replace it.
+    logger.info({ container: name, containerID: existing.id }, 'removing a container that was created and not started');
+    await runtime.removeContainer(existing.id);
     return create();
   }
 }

@@ -1,4 +1,4 @@
-/** Makes the pod's sandbox (upstream kuberuntime_sandbox.go createPodSandbox), unless a lost task has made it. */
+/** Creates the pod's sandbox (upstream kuberuntime_sandbox.go createPodSandbox), unless a lost task has created it already. */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { mkdir } from '../blocking-fs.ts';
 import { CriError } from '../../../shared/cri/cri-error.ts';
@@ -12,16 +12,22 @@ import { runtimeHandlerOf } from './runtime-handler.ts';
 import { StaleStatusError } from './stale-status.ts';
 
 /**
- * Beside it, the cgroup and the log folder of its pod. `isNext`: a container of it starts at once. Rejects with CriError, StaleStatus,
- * Stopped, or the error of either.
+ * Also creates the pod's cgroup and its log folder. Rejects with CriError, StaleStatusError, Stopped, or the error of the cgroup or folder.
+ * @param isContainerReady whether the pod's first container can start right away: then the container gets the sandbox's start permit
  */
-export async function createSandbox(context: TaskContext, pod: Pod, config: PodSandboxConfig, isNext: () => boolean): Promise<SandboxID> {
-  // Behind the permit: what a hundred pods prepare at once comes off the runtime that is to start the first of them.
+export async function createSandbox(
+  context: TaskContext,
+  pod: Pod,
+  config: PodSandboxConfig,
+  isContainerReady: () => boolean,
+): Promise<SandboxID> {
+  // All of this happens under the permit: preparing a hundred pods at once would take CPU from the runtime that starts the first of them.
   const create = async () => {
-    const running = runOrReplace(context, config);
+    const running = runAfterRemovingLeftover(context, config);
     running.catch(() => {});
     try {
-      // The request goes first: the runtime has the network to set up before it needs the cgroup, and would make it itself, without its values.
+      // The request goes out first: the runtime sets up the network before it needs the cgroup. If the cgroup is missing, the runtime creates
+      // it without its resource values.
       await nextIteration();
       await createCgroup(context, pod);
       await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
@@ -31,37 +37,41 @@ export async function createSandbox(context: TaskContext, pod: Pod, config: PodS
     }
     return running;
   };
-  return context.channel.withPermit('sandbox', create, isNext);
+  return context.channel.withPermit('sandbox', create, isContainerReady);
 }
 
-async function runOrReplace(context: TaskContext, config: PodSandboxConfig): Promise<SandboxID> {
+async function runAfterRemovingLeftover(context: TaskContext, config: PodSandboxConfig): Promise<SandboxID> {
   const runtimeHandler = runtimeHandlerOf(context);
   try {
-    return await run(context, config, runtimeHandler);
+    return await runPodSandbox(context, config, runtimeHandler);
   } catch (err) {
     context.channel.podEnds.throwIfAborted();
-    await clearTheWay(context, config, err);
-    return run(context, config, runtimeHandler);
+    await removeLeftover(context, config, err);
+    return runPodSandbox(context, config, runtimeHandler);
   }
 }
 
-async function run({ runtime, clock, channel }: TaskContext, config: PodSandboxConfig, runtimeHandler: string): Promise<SandboxID> {
-  const beganAtMs = clock.monotonic();
+async function runPodSandbox(
+  { runtime, clock, channel }: TaskContext,
+  config: PodSandboxConfig,
+  runtimeHandler: string,
+): Promise<SandboxID> {
+  const startedAtMs = clock.monotonic();
   try {
     return await runtime.runPodSandbox(config, runtimeHandler, channel.podEnds);
   } catch (err) {
     runPodSandboxErrors.inc({ runtime_handler: runtimeHandler });
     throw err;
   } finally {
-    runPodSandboxDuration.observe((clock.monotonic() - beganAtMs) / 1000, { runtime_handler: runtimeHandler });
+    runPodSandboxDuration.observe((clock.monotonic() - startedAtMs) / 1000, { runtime_handler: runtimeHandler });
   }
 }
 
 /**
- * The runtime keeps a name for each attempt: that it refuses one may mean that a task which was lost on its way had made the sandbox
- * already. One that is not ready is removed; a ready one is right, and may have containers that this task knows nothing of.
+ * The runtime reserves a name for each attempt. When it refuses a name, a lost task may have created the sandbox already. A sandbox that is
+ * not ready is removed. A ready one is kept, since it may have containers that this task does not know: rejects with StaleStatusError.
  */
-async function clearTheWay({ runtime, identity, logger }: TaskContext, config: PodSandboxConfig, err: unknown): Promise<void> {
+async function removeLeftover({ runtime, identity, logger }: TaskContext, config: PodSandboxConfig, err: unknown): Promise<void> {
   if (!(err instanceof CriError)) throw err;
   const attempt = config.metadata?.attempt ?? 0;
   const found = await runtime.findSandboxes(identity.uid as PodUID).catch(() => []);

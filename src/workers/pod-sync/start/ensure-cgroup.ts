@@ -1,26 +1,26 @@
-/** Makes the cgroup that a pod's sandbox and containers go into. */
+/** Creates the cgroup of a pod's sandbox and containers, and reports a failure in upstream's words. */
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { TaskContext } from '../dependencies.ts';
 
 const reason = 'FailedCreatePodContainer';
 
-/** Unless it is there. Rejects with KubeletError `FailedCreatePodContainer`. */
+/** Creates the cgroup unless it exists. Rejects with KubeletError `FailedCreatePodContainer`. */
 export function ensureCgroup(context: TaskContext, pod: Pod): Promise<void> {
-  return orReport(context, () => context.cgroups.ensureExists(pod));
+  return reportingFailure(context, () => context.cgroups.ensureExists(pod));
 }
 
-/** Also where the runtime makes it. Rejects as `ensureCgroup`. */
+/** Also sets the values of a cgroup that the runtime may have created already. Rejects like `ensureCgroup`. */
 export function createCgroup(context: TaskContext, pod: Pod): Promise<void> {
-  return orReport(context, () => context.cgroups.create(pod));
+  return reportingFailure(context, () => context.cgroups.create(pod));
 }
 
-async function orReport({ events, identity: about }: TaskContext, make: () => Promise<void>): Promise<void> {
+async function reportingFailure({ events, identity }: TaskContext, create: () => Promise<void>): Promise<void> {
   try {
-    await make();
+    await create();
   } catch (err) {
     events.onPod('Warning', reason, `unable to ensure pod container exists: ${messageOf(err)}`);
-    const message = `failed to ensure that the pod: ${about.uid} cgroups exist and are correctly applied: ${messageOf(err)}`;
+    const message = `failed to ensure that the pod: ${identity.uid} cgroups exist and are correctly applied: ${messageOf(err)}`;
     throw new KubeletError(reason, message);
   }
 }

@@ -1,4 +1,4 @@
-/** Has the images thread get what a container needs: its own image, and those that it mounts as volumes. */
+/** Makes the images thread pull the images of a container: its own image and the images that it mounts as volumes. */
 import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
@@ -9,7 +9,7 @@ import type { TaskContext } from '../dependencies.ts';
 import { descriptionOf } from '../pod-runtime.ts';
 import { imageRuntimeHandlerOf } from './runtime-handler.ts';
 
-interface For {
+interface ImagesRequest {
   /** From `readPullSecrets`. */
   readonly pullSecrets: readonly PullSecret[];
   readonly pod: Pod;
@@ -17,23 +17,23 @@ interface For {
 }
 
 export interface ContainerImages {
-  /** The runtime's reference of the container's own. */
+  /** The runtime's reference of the container's own image. */
   readonly imageRef: string;
-  /** By the volume's name; those that the container does not mount are left out. */
+  /** By volume name. Contains only volumes that the container mounts. */
   readonly imageVolumes: ReadonlyMap<string, ImageSpec>;
 }
 
-/** All images of one container. Rejects as `ensureImage`. */
-export async function ensureImages(context: TaskContext, wanted: For): Promise<ContainerImages> {
-  const { image = '', imagePullPolicy } = wanted.container;
-  const imageRef = await ensureImage(context, wanted, { image, pullPolicy: imagePullPolicy });
-  return { imageRef, imageVolumes: await ensureImageVolumes(context, wanted) };
+/** Ensures all images of one container. Rejects like `ensureImage`. */
+export async function ensureImages(context: TaskContext, request: ImagesRequest): Promise<ContainerImages> {
+  const { image = '', imagePullPolicy } = request.container;
+  const imageRef = await ensureImage(context, request, { image, pullPolicy: imagePullPolicy });
+  return { imageRef, imageVolumes: await ensureImageVolumes(context, request) };
 }
 
-/** Answers with the runtime's reference of the image. Rejects with KubeletError whose reason is the puller's, or with Stopped. */
+/** Returns the runtime's reference of the image. Rejects with KubeletError, whose reason is the image manager's, or with Stopped. */
 async function ensureImage(
   context: TaskContext,
-  { pod, container: { name }, pullSecrets }: For,
+  { pod, container: { name }, pullSecrets }: ImagesRequest,
   wanted: { readonly image: string; readonly pullPolicy: string | undefined },
 ): Promise<string> {
   const { channel, identity, events } = context;
@@ -52,22 +52,25 @@ async function ensureImage(
   if (result.outcome === 'present') return result.imageRef;
   const { reason, message, retryAfterMs } = result.failure;
   events.onContainer(name, 'Warning', 'Failed', `Error: ${reason}`);
-  // The container is started, and fails for this, only once there is a sandbox.
+  // Without this notification, the reason would appear only when the container is started, which waits for the sandbox.
   channel.containerWaiting(name, { reason, message });
   throw new KubeletError(reason, message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 
-/** What a runtime says first of all when it cannot mount an image (cri-api pkg/errors). */
+/** The prefix of a runtime's error when it cannot mount an image (cri-api pkg/errors). */
 const imageVolumeMountFailed = 'ImageVolumeMountFailed';
 
-/** Counts the image volumes of a container that was created, or was not because of `err` (upstream incrementImageVolumeMetrics). */
+/** Counts the image volumes of a container whose creation succeeded or failed with `err` (upstream incrementImageVolumeMetrics). */
 export function countImageVolumes(count: number, err?: unknown): void {
   imageVolumesRequested.inc({}, count);
   const failed = err !== undefined && descriptionOf(err).startsWith(imageVolumeMountFailed);
   (failed ? imageVolumesFailed : imageVolumesMounted).inc({}, count);
 }
 
-async function ensureImageVolumes(context: TaskContext, { pod, container, pullSecrets }: For): Promise<ReadonlyMap<string, ImageSpec>> {
+async function ensureImageVolumes(
+  context: TaskContext,
+  { pod, container, pullSecrets }: ImagesRequest,
+): Promise<ReadonlyMap<string, ImageSpec>> {
   const images = new Map<string, ImageSpec>();
   const mounted = new Set(container.volumeMounts?.map(({ name }) => name));
   for (const { name, image } of pod.spec.volumes ?? []) {

@@ -1,4 +1,4 @@
-/** One container's config: its environment, its mounts, and all else that the runtime makes it from. */
+/** Reads all inputs of one container's config and makes it: environment, mounts, image user. */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
@@ -15,28 +15,28 @@ export interface ConfigRequest {
   readonly container: Container | EphemeralContainer;
   readonly status: RuntimePodStatus | null;
   readonly hostInfo: HostInfo;
-  /** Null: not known yet. The config has nothing of them, and the hosts file is written when they are. */
+  /** Null when not known yet. Then the config does not depend on them, and the hosts file is written later. */
   readonly podIPs: readonly string[] | null;
 }
 
 export interface ConfigInputs {
-  readonly values: EnvironmentObjects;
+  readonly objects: EnvironmentObjects;
   readonly restartCount: number;
 }
 
-/** The pod's volumes must be there. Rejects with KubeletError, whose reason is what the container waits for, or an Error. */
+/** The pod's volumes must be mounted. Rejects with KubeletError, whose reason becomes the container's waiting reason, or with an Error. */
 export async function prepareContainerConfig(
   context: TaskContext,
   request: ConfigRequest,
   { imageRef, imageVolumes }: ContainerImages,
-  { values, restartCount }: ConfigInputs,
+  { objects, restartCount }: ConfigInputs,
 ): Promise<ContainerConfig> {
   const { settings, node, volumes, runtime, channel } = context;
   const { pod, container, hostInfo, podIPs } = request;
   const { signal } = channel;
-  const targetContainerID = targetOf(request);
+  const targetContainerID = targetContainerIDOf(request);
   const envFiles = await volumes.readEnvFiles(pod, container, signal);
-  const env = makeEnvironment({ pod, container, node, settings, podIPs: podIPs ?? [], envFiles, objects: values });
+  const env = makeEnvironment({ pod, container, node, settings, podIPs: podIPs ?? [], envFiles, objects });
   const supportsRRO = supportsRecursiveReadOnly(node.runtimeHandlers, runtimeHandlerOf(context));
   const [mounts, imageUser] = await Promise.all([
     volumes.makeContainerMounts({
@@ -66,8 +66,8 @@ export async function prepareContainerConfig(
   });
 }
 
-/** The container whose processes an ephemeral one sees. */
-function targetOf({ container, status }: ConfigRequest): ContainerID | undefined {
+/** Returns the container whose PID namespace an ephemeral container joins. */
+function targetContainerIDOf({ container, status }: ConfigRequest): ContainerID | undefined {
   const target = 'targetContainerName' in container ? container.targetContainerName : undefined;
   if (!target) return undefined;
   const found = findContainerStatus(status, target);

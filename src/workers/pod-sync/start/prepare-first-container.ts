@@ -1,7 +1,6 @@
 /**
- * What a new pod's first container needs besides the sandbox, had while the sandbox is made: its images, what its environment takes, its
- * log folder, and from these its config. Most configs don't name the addresses of the sandbox: then the runtime is asked for the container
- * as soon as there is a sandbox.
+ * Prepares a new pod's first container while its sandbox is created: its images, the objects of its environment, its log folder, and from
+ * these its config. Most configs do not contain the pod's IPs, so that such a container is created as soon as the sandbox exists.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
@@ -15,19 +14,23 @@ import { ensureImages, type ContainerImages } from './ensure-image.ts';
 import { prepareContainerConfig, type ConfigInputs } from './prepare-container-config.ts';
 import { readPullSecrets } from './pull-secrets.ts';
 
-/** Each may reject; nobody need listen. */
+/** Every promise may reject; a rejection without a handler is already marked as handled. */
 export interface PreparedContainer {
   readonly container: string;
   readonly pullSecrets: Promise<readonly PullSecret[]>;
   readonly images: Promise<ContainerImages>;
   readonly inputs: Promise<ConfigInputs>;
-  /** Undefined: it has to wait for the sandbox's addresses. */
+  /** Undefined when the config needs the pod's IPs. */
   readonly config: Promise<ContainerConfig> | undefined;
-  /** The config is there. */
+  /** True once the config is made. */
   isReady(): boolean;
 }
 
-/** Undefined: the pod has no container to be started. `volumes` settles when they are there. `host` is as the sandbox's config has it. */
+/**
+ * Returns undefined when the pod has no container to start.
+ * @param volumes settles when the pod's volumes are mounted
+ * @param hostInfo the same that the sandbox's config is made from
+ */
 export function prepareFirstContainer(
   context: TaskContext,
   { pod, status }: SyncPodTask,
@@ -38,21 +41,21 @@ export function prepareFirstContainer(
   const name = actions.initContainersToStart[0] ?? actions.containersToStart[0];
   const container = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].find((one) => one.name === name);
   if (!container) return undefined;
-  // The request for the sandbox goes first.
-  const turn = nextIteration();
-  const pullSecrets = turn.then(() => readPullSecrets(context, pod));
+  // The sandbox's request to the runtime goes out first.
+  const sandboxRequested = nextIteration();
+  const pullSecrets = sandboxRequested.then(() => readPullSecrets(context, pod));
   const images = pullSecrets.then((secrets) => ensureImages(context, { pod, container, pullSecrets: secrets }));
-  // Known by the time that it is asked for.
+  // Fills the cache of `imageUser`, which the config reads.
   const imageUser = images.then(({ imageRef }) => context.runtime.imageUser(imageRef));
-  const inputs = turn.then(async () => ({
-    values: await readEnvironmentObjects((refs) => context.channel.podObjects(refs), pod, container),
+  const inputs = sandboxRequested.then(async () => ({
+    objects: await readEnvironmentObjects((refs) => context.channel.podObjects(refs), pod, container),
     restartCount: await makeLogFolder(context, pod, container),
   }));
-  const makeAhead = async () => {
-    const [found, given, info] = await Promise.all([images, inputs, hostInfo, volumes]);
-    return prepareContainerConfig(context, { pod, container, status, hostInfo: info, podIPs: null }, found, given);
+  const makeConfig = async () => {
+    const [containerImages, configInputs, info] = await Promise.all([images, inputs, hostInfo, volumes]);
+    return prepareContainerConfig(context, { pod, container, status, hostInfo: info, podIPs: null }, containerImages, configInputs);
   };
-  const config = pod.spec.hostNetwork || usesPodIPs(container) ? undefined : makeAhead();
+  const config = pod.spec.hostNetwork || usesPodIPs(container) ? undefined : makeConfig();
   let isReady = false;
   config?.then(() => (isReady = true)).catch(() => {});
   for (const promise of [pullSecrets, images, imageUser, inputs]) promise.catch(() => {});

@@ -1,4 +1,4 @@
-/** Makes ready what a pod's containers are started in: its sandbox, with its config and its addresses. */
+/** Prepares the sandbox that a pod's containers are started in: its config, the sandbox itself and its IPs. */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { CreatedSandbox } from '../../../shared/contracts/pod-sync/result.ts';
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
@@ -25,34 +25,37 @@ import { reportStaleStatus } from './stale-status.ts';
 export interface Sandbox {
   readonly id: SandboxID;
   readonly config: ReturnType<typeof makeSandboxConfig>['config'];
-  /** Undefined: they could not be had, and the report says why. Rejects with Stopped. */
+  /** Undefined when they could not be read; the report has the reason. Rejects with Stopped. */
   readonly podIPs: Promise<readonly string[] | undefined>;
   readonly hostInfo: HostInfo;
 }
 
 /**
- * The sandbox that containers are started in: the one that is there, or a new one. Undefined when it could not be had: the report says why.
- * Rejects with Stopped, or when the pod's cgroup can't be made.
+ * Returns the existing sandbox or a new one. Undefined when there is none; the report has the reason. Rejects with Stopped, or when the
+ * pod's cgroup cannot be created.
  */
 export async function prepareSandbox(
   context: TaskContext,
   { pod, status, apiStatus }: SyncPodTask,
   actions: PodActions,
-  { hostInfo: hostInfoRead, ahead }: { readonly hostInfo: Promise<HostInfo>; readonly ahead: PreparedContainer | undefined },
+  {
+    hostInfo: hostInfoRead,
+    firstContainer,
+  }: { readonly hostInfo: Promise<HostInfo>; readonly firstContainer: PreparedContainer | undefined },
   report: SyncReport,
 ): Promise<Sandbox | undefined> {
   const { settings, node, cgroups, events, channel, identity } = context;
   const create = actions.createSandbox;
-  const ownUsers = pod.spec.hostUsers === false;
+  const hasUserNamespace = pod.spec.hostUsers === false;
   if (create) startedPods.inc();
-  if (create && ownUsers) startedUserNamespacedPods.inc();
+  if (create && hasUserNamespace) startedUserNamespacedPods.inc();
   try {
     const hostInfo = await hostInfoRead;
     const cgroupParent = cgroups.cgroupParent(pod);
     const { config, warnings } = makeSandboxConfig({ pod, node, settings, hostInfo, attempt: actions.attempt, cgroupParent });
     if (!create) {
       await ensureCgroup(context, pod);
-      return { id: actions.sandboxID!, config, podIPs: Promise.resolve(podIPsOf(status, apiStatus)), hostInfo };
+      return { id: actions.sandboxID!, config, podIPs: Promise.resolve(knownPodIPs(status, apiStatus)), hostInfo };
     }
     const forbidden = checkSysctls(pod, settings.allowedUnsafeSysctls, hostInfo.kernelVersion);
     if (forbidden !== null) {
@@ -64,17 +67,17 @@ export async function prepareSandbox(
       if (object === 'node') events.onNode(node.nodeName, 'Warning', reason, message);
       else events.onPod('Warning', reason, message);
     }
-    const id = await createSandbox(context, pod, config, () => ahead?.isReady() ?? false);
-    const made = { id, podName: identity.name, podNamespace: identity.namespace };
-    report.madeSandbox(made);
-    // The request for a container that need not wait for them goes first.
+    const id = await createSandbox(context, pod, config, () => firstContainer?.isReady() ?? false);
+    const created = { id, podName: identity.name, podNamespace: identity.namespace };
+    report.madeSandbox(created);
+    // The request for a container whose config does not need the IPs goes out first.
     const podIPs = pod.spec.hostNetwork
-      ? Promise.resolve(podIPsOf(status, apiStatus))
-      : nextIteration().then(() => askForIPs(context, made, report));
+      ? Promise.resolve(knownPodIPs(status, apiStatus))
+      : nextIteration().then(() => readSandboxIPs(context, created, report));
     podIPs.catch(() => {});
     return { id, config, podIPs, hostInfo };
   } catch (err) {
-    // It may be there even so: the runtime may have failed after it was made.
+    // The runtime may have failed after it had created the sandbox.
     if (create) report.mayHaveMadeMore();
     channel.signal.throwIfAborted();
     if (isCgroupFailure(err)) throw err;
@@ -85,7 +88,7 @@ export async function prepareSandbox(
       return undefined;
     }
     startedPodsErrors.inc();
-    if (ownUsers) startedUserNamespacedPodsErrors.inc();
+    if (hasUserNamespace) startedUserNamespacedPodsErrors.inc();
     events.onPod('Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${rpcErrorOf(err)}`);
     const message = `Failed to create sandbox for pod "${formatPod(identity)}": ${rpcErrorOf(err)}`;
     report.fail({ action: 'CreatePodSandbox', target: formatPod(identity), reason: 'CreatePodSandboxError', message });
@@ -93,14 +96,14 @@ export async function prepareSandbox(
   }
 }
 
-async function askForIPs(
+async function readSandboxIPs(
   { runtime, events, channel, identity }: TaskContext,
-  made: CreatedSandbox,
+  created: CreatedSandbox,
   report: SyncReport,
 ): Promise<string[] | undefined> {
   try {
-    const status = await runtime.podSandboxStatus(made.id);
-    report.madeSandbox({ ...made, status });
+    const status = await runtime.podSandboxStatus(created.id);
+    report.madeSandbox({ ...created, status });
     return sandboxIPs(status);
   } catch (err) {
     channel.signal.throwIfAborted();
@@ -111,9 +114,9 @@ async function askForIPs(
   }
 }
 
-/** Those that the API shows, which for a pod in the host's network are the node's. */
-function podIPsOf(status: SyncPodTask['status'], { podIPs, podIP }: SyncPodTask['apiStatus']): readonly string[] {
-  const shown = podIPs?.map(({ ip }) => ip) ?? [];
-  if (shown.length > 0) return shown;
+/** Returns the IPs of the API status. For a pod in the host's network these are the node's. */
+function knownPodIPs(status: SyncPodTask['status'], { podIPs, podIP }: SyncPodTask['apiStatus']): readonly string[] {
+  const inAPIStatus = podIPs?.map(({ ip }) => ip) ?? [];
+  if (inAPIStatus.length > 0) return inAPIStatus;
   return podIP ? [podIP] : (status?.podIPs ?? []);
 }

@@ -1,9 +1,12 @@
-/** The secrets that a pod's images may be pulled with (upstream Kubelet.getPullSecretsForPod). The API server adds its service account's to the spec. */
+/**
+ * Reads the image pull secrets of a pod (upstream Kubelet.getPullSecretsForPod). The API server has added those of the service account to
+ * the spec.
+ */
 import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { TaskContext } from '../dependencies.ts';
 
-/** Those that there are: without the others a pull may still succeed. Rejects with Stopped only. */
+/** Returns the secrets that exist: a pull may succeed without the missing ones. Rejects with Stopped only. */
 export async function readPullSecrets({ channel, events, logger }: TaskContext, { metadata, spec }: Pod): Promise<PullSecret[]> {
   const { namespace } = metadata;
   const names = (spec.imagePullSecrets ?? []).flatMap(({ name }) => (name ? [name] : []));

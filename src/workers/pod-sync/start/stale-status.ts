@@ -1,10 +1,10 @@
-/** What a sync does when its status is behind the runtime. */
+/** Ends a sync whose runtime status is older than the runtime's state. */
 import type { TaskContext } from '../dependencies.ts';
 import type { SyncReport } from '../sync-report.ts';
 
 /**
- * The runtime has more of the pod than the task was told: a task before it was lost on its way with its thread. Nothing is decided on
- * such a status: two instances of one container must never exist. Main looks again, and sends the next task.
+ * The runtime has objects of the pod that the task's status lacks, because an earlier task was lost with its thread. Nothing may be decided
+ * from such a status: two instances of one container must never exist. Main inspects the pod again and sends the next task.
  */
 export class StaleStatusError extends Error {
   override readonly name = 'StaleStatus';
@@ -13,10 +13,10 @@ export class StaleStatusError extends Error {
   }
 }
 
-/** When main is to try again, unless its look wakes it sooner: a status that stays behind must not make a busy loop. */
+/** The next attempt, unless the inspection triggers it sooner. A status that stays stale must not cause a busy loop. */
 const retryMs = 1000;
 
-/** Whether the sync ends here for that reason. Not a failure: main looks again. */
+/** Returns whether `err` is a StaleStatusError, and then makes the report ask main for an inspection. The sync does not fail. */
 export function reportStaleStatus({ clock, logger }: TaskContext, err: unknown, report: SyncReport): boolean {
   if (!(err instanceof StaleStatusError)) return false;
   logger.info({ why: err.message }, 'sync ends early');

@@ -1,6 +1,6 @@
 /**
- * Starts one container: its image, its config, the container itself, its postStart hook (upstream kuberuntime_container.go
- * startContainer).
+ * Starts one container: pulls its image, makes its config, creates and starts it, runs its postStart hook (upstream
+ * kuberuntime_container.go startContainer).
  */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
@@ -28,125 +28,127 @@ export interface StartRequest {
   readonly status: RuntimePodStatus | null;
   readonly sandboxID: SandboxID;
   readonly sandboxConfig: PodSandboxConfig;
-  /** Of the sandbox. Undefined: they could not be had, and the report says why. */
+  /** The sandbox's IPs. Undefined when they could not be read; the report has the reason. */
   readonly podIPs: Promise<readonly string[] | undefined>;
   readonly hostInfo: HostInfo;
   /** From `readPullSecrets`. */
   readonly pullSecrets: readonly PullSecret[];
-  /** What was had of it while the sandbox was made. */
+  /** Set when the container was prepared while the sandbox was created. */
   readonly prepared: PreparedContainer | undefined;
 }
 
 /**
- * Rejects with KubeletError, whose reason is what the container then waits for (ErrImagePull, CreateContainerConfigError, RunContainerError,
- * …), with StaleStatus, or with Stopped. `onMade` is called as soon as the runtime has something of it.
+ * Rejects with KubeletError, whose reason becomes the container's waiting reason (ErrImagePull, CreateContainerConfigError,
+ * RunContainerError, …), with StaleStatusError, or with Stopped. `onCreated` is called as soon as the runtime has the container.
  */
-export async function startContainer(context: TaskContext, request: StartRequest, onMade: (id: ContainerID) => void): Promise<void> {
+export async function startContainer(context: TaskContext, request: StartRequest, onCreated: (id: ContainerID) => void): Promise<void> {
   const { container, prepared } = request;
   const images = await (prepared?.images ?? ensureImages(context, request));
-  const config = await (prepared?.config ?? configOf(context, request, images)).catch((err: unknown) => {
-    throw failure(context, container.name, 'CreateContainerConfigError', err);
+  const config = await (prepared?.config ?? makeConfig(context, request, images)).catch((err: unknown) => {
+    throw toStartError(context, container.name, 'CreateContainerConfigError', err);
   });
   context.channel.signal.throwIfAborted();
   const creation = { request, config, imageVolumes: images.imageVolumes.size };
-  const { id, started } = await context.channel.withPermit('container', () => createAndStart(context, creation, onMade));
+  const { id, started } = await context.channel.withPermit('container', () => createAndStart(context, creation, onCreated));
   if (!started) return;
   await linkContainerLog(context, request, config, id);
   await runPostStart(context, request, id);
 }
 
-async function configOf(context: TaskContext, request: StartRequest, images: ContainerImages): Promise<ContainerConfig> {
+async function makeConfig(context: TaskContext, request: StartRequest, images: ContainerImages): Promise<ContainerConfig> {
   const { pod, container, prepared } = request;
   const podIPs = (await request.podIPs) ?? [];
   const restartCount = await nextRestartCount(context, request);
   const inputs = prepared?.inputs ?? {
-    values: await readEnvironmentObjects((refs) => context.channel.podObjects(refs), pod, container),
+    objects: await readEnvironmentObjects((refs) => context.channel.podObjects(refs), pod, container),
   };
   return prepareContainerConfig(context, { ...request, podIPs }, images, { ...(await inputs), restartCount });
 }
 
 /**
- * 0 for the first; one more than the last instance, or than the logs tell when the runtime has forgotten it. Logs without a container may
- * also mean that it is the status which has not heard of it yet: then the runtime is asked.
+ * Returns 0 for the first instance, else one more than the last instance. When the runtime has forgotten the instances, the log files give
+ * the count. Logs without a container may also mean that the status is stale, so then the runtime is asked.
  */
 async function nextRestartCount(context: TaskContext, request: StartRequest): Promise<number> {
   const { pod, container, status, sandboxID, prepared } = request;
-  const countByLogs = (await prepared?.inputs)?.restartCount ?? (await makeLogFolder(context, pod, container));
+  const countFromLogs = (await prepared?.inputs)?.restartCount ?? (await makeLogFolder(context, pod, container));
   const last = findContainerStatus(status, container.name);
   if (last) return last.restartCount + 1;
-  if (countByLogs === 0) return 0;
+  if (countFromLogs === 0) return 0;
   const [found] = await context.runtime.findContainers(sandboxID, container.name);
   if (found) throw new StaleStatusError(`its container ${container.name} is there already`);
-  return countByLogs;
+  return countFromLogs;
 }
 
 interface Creation {
   readonly request: StartRequest;
   readonly config: ContainerConfig;
-  /** How many images it mounts. */
+  /** The number of images that the container mounts. */
   readonly imageVolumes: number;
 }
 
-/** One step for those who may stop it: a container that was created is always started, or the start has failed. */
+/** A stop of the task does not interrupt this step: a created container is always started, unless the start fails. */
 async function createAndStart(
   context: TaskContext,
   creation: Creation,
-  onMade: (id: ContainerID) => void,
+  onCreated: (id: ContainerID) => void,
 ): Promise<{ id: ContainerID; started: boolean }> {
   const { runtime, events } = context;
   const { request, config, imageVolumes } = creation;
   const { name } = request.container;
-  // A config that was made ahead has no addresses. Beside its creation: the file is mounted when it starts.
-  const hasHosts = request.prepared?.config ? writeHosts(context, request) : Promise.resolve(true);
-  hasHosts.catch(() => {});
+  // A prepared config does not contain the pod's IPs. The hosts file is needed only when the container starts: write it during the creation.
+  const hostsWritten = request.prepared?.config ? writeHostsFile(context, request) : Promise.resolve(true);
+  hostsWritten.catch(() => {});
   const created = await createContainer(context, request.sandboxID, config, request.sandboxConfig).catch((err: unknown) => {
     countImageVolumes(imageVolumes, err);
-    throw failure(context, name, 'CreateContainerError', err);
+    throw toStartError(context, name, 'CreateContainerError', err);
   });
   countImageVolumes(imageVolumes);
-  onMade(created.id);
-  // A lost task has brought it this far: what it has done is not done again.
+  onCreated(created.id);
+  // A lost task has created and started it. Its events and its hook are not repeated.
   if (created.hasRun) return { id: created.id, started: false };
   events.onContainer(name, 'Normal', 'Created', 'Container created', created.id);
-  if (!(await orRemoved(context, created.id, hasHosts))) return { id: created.id, started: false };
+  if (!(await awaitHostsFile(context, created.id, hostsWritten))) return { id: created.id, started: false };
   await runtime.startContainer(created.id).catch((err: unknown) => {
-    throw failure(context, name, 'RunContainerError', err, created.id);
+    throw toStartError(context, name, 'RunContainerError', err, created.id);
   });
   events.onContainer(name, 'Normal', 'Started', 'Container started', created.id);
   return { id: created.id, started: true };
 }
 
-/** Answers whether there were addresses to write. */
-async function writeHosts(context: TaskContext, { pod, container, podIPs }: StartRequest): Promise<boolean> {
-  const known = await podIPs;
-  if (!known) return false;
-  await context.volumes.writeHostsFile(pod, known).catch((err: unknown) => {
-    throw failure(context, container.name, 'CreateContainerConfigError', err);
+/** Returns false when the pod's IPs could not be read. */
+async function writeHostsFile(context: TaskContext, { pod, container, podIPs }: StartRequest): Promise<boolean> {
+  const ips = await podIPs;
+  if (!ips) return false;
+  await context.volumes.writeHostsFile(pod, ips).catch((err: unknown) => {
+    throw toStartError(context, container.name, 'CreateContainerConfigError', err);
   });
   return true;
 }
 
-/** Without its hosts file a container does not start. Nor is it kept: it would count as an instance. */
-async function orRemoved({ runtime, logger }: TaskContext, id: ContainerID, hasHosts: Promise<boolean>): Promise<boolean> {
-  let isReady = false;
+/** Removes the created container when its hosts file could not be written. A container that never runs must not count as an instance. */
+async function awaitHostsFile({ runtime, logger }: TaskContext, id: ContainerID, hostsWritten: Promise<boolean>): Promise<boolean> {
+  let isWritten = false;
   try {
-    isReady = await hasHosts;
+    isWritten = await hostsWritten;
   } finally {
-    if (!isReady) {
-      await runtime.removeContainer(id).catch((err: unknown) => logger.warn({ err, containerID: id }, 'cannot remove a container again'));
+    if (!isWritten) {
+      await runtime
+        .removeContainer(id)
+        .catch((err: unknown) => logger.warn({ err, containerID: id }, 'cannot remove a container that was not started'));
     }
   }
-  return isReady;
+  return isWritten;
 }
 
-function failure({ events, channel }: TaskContext, container: string, reason: string, err: unknown, id = ''): Error {
+function toStartError({ events, channel }: TaskContext, container: string, reason: string, err: unknown, id = ''): Error {
   if (err instanceof StaleStatusError || (channel.signal.aborted && err === channel.signal.reason)) return err as Error;
   const message = descriptionOf(err);
   events.onContainer(container, 'Warning', 'Failed', `Error: ${message}`, id);
   return new KubeletError(err instanceof KubeletError ? err.reason : reason, message, { cause: err });
 }
 
-/** A failed hook kills the container. A stop ends the wait for it: whoever stops this task goes on to end the pod. */
+/** A failed hook kills the container. A stop of the task ends the wait for the hook: the next task terminates the pod. */
 async function runPostStart(context: TaskContext, { container, podIPs }: StartRequest, id: ContainerID): Promise<void> {
   const handler = container.lifecycle?.postStart;
   if (!handler) return;
@@ -159,7 +161,14 @@ async function runPostStart(context: TaskContext, { container, podIPs }: StartRe
     channel.signal.throwIfAborted();
     logger.warn({ err, container: name, containerID: id }, 'postStart hook failed');
     events.onContainer(name, 'Warning', 'FailedPostStartHook', 'PostStartHook failed', id);
-    const kill = { id, name, message: 'FailedPostStartHook', reason: 'FailedPostStartHook', graceOverrideSeconds: null, podIP } as const;
+    const kill = {
+      id,
+      name,
+      message: 'FailedPostStartHook',
+      reason: 'FailedPostStartHook',
+      gracePeriodOverrideSeconds: null,
+      podIP,
+    } as const;
     await killContainer(context, kill).catch((killErr: unknown) => {
       channel.signal.throwIfAborted();
       logger.warn({ err: killErr, container: name, containerID: id }, 'cannot kill a container after its postStart hook failed');

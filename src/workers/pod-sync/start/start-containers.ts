@@ -1,6 +1,6 @@
 /**
- * Starts the containers that a pod needs started, one after the other: ephemeral, init, regular. Each meets its back-off first; one that fails
- * stops only those that need it.
+ * Starts the containers of a pod one after the other: ephemeral, init, regular. A container in back-off is not started. A container that
+ * fails stops only the containers that depend on it.
  */
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -21,35 +21,35 @@ import { startContainer, type StartRequest } from './start-container.ts';
 
 type Kind = 'ephemeral_container' | 'init_container' | 'container';
 
-/** In upstream's order. Rejects with Stopped only; failures are in the report. */
+/** Starts them in upstream's order. Rejects with Stopped only; failures go to the report. */
 export async function startContainers(
   context: TaskContext,
   task: SyncPodTask,
   actions: PodActions,
-  { sandbox, ahead }: { readonly sandbox: Sandbox; readonly ahead: PreparedContainer | undefined },
+  { sandbox, firstContainer }: { readonly sandbox: Sandbox; readonly firstContainer: PreparedContainer | undefined },
   report: SyncReport,
 ): Promise<void> {
   const { spec } = task.pod;
-  const pullSecrets = await (ahead?.pullSecrets ?? readPullSecrets(context, task.pod));
+  const pullSecrets = await (firstContainer?.pullSecrets ?? readPullSecrets(context, task.pod));
   const start = async (kind: Kind, container: Container | EphemeralContainer) => {
-    const prepared = ahead?.container === container.name ? ahead : undefined;
+    const prepared = firstContainer?.container === container.name ? firstContainer : undefined;
     if (!prepared?.config && !(await sandbox.podIPs)) return false;
-    return startOne(context, task, kind, container, { ...sandbox, pullSecrets, prepared }, report);
+    return startWithBackoff(context, task, kind, container, { ...sandbox, pullSecrets, prepared }, report);
   };
-  for (const container of named(spec.ephemeralContainers, actions.ephemeralContainersToStart))
+  for (const container of findByNames(spec.ephemeralContainers, actions.ephemeralContainersToStart))
     await start('ephemeral_container', container);
-  for (const container of named(spec.initContainers, actions.initContainersToStart)) {
-    // The next init container, and all others, need it.
+  for (const container of findByNames(spec.initContainers, actions.initContainersToStart)) {
+    // All containers after an init container depend on it.
     if (!(await start('init_container', container)) && !isRestartableInitContainer(container)) return;
   }
-  for (const container of named(spec.containers, actions.containersToStart)) await start('container', container);
+  for (const container of findByNames(spec.containers, actions.containersToStart)) await start('container', container);
 }
 
-function named<C extends { readonly name: string }>(containers: readonly C[] | undefined, names: readonly string[]): C[] {
+function findByNames<C extends { readonly name: string }>(containers: readonly C[] | undefined, names: readonly string[]): C[] {
   return names.flatMap((name) => containers?.filter((container) => container.name === name) ?? []);
 }
 
-async function startOne(
+async function startWithBackoff(
   context: TaskContext,
   { pod, status, backoffs }: SyncPodTask,
   kind: Kind,
@@ -95,7 +95,7 @@ async function startOne(
     startedContainersErrors.inc({ container_type: kind, code: reason });
     report.fail({ action: 'StartContainer', target: name, reason, message });
     if (retryAfterMs !== undefined) report.retryAt(clock.now() + retryAfterMs);
-    // A wait that goes on was logged when it began.
+    // The start of the pull back-off was logged already.
     logger[reason === 'ImagePullBackOff' ? 'debug' : 'warn']({ container: name, reason, message }, 'cannot start a container');
     return false;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LifecycleHandler } from '../../../../../src/shared/kubernetes/api.ts';
-import { hookRequest, withScheme } from '../../../../../src/workers/pod-sync/hooks/http-get.ts';
+import { toHookRequest, withScheme } from '../../../../../src/workers/pod-sync/hooks/http-get.ts';
 import { table } from '../../../../support/table.ts';
 
 const ports = [
@@ -23,13 +23,15 @@ const cases: { name: string; action: NonNullable<LifecycleHandler['httpGet']>; p
 ];
 table('the address of a hook', (row) => {
   for (const { name, action, podIP = '10.0.0.9', url } of cases) {
-    row(`the address of a hook: ${name}`, () => assert.equal(hookRequest(action, ports, podIP).url.href, url));
+    row(`the address of a hook: ${name}`, () => assert.equal(toHookRequest(action, ports, podIP).url.href, url));
   }
 });
 
 table('a hook has no port of such a name or number', (row) => {
   for (const port of ['none', 0, 70_000, '-1', '']) {
-    row(`a hook has no port ${JSON.stringify(port)}`, () => assert.throws(() => hookRequest({ port }, ports, '10.0.0.9'), /invalid port/));
+    row(`a hook has no port ${JSON.stringify(port)}`, () =>
+      assert.throws(() => toHookRequest({ port }, ports, '10.0.0.9'), /invalid port/),
+    );
   }
 });
 
@@ -39,9 +41,9 @@ test('headers are sent as given, with a user agent of our own', () => {
     { name: 'x-one', value: '2' },
     { name: 'Accept', value: '' },
   ];
-  const { headers } = hookRequest({ port: 81, httpHeaders }, ports, '10.0.0.9');
+  const { headers } = toHookRequest({ port: 81, httpHeaders }, ports, '10.0.0.9');
   assert.deepEqual(headers, { 'x-one': ['1', '2'], 'user-agent': 'kube-lifecycle/1.36' });
-  assert.equal(hookRequest({ port: 81 }, ports, '10.0.0.9').headers['accept'], '*/*');
+  assert.equal(toHookRequest({ port: 81 }, ports, '10.0.0.9').headers['accept'], '*/*');
 });
 
 test('the same address by the other scheme keeps its port, also where that is the default one', () => {

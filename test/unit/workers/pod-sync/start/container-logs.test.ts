@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { restartCountAfter } from '../../../../../src/workers/pod-sync/start/container-logs.ts';
+import { restartCountFromLogs } from '../../../../../src/workers/pod-sync/start/container-logs.ts';
 import { table } from '../../../../support/table.ts';
 
 const cases: { name: string; files: string[]; want: number }[] = [
@@ -11,6 +11,6 @@ const cases: { name: string; files: string[]; want: number }[] = [
 ];
 table('the restart count after the logs', (row) => {
   for (const { name, files, want } of cases) {
-    row(`the restart count after the logs: ${name}`, () => assert.equal(restartCountAfter(files), want));
+    row(`the restart count after the logs: ${name}`, () => assert.equal(restartCountFromLogs(files), want));
   }
 });

@@ -1,6 +1,6 @@
 /**
- * The grace period of one container while it runs out: hooks, waiting for its turn and the stop itself all live on it. It only
- * shrinks.
+ * Counts down the grace period of one container that is killed. The preStop hook, the wait for other containers and the stop itself share
+ * it. The period only shrinks.
  */
 import type { Clock } from '../../../shared/time/clock.ts';
 
@@ -14,12 +14,12 @@ export class GracePeriodBudget {
     this.#deadlineMs = clock.monotonic() + seconds * 1000;
   }
 
-  /** Whole seconds, a begun one counting in full: as upstream, which subtracts whole seconds only. */
+  /** Rounded up to whole seconds: upstream also subtracts whole seconds only. */
   get remainingSeconds(): number {
     return Math.max(0, Math.ceil((this.#deadlineMs - this.#clock.monotonic()) / 1000));
   }
 
-  /** From now on no more than this is left. */
+  /** Limits the remaining time, counted from now. */
   shrink(seconds: number): void {
     const deadlineMs = this.#clock.monotonic() + seconds * 1000;
     if (deadlineMs >= this.#deadlineMs) return;
@@ -27,26 +27,26 @@ export class GracePeriodBudget {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Called at each shrink. Returns how to stop listening. */
+  /** Calls the listener at each shrink. Call the result to remove it. */
   onShrink(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
   /**
-   * Runs `work` with a signal that aborts when the budget is used up, or with `stop`. Answers with what `work` did, or with
-   * `expired` as soon as nothing is left: `work` is not waited for then. Rejects when `work` fails, or with `stop`'s reason.
+   * Runs `work` with a signal that aborts when the budget is used up or when `stop` aborts. Resolves with `done` when `work` resolves, or
+   * with `expired` as soon as no time is left, without waiting for `work`. Rejects when `work` fails, or with the reason of `stop`.
    */
   async within(work: (signal: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<'done' | 'expired'> {
     stop.throwIfAborted();
     const expiry = new AbortController();
-    let disarm: () => void = () => {};
-    const arm = () => {
-      disarm();
-      disarm = this.#clock.after(Math.max(0, this.#deadlineMs - this.#clock.monotonic()), () => expiry.abort());
+    let cancelTimer: () => void = () => {};
+    const restartTimer = () => {
+      cancelTimer();
+      cancelTimer = this.#clock.after(Math.max(0, this.#deadlineMs - this.#clock.monotonic()), () => expiry.abort());
     };
-    const stopListening = this.onShrink(arm);
-    arm();
+    const stopListening = this.onShrink(restartTimer);
+    restartTimer();
     const signal = AbortSignal.any([expiry.signal, stop]);
     const aborted = new Promise<'expired'>((resolve, reject) => {
       signal.addEventListener('abort', () => (stop.aborted ? reject(stop.reason as Error) : resolve('expired')), { once: true });
@@ -59,8 +59,8 @@ export class GracePeriodBudget {
       return await Promise.race([done, aborted]);
     } finally {
       stopListening();
-      disarm();
-      // Nobody waits for it any more; what still runs is told.
+      cancelTimer();
+      // Work that still runs is no longer awaited: abort it.
       aborted.catch(() => {});
       expiry.abort();
     }
