@@ -161,7 +161,7 @@ describe('pods from the API server', () => {
     await restart();
     await waitUntil('its sync has begun', () => kubelet.node.tasks.length > 0);
     await kubelet.node.completeTask(kubelet.node.task('sync'));
-    kubelet.manager.sweep();
+    kubelet.manager.syncAll();
     assert.deepEqual(calls, ['PATCH web/status', 'PATCH web/status']);
   });
 

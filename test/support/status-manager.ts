@@ -1,4 +1,4 @@
-/** A status manager in front of an API server in memory, with what a test does to both. */
+/** A status manager with an in-memory API server, and helpers that change both. */
 import { PodManager } from '../../src/main/pods/pod-manager.ts';
 import type { StatusUpdate } from '../../src/main/pods/api-status/api-status-cache.ts';
 import { StatusManager } from '../../src/main/status/index.ts';
@@ -30,15 +30,15 @@ export function aManager(options: { readonly firstStatusDelayMs?: number } = {})
     random: () => 0,
     ...options,
   });
-  const say = async (pod: Pod, status: PodStatus, fields: Partial<StatusUpdate> = {}) => {
+  const setStatus = async (pod: Pod, status: PodStatus, fields: Partial<StatusUpdate> = {}) => {
     manager.set({ pod, status: { startTime, ...status }, couldHaveRunningContainers: true, isFinished: false, ...fields });
     await settle();
   };
-  /** The watch shows what there is, to the pod manager too. */
-  const show = async () => {
+  /** Delivers all objects through the watch, and to the pod manager. */
+  const syncWatch = async () => {
     api.syncWatch();
     for (const pod of api.watched.values()) podManager.set(pod);
     await settle();
   };
-  return { api, clock, podManager, logs, manager, say, show };
+  return { api, clock, podManager, logs, manager, setStatus, syncWatch };
 }

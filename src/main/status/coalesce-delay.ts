@@ -1,12 +1,12 @@
 /**
- * When a status is sent: pure. Each change goes out at once, but for four kinds that the next one often overtakes, which wait a
- * little for it, so that a pod's start and its end cost one request each and not one for every step:
+ * Decides how long a status change waits for the next one. Pure. Most changes are sent at once. Four kinds are usually superseded within
+ * seconds and wait, so that a pod's start and its end cost one request each instead of one per step:
  *
- *  - the steps of a pod's start: the kubelet has taken it, its sandbox is there, this container runs and that one is still being created, an init container is done.
- *    As soon as one of them fails, a condition has a reason of its own, the phase changes, or somebody deletes the pod, nothing waits;
- *  - the end of the last container of a pod whose phase may not be told yet, since its task has not ended all of them yet;
- *  - that a new generation of the pod was seen, and nothing else: what follows from it is not far, the end of a deleted pod above all;
- *  - that the runtime does not answer about it, and nothing else: a busy runtime, or a busy host, mostly does a moment later.
+ *  - A step of a pod's start: the pod was accepted, its sandbox is ready, some of its containers run, an init container completed. The delay
+ *    ends when a container fails, a condition gets a new reason, the phase changes or the pod is deleted.
+ *  - The termination of the last container while the sync task has not stopped the pod yet: the terminal phase cannot be reported before.
+ *  - A new observed generation and nothing else: the change that follows from it, such as the end of a deleted pod, comes soon.
+ *  - The runtime does not respond for the pod, and nothing else: a busy runtime or host usually responds a moment later.
  */
 import { isFailureReason } from '../../shared/contracts/runtime-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/kubernetes/api.ts';
@@ -14,17 +14,17 @@ import { isTerminalPhase } from '../pods/api-status/phase.ts';
 import { isDeleted } from '../pods/termination/is-deleted.ts';
 import { statusPatch } from './status-patch.ts';
 
-/** How long such a change waits at most; what a user misses meanwhile is an address, and a condition that says that a start is under way. */
+/** The longest delay of a step. Meanwhile users miss at most an address and the condition that shows the start in progress. */
 export const startupStepDelayMs = 1000;
 /**
- * No change waits longer. A start without init containers has little to show before it runs, and on two cores takes up to 2 s in a burst of
- * 100. That the runtime does not answer is mostly over by then, too.
+ * The longest delay of any change. A start without init containers has little to show before the pod runs, and takes up to 2 s in a burst of
+ * 100 pods on two cores. A runtime that does not respond has usually recovered by then.
  */
 export const maxCoalesceDelayMs = 2000;
 
 /**
- * How long the change may wait; 0: not at all. `base` is what the API server has, `next` what it is to have, `own` what the kubelet knows.
- * `firstStatusInMs`: how long a pod without any status may still wait for its first.
+ * Returns the delay of the change from the API server's object `base` to `next`; 0 to send at once. `own` is the status before
+ * `toApiStatus` withheld its terminal phase. `firstStatusInMs` is the time left for a pod that has no status in the API server yet.
  */
 export function coalesceDelayMs(base: Pod, next: PodStatus, own: PodStatus, firstStatusInMs = 0): number {
   if (isUnansweredOnly(base, next)) return maxCoalesceDelayMs;
@@ -43,7 +43,7 @@ function isStepOfStart(base: Pod, next: PodStatus): boolean {
   return lists.every((list) => (next[list] ?? []).every((status) => isStartingWell(status, before[list])));
 }
 
-/** Reasons of conditions that every start goes through. */
+/** Condition reasons that every start goes through. */
 const startingConditionReasons: ReadonlySet<string> = new Set(['ContainersNotInitialized', 'ContainersNotReady']);
 
 function hasNewReason(before: PodStatus, { conditions = [] }: PodStatus): boolean {
@@ -69,19 +69,19 @@ function isNewGenerationOnly(base: Pod, next: PodStatus): boolean {
   return statusPatch({ ...base, status: asIfSeen }, next) === null;
 }
 
-/** Reasons of a container whose turn has not come; none: it was created. */
+/** Waiting reasons of a container that is not started yet. A created container has no reason. */
 const startingReasons: ReadonlySet<string | undefined> = new Set([undefined, 'ContainerCreating', 'PodInitializing']);
 
 function isStartingWell({ name, state, restartCount }: ContainerStatus, before: readonly ContainerStatus[] | undefined): boolean {
   const known = before?.find((status) => status.name === name);
   if (restartCount !== (known?.restartCount ?? 0)) return false;
-  // What waited for another reason has something to tell: it waits no longer.
+  // The container leaves an error such as ImagePullBackOff: users see the recovery at once.
   if (known?.state?.waiting && !startingReasons.has(known.state.waiting.reason)) return false;
   if (state?.terminated) return state.terminated.exitCode === 0;
   return state?.running !== undefined || startingReasons.has(state?.waiting?.reason);
 }
 
-/** Somebody waits for it: the end of a pod that is deleted, the end of a pod, the first time that it is ready. */
+/** True for changes that users and controllers wait for: a deleted pod's status, a terminal phase, the pod becomes Ready. */
 export function isUrgent(base: Pod, next: PodStatus): boolean {
   if (isDeleted(base) || (isTerminalPhase(next.phase) && next.phase !== base.status?.phase)) return true;
   return isReady(next) && !isReady(base.status);
@@ -89,12 +89,4 @@ export function isUrgent(base: Pod, next: PodStatus): boolean {
 
 function isReady(status: PodStatus | undefined): boolean {
   return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
-}
-
-/**
- * Nothing of the pod is left on this node, it was deleted, and the API server has its final phase: its object may go. A mirror pod is none
- * of these: it goes with its static pod.
- */
-export function canBeDeleted(base: Pod, isFinished: boolean): boolean {
-  return isFinished && isDeleted(base) && isTerminalPhase(base.status?.phase);
 }

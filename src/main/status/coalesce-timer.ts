@@ -1,32 +1,32 @@
-/** The wait of one pod's status for a change that follows soon. */
+/** Delays the write of one pod's status so that a change that follows soon goes into the same request. */
 import type { Clock } from '../../shared/time/clock.ts';
 
 export class CoalesceTimer {
   readonly #clock: Clock;
-  #waiting: { readonly dueMs: number; readonly cancel: () => void } | null = null;
+  #pending: { readonly dueMs: number; readonly cancel: () => void } | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   get isWaiting(): boolean {
-    return this.#waiting !== null;
+    return this.#pending !== null;
   }
 
-  /** Calls `onDue` after this time. A wait that ends sooner goes on instead: a change that follows never lengthens it. */
-  start(waitMs: number, onDue: () => void): void {
-    const dueMs = this.#clock.monotonic() + waitMs;
-    if (this.#waiting && this.#waiting.dueMs <= dueMs) return;
+  /** Calls `onDue` after the delay. A running timer that ends sooner is kept: later changes never extend the delay. */
+  start(delayMs: number, onDue: () => void): void {
+    const dueMs = this.#clock.monotonic() + delayMs;
+    if (this.#pending && this.#pending.dueMs <= dueMs) return;
     this.cancel();
-    const cancel = this.#clock.after(waitMs, () => {
-      this.#waiting = null;
+    const cancel = this.#clock.after(delayMs, () => {
+      this.#pending = null;
       onDue();
     });
-    this.#waiting = { dueMs, cancel };
+    this.#pending = { dueMs, cancel };
   }
 
   cancel(): void {
-    this.#waiting?.cancel();
-    this.#waiting = null;
+    this.#pending?.cancel();
+    this.#pending = null;
   }
 }

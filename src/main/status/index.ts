@@ -1,5 +1,5 @@
 /**
- * Pod status to the API server: who writes it, when, and what. It reads what the API source and the pod manager have, is told of every
- * change by the pods' statuses (main/pods/api-status/api-status-cache.ts), and is the only one to patch or to finally delete a pod.
+ * Writes pod statuses to the API server. The API status cache (main/pods/api-status/) calls the status manager for each change. No other part
+ * patches a pod's status or removes the object of a terminated pod.
  */
 export { StatusManager, type StatusManagerDependencies } from './status-manager.ts';

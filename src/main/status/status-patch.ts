@@ -1,6 +1,6 @@
 /**
- * What is written to the API server of a pod's status: pure. A strategic merge patch of what differs from the last known object, with the
- * UID as its precondition. Conditions are merged by type on the server, so those of others stay even where what is known here is old.
+ * Computes the patch of a pod's status: a strategic merge patch of the fields that differ from the last known object, with the UID as its
+ * precondition. Pure. The server merges conditions by type, so other writers' conditions are kept even when the known object is stale.
  * Upstream: mergePodStatus and isPodStatusByKubeletEqual in pkg/kubelet/status, pkg/util/pod.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -8,46 +8,45 @@ import type { Pod, PodCondition, PodStatus } from '../../shared/kubernetes/api.t
 import { disruptionTarget, ownConditionTypes, transientConditionTypes } from '../pods/api-status/conditions.ts';
 import { isTerminalPhase } from '../pods/api-status/phase.ts';
 
-/** What is said of a pod is not said before its time, and nothing final is taken back. */
 export interface StatusToSend {
   readonly status: PodStatus;
-  /** One of its containers may still run: then no terminal phase is reported, since others would take what the pod still uses. */
+  /** While true, no terminal phase is reported: the scheduler would give the pod's resources to another pod. */
   readonly couldHaveRunningContainers: boolean;
 }
 
 /**
- * The status as the API server is to have it. A terminal phase there stays; one of ours waits until nothing runs. What was set once and
- * never changes (start time, QoS class) stays as it is there, and the observed generation never falls.
+ * Returns the status that the API server should have. A terminal phase on the server is kept; our own is withheld until no container runs.
+ * Start time and QoS class never change once set, and the observed generation never decreases.
  */
 export function toApiStatus(base: PodStatus, { status, couldHaveRunningContainers: mayRun }: StatusToSend): PodStatus {
-  const stays = isTerminalPhase(base.phase) ? base.phase !== status.phase : mayRun && isTerminalPhase(status.phase);
+  const keepsPhase = isTerminalPhase(base.phase) ? base.phase !== status.phase : mayRun && isTerminalPhase(status.phase);
   const { phase, reason, message, ...rest } = status;
-  // Why it ended may be known to whoever said so first, and to nobody here.
-  const isSaid = isTerminalPhase(base.phase) && base.phase === phase && !reason && !message;
-  const said = stays || isSaid ? base : { phase, reason, message };
+  // Another writer may have set the terminal phase with a reason that this kubelet does not know.
+  const keepsReason = isTerminalPhase(base.phase) && base.phase === phase && !reason && !message;
+  const reported = keepsPhase || keepsReason ? base : { phase, reason, message };
   const startTime = base.startTime ?? status.startTime;
   const qosClass = base.qosClass ?? status.qosClass;
   const observedGeneration = Math.max(base.observedGeneration ?? 0, status.observedGeneration ?? 0);
   return {
     ...rest,
-    conditions: conditionsToSend(base, status, mayRun).filter((condition) => !isTerminalPhase(said.phase) || !isReadiness(condition)),
-    ...(said.phase ? { phase: said.phase } : {}),
-    ...(said.reason ? { reason: said.reason } : {}),
-    ...(said.message ? { message: said.message } : {}),
+    conditions: conditionsToSend(base, status, mayRun).filter((condition) => !isTerminalPhase(reported.phase) || !isReadyTrue(condition)),
+    ...(reported.phase ? { phase: reported.phase } : {}),
+    ...(reported.reason ? { reason: reported.reason } : {}),
+    ...(reported.message ? { message: reported.message } : {}),
     ...(startTime ? { startTime } : {}),
     ...(qosClass ? { qosClass } : {}),
     ...(observedGeneration > 0 ? { observedGeneration } : {}),
   };
 }
 
-/** Our own; and why we ended the pod, together with the news that it has ended. */
+/** The kubelet's own conditions. DisruptionTarget is sent in the same patch as the terminal phase. */
 function conditionsToSend(base: PodStatus, status: PodStatus, mayRun: boolean): PodCondition[] {
   const hasEnded = !isTerminalPhase(base.phase) && isTerminalPhase(status.phase) && !mayRun;
   return (status.conditions ?? []).filter(({ type }) => ownConditionTypes.has(type) || (hasEnded && type === disruptionTarget));
 }
 
-/** What a pod that has ended is not, whoever said that it has and however its containers are just now. */
-function isReadiness({ type, status }: PodCondition): boolean {
+/** A pod in a terminal phase is never ready, whatever its containers' statuses are. */
+function isReadyTrue({ type, status }: PodCondition): boolean {
   return status === 'True' && (type === 'Ready' || type === 'ContainersReady');
 }
 
@@ -56,7 +55,7 @@ export interface StatusPatch {
   readonly status: Readonly<Record<string, unknown>>;
 }
 
-/** Removed where they are absent here. */
+/** Fields that the patch removes when they are absent from the new status. */
 const ownFields = [
   'phase',
   'reason',
@@ -66,16 +65,16 @@ const ownFields = [
   'containerStatuses',
   'ephemeralContainerStatuses',
 ] as const;
-/** Left where they are absent here: the node's addresses may not be known yet, and the others never go. */
+/** Fields that the patch keeps when they are absent: the node's addresses may not be known yet, the others are permanent. */
 const lastingFields = ['hostIP', 'startTime', 'qosClass', 'observedGeneration'] as const;
-/** Maps. */
+/** Map fields, which the server merges key by key. */
 const resourceFields = ['resources', 'allocatedResources'] as const;
-/** Merged by their `ip` on the server, if it is not told otherwise. */
+/** Lists that the server merges by `ip` unless the patch has a `$patch: replace` directive. */
 const addressLists = ['podIPs', 'hostIPs'] as const;
 
 /**
- * The patch that makes `base` say `next` (of `toApiStatus`); null: it says so already. A patch that changes the phase holds only for the
- * very object that it was made from: a phase that somebody else made terminal meanwhile is a conflict, and stays.
+ * Returns the patch that turns `base`'s status into `next`, the result of `toApiStatus`. Null when they are equal. A patch that changes the
+ * phase carries the resource version: if another writer has set a terminal phase meanwhile, the patch fails with a conflict.
  */
 export function statusPatch(base: Pod, next: PodStatus): StatusPatch | null {
   const before = base.status ?? {};
@@ -87,40 +86,40 @@ export function statusPatch(base: Pod, next: PodStatus): StatusPatch | null {
     if (!isSame(before[field], addresses)) changes[field] = [...addresses, { $patch: 'replace' }];
   }
   for (const field of resourceFields) {
-    // A pod that asks for nothing has empty resources, as upstream's.
-    const isShown = (before[field] === undefined) === (next[field] === undefined);
-    if (!isShown || !isSame(before[field], next[field])) changes[field] = replacing(before[field], next[field]);
+    // A pod without requests has empty resources, as upstream.
+    const isSamePresence = (before[field] === undefined) === (next[field] === undefined);
+    if (!isSamePresence || !isSame(before[field], next[field])) changes[field] = replacing(before[field], next[field]);
   }
   const conditions = [
     ...(next.conditions ?? []).flatMap((condition) => changedCondition(before, condition)),
-    ...passedConditions(before, next),
+    ...removedConditions(before, next),
   ];
   if (conditions.length > 0) changes['conditions'] = conditions;
   if (Object.keys(changes).length === 0) return null;
   const { uid, resourceVersion } = base.metadata;
-  const holdsForThisOnly = 'phase' in changes && resourceVersion !== undefined;
-  return { metadata: { uid, ...(holdsForThisOnly ? { resourceVersion } : {}) }, status: changes };
+  const needsVersion = 'phase' in changes && resourceVersion !== undefined;
+  return { metadata: { uid, ...(needsVersion ? { resourceVersion } : {}) }, status: changes };
 }
 
 type Resources = Readonly<Record<string, unknown>>;
 
-/** The server merges maps key by key: what is to go is null. */
+/** The server merges maps key by key: a null value removes the key. */
 function replacing(before: Resources | undefined, next: Resources | undefined): Resources | null {
   if (next === undefined) return null;
-  const gone = Object.keys(before ?? {}).filter((key) => next[key] === undefined);
+  const removed = Object.keys(before ?? {}).filter((key) => next[key] === undefined);
   const kept = Object.entries(next).map(([key, value]): [string, unknown] => {
     const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
     return [key, isMap ? replacing(before?.[key] as Resources | undefined, value as Resources) : value];
   });
-  return Object.fromEntries([...kept, ...gone.map((key) => [key, null])]);
+  return Object.fromEntries([...kept, ...removed.map((key) => [key, null])]);
 }
 
-function passedConditions({ conditions = [] }: PodStatus, next: PodStatus): object[] {
-  const hasPassed = (type: string) => transientConditionTypes.has(type) && !next.conditions?.some((condition) => condition.type === type);
-  return conditions.filter(({ type }) => hasPassed(type)).map(({ type }) => ({ type, $patch: 'delete' }));
+function removedConditions({ conditions = [] }: PodStatus, next: PodStatus): object[] {
+  const isRemoved = (type: string) => transientConditionTypes.has(type) && !next.conditions?.some((condition) => condition.type === type);
+  return conditions.filter(({ type }) => isRemoved(type)).map(({ type }) => ({ type, $patch: 'delete' }));
 }
 
-/** A transition time that differs alone is no news. */
+/** Empty when the conditions differ in nothing but the transition time. */
 function changedCondition({ conditions }: PodStatus, next: PodCondition): object[] {
   const before = conditions?.find(({ type }) => type === next.type);
   const same =
@@ -138,7 +137,7 @@ function changedCondition({ conditions }: PodStatus, next: PodCondition): object
   ];
 }
 
-/** The server leaves out what is empty. */
+/** Treats empty and absent values as equal: the server omits empty fields. */
 function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(withoutEmpty(a), withoutEmpty(b));
 }

@@ -98,7 +98,7 @@ export class Cluster {
       random: Math.random,
     });
     shutdown.register('status-manager', () => manager.close());
-    void manager.watch(signal);
+    void manager.run(signal);
     return manager;
   }
 

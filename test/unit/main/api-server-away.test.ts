@@ -50,7 +50,7 @@ test('ten minutes without an API server: it is asked seldom, and knows all soon 
 
   const podManager = new PodManager();
   const manager = new StatusManager({ client, apiPod: podApi.apiPod, podManager, clock, logger, random: () => 0.5 });
-  void manager.watch(stop.signal);
+  void manager.run(stop.signal);
   const shown: string[] = [];
   const reflector = Reflector.start<Pod>({
     client,

@@ -163,7 +163,7 @@ test('a kubelet that starts on a pod that runs writes nothing', async () => {
   member.find(running);
   await member.add(anApiPod({ status, metadata: { generation: 1 } }));
   await node.completeTask(node.task('sync'));
-  manager.sweep();
+  manager.syncAll();
   await node.clock.advance(5000);
   assert.deepEqual(api.calls, []);
 });
@@ -251,7 +251,7 @@ test('a pod that somebody has called failed while it runs ends at once, and is n
   const failed = api.change('web', { status: { phase: 'Failed', reason: 'NodeLost', conditions } });
   const readiness = () => api.pods.get('web')!.status!.conditions!.find(({ type }) => type === 'Ready')!.status;
   api.syncWatch();
-  manager.sweep();
+  manager.syncAll();
   await settle();
   assert.equal(readiness(), 'False');
   await member.reconcile(failed);

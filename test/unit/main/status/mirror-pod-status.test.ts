@@ -1,4 +1,4 @@
-/** A static pod’s status is told in its mirror pod. */
+/** A static pod’s status is written to its mirror pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
@@ -11,53 +11,53 @@ const aStatic = () => aPod({ metadata: { name: 'web', uid: 'static-uid', annotat
 const aMirror = (uid: string, hash = 'h1') =>
   anApiPod('web', { metadata: { uid, annotations: { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.mirror': hash } } });
 
-test('a static pod’s status goes to its mirror pod, as soon as that is there', async () => {
-  const { api, podManager, say, show } = aManager();
+test('a static pod’s status is written to its mirror pod as soon as the mirror pod exists', async () => {
+  const { api, podManager, setStatus, syncWatch } = aManager();
   podManager.set(aStatic());
-  await say(aStatic(), { phase: 'Running' });
+  await setStatus(aStatic(), { phase: 'Running' });
   assert.deepEqual(api.calls, []);
   api.put(aMirror('mirror-1'));
-  await show();
+  await syncWatch();
   assert.deepEqual(api.bodies.at(-1), { metadata: { uid: 'mirror-1', resourceVersion: '101' }, status: { phase: 'Running', startTime } });
 });
 
-test('a mirror pod that is made anew is told all of it', async () => {
-  const { api, podManager, say, show } = aManager();
+test('a recreated mirror pod gets the full status', async () => {
+  const { api, podManager, setStatus, syncWatch } = aManager();
   podManager.set(aStatic());
   api.put(aMirror('mirror-1'));
-  await show();
-  await say(aStatic(), { phase: 'Running' });
+  await syncWatch();
+  await setStatus(aStatic(), { phase: 'Running' });
   podManager.remove('mirror-1' as PodUID);
   api.put(aMirror('mirror-2'));
-  await show();
+  await syncWatch();
   assert.equal(api.pods.get('web')?.status?.phase, 'Running');
   assert.equal(api.calls.length, 2);
 });
 
-test('a mirror pod of another manifest is told nothing, and none is deleted with its pod’s end', async () => {
-  const { api, podManager, say, show } = aManager();
+test('a mirror pod of another manifest gets no status, and the status manager deletes no mirror pod', async () => {
+  const { api, podManager, setStatus, syncWatch } = aManager();
   podManager.set(aStatic());
   api.put(aMirror('mirror-1', 'other'));
-  await show();
-  await say(aStatic(), { phase: 'Running' });
+  await syncWatch();
+  await setStatus(aStatic(), { phase: 'Running' });
   assert.deepEqual(api.calls, []);
   api.put({ ...aMirror('mirror-2'), metadata: { ...aMirror('mirror-2').metadata, deletionTimestamp } });
-  await show();
-  await say(aStatic(), { phase: 'Failed' }, { couldHaveRunningContainers: false, isFinished: true });
+  await syncWatch();
+  await setStatus(aStatic(), { phase: 'Failed' }, { couldHaveRunningContainers: false, isFinished: true });
   assert.deepEqual(api.calls, ['PATCH web Running', 'PATCH web Failed']);
 });
 
-test('a mirror pod that comes while its predecessor is found to be gone is told at once', async () => {
-  const { api, podManager, say, show } = aManager();
+test('a mirror pod that arrives while the write to its predecessor fails gets the status at once', async () => {
+  const { api, podManager, setStatus, syncWatch } = aManager();
   podManager.set(aStatic());
   api.put(aMirror('mirror-1'));
-  await show();
+  await syncWatch();
   api.paused = true;
-  await say(aStatic(), { phase: 'Running' });
+  await setStatus(aStatic(), { phase: 'Running' });
   api.pods.clear();
   podManager.remove('mirror-1' as PodUID);
   api.put(aMirror('mirror-2'));
-  await show();
+  await syncWatch();
   api.resume();
   await settle();
   assert.equal(api.pods.get('web')?.status?.phase, 'Running');

@@ -1,62 +1,62 @@
-/** When the object of a pod that was deleted goes. */
+/** When the status manager deletes the object of a terminated pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiError } from '../../../support/fake-api.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aManager, anApiPod, deletionTimestamp, startTime } from '../../../support/status-manager.ts';
 
-test('a terminal phase is told when nothing runs any more, and the object goes when nothing is left', async () => {
-  const { api, say, show } = aManager();
+test('a terminal phase is written when nothing runs, and the object is deleted when nothing is left', async () => {
+  const { api, setStatus, syncWatch } = aManager();
   const pod = api.add(anApiPod('web', { status: { phase: 'Running', startTime } }));
   api.change('web', { metadata: { deletionTimestamp } });
-  await show();
-  await say(pod, { phase: 'Failed' });
+  await syncWatch();
+  await setStatus(pod, { phase: 'Failed' });
   assert.deepEqual(api.calls, []);
-  await say(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false });
+  await setStatus(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false });
   assert.deepEqual(api.calls, ['PATCH web Failed']);
-  await say(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false, isFinished: true });
+  await setStatus(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false, isFinished: true });
   assert.deepEqual(api.calls, ['PATCH web Failed', 'DELETE web']);
   const { gracePeriodSeconds, preconditions } = api.bodies.at(-1) as Record<string, unknown>;
   assert.deepEqual([gracePeriodSeconds, preconditions], [0, { uid: 'uid-web' }]);
 });
 
-test('a pod that is deleted after it has ended goes as soon as the deletion is seen', async () => {
-  const { api, say, show } = aManager();
+test('a pod that is deleted after it finished is removed as soon as the deletion is observed', async () => {
+  const { api, setStatus, syncWatch } = aManager();
   const pod = api.add(anApiPod());
-  await say(pod, { phase: 'Succeeded' }, { couldHaveRunningContainers: false, isFinished: true });
+  await setStatus(pod, { phase: 'Succeeded' }, { couldHaveRunningContainers: false, isFinished: true });
   assert.deepEqual(api.calls, ['PATCH web Succeeded']);
   api.change('web', { metadata: { deletionTimestamp } });
-  await show();
+  await syncWatch();
   assert.deepEqual(api.calls, ['PATCH web Succeeded', 'DELETE web']);
 });
 
-test('an object that finalizers hold is deleted once', async () => {
-  const { api, say, show, manager } = aManager();
+test('an object with finalizers is deleted once', async () => {
+  const { api, setStatus, syncWatch, manager } = aManager();
   const pod = api.add(anApiPod('web', { metadata: { deletionTimestamp, finalizers: ['example.com/hold'] } }));
-  await say(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false, isFinished: true });
-  await show();
-  manager.sweep();
+  await setStatus(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false, isFinished: true });
+  await syncWatch();
+  manager.syncAll();
   await settle();
   assert.deepEqual(api.calls, ['PATCH web Failed', 'DELETE web']);
 });
 
-test('a deletion that fails is tried again, without the status', async () => {
-  const { api, say, clock } = aManager();
+test('a failed deletion is retried without another status patch', async () => {
+  const { api, setStatus, clock } = aManager();
   const pod = api.add(anApiPod('web', { metadata: { deletionTimestamp }, status: { phase: 'Failed', startTime } }));
   api.failure = apiError(500, 'InternalError');
-  await say(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false, isFinished: true });
+  await setStatus(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false, isFinished: true });
   api.failure = null;
   await clock.advance(500);
   assert.deepEqual(api.calls, ['DELETE web', 'DELETE web']);
 });
 
-test('an object that a restored cluster has again, although it was deleted, is deleted there too', async () => {
-  const { api, say, manager } = aManager();
+test('a deleted object that reappears after a restore is deleted again', async () => {
+  const { api, setStatus, manager } = aManager();
   const pod = api.add(anApiPod('web', { metadata: { deletionTimestamp }, status: { phase: 'Failed', startTime } }));
-  await say(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false, isFinished: true });
+  await setStatus(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false, isFinished: true });
   api.restore([pod]);
   manager.onListed();
-  manager.sweep();
+  manager.syncAll();
   await settle();
   assert.deepEqual(api.calls, ['DELETE web', 'DELETE web']);
   assert.equal(api.pods.size, 0);

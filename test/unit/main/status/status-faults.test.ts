@@ -1,4 +1,4 @@
-/** A server that fails, is slow to be seen, and is written to by others, at random but the same each time: what must hold all the same. */
+/** Random but reproducible server failures, watch delays and foreign writes. The invariants must hold throughout. */
 import assert from 'node:assert/strict';
 import { PodManager } from '../../../../src/main/pods/pod-manager.ts';
 import { StatusManager } from '../../../../src/main/status/index.ts';
@@ -25,9 +25,9 @@ function randomOf(seed: number): () => number {
   };
 }
 
-table('what others said last stays, the kubelet’s last word arrives, and deleted pods go, once each, whatever happens', (row) => {
+table('foreign writes survive, the kubelet’s last status arrives, and deleted pods are removed once under random failures', (row) => {
   for (const seed of [1, 2, 3, 4]) {
-    row(`what others said last stays, the kubelet’s last word arrives, and deleted pods go, once each (${seed})`, async () => {
+    row(`foreign writes survive, the kubelet’s last status arrives, and deleted pods are removed once (seed ${seed})`, async () => {
       const random = randomOf(seed);
       const api = new FakePodApi();
       const clock = new FakeClock();
@@ -46,8 +46,8 @@ table('what others said last stays, the kubelet’s last word arrives, and delet
       for (let step = 0; step < 150; step += 1) {
         const pod = pods[Math.floor(random() * pods.length)]!;
         const { name } = pod.metadata;
-        const what = random();
-        if (what < 0.5) {
+        const action = random();
+        if (action < 0.5) {
           const status: PodStatus = {
             phase: 'Running',
             startTime,
@@ -56,38 +56,38 @@ table('what others said last stays, the kubelet’s last word arrives, and delet
           };
           last.set(name, status);
           manager.set({ pod, status, couldHaveRunningContainers: true, isFinished: false });
-        } else if (what < 0.6) {
+        } else if (action < 0.6) {
           gates.set(name, String(step));
-          const others = (api.pods.get(name)?.status?.conditions ?? []).filter(({ type }) => type !== 'gate');
-          api.change(name, { status: { conditions: [...others, { type: 'gate', status: String(step) }] } });
-        } else if (what < 0.62) {
+          const kept = (api.pods.get(name)?.status?.conditions ?? []).filter(({ type }) => type !== 'gate');
+          api.change(name, { status: { conditions: [...kept, { type: 'gate', status: String(step) }] } });
+        } else if (action < 0.62) {
           terminal.set(name, 'Failed');
           api.change(name, { status: { phase: 'Failed', reason: 'NodeLost' } });
-        } else if (what < 0.7) {
+        } else if (action < 0.7) {
           api.failure = random() < 0.5 ? apiError(0, 'Unreachable') : apiError(500, 'InternalError');
-        } else if (what < 0.8) {
+        } else if (action < 0.8) {
           api.failure = null;
-        } else if (what < 0.9) {
+        } else if (action < 0.9) {
           api.syncWatch();
         } else {
           await clock.advance(random() * 3000);
         }
         if (random() < 0.3) await settle();
-        for (const [which, phase] of terminal) assert.equal(api.pods.get(which)?.status?.phase, phase);
+        for (const [podName, phase] of terminal) assert.equal(api.pods.get(podName)?.status?.phase, phase);
       }
 
       api.failure = null;
       api.syncWatch();
-      manager.sweep();
+      manager.syncAll();
       await clock.advance(60_000);
       for (const [name, status] of last) {
-        const there = api.pods.get(name)!.status!;
-        assert.equal(there.podIP, status.podIP);
-        const isReady = there.conditions?.find(({ type }) => type === 'Ready')?.status;
-        // Of a pod that others have ended it is not said.
+        const stored = api.pods.get(name)!.status!;
+        assert.equal(stored.podIP, status.podIP);
+        const isReady = stored.conditions?.find(({ type }) => type === 'Ready')?.status;
+        // A pod with a foreign terminal phase is never reported as ready.
         if (!terminal.has(name)) assert.equal(isReady, status.conditions?.[0]?.status);
-        assert.equal(there.conditions?.find(({ type }) => type === 'gate')?.status, gates.get(name));
-        assert.equal(isTerminal(there.phase), terminal.has(name));
+        assert.equal(stored.conditions?.find(({ type }) => type === 'gate')?.status, gates.get(name));
+        assert.equal(isTerminal(stored.phase), terminal.has(name));
       }
 
       for (const pod of pods) {
@@ -95,7 +95,7 @@ table('what others said last stays, the kubelet’s last word arrives, and delet
         manager.set({ pod, status: { phase: 'Failed', startTime }, couldHaveRunningContainers: false, isFinished: true });
       }
       api.syncWatch();
-      manager.sweep();
+      manager.syncAll();
       await clock.advance(60_000);
       assert.equal(api.pods.size, 0);
       assert.deepEqual(

@@ -16,29 +16,29 @@ function aBase(status: PodStatus) {
   return aPod({ metadata: { resourceVersion: '7' }, status });
 }
 
-/** The patch from `base` to what the kubelet says. */
-function patchOf(base: PodStatus, status: PodStatus, { mayRun = false } = {}) {
-  return statusPatch(aBase(base), toApiStatus(base, { status, couldHaveRunningContainers: mayRun }));
+/** The patch from `base` to the kubelet's status. */
+function patchOf(base: PodStatus, status: PodStatus, { couldHaveRunningContainers = false } = {}) {
+  return statusPatch(aBase(base), toApiStatus(base, { status, couldHaveRunningContainers }));
 }
 
 const running: PodStatus = { phase: 'Running', startTime: '2026-01-01T00:00:00Z', conditions: [ready('True')] };
 
-const phases: { name: string; base: PodStatus; status: PodStatus; mayRun?: boolean; want: PodStatus }[] = [
+const phases: { name: string; base: PodStatus; status: PodStatus; couldHaveRunningContainers?: boolean; want: PodStatus }[] = [
   {
-    name: 'a terminal phase is not told while a container may run',
+    name: 'a terminal phase is withheld while a container may run',
     base: { phase: 'Running' },
     status: { phase: 'Failed', reason: 'Evicted', message: 'no room' },
-    mayRun: true,
+    couldHaveRunningContainers: true,
     want: { phase: 'Running' },
   },
   {
-    name: 'a terminal phase is told with its reason once nothing runs',
+    name: 'a terminal phase is reported with its reason once nothing runs',
     base: { phase: 'Running' },
     status: { phase: 'Failed', reason: 'Evicted', message: 'no room' },
     want: { phase: 'Failed', reason: 'Evicted', message: 'no room' },
   },
   {
-    name: 'a terminal phase of somebody else stays, with its reason',
+    name: 'a terminal phase from another writer is kept with its reason',
     base: { phase: 'Failed', reason: 'NodeLost' },
     status: { phase: 'Running' },
     want: { phase: 'Failed', reason: 'NodeLost' },
@@ -50,43 +50,43 @@ const phases: { name: string; base: PodStatus; status: PodStatus; mayRun?: boole
     want: { phase: 'Succeeded' },
   },
   {
-    name: 'the reason that somebody gave for the same terminal phase stays where the kubelet has none',
+    name: 'another writer’s reason for the same terminal phase is kept when the kubelet has none',
     base: { phase: 'Failed', reason: 'NodeLost', message: 'gone' },
     status: { phase: 'Failed' },
     want: { phase: 'Failed', reason: 'NodeLost', message: 'gone' },
   },
   {
-    name: 'a start time that was told does not change, nor does the class',
+    name: 'start time and QoS class do not change once set',
     base: { phase: 'Pending', startTime: '2026-01-01T00:00:00Z', qosClass: 'Burstable' },
     status: { phase: 'Running', startTime: '2026-02-02T00:00:00Z', qosClass: 'BestEffort' },
     want: { phase: 'Running', startTime: '2026-01-01T00:00:00Z', qosClass: 'Burstable' },
   },
   {
-    name: 'the observed generation does not fall',
+    name: 'the observed generation does not decrease',
     base: { observedGeneration: 3 },
     status: { phase: 'Running', observedGeneration: 2 },
     want: { phase: 'Running', observedGeneration: 3 },
   },
 ];
-table('a pod’s phase on the server goes one way', (row) => {
-  for (const { name, base, status, mayRun = false, want } of phases) {
+table('the phase on the server never leaves a terminal phase', (row) => {
+  for (const { name, base, status, couldHaveRunningContainers = false, want } of phases) {
     row(name, () => {
-      const { conditions: _, ...next } = toApiStatus(base, { status, couldHaveRunningContainers: mayRun });
+      const { conditions: _, ...next } = toApiStatus(base, { status, couldHaveRunningContainers });
       assert.deepEqual(next, want);
     });
   }
 });
 
-test('what the API server has already is not written', () => {
+test('an unchanged status is not written', () => {
   assert.equal(patchOf(running, running), null);
 });
 
-test('a transition time that differs alone is not written', () => {
+test('a change of only the transition time is not written', () => {
   const other = { ...running, conditions: [ready('True', { lastTransitionTime: '2026-03-03T00:00:00Z' })] };
   assert.equal(patchOf(running, other), null);
 });
 
-test('what the server leaves out since it is empty is no difference', () => {
+test('empty fields that the server omits are not a difference', () => {
   const base = { ...running, containerStatuses: [{ name: 'app', image: 'x', imageID: '', ready: true, restartCount: 0, lastState: {} }] };
   const status = {
     ...running,
@@ -96,15 +96,19 @@ test('what the server leaves out since it is empty is no difference', () => {
   assert.equal(patchOf(base, status), null);
 });
 
-test('a pod that others have ended is not called ready', () => {
+test('a pod with a foreign terminal phase is not reported as ready', () => {
   const conditions = [ready('True'), { type: 'ContainersReady', status: 'True' }, { type: 'Initialized', status: 'True' }];
   const base = { phase: 'Failed', conditions: [ready('False')] };
-  assert.deepEqual(patchOf(base, { phase: 'Running', conditions }, { mayRun: true })?.status, { conditions: [conditions[2]] });
-  const told = [ready('False', { reason: 'PodFailed' })];
-  assert.deepEqual(patchOf(base, { phase: 'Failed', conditions: told }, { mayRun: true })?.status, { conditions: told });
+  assert.deepEqual(patchOf(base, { phase: 'Running', conditions }, { couldHaveRunningContainers: true })?.status, {
+    conditions: [conditions[2]],
+  });
+  const notReady = [ready('False', { reason: 'PodFailed' })];
+  assert.deepEqual(patchOf(base, { phase: 'Failed', conditions: notReady }, { couldHaveRunningContainers: true })?.status, {
+    conditions: notReady,
+  });
 });
 
-test('a patch names the UID that it is for, and the version too when it changes the phase', () => {
+test('a patch carries the UID, and the resource version when it changes the phase', () => {
   assert.deepEqual(patchOf({ phase: 'Pending' }, { phase: 'Running' }), {
     metadata: { uid: 'uid-web', resourceVersion: '7' },
     status: { phase: 'Running' },
@@ -112,7 +116,7 @@ test('a patch names the UID that it is for, and the version too when it changes 
   assert.deepEqual(patchOf(running, { ...running, podIP: '10.0.0.7' })?.metadata, { uid: 'uid-web' });
 });
 
-test('conditions of others are not in the patch, and those of the kubelet only where they changed', () => {
+test('the patch contains only changed conditions of the kubelet', () => {
   const base = { ...running, conditions: [ready('True'), { type: 'example.com/gate', status: 'False' }] };
   const status = {
     ...running,
@@ -121,19 +125,19 @@ test('conditions of others are not in the patch, and those of the kubelet only w
   assert.deepEqual(patchOf(base, status)?.status, { conditions: [ready('False', { reason: 'ContainersNotReady' })] });
 });
 
-test('a condition that has lost its reason and message loses them there', () => {
+test('a condition’s cleared reason and message are removed on the server', () => {
   const base = { ...running, conditions: [ready('False', { reason: 'ContainersNotReady', message: 'app' })] };
   assert.deepEqual(patchOf(base, running)?.status, { conditions: [{ ...ready('True'), reason: null, message: null }] });
 });
 
-test('why the kubelet disrupted a pod is told together with its end, not before', () => {
+test('DisruptionTarget is sent together with the terminal phase', () => {
   const disruption: PodCondition = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' };
   const status: PodStatus = { phase: 'Failed', conditions: [disruption] };
-  assert.deepEqual(patchOf({ phase: 'Running' }, status, { mayRun: true }), null);
+  assert.deepEqual(patchOf({ phase: 'Running' }, status, { couldHaveRunningContainers: true }), null);
   assert.deepEqual(patchOf({ phase: 'Running' }, status)?.status, { phase: 'Failed', conditions: [disruption] });
 });
 
-test('addresses replace those that were there; the host’s stay while the node knows none', () => {
+test('pod addresses are replaced; host addresses are kept while the node knows none', () => {
   const base = { ...running, podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }], hostIP: '192.0.2.1', hostIPs: [{ ip: '192.0.2.1' }] };
   assert.deepEqual(patchOf(base, { ...running, podIP: '10.0.0.2', podIPs: [{ ip: '10.0.0.2' }] })?.status, {
     podIP: '10.0.0.2',
@@ -141,7 +145,7 @@ test('addresses replace those that were there; the host’s stay while the node 
   });
 });
 
-test('what the pod has not any more is removed', () => {
+test('cleared fields are removed on the server', () => {
   assert.deepEqual(patchOf({ ...running, reason: 'Wedged', message: 'x', podIP: '10.0.0.1' }, running)?.status, {
     reason: null,
     message: null,
@@ -150,40 +154,44 @@ test('what the pod has not any more is removed', () => {
 });
 
 const resourcePatches: { name: string; base: PodStatus; status: PodStatus; want: unknown }[] = [
-  { name: 'empty resources are shown', base: {}, status: { resources: {} }, want: { resources: {} } },
-  { name: 'empty resources that are shown are no news', base: { resources: {} }, status: { resources: {} }, want: null },
+  { name: 'empty resources are written', base: {}, status: { resources: {} }, want: { resources: {} } },
+  { name: 'unchanged empty resources are not written', base: { resources: {} }, status: { resources: {} }, want: null },
   {
-    name: 'what is gone from a map is removed from it',
+    name: 'removed map keys are set to null',
     base: { resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1' } }, allocatedResources: { cpu: '1', memory: '1Gi' } },
     status: { resources: { requests: { cpu: '2' } }, allocatedResources: { cpu: '2' } },
     want: { resources: { requests: { cpu: '2', memory: null }, limits: null }, allocatedResources: { cpu: '2', memory: null } },
   },
   {
-    name: 'resources that are not said any more go',
+    name: 'absent resources are removed',
     base: { allocatedResources: { cpu: '1' } },
     status: {},
     want: { allocatedResources: null },
   },
 ];
-table('the resources of a pod in its patch', (row) => {
+table('pod-level resources in the patch', (row) => {
   for (const { name, base, status, want } of resourcePatches)
     row(name, () => assert.deepEqual(patchOf(base, status)?.status ?? null, want));
 });
 
-test('a resize that is over is removed from the conditions, and nothing else is', () => {
+test('only the resize conditions are removed when they are absent', () => {
   const pending: PodCondition = { type: 'PodResizePending', status: 'True', reason: 'Infeasible' };
   const base = {
     phase: 'Running',
     conditions: [pending, { ...pending, type: 'PodResizeInProgress' }, { ...pending, type: 'Else' }, ready('True')],
   };
-  assert.deepEqual(patchOf(base, { phase: 'Running', conditions: [] }, { mayRun: true })?.status, {
+  assert.deepEqual(patchOf(base, { phase: 'Running', conditions: [] }, { couldHaveRunningContainers: true })?.status, {
     conditions: [
       { type: 'PodResizePending', $patch: 'delete' },
       { type: 'PodResizeInProgress', $patch: 'delete' },
     ],
   });
   assert.equal(
-    patchOf(base, { phase: 'Running', conditions: [pending, { ...pending, type: 'PodResizeInProgress' }] }, { mayRun: true }),
+    patchOf(
+      base,
+      { phase: 'Running', conditions: [pending, { ...pending, type: 'PodResizeInProgress' }] },
+      { couldHaveRunningContainers: true },
+    ),
     null,
   );
 });
