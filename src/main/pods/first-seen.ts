@@ -1,11 +1,11 @@
-/** When this kubelet first saw a pod: a pod's age, and the beginning of its start. */
+/** The time at which the kubelet first saw a pod. It decides the pod's age among waiting starts and the beginning of its start latency. */
 import { configSeenAnnotation } from '../../shared/kubernetes/annotations.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 
-/** A pod that does not run this long after it was seen gets its first status then, so that its user sees that the kubelet has it. */
+/** A pod that does not run after this time gets its first status, so that users see that the kubelet has the pod. */
 export const firstStatusDelayMs = 500;
 
-/** Wall-clock ms; 0: neither its source nor the API server says. */
+/** Wall-clock ms. 0 when the pod has neither the annotation of its source nor a creation timestamp. */
 export function firstSeenMs({ metadata }: Pod): number {
   const seen = Date.parse(metadata.annotations?.[configSeenAnnotation] ?? metadata.creationTimestamp ?? '');
   return Number.isNaN(seen) ? 0 : seen;

@@ -1,6 +1,6 @@
 /**
- * How many volumes the pods want and how many of them are set up, by plugin, and how long each took from the moment that its pod was to run. The
- * pool keeps no state of volumes, and tells of a sync which are in place. Upstream: pkg/kubelet/volumemanager/metrics.
+ * Counts the volumes of pods, desired and mounted, by plugin, and measures how long each volume takes from the admission of its pod to its mount.
+ * The pool keeps no state of volumes; its tasks notify main of the volumes that they mounted. Upstream: pkg/kubelet/volumemanager/metrics.
  */
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
@@ -10,18 +10,18 @@ import type { Clock } from '../../shared/time/clock.ts';
 
 interface CountedVolume {
   readonly plugin: string;
-  readonly wantedAtMs: number;
-  isWanted: boolean;
-  isInPlace: boolean;
+  readonly desiredAtMs: number;
+  isDesired: boolean;
+  isMounted: boolean;
   isMeasured: boolean;
 }
 
-/** Upstream's caches of the volume manager, which are the values of the label. */
-type Cache = 'desired_state_of_world' | 'actual_state_of_world';
+/** Values of the metric's `state` label: upstream's caches of the volume manager. */
+type VolumeState = 'desired_state_of_world' | 'actual_state_of_world';
 
 export class MountedVolumes {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** By name. Pods without volumes have no entry. */
+  /** By pod UID and volume name. Pods without volumes have no entry. */
   readonly #pods = new Map<PodUID, Map<string, CountedVolume>>();
   readonly #counts = new Map<string, number>();
 
@@ -29,60 +29,60 @@ export class MountedVolumes {
     this.#clock = clock;
   }
 
-  /** The pod is to run, or has changed: an ephemeral container may use more of its volumes. */
+  /** Adds the desired volumes of a new or changed pod: an ephemeral container may use more volumes. */
   addPod(pod: Pod): void {
     const uid = podUID(pod);
     const volumes = this.#pods.get(uid) ?? new Map<string, CountedVolume>();
     for (const volume of volumesToMount(pod)) {
       if (volumes.has(volume.name)) continue;
       const plugin = pluginOf(volume);
-      volumes.set(volume.name, { plugin, wantedAtMs: this.#clock.monotonic(), isWanted: true, isInPlace: false, isMeasured: false });
+      volumes.set(volume.name, { plugin, desiredAtMs: this.#clock.monotonic(), isDesired: true, isMounted: false, isMeasured: false });
       this.#count('desired_state_of_world', plugin, 1);
     }
     if (volumes.size > 0) this.#pods.set(uid, volumes);
   }
 
-  /** These are set up now, and no others of the pod. */
-  setMounted(uid: PodUID, inPlace: readonly string[]): void {
-    const names = new Set(inPlace);
+  /** Replaces the mounted volumes of the pod. */
+  setMounted(uid: PodUID, mounted: readonly string[]): void {
+    const names = new Set(mounted);
     for (const [name, volume] of this.#pods.get(uid) ?? []) {
-      if (names.has(name) === volume.isInPlace) continue;
-      volume.isInPlace = !volume.isInPlace;
-      this.#count('actual_state_of_world', volume.plugin, volume.isInPlace ? 1 : -1);
+      if (names.has(name) === volume.isMounted) continue;
+      volume.isMounted = !volume.isMounted;
+      this.#count('actual_state_of_world', volume.plugin, volume.isMounted ? 1 : -1);
       if (volume.isMeasured) continue;
       volume.isMeasured = true;
       const labels = { plugin_name: volume.plugin, operation_name: 'overall_volume_mount' };
-      volumeOperationTotal.observe((this.#clock.monotonic() - volume.wantedAtMs) / 1000, labels);
+      volumeOperationTotal.observe((this.#clock.monotonic() - volume.desiredAtMs) / 1000, labels);
     }
   }
 
-  /** All that the pod wants are set up, as far as it was told. */
+  /** Whether all volumes of the pod are mounted, as far as tasks have reported. */
   areAllMounted(uid: PodUID): boolean {
     return (
       this.#pods
         .get(uid)
         ?.values()
-        .every(({ isInPlace }) => isInPlace) ?? true
+        .every(({ isMounted }) => isMounted) ?? true
     );
   }
 
-  /** None of its containers runs any more: it wants none. */
+  /** Removes the desired volumes: none of the pod's containers runs any more. */
   markUnwanted(uid: PodUID): void {
     for (const volume of this.#pods.get(uid)?.values() ?? []) {
-      if (volume.isWanted) this.#count('desired_state_of_world', volume.plugin, -1);
-      volume.isWanted = false;
+      if (volume.isDesired) this.#count('desired_state_of_world', volume.plugin, -1);
+      volume.isDesired = false;
     }
   }
 
-  /** They are taken down. */
+  /** Removes the pod: its volumes are unmounted. */
   removePod(uid: PodUID): void {
     this.markUnwanted(uid);
     this.setMounted(uid, []);
     this.#pods.delete(uid);
   }
 
-  /** Of what there is none of there is no series, as upstream. */
-  #count(state: Cache, plugin: string, by: 1 | -1): void {
+  /** Like upstream, a count of zero has no series. */
+  #count(state: VolumeState, plugin: string, by: 1 | -1): void {
     const labels = { plugin_name: plugin, state };
     const key = `${state} ${plugin}`;
     const count = (this.#counts.get(key) ?? 0) + by;
@@ -92,7 +92,7 @@ export class MountedVolumes {
   }
 }
 
-/** `N/A`, as upstream, where this kubelet has none for it. */
+/** Like upstream, `N/A` for a volume without a plugin. */
 function pluginOf(volume: Volume): string {
   try {
     return pluginNameOf(volumeKind(volume));

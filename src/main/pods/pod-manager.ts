@@ -1,13 +1,13 @@
 /**
- * The pods that the sources want, by UID and by full name: the desired state, and nothing about what runs (pod-workers.ts knows
- * that). Mirror pods are kept apart: they are never run, and lead to their static pod by name. Upstream: pkg/kubelet/pod/pod_manager.go.
+ * The pods that the sources want, by UID and by full name: the desired state. Pod workers know what runs. Mirror pods are stored separately: they
+ * never run, and refer to their static pod by name. Upstream: pkg/kubelet/pod/pod_manager.go.
  */
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podFullName, podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { isMirrorPod } from './static/mirror-pod.ts';
 import { isStaticPod } from './static/static-pod.ts';
 
-/** A pod, or a mirror pod, was set or removed. */
+/** Called after a pod or a mirror pod was set or removed. */
 export type PodListener = (pod: Pod, change: 'set' | 'removed') => void;
 
 export class PodManager {
@@ -15,7 +15,6 @@ export class PodManager {
   readonly #mirrors = new PodIndex();
   readonly #listeners: PodListener[] = [];
 
-  /** Tells of every change from now on, after it was made. */
   onChange(listener: PodListener): void {
     this.#listeners.push(listener);
   }
@@ -41,12 +40,12 @@ export class PodManager {
     return this.#pods.getByFullName(fullName);
   }
 
-  /** In the order in which they came; without mirror pods. */
+  /** Returns all pods but mirror pods, in the order in which they were added. */
   all(): Pod[] {
     return this.#pods.all();
   }
 
-  /** Without those of mirror pods. */
+  /** Without the UIDs of mirror pods. */
   uids(): ReadonlySet<PodUID> {
     return new Set(this.#pods.uids());
   }
@@ -59,12 +58,12 @@ export class PodManager {
     return this.#mirrors.getByFullName(fullName);
   }
 
-  /** The mirror pod that has the static pod's name, of whichever manifest it is; undefined for a pod that is not static. */
+  /** Returns the mirror pod with the name of the static pod, also of another version of its manifest; undefined for other pods. */
   mirrorOf(pod: Pod): Pod | undefined {
     return isStaticPod(pod) ? this.getMirrorByFullName(podFullName(pod)) : undefined;
   }
 
-  /** A mirror pod's UID to that of its static pod; any other stays as it is (upstream: TranslatePodUID). */
+  /** Converts the UID of a mirror pod to the UID of its static pod; returns any other UID unchanged. Upstream: TranslatePodUID. */
   translatePodUID(uid: PodUID): PodUID {
     const mirror = this.#mirrors.get(uid);
     const pod = mirror && this.getByFullName(podFullName(mirror));
@@ -87,11 +86,11 @@ class PodIndex {
     const pod = this.#byUID.get(uid);
     if (!pod) return undefined;
     this.#byUID.delete(uid);
-    // A pod that was made anew has a new UID under the same name by now: that one stays.
+    // A recreated pod already has the name, with a new UID.
     const fullName = podFullName(pod);
     if (this.#uidByFullName.get(fullName) !== uid) return pod;
     this.#uidByFullName.delete(fullName);
-    // Nor may one that came and went under the name of another, as a pod of the API server under a static pod's, take it along.
+    // Two pods may have the same full name, as a static pod and a pod of the API server: the other pod gets its name back.
     for (const other of this.#byUID.values()) if (podFullName(other) === fullName) this.#uidByFullName.set(fullName, podUID(other));
     return pod;
   }

@@ -1,8 +1,8 @@
 /**
- * How long pods took to start, as the scalability SLI of Kubernetes defines it: from a pod's creation until a watch shows all of its
- * containers running; with, and without, the time that image pulls and init containers took. Upstream:
- * pkg/kubelet/util/pod_startup_latency_tracker.go. Only pods from the API server that are new to this kubelet count: of a static pod, and
- * of one that a kubelet before this has started, nobody knows when it began.
+ * Measures the start latency of pods as the scalability SLI of Kubernetes defines it: from a pod's creation until a watch shows all of its
+ * containers running, with and without the time of image pulls and init containers. Only pods from the API server that are new to this kubelet
+ * count: the start time of a static pod, and of a pod that an earlier kubelet started, is unknown. Upstream:
+ * pkg/kubelet/util/pod_startup_latency_tracker.go.
  */
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
@@ -24,15 +24,15 @@ export interface Span {
   readonly endMs: number;
 }
 
-/** A pod whose image cannot be had is tried again for days. */
+/** Bounds the memory of a pod whose image pull fails for days. */
 const maxPulls = 1000;
 
-/** What a pod may mount and still be stateless by the SLI. */
+/** Volume sources of a pod that is stateless by definition of the SLI. */
 const statelessSources = ['secret', 'configMap', 'downwardAPI', 'emptyDir', 'projected'] as const;
 
 export class PodStartLatency {
   readonly #deps: PodStartLatencyDependencies;
-  /** The pulls of each pod that has not started yet. */
+  /** The image pulls of each pod that has not started yet. */
   readonly #starting = new Map<PodUID, Span[]>();
   readonly #seen = new Set<PodUID>();
   #hasSeenNetworkPod = false;
@@ -42,8 +42,8 @@ export class PodStartLatency {
     dependencies.podManager.onChange((pod, change) => (change === 'set' ? this.#onSet(pod) : this.#forget(podUID(pod))));
   }
 
-  /** Runs what gets an image for a pod; its time is not the start's own. */
-  async whilePulling<T>(uid: PodUID, pull: () => Promise<T>): Promise<T> {
+  /** Calls `pull` and subtracts its duration from the pod's start latency. */
+  async measurePull<T>(uid: PodUID, pull: () => Promise<T>): Promise<T> {
     const { clock } = this.#deps;
     const startMs = clock.monotonic();
     try {
@@ -70,15 +70,15 @@ export class PodStartLatency {
   #observe(pod: Pod, pulls: readonly Span[]): void {
     const { clock, runtimeStatus } = this.#deps;
     const totalMs = clock.now() - Date.parse(pod.metadata.creationTimestamp ?? '');
-    // A pod from an API server has one; a clock that is behind the server's would make no sense of it.
+    // Negative when the node's clock is behind the API server's clock; NaN without a creation timestamp.
     if (!(totalMs >= 0)) return;
     podStartTotalDuration.observe(totalMs / 1000);
     if (isStateful(pod)) return;
-    const ownMs = Math.max(0, totalMs - coveredMs(pulls) - initContainersMs(pod, runtimeStatus(podUID(pod))));
-    podStartSliDuration.observe(ownMs / 1000);
+    const sliMs = Math.max(0, totalMs - coveredMs(pulls) - initContainersMs(pod, runtimeStatus(podUID(pod))));
+    podStartSliDuration.observe(sliMs / 1000);
     if (pod.spec.hostNetwork || this.#hasSeenNetworkPod) return;
     this.#hasSeenNetworkPod = true;
-    firstNetworkPodStartSliDuration.set(ownMs / 1000);
+    firstNetworkPodStartSliDuration.set(sliMs / 1000);
   }
 
   #forget(uid: PodUID): void {
@@ -87,7 +87,7 @@ export class PodStartLatency {
   }
 }
 
-/** The time within one span at least; those that overlap count once. */
+/** Returns the time covered by the spans. Time in which spans overlap counts once. */
 export function coveredMs(spans: readonly Span[]): number {
   let coveredUntilMs = -Infinity;
   let sumMs = 0;
@@ -98,7 +98,7 @@ export function coveredMs(spans: readonly Span[]): number {
   return sumMs;
 }
 
-/** Sidecars start beside the others. */
+/** Sidecars do not count: they start together with the other containers. */
 function initContainersMs({ spec }: Pod, status: RuntimePodStatus | null): number {
   const names = new Set(spec.initContainers?.filter(({ restartPolicy }) => restartPolicy !== 'Always').map(({ name }) => name));
   const ended = status?.containers.filter(({ name, state }) => names.has(name) && state === 'exited') ?? [];

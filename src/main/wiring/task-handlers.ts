@@ -35,7 +35,7 @@ export function createTaskHandlers({
 }: TaskHandlersOptions): TaskHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
   return {
-    ensureImage: (request) => startLatency.whilePulling(request.podUID, () => observers.images.ensureImage(request)),
+    ensureImage: (request) => startLatency.measurePull(request.podUID, () => observers.images.ensureImage(request)),
     startPermit: (kind, task, signal) => scheduler.acquireStartPermit(kind, task, signal),
     tryStartPermit: (kind, task) => scheduler.tryAcquireStartPermit(kind, task),
     event: (event) => events.record(event),

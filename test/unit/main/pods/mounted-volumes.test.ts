@@ -1,4 +1,4 @@
-/** How many volumes there are, read as the server thread renders it. */
+/** The volume counts of MountedVolumes, read from the rendered metrics. */
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { MountedVolumes } from '../../../../src/main/pods/mounted-volumes.ts';
@@ -17,7 +17,7 @@ const sources = {
   disk: { nfs: { server: 's', path: '/' } },
 };
 
-/** A pod that has these volumes, and one more that no container uses. */
+/** A pod with these volumes and one volume that no container uses. */
 function aPodWith(uid: string, ...names: (keyof typeof sources)[]): Pod {
   return aPod({
     metadata: { name: uid, uid },
@@ -28,69 +28,65 @@ function aPodWith(uid: string, ...names: (keyof typeof sources)[]): Pod {
   });
 }
 
-// A hook outside would run around the tests of every file: they share one process.
-describe('the count of volumes', () => {
+// All test files share one process: a hook outside of this suite would run for the tests of every file.
+describe('volume metrics', () => {
   let segment: SharedArrayBuffer;
   beforeEach(() => bindMetrics((segment = createMetricsSegment())));
   after(() => bindMetrics(null));
 
-  /** `desired kubernetes.io/secret 1` */
-  const counted = () =>
+  /** Lines such as `desired kubernetes.io/secret 1`. */
+  const counts = () =>
     [...renderMetrics([segment], [totalVolumes]).matchAll(/\{plugin_name="(.*)",state="(.*)_state_of_world"\} (\d+)/g)]
       .map(([, plugin, state, count]) => `${state} ${plugin} ${count}`)
       .toSorted();
   const uid = 'a' as PodUID;
 
-  test('each volume that a container uses is wanted while its pod runs, and actual while it is set up', () => {
-    const count = new MountedVolumes(new FakeClock());
-    count.addPod(aPodWith('a', 'scratch', 'login'));
-    count.addPod(aPodWith('a', 'scratch', 'login'));
-    count.addPod(aPodWith('b', 'scratch', 'host', 'disk'));
+  test('a volume that a container uses is desired while its pod runs, and actual while it is mounted', () => {
+    const volumes = new MountedVolumes(new FakeClock());
+    volumes.addPod(aPodWith('a', 'scratch', 'login'));
+    volumes.addPod(aPodWith('a', 'scratch', 'login'));
+    volumes.addPod(aPodWith('b', 'scratch', 'host', 'disk'));
     const desired = [
       'desired N/A 1',
       'desired kubernetes.io/empty-dir 2',
       'desired kubernetes.io/host-path 1',
       'desired kubernetes.io/secret 1',
     ];
-    assert.deepEqual(counted(), desired);
-    count.setMounted(uid, ['scratch', 'login']);
-    count.setMounted('b' as PodUID, ['scratch', 'host']);
+    assert.deepEqual(counts(), desired);
+    volumes.setMounted(uid, ['scratch', 'login']);
+    volumes.setMounted('b' as PodUID, ['scratch', 'host']);
     const actual = ['actual kubernetes.io/empty-dir 2', 'actual kubernetes.io/host-path 1', 'actual kubernetes.io/secret 1'];
-    assert.deepEqual(counted(), [...actual, ...desired]);
-    count.setMounted(uid, ['scratch']);
-    count.removePod('b' as PodUID);
-    assert.deepEqual(counted(), [
-      'actual kubernetes.io/empty-dir 1',
-      'desired kubernetes.io/empty-dir 1',
-      'desired kubernetes.io/secret 1',
-    ]);
-    count.markUnwanted(uid);
-    assert.deepEqual(counted(), ['actual kubernetes.io/empty-dir 1']);
-    count.removePod(uid);
-    assert.deepEqual(counted(), []);
-    count.setMounted(uid, ['scratch']);
-    assert.deepEqual(counted(), []);
+    assert.deepEqual(counts(), [...actual, ...desired]);
+    volumes.setMounted(uid, ['scratch']);
+    volumes.removePod('b' as PodUID);
+    assert.deepEqual(counts(), ['actual kubernetes.io/empty-dir 1', 'desired kubernetes.io/empty-dir 1', 'desired kubernetes.io/secret 1']);
+    volumes.markUnwanted(uid);
+    assert.deepEqual(counts(), ['actual kubernetes.io/empty-dir 1']);
+    volumes.removePod(uid);
+    assert.deepEqual(counts(), []);
+    volumes.setMounted(uid, ['scratch']);
+    assert.deepEqual(counts(), []);
   });
 
-  test('main knows whether all are in place, of a pod that comes to use one more as well', () => {
-    const count = new MountedVolumes(new FakeClock());
-    assert.equal(count.areAllMounted(uid), true);
-    count.addPod(aPodWith('a', 'scratch'));
-    assert.equal(count.areAllMounted(uid), false);
-    count.setMounted(uid, ['scratch']);
-    assert.equal(count.areAllMounted(uid), true);
-    count.addPod(aPodWith('a', 'scratch', 'login'));
-    assert.equal(count.areAllMounted(uid), false);
+  test('the volumes of a pod are all mounted until the pod uses another volume', () => {
+    const volumes = new MountedVolumes(new FakeClock());
+    assert.equal(volumes.areAllMounted(uid), true);
+    volumes.addPod(aPodWith('a', 'scratch'));
+    assert.equal(volumes.areAllMounted(uid), false);
+    volumes.setMounted(uid, ['scratch']);
+    assert.equal(volumes.areAllMounted(uid), true);
+    volumes.addPod(aPodWith('a', 'scratch', 'login'));
+    assert.equal(volumes.areAllMounted(uid), false);
   });
 
-  test('how long a volume took is measured once, from when it was wanted', async () => {
+  test('the duration from desired to mounted is observed once per volume', async () => {
     const clock = new FakeClock();
-    const count = new MountedVolumes(clock);
-    count.addPod(aPodWith('a', 'scratch', 'login'));
+    const volumes = new MountedVolumes(clock);
+    volumes.addPod(aPodWith('a', 'scratch', 'login'));
     await clock.advance(400);
-    count.setMounted(uid, ['scratch']);
+    volumes.setMounted(uid, ['scratch']);
     await clock.advance(2600);
-    for (const names of [['scratch', 'login'], [], ['scratch', 'login']]) count.setMounted(uid, names);
+    for (const names of [['scratch', 'login'], [], ['scratch', 'login']]) volumes.setMounted(uid, names);
     const lines = renderMetrics([segment], [volumeOperationTotal]).split('\n');
     const sums = lines.filter((line) => /_(sum|count)/.test(line)).map((line) => line.slice('volume_operation_total_seconds_'.length));
     const labels = (plugin: string) => `{operation_name="overall_volume_mount",plugin_name="kubernetes.io/${plugin}"}`;
@@ -102,20 +98,20 @@ describe('the count of volumes', () => {
     ]);
   });
 
-  test("follows the pods' lives", async () => {
+  test('the counts follow the lifecycle of a pod', async () => {
     const node = new FakeNode();
     const pod = aPodWith('a', 'scratch');
     await node.add(pod);
     const { task } = node.task('sync');
     assert.equal(task.kind === 'sync' && task.volumesMounted, false);
-    assert.deepEqual(counted(), ['desired kubernetes.io/empty-dir 1']);
+    assert.deepEqual(counts(), ['desired kubernetes.io/empty-dir 1']);
     node.volumes.setMounted(uid, ['scratch']);
     await node.completeTask(node.task('sync'));
     await node.remove(pod);
-    assert.deepEqual(counted(), ['actual kubernetes.io/empty-dir 1', 'desired kubernetes.io/empty-dir 1']);
+    assert.deepEqual(counts(), ['actual kubernetes.io/empty-dir 1', 'desired kubernetes.io/empty-dir 1']);
     await node.completeTask(node.task('terminating'));
-    assert.deepEqual(counted(), ['actual kubernetes.io/empty-dir 1']);
+    assert.deepEqual(counts(), ['actual kubernetes.io/empty-dir 1']);
     await node.completeTask(node.task('terminated'));
-    assert.deepEqual(counted(), []);
+    assert.deepEqual(counts(), []);
   });
 });

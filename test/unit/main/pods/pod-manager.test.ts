@@ -10,7 +10,7 @@ const aMirror = (uid: string) =>
 const anApiPod = () => aPod({ metadata: { name: 'job', uid: 'job', annotations: { 'kubernetes.io/config.source': 'api' } } });
 const uid = (value: string) => value as PodUID;
 
-test('mirror pods are kept apart from pods', () => {
+test('mirror pods are separate from pods', () => {
   const pods = new PodManager();
   for (const pod of [aStatic('static'), aMirror('mirror'), anApiPod()]) pods.set(pod);
   assert.deepEqual(
@@ -25,7 +25,7 @@ test('mirror pods are kept apart from pods', () => {
   assert.equal(pods.get(uid('mirror')), undefined);
 });
 
-test('a static pod and its mirror lead to each other by name', () => {
+test('a static pod and its mirror pod refer to each other by name', () => {
   const pods = new PodManager();
   for (const pod of [aMirror('mirror'), aStatic('static'), anApiPod()]) pods.set(pod);
   assert.equal(pods.mirrorOf(aStatic('static'))?.metadata.uid, 'mirror');
@@ -36,7 +36,7 @@ test('a static pod and its mirror lead to each other by name', () => {
   assert.equal(pods.translatePodUID(uid('mirror')), 'mirror');
 });
 
-test('of two pods of a name the newer one keeps it when the older one goes', () => {
+test('the newer of two pods of a name keeps the name when the older pod is removed', () => {
   const pods = new PodManager();
   for (const pod of [aStatic('old'), aMirror('mirror-1'), aStatic('new'), aMirror('mirror-2')]) pods.set(pod);
   pods.remove(uid('old'));
@@ -45,23 +45,21 @@ test('of two pods of a name the newer one keeps it when the older one goes', () 
   assert.equal(pods.getMirrorByFullName('web_default')?.metadata.uid, 'mirror-2');
 });
 
-test('a static pod has its name again when a pod of the API server that had taken it is gone', () => {
+test('a static pod gets its name back when a pod of the API server with the same name is removed', () => {
   const pods = new PodManager();
-  const taker = aPod({ metadata: { name: 'web', uid: 'taker', annotations: { 'kubernetes.io/config.source': 'api' } } });
-  for (const pod of [aStatic('static'), taker]) pods.set(pod);
-  assert.equal(pods.getByFullName('web_default')?.metadata.uid, 'taker');
-  pods.remove(uid('taker'));
+  const apiPod = aPod({ metadata: { name: 'web', uid: 'api', annotations: { 'kubernetes.io/config.source': 'api' } } });
+  for (const pod of [aStatic('static'), apiPod]) pods.set(pod);
+  assert.equal(pods.getByFullName('web_default')?.metadata.uid, 'api');
+  pods.remove(uid('api'));
   assert.equal(pods.getByFullName('web_default')?.metadata.uid, 'static');
 });
 
-test('who listens hears of every change after it was made', () => {
+test('listeners are called after every change', () => {
   const pods = new PodManager();
-  const heard: string[] = [];
-  pods.onChange((pod, change) =>
-    heard.push(`${change} ${pod.metadata.uid} ${pods.get(uid(pod.metadata.uid)) ? 'is there' : 'is not there'}`),
-  );
+  const changes: string[] = [];
+  pods.onChange((pod, change) => changes.push(`${change} ${pod.metadata.uid} ${pods.get(uid(pod.metadata.uid)) ? 'present' : 'absent'}`));
   pods.set(anApiPod());
   pods.remove(uid('job'));
   pods.remove(uid('job'));
-  assert.deepEqual(heard, ['set job is there', 'removed job is not there']);
+  assert.deepEqual(changes, ['set job present', 'removed job absent']);
 });

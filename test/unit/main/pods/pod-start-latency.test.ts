@@ -15,12 +15,12 @@ import { anExitedContainer, aPod, aRuntimePodStatus } from '../../../support/pod
 
 const uid = 'uid-web' as PodUID;
 let segment: SharedArrayBuffer;
-// A hook outside would run around the tests of every file: they share one process.
-describe('the starts of pods', () => {
+// All test files share one process: a hook outside of this suite would run for the tests of every file.
+describe('pod start latency', () => {
   beforeEach(() => bindMetrics((segment = createMetricsSegment())));
   afterEach(() => bindMetrics(null));
 
-  /** `sli=4 total=6`: the sums, of one pod each; what was not observed is absent. */
+  /** The sums of the observed metrics, for example `sli=4 total=6`. */
   function observed(): string {
     const text = renderMetrics([segment], [podStartSliDuration, podStartTotalDuration, firstNetworkPodStartSliDuration]);
     const value = (name: string) => new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
@@ -40,7 +40,7 @@ describe('the starts of pods', () => {
     const init = anExitedContainer(0, { name: 'init', startedAtMs: 1000, finishedAtMs: 1500 });
     const latency = new PodStartLatency({ podManager, runtimeStatus: () => aRuntimePodStatus({ containers: [init] }), clock });
     const creationTimestamp = new Date(clock.now()).toISOString();
-    const show = (status: PodStatus, spec: Partial<PodSpec> = {}, annotations = { 'kubernetes.io/config.source': 'api' }): Pod => {
+    const watch = (status: PodStatus, spec: Partial<PodSpec> = {}, annotations = { 'kubernetes.io/config.source': 'api' }): Pod => {
       const pod = {
         ...aPod({ metadata: { uid, creationTimestamp, annotations }, spec: { containers: [{ name: 'app' }], ...spec } }),
         status,
@@ -48,7 +48,7 @@ describe('the starts of pods', () => {
       podManager.set(pod);
       return pod;
     };
-    return { clock, latency, show };
+    return { clock, latency, watch };
   }
   const running: PodStatus = {
     startTime: '2026-01-01T00:00:00Z',
@@ -57,54 +57,54 @@ describe('the starts of pods', () => {
   } as never;
   const pending: PodStatus = { phase: 'Pending' };
 
-  test('a pod’s start lasts from its creation until the watch shows it running, without its pulls, and counts once', async () => {
-    const { clock, latency, show } = aTracker();
-    show(pending);
-    const pulled = latency.whilePulling(uid, () => clock.sleep(2000));
+  test('the latency lasts from the creation until the watch shows the pod running, without pulls, and is observed once', async () => {
+    const { clock, latency, watch } = aTracker();
+    watch(pending);
+    const pulled = latency.measurePull(uid, () => clock.sleep(2000));
     await clock.advance(2000);
     await pulled;
-    show({ ...pending, startTime: '2026-01-01T00:00:00Z' });
+    watch({ ...pending, startTime: '2026-01-01T00:00:00Z' });
     await clock.advance(4000);
-    show(running);
+    watch(running);
     await clock.advance(60_000);
-    show(running);
+    watch(running);
     assert.equal(observed(), 'sli=4 total=6 first=4');
   });
 
   const cases: readonly [name: string, first: PodStatus, spec: Partial<PodSpec>, want: string][] = [
-    ['whose init container ran half a second', pending, { initContainers: [{ name: 'init' }] }, 'sli=5.5 total=6 first=5.5'],
-    ['with a sidecar', pending, { initContainers: [{ name: 'init', restartPolicy: 'Always' }] }, 'sli=6 total=6 first=6'],
-    ['in the network of the host', pending, { hostNetwork: true }, 'sli=6 total=6'],
-    ['with a volume of its own data', pending, { volumes: [{ name: 'v', hostPath: { path: '/x' } }] }, 'total=6'],
-    ['with volumes that hold no data', pending, { volumes: [{ name: 'v', emptyDir: {} }] }, 'sli=6 total=6 first=6'],
-    ['that a kubelet before this one has begun', { phase: 'Pending', startTime: '2026-01-01T00:00:00Z' }, {}, ''],
+    ['of a pod excludes half a second of its init container', pending, { initContainers: [{ name: 'init' }] }, 'sli=5.5 total=6 first=5.5'],
+    ['of a pod includes its sidecar', pending, { initContainers: [{ name: 'init', restartPolicy: 'Always' }] }, 'sli=6 total=6 first=6'],
+    ['of a pod in the host network is not that of the first network pod', pending, { hostNetwork: true }, 'sli=6 total=6'],
+    ['of a stateful pod counts only in the total', pending, { volumes: [{ name: 'v', hostPath: { path: '/x' } }] }, 'total=6'],
+    ['of a pod with stateless volumes counts in all metrics', pending, { volumes: [{ name: 'v', emptyDir: {} }] }, 'sli=6 total=6 first=6'],
+    ['of a pod that an earlier kubelet started is not observed', { phase: 'Pending', startTime: '2026-01-01T00:00:00Z' }, {}, ''],
     [
-      'that could not be scheduled at first',
+      'of a pod that could not be scheduled at first is not observed',
       { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
       {},
       '',
     ],
-    ['that has ended before', { phase: 'Failed' }, {}, ''],
+    ['of a pod that ended before is not observed', { phase: 'Failed' }, {}, ''],
   ];
   for (const [name, first, spec, want] of cases) {
-    test(`the start of a pod ${name}`, async () => {
-      const { clock, show } = aTracker();
-      show(first, spec);
+    test(`the latency ${name}`, async () => {
+      const { clock, watch } = aTracker();
+      watch(first, spec);
       await clock.advance(6000);
-      show(running, spec);
+      watch(running, spec);
       assert.equal(observed(), want);
     });
   }
 
-  test('a static pod’s start is not measured: nobody knows when it was created', async () => {
-    const { clock, show } = aTracker();
-    show(pending, {}, { 'kubernetes.io/config.source': 'file' });
+  test('the latency of a static pod is not observed: its creation time is unknown', async () => {
+    const { clock, watch } = aTracker();
+    watch(pending, {}, { 'kubernetes.io/config.source': 'file' });
     await clock.advance(6000);
-    show(running, {}, { 'kubernetes.io/config.source': 'file' });
+    watch(running, {}, { 'kubernetes.io/config.source': 'file' });
     assert.equal(observed(), '');
   });
 
-  test('pulls that overlap count once', () => {
+  test('overlapping pulls count once', () => {
     const span = (startMs: number, endMs: number) => ({ startMs, endMs });
     assert.equal(coveredMs([]), 0);
     assert.equal(coveredMs([span(5, 8), span(0, 3)]), 6);

@@ -6,31 +6,31 @@ import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { aRuntimePodStatus } from '../../../support/pods.ts';
 
 const uid = 'uid-web' as PodUID;
-const seenAt = (observedAtMs: number) => aRuntimePodStatus({ observedAtMs });
-const message = (fields: Partial<PlegNotification>): PlegNotification => ({ statuses: [], gone: [], events: [], ...fields });
+const observedAt = (observedAtMs: number) => aRuntimePodStatus({ observedAtMs });
+const aNotification = (fields: Partial<PlegNotification>): PlegNotification => ({ statuses: [], gone: [], events: [], ...fields });
 
-test('nothing is known before the first list of the runtime, and everything after it', () => {
+test('the cache is incomplete until the first relist', () => {
   const cache = new RuntimeStatusCache();
   assert.equal(cache.isComplete, false);
-  cache.apply(message({ relistedAtMs: 5 }));
+  cache.apply(aNotification({ relistedAtMs: 5 }));
   assert.equal(cache.isComplete, true);
   assert.equal(cache.get(uid), null);
   assert.equal(cache.isNewerThan(uid, 4), true);
 });
 
-test('an older look does not replace a newer one', () => {
+test('an older observation does not replace a newer one', () => {
   const cache = new RuntimeStatusCache();
-  cache.apply(message({ statuses: [seenAt(10)] }));
-  assert.deepEqual(cache.apply(message({ statuses: [seenAt(9)] })), []);
-  assert.equal(cache.applyInspection(uid, seenAt(8), 8), false);
+  cache.apply(aNotification({ statuses: [observedAt(10)] }));
+  assert.deepEqual(cache.apply(aNotification({ statuses: [observedAt(9)] })), []);
+  assert.equal(cache.applyInspection(uid, observedAt(8), 8), false);
   assert.equal(cache.get(uid)?.observedAtMs, 10);
 });
 
-test('a list that began before a pod was seen does not make it gone', () => {
+test('a relist that began before a pod was observed does not remove the pod', () => {
   const cache = new RuntimeStatusCache();
-  cache.applyInspection(uid, seenAt(10), 10);
-  assert.deepEqual(cache.apply(message({ relistedAtMs: 9, gone: [uid] })), []);
+  cache.applyInspection(uid, observedAt(10), 10);
+  assert.deepEqual(cache.apply(aNotification({ relistedAtMs: 9, gone: [uid] })), []);
   assert.equal(cache.get(uid)?.observedAtMs, 10);
-  assert.deepEqual(cache.apply(message({ relistedAtMs: 11, gone: [uid] })), [uid]);
+  assert.deepEqual(cache.apply(aNotification({ relistedAtMs: 11, gone: [uid] })), [uid]);
   assert.equal(cache.get(uid), null);
 });
