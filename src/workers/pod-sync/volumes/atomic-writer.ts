@@ -1,7 +1,7 @@
 /**
- * Writes a volume's files so that a container sees either all of the old or all of the new (upstream pkg/volume/util/atomic_writer.go):
- * the files are in a folder of their own, `..data` links to it, and what the container sees links through `..data`. The
- * layout is upstream's: programs watch `..data`.
+ * Writes a volume's files so that a container sees either all old files or all new ones (upstream pkg/volume/util/atomic_writer.go). Each
+ * version of the files has its own timestamped folder, the symlink `..data` points to the current one, and the visible names are symlinks
+ * through `..data`. Programs watch `..data`, so the layout must be upstream's.
  */
 import { chmod, chown, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from '../blocking-fs.ts';
 import { basename, dirname, join, normalize } from 'node:path';
@@ -12,7 +12,7 @@ import { removeTree } from '../../../shared/linux/remove-tree.ts';
 export interface FileProjection {
   readonly content: string | Uint8Array;
   readonly mode: number;
-  /** The file's owner; absent: root. */
+  /** The file's owner; root when absent. */
   readonly user?: number;
 }
 /** By path in the volume. */
@@ -23,7 +23,7 @@ const newDataLink = '..data_tmp';
 const maxPath = 4096;
 const maxName = 255;
 
-/** Throws an Error when the path leads out of the volume, or is one of the writer's own. */
+/** Returns the path in clean form. Throws an Error when it leads out of the volume or is reserved for the writer. */
 export function validatePath(path: string): string {
   if (path === '') throw new Error('invalid path: must not be empty: ""');
   if (path.startsWith('/')) throw new Error(`invalid path: must be relative path: ${path}`);
@@ -39,18 +39,18 @@ export function validatePath(path: string): string {
 }
 
 /**
- * Makes the volume's files those of the payload. What is so already is left alone. `setPermissions` runs before the new files can be
- * seen. Only one writer at a time.
+ * Makes the volume contain exactly the payload's files; writes nothing when it does already. Calls `setPermissions` before the new files
+ * become visible. Only one writer may run at a time.
  */
 export async function writeAtomically(dir: string, payload: Payload, setPermissions: () => Promise<void>): Promise<void> {
   const wanted: Payload = new Map([...payload].map(([path, file]) => [validatePath(path), file]));
   const current = await readlink(join(dir, dataLink)).catch(() => undefined);
   const old = current === undefined ? undefined : join(dir, basename(current));
-  const outdated = old === undefined ? [] : await surplus(old, wanted);
+  const outdated = old === undefined ? [] : await findOutdatedPaths(old, wanted);
   if (old === undefined || outdated.length > 0 || (await differs(old, wanted))) {
     await publish(dir, wanted, setPermissions);
     await linkFiles(dir, wanted);
-    // Only names at the top have links of their own.
+    // Only top-level names have symlinks.
     for await (const name of iterateWithYields(outdated.filter((path) => !path.includes('/')))) await rm(join(dir, name), { force: true });
     if (old !== undefined) await removeTree(old, { calls: blockingCalls });
   } else {
@@ -64,7 +64,7 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
     await chmod(folder, 0o755);
     for await (const [path, file] of iterateWithYields(payload)) await writeProjection(join(folder, path), file);
     await setPermissions();
-    // One that was left behind by a writer that died.
+    // A writer that died may have left one.
     await rm(join(dir, newDataLink), { force: true });
     await symlink(basename(folder), join(dir, newDataLink));
     await rename(join(dir, newDataLink), join(dir, dataLink));
@@ -76,7 +76,7 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
 
 async function writeProjection(file: string, { content, mode, user }: FileProjection): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  // Nobody reads it before its mode is set, which the process's umask would take from.
+  // The process's umask would reduce the mode of writeFile. No reader sees the file before chmod.
   await writeFile(file, content, { mode: 0o600 });
   await chmod(file, mode);
   if (user !== undefined) await chown(file, user, -1);
@@ -84,8 +84,8 @@ async function writeProjection(file: string, { content, mode, user }: FileProjec
 
 async function linkFiles(dir: string, payload: Payload): Promise<void> {
   const users = new Map([...payload].map(([path, { user }]) => [path.split('/', 1)[0] ?? path, user]));
-  const there = new Set(await readdir(dir));
-  for await (const [name, user] of iterateWithYields(users)) if (!there.has(name)) await linkFile(dir, name, user);
+  const existing = new Set(await readdir(dir));
+  for await (const [name, user] of iterateWithYields(users)) if (!existing.has(name)) await linkFile(dir, name, user);
 }
 
 async function linkFile(dir: string, name: string, user: number | undefined): Promise<void> {
@@ -102,8 +102,8 @@ async function differs(folder: string, payload: Payload): Promise<boolean> {
   return false;
 }
 
-/** Files and folders that are there and no longer wanted. */
-async function surplus(folder: string, payload: Payload): Promise<string[]> {
+/** Returns the files and folders that exist but are not in the payload. */
+async function findOutdatedPaths(folder: string, payload: Payload): Promise<string[]> {
   const wanted = new Set<string>();
   for (let path of payload.keys()) for (; path !== '.'; path = dirname(path)) wanted.add(path);
   const found = await readdir(folder, { recursive: true }).catch(() => []);

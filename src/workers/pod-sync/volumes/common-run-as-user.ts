@@ -1,7 +1,7 @@
-/** Whose a token file is: the user that all of the pod's containers run as (upstream pkg/volume/util FsUserFrom). Pure. */
+/** Finds the owner of token files: the user that all of a pod's containers run as (upstream pkg/volume/util FsUserFrom). Pure. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 
-/** Undefined when a container does not say its user, or they differ. */
+/** Returns undefined when a container does not name its user, or when the users differ. */
 export function commonRunAsUser({ spec }: Pod): number | undefined {
   const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
   const users = new Set(containers.map(({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser));

@@ -1,4 +1,4 @@
-/** One container's mounts: its volumes, /etc/hosts, and the file for its termination message (upstream makeMounts). */
+/** Makes one container's mounts: its volumes, /etc/hosts, and the file for its termination message (upstream makeMounts). */
 import { chmod, mkdir, writeFile } from '../blocking-fs.ts';
 import { join } from 'node:path';
 import { type ImageSpec, type Mount, MountPropagation } from '../../../shared/cri/generated/cri-v1.ts';
@@ -17,13 +17,13 @@ type Context = ContainerMountsInput & PodVolumesOptions & { readonly hostname: P
 
 const etcHosts = '/etc/hosts';
 
-/** Rejects with an Error; what it says of a subPath tells nothing of the host's files, the log does. */
+/** Rejects with an Error. Its message reveals nothing about the host's files behind a subPath; the log has the cause. */
 export async function makeContainerMounts(context: Context): Promise<Mount[]> {
   const { pod, container, podIPs } = context;
   const mounts: Mount[] = [];
   for (const [index, volumeMount] of (container.volumeMounts ?? []).entries()) {
     context.signal?.throwIfAborted();
-    mounts.push(await mountOf(context, volumeMount, index));
+    mounts.push(await makeVolumeMount(context, volumeMount, index));
   }
   const hasHosts =
     (podIPs === null || podIPs.length > 0 || pod.spec.hostNetwork === true) &&
@@ -32,48 +32,48 @@ export async function makeContainerMounts(context: Context): Promise<Mount[]> {
     const hostPath = podIPs
       ? await writeHostsFile(context.rootDir, pod, podIPs, context.hostname)
       : await createEmptyHostsFile(context.rootDir, pod);
-    mounts.push(aMount({ containerPath: etcHosts, hostPath, selinuxRelabel: context.selinuxEnabled }));
+    mounts.push(toMount({ containerPath: etcHosts, hostPath, selinuxRelabel: context.selinuxEnabled }));
   }
   const message = await terminationMessageMount(context);
   return message ? [...mounts, message] : mounts;
 }
 
-async function mountOf(context: Context, mount: VolumeMount, index: number): Promise<Mount> {
+async function makeVolumeMount(context: Context, mount: VolumeMount, index: number): Promise<Mount> {
   const { pod, container, env, imageVolumes } = context;
   const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
   if (!volume) throw new Error(`cannot find volume ${goQuote(mount.name)} to mount into container ${goQuote(container.name)}`);
   const kind = volumeKind(volume);
   const subPath = resolveSubPath(mount, env);
-  const written = isWrittenByKubelet(kind.kind);
-  const from =
+  const isKubeletWritten = isWrittenByKubelet(kind.kind);
+  const source =
     kind.kind === 'image'
-      ? { image: pulledImage(volume.name, imageVolumes), imageSubPath: subPath }
+      ? { image: requirePulledImage(volume.name, imageVolumes), imageSubPath: subPath }
       : { hostPath: await hostPathOf(context, volume, kind, subPath, index) };
-  return aMount({
-    ...from,
-    containerPath: absolute(mount.mountPath),
-    readonly: mount.readOnly === true || written || kind.kind === 'image',
+  return toMount({
+    ...source,
+    containerPath: toAbsolute(mount.mountPath),
+    readonly: mount.readOnly === true || isKubeletWritten || kind.kind === 'image',
     recursiveReadOnly: recursiveReadOnly(mount, context.supportsRecursiveReadOnly),
     propagation: toMountPropagation(mount.mountPropagation),
-    // The host's own files keep their labels.
-    selinuxRelabel: context.selinuxEnabled && (written || kind.kind === 'emptyDir'),
+    // Files of a hostPath keep their SELinux labels.
+    selinuxRelabel: context.selinuxEnabled && (isKubeletWritten || kind.kind === 'emptyDir'),
   });
 }
 
-function pulledImage(volume: string, images: ReadonlyMap<string, ImageSpec> | undefined): ImageSpec {
+function requirePulledImage(volume: string, images: ReadonlyMap<string, ImageSpec> | undefined): ImageSpec {
   const image = images?.get(volume);
   if (!image) throw new Error(`the image of volume ${goQuote(volume)} was not pulled: image volumes are not available here`);
   return image;
 }
 
-type OnDisk = Exclude<VolumeKind, { readonly kind: 'image' }>;
+type PathVolumeKind = Exclude<VolumeKind, { readonly kind: 'image' }>;
 
-/** Where a volume is on this host. */
-export function volumePath(rootDir: string, pod: Pod, volume: Volume, kind: OnDisk): string {
+/** Returns the volume's path on this host. */
+export function volumePath(rootDir: string, pod: Pod, volume: Volume, kind: PathVolumeKind): string {
   return kind.kind === 'hostPath' ? kind.source.path : podVolumeDir(rootDir, pod.metadata.uid, pluginNames[kind.kind], volume.name);
 }
 
-async function hostPathOf(context: Context, volume: Volume, kind: OnDisk, subPath: string, index: number): Promise<string> {
+async function hostPathOf(context: Context, volume: Volume, kind: PathVolumeKind, subPath: string, index: number): Promise<string> {
   const { rootDir, pod, container, helper, logger, signal } = context;
   const path = volumePath(rootDir, pod, volume, kind);
   if (subPath === '') return path;
@@ -82,7 +82,7 @@ async function hostPathOf(context: Context, volume: Volume, kind: OnDisk, subPat
     await helper.call('bindSubpath', { volumePath: path, subPath, target }, { signal });
   } catch (err) {
     signal?.throwIfAborted();
-    // The cause is in the log only: who asks for a subPath must not learn of the host's files by it.
+    // Only the log has the cause: the error message must not let a user explore the host's files with subPaths.
     logger.error({ container: container.name, volume: volume.name, subPath, err: messageOf(err) }, 'subPath not prepared');
     // oxlint-disable-next-line preserve-caught-error
     throw new Error(`failed to prepare subPath for volumeMount ${goQuote(volume.name)} of container ${goQuote(container.name)}`);
@@ -90,7 +90,7 @@ async function hostPathOf(context: Context, volume: Volume, kind: OnDisk, subPat
   return target;
 }
 
-/** A new file for each instance, emptied for one that was tried before. A container without one still starts, as upstream. */
+/** Creates a file for each instance, or empties it when the start is repeated. Without the file the container still starts, as upstream. */
 async function terminationMessageMount({
   rootDir,
   pod,
@@ -110,14 +110,14 @@ async function terminationMessageMount({
     logger.error({ container: container.name, path: hostPath, err: messageOf(err) }, 'termination message file not made');
     return undefined;
   }
-  return aMount({ containerPath: absolute(container.terminationMessagePath), hostPath, selinuxRelabel: selinuxEnabled });
+  return toMount({ containerPath: toAbsolute(container.terminationMessagePath), hostPath, selinuxRelabel: selinuxEnabled });
 }
 
-function absolute(path: string): string {
+function toAbsolute(path: string): string {
   return path.startsWith('/') ? path : `/${path}`;
 }
 
-function aMount(fields: Partial<Mount>): Mount {
+function toMount(fields: Partial<Mount>): Mount {
   return {
     containerPath: '',
     hostPath: '',

@@ -1,4 +1,4 @@
-/** Files that tell the pod of itself: of downwardAPI volumes, and of projected ones with that source (upstream pkg/volume/downwardapi). */
+/** Makes the files of downwardAPI volumes, and of projected volumes with such a source (upstream pkg/volume/downwardapi). */
 import { normalize } from 'node:path';
 import type { NodeResources } from '../../../shared/contracts/node-facts.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
@@ -11,7 +11,7 @@ type Item = NonNullable<NonNullable<Volume['downwardAPI']>['items']>[number];
 /** The API server's default. */
 export const defaultFileMode = 0o644;
 
-/** The files' content now. Throws an Error that names the field. */
+/** Throws an Error that names the invalid field. */
 export function downwardAPIPayload(items: readonly Item[], pod: Pod, node: NodeResources, defaultMode: number = defaultFileMode): Payload {
   return new Map(
     items.map(({ path, mode = defaultMode, fieldRef, resourceFieldRef }): [string, FileProjection] => {

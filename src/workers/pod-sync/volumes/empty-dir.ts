@@ -1,6 +1,6 @@
 /**
- * emptyDir: a folder of the pod's own, on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). The volumes whose
- * files the kubelet writes are an emptyDir in memory too: their content is gone with the node.
+ * Sets up emptyDir volumes: a folder on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). The volumes whose files
+ * the kubelet writes are based on an emptyDir too.
  */
 import { access, chmod, mkdir, rm, stat, writeFile } from '../blocking-fs.ts';
 import { dirname, join } from 'node:path';
@@ -17,15 +17,15 @@ import { pluginNames } from '../../../shared/kubernetes/volume-kind.ts';
 
 export interface EmptyDir {
   readonly path: string;
-  /** Of its readiness file: the volume's, or `wrapped_<volume>`. */
+  /** The name of its readiness file's folder: the volume's name, or `wrapped_<volume>` for kubelet-written volumes. */
   readonly readinessName: string;
   readonly medium: string;
   readonly sizeLimit?: string;
-  /** False for volumes whose files are still to be written: their group is set then. */
+  /** False for kubelet-written volumes, which apply the fsGroup after their files are written. */
   readonly applyFSGroup: boolean;
 }
 
-/** Everybody may write: containers run as who knows whom. */
+/** World-writable, since containers may run as any user. */
 const mode = 0o777;
 
 export async function setUpEmptyDir(
@@ -37,10 +37,10 @@ export async function setUpEmptyDir(
   return setUpEmptyDirAt(context, { path, readinessName: volume, medium: source.medium ?? '', applyFSGroup: true, ...source });
 }
 
-/** Answers false when there was nothing to do: one that is ready stays as it is, what is in it is the pod's. */
+/** Returns false when the volume was ready already. The content of a ready volume belongs to the pod and is never changed. */
 export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Promise<boolean> {
   const readyFile = join(podPluginDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir), dir.readinessName, 'ready');
-  if ((await exists(readyFile)) && (await isInPlace(dir))) return false;
+  if ((await exists(readyFile)) && (await isMounted(dir))) return false;
   await rm(readyFile, { force: true });
   await setUpMedium(context, dir);
   if (dir.applyFSGroup) await applyFSGroup(context, dir.path, { plugin: pluginNames.emptyDir, readOnly: false });
@@ -49,7 +49,7 @@ export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Pr
   return true;
 }
 
-async function isInPlace({ path, medium }: EmptyDir): Promise<boolean> {
+async function isMounted({ path, medium }: EmptyDir): Promise<boolean> {
   if (medium === '') return exists(path);
   return (await mountedFilesystemAt(path)) === (medium === 'Memory' ? 'tmpfs' : 'hugetlbfs');
 }
@@ -61,9 +61,9 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
     await makeFolder(path);
     const sizeBytes = memorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources);
     const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...((await supportsNoswap()) ? ['noswap'] : [])].join(',');
-    // Not the helper's: memory at a place on the node's own disk does not hang, and almost every pod has such a volume.
+    // Does not need the helper: a tmpfs on the node's own disk cannot hang, and almost every pod has such a volume.
     if ((await mountedFilesystemAt(path)) !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);
-    await openToAll(path);
+    await makeWorldWritable(path);
   } else if (medium === 'HugePages' || medium.startsWith('HugePages-')) {
     if ((await mountedFilesystemAt(path)) === 'hugetlbfs') {
       const mounted = (await readMountsBelow(path)).findLast(({ mountPoint }) => mountPoint === path);
@@ -81,19 +81,19 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
   }
 }
 
-/** The mode is set afterwards, because the process's umask takes from it. */
+/** Sets the mode afterwards, because the process's umask would reduce it. */
 async function makeFolder(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
   await mkdir(path, { recursive: true });
-  await openToAll(path);
+  await makeWorldWritable(path);
 }
 
-/** The bits beyond the permissions stay: the root of a tmpfs is sticky, and so is a subPath's folder in it (upstream setupDir). */
-async function openToAll(path: string): Promise<void> {
+/** Keeps the other mode bits: the root of a tmpfs is sticky, and a subPath's folder inherits its mode (upstream setupDir). */
+async function makeWorldWritable(path: string): Promise<void> {
   if (((await stat(path)).mode & 0o777) !== mode) await chmod(path, mode);
 }
 
-/** fsGroup. What could not be changed is logged, as upstream: the pod starts. */
+/** Gives the volume to the pod's fsGroup. Failures are only logged, as upstream: the pod still starts. */
 export async function applyFSGroup(
   { pod, helper, logger, signal }: VolumeContext,
   path: string,
@@ -101,20 +101,20 @@ export async function applyFSGroup(
 ): Promise<void> {
   const fsGroup = pod.spec.securityContext?.fsGroup;
   if (fsGroup === undefined) return;
-  const ended = startStorageOperationTimer('volume_apply_access_control');
+  const stopTimer = startStorageOperationTimer('volume_apply_access_control');
   try {
     const request = { path, fsGroup, readOnly, onlyOnRootMismatch: false };
     const { failures, firstFailure } = await helper.call('changeOwnership', request, { deadlineMs: ownershipDeadlineMs, signal });
-    ended(plugin, true);
+    stopTimer(plugin, true);
     if (failures > 0) logger.warn({ path, fsGroup, failures, err: firstFailure }, 'fsGroup not set on every file');
   } catch (err) {
-    ended(plugin, false);
+    stopTimer(plugin, false);
     signal?.throwIfAborted();
     logger.warn({ path, fsGroup, err: messageOf(err) }, 'fsGroup not set');
   }
 }
 
-/** A tree of a million files takes a minute. */
+/** A tree of a million files takes about a minute. */
 const ownershipDeadlineMs = 10 * 60_000;
 
 async function exists(path: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** A pod's /etc/hosts, managed by the kubelet (upstream pkg/kubelet/kubelet_pods.go). */
+/** Writes a pod's /etc/hosts file (upstream pkg/kubelet/kubelet_pods.go). */
 import { chmod, readFile, stat, writeFile } from '../blocking-fs.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { etcHostsPath } from '../../../shared/kubernetes/paths.ts';
@@ -16,14 +16,14 @@ const loopbackLines = [
   'fe00::2\tip6-allrouters',
 ];
 
-/** For a pod with a network of its own. */
+/** Returns the file of a pod with its own network. */
 export function managedHostsContent(podIPs: readonly string[], { hostname, domain }: PodHostname, aliases: HostAliases = []): string {
   const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
   const lines = ['# Kubernetes-managed hosts file.', ...loopbackLines, ...podIPs.map((ip) => `${ip}\t${names}`)];
   return `${lines.join('\n')}\n${aliasLines(aliases)}`;
 }
 
-/** For a pod in the host's network: the node's file. */
+/** Returns the file of a pod in the host's network: the node's file with the pod's aliases. */
 export function nodeHostsContent(nodeContent: string, aliases: HostAliases = []): string {
   return `# Kubernetes-managed hosts file (host network).\n${nodeContent}${aliasLines(aliases)}`;
 }
@@ -34,7 +34,7 @@ function aliasLines(aliases: HostAliases): string {
   return `\n# Entries added by HostAliases.\n${lines.join('')}`;
 }
 
-/** Written in place: running containers have this very file mounted. Answers its path. */
+/** Returns the path. Overwrites the file without replacing it, because running containers have it mounted. */
 export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly string[], hostname: PodHostname): Promise<string> {
   const { hostAliases, hostNetwork } = pod.spec;
   const path = etcHostsPath(rootDir, pod.metadata.uid);
@@ -42,26 +42,26 @@ export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly
     ? nodeHostsContent(await readFile(nodeHostsFile, 'utf8'), hostAliases)
     : managedHostsContent(podIPs, hostname, hostAliases);
   const size = await sizeOf(path);
-  // One that was placed empty is not truncated: ext4 would allocate it when it is closed, behind a commit of its journal.
+  // Avoids truncating an empty file: ext4 would then allocate it on close, behind a commit of its journal.
   if (size === 0) await writeFile(path, content, { flag: 'r+' });
-  else if (size !== Buffer.byteLength(content) || !(await holds(path, content))) await writeFile(path, content);
+  else if (size !== Buffer.byteLength(content) || !(await hasContent(path, content))) await writeFile(path, content);
   await chmod(path, 0o644);
   return path;
 }
 
-/** The file before the pod's addresses are known: what is mounted must be there. Answers its path. */
+/** Returns the path. Creates the file before the pod's IPs are known, because only an existing file can be mounted. */
 export async function createEmptyHostsFile(rootDir: string, pod: Pod): Promise<string> {
   const path = etcHostsPath(rootDir, pod.metadata.uid);
   if ((await sizeOf(path)) === undefined) await writeFile(path, '');
   return path;
 }
 
-/** Undefined: there is none. */
+/** Returns undefined when the file does not exist. */
 async function sizeOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.size;
 }
 
-/** A container may have written anything to it: what has another size is not read. */
-async function holds(path: string, content: string): Promise<boolean> {
+/** Called only when the size matches: a container may have written any amount of data to the file. */
+async function hasContent(path: string, content: string): Promise<boolean> {
   return (await readFile(path, 'utf8').catch(() => '')) === content;
 }

@@ -1,13 +1,16 @@
-/** A user may have a hundred thousand keys in a config map: who goes through them lets the thread's other pods have their turn in between. */
+/**
+ * Iterates over long lists without blocking the thread: a config map may have a hundred thousand keys, and hundreds of pods share one
+ * thread.
+ */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 
-/** Some milliseconds, with a few calls on the node's own files for each. */
-const perTurn = 200;
+/** Takes some milliseconds when each item needs a few calls on the node's own files. */
+const itemsPerIteration = 200;
 
 export async function* iterateWithYields<T>(items: Iterable<T>): AsyncGenerator<T> {
   let count = 0;
   for (const item of items) {
-    if (count > 0 && count % perTurn === 0) await nextIteration();
+    if (count > 0 && count % itemsPerIteration === 0) await nextIteration();
     count += 1;
     yield item;
   }

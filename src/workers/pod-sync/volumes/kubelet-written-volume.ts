@@ -1,6 +1,6 @@
 /**
- * Volumes whose files the kubelet writes: downwardAPI, configMap, secret, projected. Run again, it brings the files up to date, all at once;
- * what is as it should be is not touched.
+ * Sets up volumes whose files the kubelet writes: downwardAPI, configMap, secret, projected. A repeated set-up updates all files atomically,
+ * and writes nothing when they are up to date.
  */
 import { lstat, mkdir, readFile } from '../blocking-fs.ts';
 import { join } from 'node:path';
@@ -18,22 +18,23 @@ import { pluginNames, type VolumeKind, type WrittenKind } from '../../../shared/
 
 export type KubeletWrittenVolume = Extract<VolumeKind, { readonly kind: WrittenKind }>;
 
-/** What must not outlive the node's power is in memory; a ConfigMap is on disk, as upstream. */
+/** Files that must not survive a power-off are in memory. A ConfigMap is on disk, as upstream. */
 function mediumOf(kind: WrittenKind): 'Memory' | '' {
   return kind === 'configMap' ? '' : 'Memory';
 }
 
-/** Rejects with an Error that says what the volume waits for; then the volume is as it was. */
+/** Rejects with an Error that names what the volume needs. The volume is then unchanged. */
 export async function setUpKubeletWrittenVolume(context: VolumeContext, volume: string, source: KubeletWrittenVolume): Promise<void> {
-  const { pod, rootDir, nestedMountpoints: nested } = context;
-  const payload = await payloadOf(context, volume, source);
+  const { pod, rootDir, nestedMountpoints } = context;
+  const payload = await makePayload(context, volume, source);
   const path = podVolumeDir(rootDir, pod.metadata.uid, pluginNames[source.kind], volume);
   await setUpEmptyDirAt(context, { path, readinessName: `wrapped_${volume}`, medium: mediumOf(source.kind), applyFSGroup: false });
-  for await (const folder of iterateWithYields(nested(volume))) await mkdir(join(path, folder), { recursive: true, mode: 0o755 });
+  for await (const folder of iterateWithYields(nestedMountpoints(volume)))
+    await mkdir(join(path, folder), { recursive: true, mode: 0o755 });
   await writeAtomically(path, payload, () => applyFSGroup(context, path, { plugin: pluginNames[source.kind], readOnly: true }));
 }
 
-/** Whether its files are there, from an earlier sync or an earlier kubelet. */
+/** Returns whether an earlier sync, or an earlier kubelet, has written the volume's files. */
 export async function hasPublishedFiles(context: VolumeContext, volume: string, kind: WrittenKind): Promise<boolean> {
   const path = podVolumeDir(context.rootDir, context.pod.metadata.uid, pluginNames[kind], volume);
   if (mediumOf(kind) === 'Memory' && (await mountedFilesystemAt(path)) !== 'tmpfs') return false;
@@ -41,9 +42,9 @@ export async function hasPublishedFiles(context: VolumeContext, volume: string, 
   return link?.isSymbolicLink() ?? false;
 }
 
-async function payloadOf(context: VolumeContext, volume: string, { kind, source }: KubeletWrittenVolume): Promise<Payload> {
+async function makePayload(context: VolumeContext, volume: string, { kind, source }: KubeletWrittenVolume): Promise<Payload> {
   if (kind === 'downwardAPI') return downwardAPIPayload(source.items ?? [], context.pod, context.node.allocatable, source.defaultMode);
-  if (kind === 'projected') return projectedPayload(context, volume, source, (path) => readHeld(context, volume, path));
+  if (kind === 'projected') return projectedPayload(context, volume, source, (path) => readPublishedFile(context, volume, path));
   const { namespace } = context.pod.metadata;
   const { items, optional = false, defaultMode: mode = defaultFileMode } = source;
   const ref =
@@ -54,11 +55,11 @@ async function payloadOf(context: VolumeContext, volume: string, { kind, source 
   return objectPayload(requireSecretOrConfigMap(ref.kind, result, optional, `${kind} volume ${volume}`), { items, mode, optional });
 }
 
-/** Tokens have some kilobytes. */
+/** A token has a few kilobytes. */
 const maxTokenBytes = 64 * 1024;
 
-/** A file that a projected volume holds, of whichever life of the kubelet. */
-async function readHeld(context: VolumeContext, volume: string, path: string): Promise<string | undefined> {
+/** Reads a file of a projected volume that this kubelet, or an earlier one, has written. Undefined when there is none. */
+async function readPublishedFile(context: VolumeContext, volume: string, path: string): Promise<string | undefined> {
   if (!(await hasPublishedFiles(context, volume, 'projected'))) return undefined;
   const dir = podVolumeDir(context.rootDir, context.pod.metadata.uid, pluginNames.projected, volume);
   const content = await readFile(join(dir, dataLink, validatePath(path))).catch(() => undefined);

@@ -1,10 +1,10 @@
-/** How a volume is mounted into a container (upstream pkg/kubelet/kubelet_pods.go). Pure. */
+/** Resolves the propagation and the subPath of a volumeMount (upstream pkg/kubelet/kubelet_pods.go). Pure. */
 import { MountPropagation } from '../../../shared/cri/generated/cri-v1.ts';
 import type { VolumeMount } from '../../../shared/kubernetes/api.ts';
 import { expand } from '../../../shared/kubernetes/expansion.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 
-/** Throws an Error on a mode that is none. */
+/** Throws an Error when the mode is invalid. */
 export function toMountPropagation(mode: string | undefined): MountPropagation {
   switch (mode) {
     case undefined:
@@ -19,12 +19,12 @@ export function toMountPropagation(mode: string | undefined): MountPropagation {
   }
 }
 
-/** Linux' PATH_MAX. */
+/** Linux's PATH_MAX. */
 const maxPath = 4096;
 
 type Env = readonly { readonly name: string; readonly value: string }[];
 
-/** The subPath with its variables replaced; empty: all of the volume. Throws an Error when it could lead out, or a variable is missing. */
+/** Returns the expanded subPath; empty for the whole volume. Throws an Error when it could lead out of the volume, or a variable is missing. */
 export function resolveSubPath({ subPath = '', subPathExpr }: VolumeMount, env: Env): string {
   const path = subPathExpr ? expandSubPath(subPathExpr, env) : subPath;
   if (path.length > maxPath) throw new Error(`SubPath of ${path.length} characters: no path has more than ${maxPath}`);
@@ -33,7 +33,7 @@ export function resolveSubPath({ subPath = '', subPathExpr }: VolumeMount, env: 
   return path;
 }
 
-/** An empty value counts as missing: two pods would share the volume's root. */
+/** An empty value counts as missing: with it, two pods would share the volume's root. */
 function expandSubPath(expression: string, env: Env): string {
   const values = new Map(env.map(({ name, value }) => [name, value]));
   const missing = new Set<string>();

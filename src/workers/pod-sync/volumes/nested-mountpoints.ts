@@ -1,26 +1,27 @@
-/** Where other volumes are mounted within one: the folders must be there before, since the volume is read-only to containers. */
+/** Finds the mount points of other volumes inside a volume. The kubelet creates these folders, since containers mount the volume read-only. */
 import { dirname, normalize } from 'node:path';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 
-/** One container's mounts: where each volume is, and all places in order. */
-interface Places {
+/** The mount paths of one container, by volume and sorted. */
+interface MountPaths {
   readonly byVolume: ReadonlyMap<string, readonly string[]>;
   readonly sorted: readonly string[];
 }
 
 /**
- * Answers with the folders to make in a volume, relative to it (upstream pkg/volume/util/nested_volumes.go). What it answers with throws an
- * Error on a path that leads out. A pod may have tens of thousands of mounts: they are put in order once for all its volumes.
+ * Returns a function that lists the folders to create in a volume, relative to its root (upstream pkg/volume/util/nested_volumes.go). The
+ * function throws an Error when a mount path leads out of the volume. A pod may have tens of thousands of mounts: they are sorted once for
+ * all its volumes.
  */
 export function nestedMountpoints({ spec }: Pod): (volume: string) => string[] {
-  let containers: Places[] | undefined;
+  let containers: MountPaths[] | undefined;
   return (volume) => {
-    containers ??= [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].map(placesOf);
+    containers ??= [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].map(mountPathsOf);
     return containers.flatMap(({ byVolume, sorted }) => (byVolume.get(volume) ?? []).flatMap((path) => directlyBelow(path, sorted)));
   };
 }
 
-function placesOf({ volumeMounts = [] }: Pod['spec']['containers'][number]): Places {
+function mountPathsOf({ volumeMounts = [] }: Pod['spec']['containers'][number]): MountPaths {
   const byVolume = new Map<string, string[]>();
   for (const { name, mountPath } of volumeMounts) {
     const paths = byVolume.get(name) ?? [];
@@ -34,9 +35,9 @@ function directlyBelow(base: string, sorted: readonly string[]): string[] {
   if (base === '..' || base.startsWith('../')) throw new Error(`invalid container mount point ${base}`);
   const prefix = `${base}/`;
   const below = new Set<string>();
-  // Those with one prefix stand together, an outer one before what is within it.
-  for (let at = firstFrom(prefix, sorted); at < sorted.length; at += 1) {
-    const path = sorted[at] ?? '';
+  // Paths with a common prefix are adjacent, and an outer path comes before the paths within it.
+  for (let index = firstIndexFrom(prefix, sorted); index < sorted.length; index += 1) {
+    const path = sorted[index] ?? '';
     if (!path.startsWith(prefix)) break;
     if (!isWithinAny(path, below, base)) below.add(path);
   }
@@ -48,8 +49,8 @@ function isWithinAny(path: string, outer: ReadonlySet<string>, base: string): bo
   return false;
 }
 
-/** The index of the first that is not before `text`. */
-function firstFrom(text: string, sorted: readonly string[]): number {
+/** Returns the index of the first element that is not less than `text`. */
+function firstIndexFrom(text: string, sorted: readonly string[]): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -1,4 +1,4 @@
-/** The files of a Secret or a ConfigMap: all its keys, or those that `items` name (upstream MakePayload in pkg/volume/{secret,configmap}). Pure. */
+/** Makes the files of a Secret or ConfigMap: all keys, or those listed in `items` (upstream MakePayload in pkg/volume/{secret,configmap}). Pure. */
 import type { ConfigMapObject, SecretObject } from '../../../shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../shared/kubernetes/api.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
@@ -8,11 +8,11 @@ export type KeyToPath = NonNullable<NonNullable<Volume['secret']>['items']>[numb
 export interface PayloadOptions {
   readonly items: readonly KeyToPath[] | undefined;
   readonly mode: number;
-  /** A key that is not there is left out. */
+  /** Skips missing keys. */
   readonly optional: boolean;
 }
 
-/** Throws an Error that names the key that is not there. */
+/** Throws an Error that names the missing key. */
 export function objectPayload(object: SecretObject | ConfigMapObject, { items = [], mode, optional }: PayloadOptions): Payload {
   const content = contentOf(object);
   if (items.length === 0) return new Map([...content].map(([key, bytes]) => [key, { content: bytes, mode }]));
@@ -29,10 +29,10 @@ export function objectPayload(object: SecretObject | ConfigMapObject, { items = 
 }
 
 function contentOf(object: SecretObject | ConfigMapObject): ReadonlyMap<string, string | Uint8Array> {
-  if (object.kind === 'Secret') return decoded(object.data);
-  return new Map<string, string | Uint8Array>([...Object.entries(object.data), ...decoded(object.binaryData)]);
+  if (object.kind === 'Secret') return decodeValues(object.data);
+  return new Map<string, string | Uint8Array>([...Object.entries(object.data), ...decodeValues(object.binaryData)]);
 }
 
-function decoded(base64: Readonly<Record<string, string>>): ReadonlyMap<string, Uint8Array> {
+function decodeValues(base64: Readonly<Record<string, string>>): ReadonlyMap<string, Uint8Array> {
   return new Map(Object.entries(base64).map(([key, text]) => [key, Buffer.from(text, 'base64')]));
 }

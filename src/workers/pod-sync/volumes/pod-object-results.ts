@@ -1,10 +1,10 @@
-/** What main answered, as volumes take it. Pure. */
+/** Unwraps main's results for the API objects that volumes need. Pure. */
 import type { ConfigMapObject, SecretObject, PodObject, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 
 /**
- * The value. Throws KubeletError with main's reason and message. `what` is the volume, as in `secret volume conf`: it stands in the
- * message of a kubelet that has no API server.
+ * Returns the object. Throws KubeletError with main's reason and message.
+ * @param what the volume, for example `secret volume conf`; part of the message of a standalone kubelet
  */
 export function requirePodObject<K extends PodObject['kind']>(
   kind: K,
@@ -12,7 +12,7 @@ export function requirePodObject<K extends PodObject['kind']>(
   what: string,
 ): Extract<PodObject, { kind: K }> {
   if (result?.outcome === 'value' && result.value.kind === kind) return result.value as Extract<PodObject, { kind: K }>;
-  if (result?.outcome !== 'failed') throw new Error(`cannot setup ${what}: its value was answered with another kind of value`);
+  if (result?.outcome !== 'failed') throw new Error(`cannot setup ${what}: the reply holds another kind of object`);
   const { reason, message } = result.failure;
   if (reason !== 'NoClient') throw new KubeletError(reason, message);
   throw new KubeletError(
@@ -21,18 +21,18 @@ export function requirePodObject<K extends PodObject['kind']>(
   );
 }
 
-const nothing = {
+const emptyObjects = {
   Secret: { kind: 'Secret', uid: '', type: '', data: {} },
   ConfigMap: { kind: 'ConfigMap', data: {}, binaryData: {} },
 } as const satisfies { Secret: SecretObject; ConfigMap: ConfigMapObject };
 
-/** An optional object that is not there is an empty one. */
+/** Returns an empty object when an optional one does not exist. */
 export function requireSecretOrConfigMap(
   kind: 'Secret' | 'ConfigMap',
   result: PodObjectResult | undefined,
   optional: boolean,
   what: string,
 ): SecretObject | ConfigMapObject {
-  if (optional && result?.outcome === 'failed' && result.failure.reason === 'NotFound') return nothing[kind];
+  if (optional && result?.outcome === 'failed' && result.failure.reason === 'NotFound') return emptyObjects[kind];
   return requirePodObject(kind, result, what);
 }

@@ -1,4 +1,4 @@
-/** What the room takes. */
+/** The inputs and results of `PodVolumes`. */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
@@ -10,9 +10,9 @@ import type { HelperClient } from '../helper/helper-client.ts';
 export interface PodVolumesOptions {
   readonly rootDir: string;
   readonly clusterDomain: string;
-  /** Absent: the defaults. */
+  /** The defaults when absent. */
   readonly featureGates?: PodSyncSettings['featureGates'];
-  /** What may hang in the kernel is asked of it. One a thread. */
+  /** Makes the calls that may hang in the kernel. Each thread has one. */
   readonly helper: HelperClient;
   readonly logger: Logger;
   readonly selinuxEnabled: boolean;
@@ -25,14 +25,14 @@ export interface MountVolumesInput {
   readonly signal?: AbortSignal;
 }
 
-/** A volume that is not as it should be. */
+/** A volume that could not be set up or updated. */
 export interface VolumeFailure {
   readonly volume: string;
-  /** Upstream's: `MountVolume.SetUp failed for volume "v" : secret "s" not found`. */
+  /** Worded like upstream's: `MountVolume.SetUp failed for volume "v" : secret "s" not found`. */
   readonly message: string;
   /**
-   * `unknown`: this kubelet has no such volumes. `missing`: it could not be set up. `outdated`: it is there from before, and could not be
-   * brought up to date: the pod goes on with what it has.
+   * `unknown`: this kubelet does not support the volume's kind. `missing`: the volume could not be set up. `outdated`: an earlier sync has
+   * set it up, and its files could not be updated; containers may use it.
    */
   readonly state: 'unknown' | 'missing' | 'outdated';
 }
@@ -40,15 +40,15 @@ export interface VolumeFailure {
 export interface ContainerMountsInput {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
-  /** From `makeEnvironment`: what subPathExpr may refer to. */
+  /** Made by `makeEnvironment`. The variables that subPathExpr may use. */
   readonly env: readonly { readonly name: string; readonly value: string }[];
-  /** Of the sandbox; empty for a pod in the host's network. Null: not known yet; the hosts file stays empty until `writeHosts`. */
+  /** The sandbox's; empty for a pod in the host's network. Null when not known yet: the hosts file stays empty until `writeHostsFile`. */
   readonly podIPs: readonly string[] | null;
-  /** Of the instance that it is for. */
+  /** Of the container instance that gets the mounts. */
   readonly restartCount: number;
-  /** Whether the pod's runtime handler has the feature. */
+  /** Whether the pod's runtime handler supports recursive read-only mounts. */
   readonly supportsRecursiveReadOnly: boolean;
-  /** The image behind each image volume, by the volume's name, once it was pulled. */
+  /** The pulled image of each image volume, by volume name. */
   readonly imageVolumes?: ReadonlyMap<string, ImageSpec>;
   readonly signal?: AbortSignal;
 }

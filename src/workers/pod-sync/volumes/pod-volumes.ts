@@ -1,4 +1,4 @@
-/** The room's offer: what a sync does with volumes, each a step that may be repeated. */
+/** The operations of a sync on a pod's volumes. Each is idempotent. */
 import { lstat, realpath } from '../blocking-fs.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { Mount } from '../../../shared/cri/generated/cri-v1.ts';
@@ -21,7 +21,7 @@ import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, Volume
 import { isWrittenByKubelet, volumeKind, pluginNameOf, volumesToMount, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
 import { hasPublishedFiles, setUpKubeletWrittenVolume } from './kubelet-written-volume.ts';
 
-/** An environment file larger than this is no environment file. */
+/** Bounds the memory that an environment file can take. */
 const maxEnvFileBytes = 1024 * 1024;
 
 export class PodVolumes {
@@ -34,15 +34,14 @@ export class PodVolumes {
   }
 
   /**
-   * Sets up each volume that a container uses, in the pod's folders, which the sync has made. Run again, it changes only what is not as it
-   * should be: files that the kubelet writes follow the pod and the API server. Resolves with the volumes that failed.
+   * Sets up each volume that a container uses, in the pod's folders, which the sync has created. A repeated call updates the files that the
+   * kubelet writes and leaves everything else. Resolves with the failures.
    */
   async mountVolumes({ pod, node, requestPodObjects, signal }: MountVolumesInput): Promise<readonly VolumeFailure[]> {
     const { helper, logger } = this.#options;
     const rootDir = await realpath(this.#options.rootDir);
     const volumes = volumesToMount(pod);
     const podLevelResources = isGateEnabled(this.#gates, 'PodLevelResources');
-    const nested = nestedMountpoints(pod);
     const context: VolumeContext = {
       pod,
       node,
@@ -50,18 +49,18 @@ export class PodVolumes {
       helper,
       requestPodObjects,
       logger,
-      nestedMountpoints: nested,
+      nestedMountpoints: nestedMountpoints(pod),
       podLevelResources,
       signal,
     };
-    const failures = await Promise.all(volumes.map((volume) => failureOf(context, volume)));
+    const failures = await Promise.all(volumes.map((volume) => setUpVolume(context, volume)));
     signal?.throwIfAborted();
     return failures.filter((failure) => failure !== undefined);
   }
 
   /**
-   * The mounts of one container: its volumeMounts (subPaths bound, safe against a symlink that changes meanwhile), /etc/hosts, and a new
-   * termination message file. Rejects with KubeletError `CreateContainerConfigError`.
+   * Makes the mounts of one container: its volumeMounts (each subPath is bind-mounted, safe against a symlink that is swapped meanwhile),
+   * /etc/hosts, and a new termination message file. Rejects with KubeletError `CreateContainerConfigError`.
    */
   async makeContainerMounts(input: ContainerMountsInput): Promise<Mount[]> {
     try {
@@ -73,15 +72,15 @@ export class PodVolumes {
     }
   }
 
-  /** The hosts file of a pod whose containers' mounts were made before its addresses were known. Rejects with the system's error. */
+  /** Fills the hosts file of a pod whose IPs were unknown when the mounts were made. Rejects with the system's error. */
   async writeHostsFile(pod: Pod, podIPs: readonly string[]): Promise<void> {
     const hostname = podHostname(pod, { ...this.#gates, clusterDomain: this.#options.clusterDomain });
     await writeHostsFile(await realpath(this.#options.rootDir), pod, podIPs, hostname);
   }
 
   /**
-   * The files that a container's environment refers to (fileKeyRef), by `envFileKey`: `makeEnvironment` takes them. Empty for most.
-   * Rejects with KubeletError `CreateContainerConfigError`.
+   * Reads the files that a container's environment refers to (fileKeyRef). Returns them by `envFileKey`, for `makeEnvironment`. Rejects with
+   * KubeletError `CreateContainerConfigError`.
    */
   async readEnvFiles(pod: Pod, container: Container | EphemeralContainer, signal?: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const files = new Map<string, string>();
@@ -99,33 +98,33 @@ export class PodVolumes {
   }
 
   /**
-   * Takes down all that is mounted below the pod's folder, deepest first, then what volumes left on disk. Needs only the UID. Nothing to
-   * do is a success. Rejects naming the path that is still busy.
+   * Unmounts everything below the pod's folder, deepest first, then removes the volumes' data on disk. Needs only the UID. Succeeds when
+   * there is nothing to do. Rejects with an Error that names the busy path.
    */
   async unmountVolumes(podUID: PodUID, signal?: AbortSignal): Promise<void> {
-    const context = await this.#teardown(podUID, signal);
+    const context = await this.#teardownContext(podUID, signal);
     if (!context) return;
     const plugins = await pluginsOnDisk(context);
-    const ended = startStorageOperationTimer('volume_unmount');
+    const stopTimer = startStorageOperationTimer('volume_unmount');
     try {
       await unmountAll(context);
       await removeVolumeData(context);
     } catch (err) {
-      // One that was told to stop has not failed: the next goes on.
-      if (!signal?.aborted) for (const plugin of plugins) ended(plugin, false);
+      // A stopped task has not failed: the next one continues.
+      if (!signal?.aborted) for (const plugin of plugins) stopTimer(plugin, false);
       throw err;
     }
-    for (const plugin of plugins) ended(plugin, true);
+    for (const plugin of plugins) stopTimer(plugin, true);
   }
 
-  /** Removes the pod's folder. Refuses (rejects) while anything is mounted below it; follows neither a symlink nor a mount. */
+  /** Removes the pod's folder. Rejects while anything is mounted below it. Follows neither symlinks nor mounts. */
   async removePodDirectory(podUID: PodUID, signal?: AbortSignal): Promise<void> {
-    const context = await this.#teardown(podUID, signal);
+    const context = await this.#teardownContext(podUID, signal);
     if (context) await removePodFolder(context);
   }
 
-  /** Undefined: there is no root dir or no folder of the pod. Rejects where a link would lead elsewhere. */
-  async #teardown(podUID: string, signal: AbortSignal | undefined): Promise<TeardownContext | undefined> {
+  /** Returns undefined when the root dir or the pod's folder does not exist. Rejects when the folder is a symlink. */
+  async #teardownContext(podUID: string, signal: AbortSignal | undefined): Promise<TeardownContext | undefined> {
     const { helper, logger } = this.#options;
     const rootDir = await realpath(this.#options.rootDir).catch((err: NodeJS.ErrnoException) => {
       if (err.code !== 'ENOENT') throw err;
@@ -150,49 +149,49 @@ export class PodVolumes {
   }
 }
 
-/** Sets one volume up. Undefined: it is as it should be. */
-async function failureOf(context: VolumeContext, volume: Volume): Promise<VolumeFailure | undefined> {
+/** Returns the failure, or undefined when the volume is set up. */
+async function setUpVolume(context: VolumeContext, volume: Volume): Promise<VolumeFailure | undefined> {
   let kind: VolumeKind;
   try {
     kind = volumeKind(volume);
   } catch (err) {
     return { volume: volume.name, message: messageOf(err), state: 'unknown' };
   }
-  const ended = startStorageOperationTimer('volume_mount');
+  const stopTimer = startStorageOperationTimer('volume_mount');
   try {
-    const isNew = await setUp(context, volume, kind);
-    if (isNew) ended(pluginNameOf(kind), true);
+    const isNew = await setUpByKind(context, volume, kind);
+    if (isNew) stopTimer(pluginNameOf(kind), true);
     return undefined;
   } catch (err) {
-    ended(pluginNameOf(kind), false);
+    stopTimer(pluginNameOf(kind), false);
     const isOutdated = isWrittenByKubelet(kind.kind) && (await hasPublishedFiles(context, volume.name, kind.kind));
     const message = `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}`;
     return { volume: volume.name, message, state: isOutdated ? 'outdated' : 'missing' };
   }
 }
 
-/** Answers whether there was something to do: a folder that is there is not set up again, files are looked at each time. */
-async function setUp(context: VolumeContext, volume: Volume, found: VolumeKind): Promise<boolean> {
-  switch (found.kind) {
+/** Returns false when the volume was ready already. Files that the kubelet writes are compared each time and count as set up. */
+async function setUpByKind(context: VolumeContext, volume: Volume, volumeKind: VolumeKind): Promise<boolean> {
+  switch (volumeKind.kind) {
     case 'emptyDir':
-      return setUpEmptyDir(context, volume.name, found.source);
+      return setUpEmptyDir(context, volume.name, volumeKind.source);
     case 'hostPath':
-      await setUpHostPath(context, found.source);
+      await setUpHostPath(context, volumeKind.source);
       return true;
     case 'downwardAPI':
     case 'projected':
     case 'configMap':
     case 'secret':
-      await setUpKubeletWrittenVolume(context, volume.name, found);
+      await setUpKubeletWrittenVolume(context, volume.name, volumeKind);
       return true;
     case 'image':
       return false;
     default:
-      return found satisfies never;
+      return volumeKind satisfies never;
   }
 }
 
-/** Without a type the path is the runtime's to find out about. */
+/** Without a type, nothing is checked: the runtime reports a missing path. */
 async function setUpHostPath(
   { helper, signal }: VolumeContext,
   { path, type }: { readonly path: string; readonly type?: string },

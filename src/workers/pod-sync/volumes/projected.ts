@@ -1,4 +1,4 @@
-/** projected: files of several sources in one volume (upstream pkg/volume/projected). Of several sources for one path the last counts. */
+/** Makes the files of projected volumes (upstream pkg/volume/projected). When several sources write one path, the last one wins. */
 import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
@@ -12,34 +12,37 @@ import { objectPayload } from './object-payload.ts';
 type Projected = NonNullable<Volume['projected']>;
 type Source = NonNullable<Projected['sources']>[number];
 
-/** The API server's default, and the least that it grants. */
+/** The API server's default. */
 const defaultExpirationSeconds = 3600;
-/** Of tokens and certificates where somebody else than root is to read them: an fsGroup adds its own bits. */
+/** The mode of tokens and certificates that a user other than root reads. An fsGroup adds its own bits. */
 const privateMode = 0o600;
 
-/** Asks for all at once. `onDisk` reads what the volume holds now. Rejects with an Error that holds what is wrong with every source. */
+/**
+ * Requests the objects of all sources in one message. Rejects with an Error that names the failures of all sources.
+ * @param readPublished reads a file that the volume contains now
+ */
 export async function projectedPayload(
   context: VolumeContext,
   volume: string,
   projected: Projected,
-  onDisk: (path: string) => Promise<string | undefined>,
+  readPublished: (path: string) => Promise<string | undefined>,
 ): Promise<Payload> {
   const sources = projected.sources ?? [];
   const refs = await Promise.all(
     sources.map(async (source, sourceIndex) => {
-      const ref = refOf(source, context.pod, { volume, sourceIndex });
-      const held = ref?.kind === 'Token' ? await onDisk(source.serviceAccountToken?.path ?? '') : undefined;
-      return ref?.kind === 'Token' && held !== undefined ? { ...ref, onDisk: held } : ref;
+      const ref = toPodObjectRef(source, context.pod, { volume, sourceIndex });
+      const token = ref?.kind === 'Token' ? await readPublished(source.serviceAccountToken?.path ?? '') : undefined;
+      return ref?.kind === 'Token' && token !== undefined ? { ...ref, onDisk: token } : ref;
     }),
   );
-  const asked = refs.filter((ref) => ref !== undefined);
-  const answers = (asked.length === 0 ? [] : await context.requestPodObjects(asked)).values();
-  const results = refs.map((ref) => (ref ? answers.next().value : undefined));
+  const requested = refs.filter((ref) => ref !== undefined);
+  const replies = (requested.length === 0 ? [] : await context.requestPodObjects(requested)).values();
+  const results = refs.map((ref) => (ref ? replies.next().value : undefined));
   const payload = new Map<string, FileProjection>();
   const failures = new Set<string>();
   for (const [index, source] of sources.entries()) {
     try {
-      for (const [path, file] of sourcePayload(context, volume, source, projected.defaultMode ?? defaultFileMode, results[index])) {
+      for (const [path, file] of makeSourcePayload(context, volume, source, projected.defaultMode ?? defaultFileMode, results[index])) {
         payload.set(path, file);
       }
     } catch (err) {
@@ -50,10 +53,10 @@ export async function projectedPayload(
   return payload;
 }
 
-function refOf(
+function toPodObjectRef(
   { secret, configMap, serviceAccountToken, clusterTrustBundle, podCertificate }: Source,
   { metadata, spec }: Pod,
-  place: { readonly volume: string; readonly sourceIndex: number },
+  position: { readonly volume: string; readonly sourceIndex: number },
 ): PodObjectRef | undefined {
   const { namespace, name, uid } = metadata;
   if (secret) return { kind: 'Secret', namespace, name: secret.name ?? '' };
@@ -69,14 +72,14 @@ function refOf(
       expirationSeconds: serviceAccountToken.expirationSeconds ?? defaultExpirationSeconds,
     };
   }
-  if (podCertificate) return { kind: 'PodCertificate', ...place };
+  if (podCertificate) return { kind: 'PodCertificate', ...position };
   if (!clusterTrustBundle) return undefined;
   const { signerName, labelSelector, optional = false } = clusterTrustBundle;
   if (clusterTrustBundle.name) return { kind: 'TrustBundle', name: clusterTrustBundle.name, optional };
   return signerName ? { kind: 'SignerTrustBundles', signerName, labelSelector, optional } : undefined;
 }
 
-function sourcePayload(
+function makeSourcePayload(
   { pod, node }: VolumeContext,
   volume: string,
   { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate }: Source,
@@ -93,13 +96,13 @@ function sourcePayload(
   if (downwardAPI) return downwardAPIPayload(downwardAPI.items ?? [], pod, node.allocatable, mode);
   if (serviceAccountToken) {
     const { token } = requirePodObject('Token', result, `projected serviceAccountToken volume ${volume}`);
-    return new Map([[serviceAccountToken.path, privateFile(pod, token, mode)]]);
+    return new Map([[serviceAccountToken.path, credentialFile(pod, token, mode)]]);
   }
   if (clusterTrustBundle) {
     const { name, signerName, path } = clusterTrustBundle;
     if (!name && !signerName) throw new Error('ClusterTrustBundle projection requires either name or signerName to be set');
     const { pem } = requirePodObject('TrustAnchors', result, `projected clusterTrustBundle volume ${volume}`);
-    return new Map([[path, privateFile(pod, pem, mode)]]);
+    return new Map([[path, credentialFile(pod, pem, mode)]]);
   }
   if (podCertificate) {
     const { keyPEM, chainPEM } = requirePodObject('Credentials', result, `projected podCertificate volume ${volume}`);
@@ -109,12 +112,12 @@ function sourcePayload(
       [keyPath, keyPEM],
       [certificateChainPath, chainPEM],
     ];
-    return new Map(files.flatMap(([path, content]) => (path ? [[path, privateFile(pod, content, mode)]] : [])));
+    return new Map(files.flatMap(([path, content]) => (path ? [[path, credentialFile(pod, content, mode)]] : [])));
   }
   return new Map();
 }
 
-function privateFile(pod: Pod, content: string, mode: number): FileProjection {
+function credentialFile(pod: Pod, content: string, mode: number): FileProjection {
   const user = commonRunAsUser(pod);
   const isPrivate = user !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
   return { content, mode: isPrivate ? privateMode : mode, ...(user !== undefined && { user }) };

@@ -1,6 +1,6 @@
 /**
- * The end of a pod's volumes and of its folder. Everything follows from the UID and the mount table, so that it works for a pod of
- * which nothing else is known, and for what another kubelet had mounted.
+ * Unmounts a pod's volumes and removes its folder. Needs only the UID and the mount table, so that it works for a pod whose spec is unknown
+ * and for volumes that another kubelet has mounted.
  */
 import { readdir, rmdir } from '../blocking-fs.ts';
 import { join } from 'node:path';
@@ -24,8 +24,9 @@ export interface TeardownContext {
 }
 
 /**
- * Resolves once the mount table, read after the last unmount, shows nothing of the pod. Subpaths first: they are bind mounts of what the
- * volumes mount. A mount that another one hides can be unmounted only after it: as long as a pass unmounts something, there is another pass.
+ * Resolves when the mount table, read after the last unmount, has no mounts of the pod. Subpaths come first: they are bind mounts of folders
+ * in the volumes. A mount that is hidden by another one can be unmounted only after it. So passes repeat as long as each one unmounts
+ * something.
  */
 export async function unmountAll({ rootDir, podUID, helper, logger, signal }: TeardownContext): Promise<void> {
   const dir = podDir(rootDir, podUID);
@@ -41,9 +42,10 @@ export async function unmountAll({ rootDir, podUID, helper, logger, signal }: Te
     const ordered = deepestFirst(mounts);
     for (const { mountPoint, fsType } of [...ordered.filter(isSubpath), ...ordered.filter((mount) => !isSubpath(mount))]) {
       signal?.throwIfAborted();
-      // What is in memory cannot hang, and is what most pods have. One that is busy or hangs must not keep the others mounted.
-      const done = fsType === 'tmpfs' ? unmountAt(mountPoint) : helper.call('unmount', { target: mountPoint, force: false }, { signal });
-      await done.catch((err: unknown) => failures.set(mountPoint, messageOf(err)));
+      // A tmpfs cannot hang, and most pods have no other mounts. A mount that is busy or hangs must not keep the others mounted.
+      const unmounted =
+        fsType === 'tmpfs' ? unmountAt(mountPoint) : helper.call('unmount', { target: mountPoint, force: false }, { signal });
+      await unmounted.catch((err: unknown) => failures.set(mountPoint, messageOf(err)));
     }
     mounts = await readMountsBelow(dir);
   }
@@ -56,64 +58,64 @@ class StillMountedError extends Error {
   }
 }
 
-/** Folders under `volumes/` whose content is this kubelet's to remove, and the plugin of each. */
-const ownFolders = new Map(Object.values(pluginNames).map((plugin) => [escapeQualifiedName(plugin), plugin]));
+/** The folders under `volumes/` whose content this kubelet may remove, with their plugins. */
+const pluginByFolder = new Map(Object.values(pluginNames).map((plugin) => [escapeQualifiedName(plugin), plugin]));
 
-/** One for each volume of this kubelet's that the pod's folder has, as far as it can be read. */
+/** Returns one plugin name for each of this kubelet's volumes in the pod's folder. Unreadable folders are skipped. */
 export async function pluginsOnDisk({ rootDir, podUID }: TeardownContext): Promise<string[]> {
   const volumes = podVolumesDir(rootDir, podUID);
   const plugins: string[] = [];
   for (const folder of await readdir(volumes).catch(() => [])) {
-    const plugin = ownFolders.get(folder);
+    const plugin = pluginByFolder.get(folder);
     if (plugin !== undefined) plugins.push(...(await readdir(join(volumes, folder)).catch(() => [])).map(() => plugin));
   }
   return plugins;
 }
 
 /**
- * What the volumes left on disk; the rest of the pod's folder stays, for who wants to look at it. Only right after the mount table has shown
- * that nothing is mounted there: a node's table is long, and is not read once more for it.
+ * Removes the volumes' data on disk. The rest of the pod's folder stays for debugging. Must be called right after the mount table has shown
+ * that nothing is mounted there: the table is long and is not read again.
  */
 export async function removeVolumeData(context: TeardownContext): Promise<void> {
   const { rootDir, podUID, signal } = context;
   const volumes = podVolumesDir(rootDir, podUID);
   for (const folder of await names(volumes)) {
-    if (!ownFolders.has(folder)) continue;
+    if (!pluginByFolder.has(folder)) continue;
     for (const volume of await names(join(volumes, folder))) await removeVolume(context, join(volumes, folder, volume));
     await removeTree(join(volumes, folder), { calls: blockingCalls, signal });
   }
   await removeTree(podSubpathsDir(rootDir, podUID), { calls: blockingCalls, signal });
-  // Readiness files say that the volumes are set up, which is no longer so.
+  // The readiness files mark volumes as set up.
   await removeTree(podPluginDir(rootDir, podUID, pluginNames.emptyDir), { calls: blockingCalls, signal });
 }
 
-/** Ten minutes of the helper, some million files. The next try goes on where this one ended. */
+/** Ten minutes of the helper: some million files. The next attempt continues from there. */
 const maxSlices = 120;
 
-/** What containers wrote is the helper's to remove. Most volumes are empty by now: they were in memory. */
+/** The helper removes what containers have written. Most volumes are empty by now, because they were in memory. */
 async function removeVolume({ helper, signal }: TeardownContext, path: string): Promise<void> {
-  if (await removeEmpty(path)) return;
+  if (await removeIfEmpty(path)) return;
   for (let slices = 0; slices < maxSlices; slices += 1) {
     if ((await helper.call('removeTree', { path }, { signal })).removed) return;
   }
   throw new Error(`remove ${path}: not empty after ${maxSlices} attempts of some seconds, files may still be added`);
 }
 
-async function removeEmpty(path: string): Promise<boolean> {
+async function removeIfEmpty(path: string): Promise<boolean> {
   return rmdir(path).then(
     () => true,
     () => false,
   );
 }
 
-/** All of the pod's folder. */
+/** Removes the pod's whole folder. */
 export async function removePodFolder(context: TeardownContext): Promise<void> {
   const { rootDir, podUID, signal } = context;
   const dir = podDir(rootDir, podUID);
   const mounts = await readMountsBelow(dir);
   if (mounts.length > 0) throw new StillMountedError(`remove folder of pod ${podUID}`, mounts, []);
   await removeVolumeData(context);
-  // What is left there is of volumes that are not this kubelet's: mount points may go, files may be data.
+  // What is left belongs to volumes that this kubelet does not manage: folders may be mount points, but files may be data.
   await removeTree(podVolumesDir(rootDir, podUID), { calls: blockingCalls, foldersOnly: true, signal });
   await removeTree(dir, { calls: blockingCalls, signal });
 }

@@ -1,11 +1,11 @@
-/** What setting up one pod's volumes needs to know. */
+/** The inputs that the set-up functions of all volume kinds share. */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { HelperClient } from '../helper/helper-client.ts';
 
-/** Asks main for what lies in the API server: a result for each ref, in order. */
+/** Requests API objects from main. Resolves with one result for each ref, in the same order. */
 export type RequestPodObjects = (refs: readonly PodObjectRef[]) => Promise<readonly PodObjectResult[]>;
 
 export interface VolumeContext {
@@ -16,7 +16,7 @@ export interface VolumeContext {
   readonly helper: HelperClient;
   readonly requestPodObjects: RequestPodObjects;
   readonly logger: Logger;
-  /** From `nestedMountpoints`. */
+  /** Made by the function of the same name. */
   readonly nestedMountpoints: (volume: string) => string[];
   /** Gate PodLevelResources. */
   readonly podLevelResources: boolean;
