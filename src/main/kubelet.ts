@@ -19,7 +19,7 @@ import { Observers } from './wiring/observers.ts';
 import type { KubeletOptions } from './cli/options.ts';
 import type { EarlyThreads } from './wiring/early-threads.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
-import { EventLog } from './events/event-sink.ts';
+import { EventLog } from './events/index.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/scheduling/index.ts';

@@ -1,9 +1,8 @@
 /** The API source and the event recorder against a real API server. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { EventRecorder } from '../../src/main/events/index.ts';
+import { EventRecorder, podReference } from '../../src/main/events/index.ts';
 import { nodeReference } from '../../src/shared/kubernetes/node-reference.ts';
-import { podReference } from '../../src/main/events/event-sink.ts';
 import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';

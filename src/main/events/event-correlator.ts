@@ -1,13 +1,13 @@
 /**
- * What becomes of an event before it is sent: similar ones are combined, repeated ones counted, too many left out (client-go
- * tools/record: EventCorrelator). Nothing is sent here; what it remembers is bounded.
+ * Combines similar events, counts repeated ones and drops events beyond the rate limit (client-go tools/record: EventCorrelator). Its
+ * memory is bounded.
  */
 import type { Clock } from '../../shared/time/clock.ts';
 import { eventName, toTimestamp, type CoreEvent } from './event-object.ts';
 import { LruMap } from './lru-map.ts';
 import { SpamFilter } from './spam-filter.ts';
 
-/** client-go's defaults: so many that differ only in their message, each within this time of the last, are one from then on. */
+/** client-go's defaults: from the 10th event on, events that differ only in their message are combined, each within 10 minutes of the last. */
 const maxSimilar = 10;
 const similarWithinMs = 10 * 60 * 1000;
 const rememberedEvents = 4096;
@@ -20,7 +20,7 @@ export interface EventPatch {
 
 export interface CorrelatedEvent {
   readonly event: CoreEvent;
-  /** What to change of the event of this name that is there already; null: it is the first. */
+  /** The patch of the existing event of this name; null for the first event. */
   readonly patch: EventPatch | null;
 }
 
@@ -29,7 +29,7 @@ interface Similar {
   readonly lastAtMs: number;
 }
 
-/** What the API server was told of an event. Its answers add nothing: no patch depends on a resource version. */
+/** The last version of an event that was sent. The server's responses are not needed: no patch depends on a resource version. */
 interface Observation {
   readonly name: string;
   readonly count: number;
@@ -43,14 +43,14 @@ export class EventCorrelator {
   readonly #similar = new LruMap<string, Similar>(rememberedEvents);
   readonly #observed = new LruMap<string, Observation>(rememberedEvents);
 
-  /** `nextNanos` names a combined event. */
+  /** `nextNanos` supplies the suffix of a combined event's name. */
   constructor(clock: Clock, nextNanos: () => bigint) {
     this.#clock = clock;
     this.#nextNanos = nextNanos;
     this.#spam = new SpamFilter(clock);
   }
 
-  /** Null: there were too many about this object. One that is left out still counts. */
+  /** Null when the object has exceeded its rate. A dropped event is counted nevertheless. */
   correlate(event: CoreEvent): CorrelatedEvent | null {
     const { combined, key } = this.#combine(event);
     const correlated = this.#observe(combined, key);
@@ -68,7 +68,7 @@ export class EventCorrelator {
     this.#similar.set(similarKey, { messages, lastAtMs: nowMs });
     if (messages.size < maxSimilar)
       return { combined: event, key: keyOf(kind, namespace, name, fieldPath, uid, event.type, event.reason, event.message) };
-    // The set stays at its limit: from here on every other message keeps it full.
+    // The set stays one below the limit, so that every further message is combined.
     messages.delete(messages.values().next().value as string);
     const timestamp = toTimestamp(nowMs);
     const combined = {
@@ -95,7 +95,7 @@ export class EventCorrelator {
   }
 }
 
-/** No part can look like the border between two. */
+/** JSON makes the key unambiguous: no part can contain the separator. */
 function keyOf(...parts: readonly (string | undefined)[]): string {
   return JSON.stringify(parts);
 }

@@ -1,9 +1,9 @@
-/** An event as the API server keeps it: core/v1, as client-go's recorder makes it (tools/record). */
+/** The API object of an event: core/v1, as client-go's recorder creates it (tools/record). */
 import { randomUUID } from 'node:crypto';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { ObjectReference } from '../../shared/kubernetes/api.ts';
 
-/** Who says it: a node's kubelet. */
+/** The reporting component: this node's kubelet. */
 export interface EventSource {
   readonly component: string;
   readonly host: string;
@@ -20,15 +20,15 @@ export interface CoreEvent {
   readonly source: EventSource;
   readonly reportingComponent: string;
   readonly reportingInstance: string;
-  /** RFC 3339 in whole seconds: the API keeps no more of them. */
+  /** RFC 3339 with whole seconds, the precision of metav1.Time. */
   readonly firstTimestamp: string;
   readonly lastTimestamp: string;
   readonly count: number;
-  /** Of the newer form of events; null marks the older one. */
+  /** A field of events.k8s.io/v1; null in core/v1 events. */
   readonly eventTime: null;
 }
 
-/** `nanos`: since the epoch, for the name; no two events may have the same. */
+/** `nanos` is the time since the epoch and becomes part of the name: it must be unique. */
 export function toCoreEvent(
   { object, type, reason, message }: RecordedEvent,
   source: EventSource,
@@ -39,7 +39,7 @@ export function toCoreEvent(
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    // What is said of a cluster's object, as a Node is, is kept in the namespace that is always there.
+    // Events about cluster-scoped objects such as Nodes go to the default namespace, which always exists.
     metadata: { name: eventName(object.name, nanos), namespace: object.namespace === '' ? 'default' : object.namespace },
     involvedObject: withoutEmpty({ apiVersion: 'v1', ...object }),
     type,
@@ -55,7 +55,7 @@ export function toCoreEvent(
   };
 }
 
-/** RFC 3339 without a fraction: Go's metav1.Time. */
+/** RFC 3339 without a fraction, as Go's metav1.Time. */
 export function toTimestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
@@ -63,7 +63,7 @@ export function toTimestamp(ms: number): string {
 const maxNameLength = 253;
 const dnsSubdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** A name that is none for an object of the API is given up for one that is. */
+/** Falls back to a random UUID when the object's name makes no valid event name. */
 export function eventName(objectName: string, nanos: bigint): string {
   const name = `${objectName}.${nanos.toString(16)}`;
   return name.length <= maxNameLength && dnsSubdomain.test(name) ? name : randomUUID();

@@ -1,9 +1,8 @@
 /**
- * Sends the kubelet's events to the API server, and to the log as before (client-go tools/record: EventBroadcaster). Events are the least
- * of our traffic: one is written at a time, what waits is bounded, and one that the server does not want is given up. One that has to be
- * tried again, or that the server does not answer, holds up the events of its own object only. Where several in a row have to be tried again,
- * the server is away and gets one at a time. While pods start, what only tells how well it goes waits for them, as long as there is no
- * warning among it.
+ * Writes the kubelet's events to the log and to the API server (client-go tools/record: EventBroadcaster). Events have the lowest priority
+ * of all API traffic: they are written one at a time from a bounded queue, and events that the server rejects are dropped. An event that is
+ * retried, or whose write is slow, delays only other events of the same object. After several failures in a row the server counts as
+ * unavailable and gets one request per retry interval. While pods start, normal events wait for an idle node; a warning ends the wait.
  */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { contain } from '../../shared/errors/contain.ts';
@@ -15,17 +14,17 @@ import { ApiError, apiPath, isNotFound, type ApiClient } from '../api/index.ts';
 import { EventCorrelator, type CorrelatedEvent } from './event-correlator.ts';
 import { toCoreEvent, type EventSource } from './event-object.ts';
 import { LruMap } from './lru-map.ts';
-import { nextEvent, type QueuedEvent } from './next-event.ts';
+import { selectNextEvent, type QueuedEvent } from './next-event.ts';
 
 export interface EventRecorderOptions {
-  /** Its class `events` has the rate of `eventRecordQPS`. */
+  /** Its traffic class `events` is limited to `eventRecordQPS`. */
   readonly client: ApiClient;
   readonly nodeName: string;
-  /** How long the first of some events waits: what they tell of comes before the telling. Default: not at all. */
+  /** The delay before the first event of a burst, so that the requests that the events are about go first. Default: 0. */
   readonly initialDelayMs?: number;
-  /** Resolves when the node has nothing better to do, or the signal aborts: what only tells of success waits for it. Default: at once. */
+  /** Resolves when no pod is starting, or when the signal aborts. Absent: normal events do not wait. */
   readonly untilIdle?: (signal: AbortSignal) => Promise<void>;
-  /** Gets every event too. */
+  /** Receives every event, in addition to the API server. */
   readonly log: EventSink;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -33,22 +32,22 @@ export interface EventRecorderOptions {
   readonly random?: () => number;
 }
 
-/** client-go's numbers. */
+/** client-go's values: maxQueuedEvents, maxTriesPerEvent and defaultSleepDuration. */
 const maxQueued = 1000;
 const maxTries = 12;
 const retryMs = 10_000;
-/** What a server may ask for with Retry-After. */
+/** The upper limit for the server's Retry-After. */
 const maxRetryMs = 60_000;
-/** So many failures one after the other, of different objects, are the server's and not theirs. */
-const awayAfterFailures = 3;
-/** A write without an answer for so long has others beside it. */
+/** After this many failures in a row, which belong to different objects, the server counts as unavailable. */
+const unavailableAfterFailures = 3;
+/** After this time without a response, the next event is written in parallel. */
 const slowWriteMs = 1000;
-const maxWritesUnderWay = 8;
-/** How long an event waits at most while pods start: long enough for a burst of them, and no longer than a user looks for it. */
-const maxCalmWaitMs = 10_000;
-/** How long the events that wait may still be written when the kubelet stops. */
+const maxParallelWrites = 8;
+/** The longest wait for an idle node: enough for a burst of pod starts, and short for a user who waits for the event. */
+const maxIdleWaitMs = 10_000;
+/** How long `close` keeps writing queued events. */
 const closeDeadlineMs = 1000;
-/** Rejections that were logged once, by namespace and reason. */
+/** How many pairs of namespace and reason are remembered, so that each rejection is logged as a warning once. */
 const rememberedRejections = 256;
 
 export class EventRecorder implements EventSink {
@@ -57,19 +56,19 @@ export class EventRecorder implements EventSink {
   readonly #random: () => number;
   readonly #correlator: EventCorrelator;
   readonly #rejections = new LruMap<string, true>(rememberedRejections);
-  /** No more sleep, and one try each. */
+  /** After it aborts, each queued event is tried once, without delays. */
   readonly #closing = new AbortController();
-  /** No more calls. */
+  /** After it aborts, no request is sent. */
   readonly #stop = new AbortController();
   readonly #queue: QueuedEvent[] = [];
-  readonly #underWay = new Set<QueuedEvent>();
+  readonly #inFlight = new Set<QueuedEvent>();
   #failuresInRow = 0;
-  /** Monotonic ms. */
-  #awayUntilMs = -Infinity;
+  /** Monotonic ms until which no event is written. */
+  #unavailableUntilMs = -Infinity;
   /** Ends the wait for the next event. */
   #wake = () => {};
-  /** Ends the wait for calm. */
-  #hurry = () => {};
+  /** Ends the wait for an idle node. */
+  #stopIdleWait = () => {};
   #dropped = 0;
   #lastNanos = 0n;
   #isWriting = false;
@@ -82,7 +81,7 @@ export class EventRecorder implements EventSink {
     this.#correlator = new EventCorrelator(options.clock, () => this.#nextNanos());
   }
 
-  /** Returns at once and never throws. Beyond 1,000 events that wait, the new ones are dropped. */
+  /** Never blocks and never throws. New events are dropped while 1,000 are queued. */
   record(event: RecordedEvent): void {
     contain(this.#fault(), () => this.#record(event));
   }
@@ -106,46 +105,46 @@ export class EventRecorder implements EventSink {
       tries: 0,
       notBeforeMs: -Infinity,
     });
-    if (this.#isPressing) this.#hurry();
+    if (this.#isPressing) this.#stopIdleWait();
     this.#wake();
     if (this.#isWriting) return;
     this.#isWriting = true;
-    this.#running = this.#writeSoon();
+    this.#running = this.#writeAfterDelay();
   }
 
-  /** Tries to write each event that waits once, for at most a second. */
+  /** Tries to write each queued event once, for at most a second. */
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#hurry();
+    this.#stopIdleWait();
     this.#wake();
     const cancel = this.#options.clock.after(closeDeadlineMs, () => this.#stop.abort());
     await this.#running;
     cancel();
   }
 
-  /** The wall clock, made unique: it is what tells two events about one object apart. */
+  /** Returns the wall-clock time in ns, increased until unique: it becomes part of the event's name. */
   #nextNanos(): bigint {
     const now = BigInt(Math.trunc(this.#options.clock.now())) * 1_000_000n;
     this.#lastNanos = now > this.#lastNanos ? now : this.#lastNanos + 1n;
     return this.#lastNanos;
   }
 
-  async #writeSoon(): Promise<void> {
+  async #writeAfterDelay(): Promise<void> {
     const { initialDelayMs: settleMs = 0, clock } = this.#options;
     if (settleMs > 0) await clock.sleep(settleMs, this.#closing.signal).catch(() => {});
     await this.#writeAll();
   }
 
   async #writeAll(): Promise<void> {
-    const { untilIdle: calm, clock, logger } = this.#options;
-    while (this.#queue.length + this.#underWay.size > 0 && !this.#stop.signal.aborted) {
-      if (calm && this.#queue.length > 0) await this.#untilCalm(calm);
+    const { untilIdle, clock, logger } = this.#options;
+    while (this.#queue.length + this.#inFlight.size > 0 && !this.#stop.signal.aborted) {
+      if (untilIdle && this.#queue.length > 0) await this.#waitForIdleNode(untilIdle);
       const nowMs = this.#closing.signal.aborted ? Infinity : clock.monotonic();
-      const next = nextEvent(this.#queue, nowMs, [...this.#underWay]);
-      if (this.#underWay.size >= maxWritesUnderWay) await this.#untilWoken(Infinity);
-      else if (!('at' in next)) await this.#untilWoken(next.fromMs);
-      else if (nowMs < this.#awayUntilMs) await this.#untilWoken(this.#awayUntilMs);
-      else await this.#begin(this.#queue.splice(next.at, 1)[0]!);
+      const next = selectNextEvent(this.#queue, nowMs, [...this.#inFlight]);
+      if (this.#inFlight.size >= maxParallelWrites) await this.#untilWoken(Infinity);
+      else if (!('index' in next)) await this.#untilWoken(next.fromMs);
+      else if (nowMs < this.#unavailableUntilMs) await this.#untilWoken(this.#unavailableUntilMs);
+      else await this.#startWrite(this.#queue.splice(next.index, 1)[0]!);
       if (this.#dropped === 0 || this.#queue.length > maxQueued / 2) continue;
       logger.warn({ dropped: this.#dropped }, 'Events were dropped, too many were queued');
       this.#dropped = 0;
@@ -154,14 +153,14 @@ export class EventRecorder implements EventSink {
     this.#isWriting = false;
   }
 
-  /** Resolves when it is written, or takes long. */
-  async #begin(queued: QueuedEvent): Promise<void> {
+  /** Starts the write. Resolves when the write ends or is slow. */
+  async #startWrite(queued: QueuedEvent): Promise<void> {
     const { event } = queued;
     queued.correlated ??= contain(this.#fault(), () => this.#correlator.correlate(event)) ?? undefined;
     if (!queued.correlated) return;
-    this.#underWay.add(queued);
+    this.#inFlight.add(queued);
     const writing = this.#write(queued, queued.correlated).finally(() => {
-      this.#underWay.delete(queued);
+      this.#inFlight.delete(queued);
       this.#wake();
     });
     const { promise: isSlow, resolve } = Promise.withResolvers<void>();
@@ -170,7 +169,7 @@ export class EventRecorder implements EventSink {
     cancel();
   }
 
-  /** Until there may be something to do before that time. */
+  /** Waits until `#wake` is called or the time has come. */
   async #untilWoken(untilMs: number): Promise<void> {
     const { clock } = this.#options;
     const { promise: woken, resolve } = Promise.withResolvers<void>();
@@ -180,25 +179,25 @@ export class EventRecorder implements EventSink {
     cancel();
   }
 
-  async #untilCalm(calm: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  async #waitForIdleNode(untilIdle: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { clock } = this.#options;
-    const waitMs = maxCalmWaitMs - (clock.monotonic() - (this.#queue[0]?.recordedAtMs ?? 0));
+    const waitMs = maxIdleWaitMs - (clock.monotonic() - (this.#queue[0]?.recordedAtMs ?? 0));
     if (waitMs <= 0 || this.#isPressing || this.#closing.signal.aborted) return;
-    const over = new AbortController();
-    this.#hurry = () => over.abort();
-    const cancel = clock.after(waitMs, this.#hurry);
-    await calm(over.signal);
+    const stop = new AbortController();
+    this.#stopIdleWait = () => stop.abort();
+    const cancel = clock.after(waitMs, this.#stopIdleWait);
+    await untilIdle(stop.signal);
     cancel();
-    // Nobody listens for it any more.
-    over.abort();
+    // Releases the listeners on the signal.
+    stop.abort();
   }
 
-  /** Somebody may wait for one of the events, or there are many. */
+  /** True when a warning is queued or the queue is half full: then events do not wait for an idle node. */
   get #isPressing(): boolean {
     return this.#queue.length > maxQueued / 2 || this.#queue.some(({ event }) => event.type === 'Warning');
   }
 
-  /** One try. Never rejects. */
+  /** Tries once. Never rejects. */
   async #write(queued: QueuedEvent, correlated: CorrelatedEvent): Promise<void> {
     const { clock, logger } = this.#options;
     try {
@@ -215,13 +214,13 @@ export class EventRecorder implements EventSink {
       queued.tries += 1;
       const { tries } = queued;
       if (tries >= maxTries || this.#closing.signal.aborted) return logger.error(fields, 'Unable to write event (retry limit exceeded!)');
-      // Random at first: the kubelets of a cluster must not all come back with their server at once.
+      // The first delay is random: the kubelets of a cluster must not all retry at once when their server is back.
       const retryAfterMs = Math.min(retryAfterOf(err) ?? (tries === 1 ? retryMs * this.#random() : retryMs), maxRetryMs);
       logger.warn({ ...fields, tries, retryAfterMs }, 'Unable to write event (may retry after sleeping)');
       queued.notBeforeMs = clock.monotonic() + retryAfterMs;
       this.#queue.unshift(queued);
       this.#failuresInRow += 1;
-      if (this.#failuresInRow >= awayAfterFailures) this.#awayUntilMs = queued.notBeforeMs;
+      if (this.#failuresInRow >= unavailableAfterFailures) this.#unavailableUntilMs = queued.notBeforeMs;
     }
   }
 
@@ -234,14 +233,14 @@ export class EventRecorder implements EventSink {
         await client.call({ ...common, method: 'PATCH', patch: 'strategic', path: apiPath(...events, event.metadata.name), body: patch });
         return;
       } catch (err) {
-        // The server forgets an event after an hour: then it is made anew, with its count.
+        // The server deletes events after an hour: the event is created again with its count.
         if (!isNotFound(err)) throw err;
       }
     }
     await client.call({ ...common, method: 'POST', path: apiPath(...events), body: event });
   }
 
-  /** A namespace that is being terminated, say, refuses every event in it: once is enough. */
+  /** Warns once per namespace and reason: a terminating namespace, for example, rejects every event. */
   #logRejection(namespace: string, err: unknown, fields: object): void {
     const key = `${namespace} ${err instanceof ApiError ? err.reason : ''}`;
     const level = this.#rejections.get(key) ? 'debug' : 'warn';
@@ -254,7 +253,7 @@ function retryAfterOf(err: unknown): number | undefined {
   return err instanceof ApiError ? err.retryAfterMs : undefined;
 }
 
-/** No answer, or one that says later: nothing is wrong with the event. A path that can't be made stays so (client-go: RequestConstructionError). */
+/** True when the server does not respond or is overloaded. A path that cannot be built is never retried (client-go: RequestConstructionError). */
 function mayBeRetried(err: unknown): boolean {
   return err instanceof ApiError && [0, 429, 503, 504].includes(err.code) && err.reason !== 'Invalid';
 }

@@ -1,7 +1,7 @@
 /**
- * No warning about a pod goes out before the status that it belongs to: whoever reads the event finds in the pod's status what it is about.
- * A warning waits for the end of the sync that it came from, ends every delay of the status, and follows once the status is written. Both
- * waits are bounded. All other events pass at once.
+ * Publishes a warning about a pod after the status that belongs to it, so that a client that reads the event finds its cause in the pod's
+ * status. A warning waits for the end of the pod's current sync, expedites the pod's status, and is recorded once the status is written.
+ * Both waits are bounded. All other events are recorded at once.
  */
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -11,21 +11,21 @@ import type { EventSink } from './event-sink.ts';
 export interface EventsAfterStatusOptions {
   readonly next: EventSink;
   readonly statuses: {
-    /** The pod's status does not wait for a change that follows. */
+    /** Writes the pod's pending status without a coalesce delay. */
     expedite(uid: PodUID): void;
-    /** Resolves when the newest status is written; undefined: it is. The signal aborts when nobody waits any longer. */
+    /** Resolves when the newest status is written; undefined when nothing is pending. The signal aborts the wait. */
     whenWritten(uid: PodUID, signal: AbortSignal): Promise<void> | undefined;
   };
-  /** Settles when the pod's sync has ended and its status was made; undefined: none is under way. */
+  /** Settles when the pod's sync has ended and its status is generated; undefined when no sync is running. */
   readonly syncUnderWay: (uid: PodUID) => Promise<unknown> | undefined;
   readonly clock: Clock;
 }
 
-/** A sync may go on for long after a warning (another container's image is pulled). What its user must know is published meanwhile. */
+/** The longest wait for the sync, which may run long after the warning, for example to pull another container's image. */
 export const maxSyncWaitMs = 2000;
-/** The API server may refuse the status, or not answer. */
+/** The longest wait for the status write: the API server may refuse it or not respond. */
 export const maxStatusWriteWaitMs = 10_000;
-/** As many as the recorder's queue takes. Beyond that, warnings pass at once. */
+/** The limit of the recorder's queue. More warnings are recorded at once. */
 const maxWaiting = 1000;
 
 export class EventsAfterStatus implements EventSink {
@@ -45,7 +45,7 @@ export class EventsAfterStatus implements EventSink {
     this.#waiting.add(waiting);
   }
 
-  /** Passes on what waits. */
+  /** Records the waiting warnings at once. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#waiting);
@@ -53,20 +53,20 @@ export class EventsAfterStatus implements EventSink {
 
   async #recordAfterStatus(event: RecordedEvent, uid: PodUID): Promise<void> {
     const { next, statuses, syncUnderWay } = this.#options;
-    await this.#atMost(maxSyncWaitMs, () => syncUnderWay(uid));
+    await this.#waitAtMost(maxSyncWaitMs, () => syncUnderWay(uid));
     statuses.expedite(uid);
-    await this.#atMost(maxStatusWriteWaitMs, (signal) => statuses.whenWritten(uid, signal));
+    await this.#waitAtMost(maxStatusWriteWaitMs, (signal) => statuses.whenWritten(uid, signal));
     next.record(event);
   }
 
   /** Never rejects. */
-  async #atMost(ms: number, wait: (signal: AbortSignal) => Promise<unknown> | undefined): Promise<void> {
+  async #waitAtMost(ms: number, wait: (signal: AbortSignal) => Promise<unknown> | undefined): Promise<void> {
     if (this.#closing.signal.aborted) return;
-    const over = new AbortController();
-    const signal = AbortSignal.any([over.signal, this.#closing.signal]);
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, this.#closing.signal]);
     const awaited = wait(signal);
     if (!awaited) return;
     await Promise.race([awaited, this.#options.clock.sleep(ms, signal)]).catch(() => {});
-    over.abort();
+    stop.abort();
   }
 }

@@ -1,7 +1,7 @@
-/** A map that forgets what was used longest ago: what is remembered about events is bounded, whatever they are about. */
+/** A map with a fixed capacity that evicts the least recently used entry. It bounds what is remembered about events. */
 export class LruMap<K, V> {
   readonly #capacity: number;
-  /** In the order of their last use. */
+  /** Ordered by last use, the oldest first. */
   readonly #entries = new Map<K, V>();
 
   constructor(capacity: number) {

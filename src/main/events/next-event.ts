@@ -1,4 +1,4 @@
-/** Which event is written next: pure. Events of one object keep their order; an event that waits for its next try holds up no other object. */
+/** Selects the event that is written next. Pure. Events of one object keep their order; a retry delays no other object's events. */
 import type { CorrelatedEvent } from './event-correlator.ts';
 import type { CoreEvent } from './event-object.ts';
 
@@ -6,35 +6,35 @@ export interface QueuedEvent {
   readonly event: CoreEvent;
   /** Monotonic ms. */
   readonly recordedAtMs: number;
-  /** Made with the first try. */
+  /** Set by the first try. */
   correlated?: CorrelatedEvent;
   tries: number;
-  /** Monotonic ms. */
+  /** Monotonic ms of the next try. */
   notBeforeMs: number;
 }
 
-/** A place in the queue, or the monotonic ms from which on there will be one; Infinity: when a write has ended. */
-export type NextEvent = { readonly at: number } | { readonly fromMs: number };
+/** An index in the queue, or the monotonic ms at which to select again; Infinity when only the end of a write makes an event writable. */
+export type NextEvent = { readonly index: number } | { readonly fromMs: number };
 
-/** What a namespace may have under way: its webhook or its quota may not answer, and others must not wait for that. */
+/** Limits the writes per namespace: a namespace's admission webhook may not respond, and must not block other namespaces. */
 const writesPerNamespace = 2;
 
-/** Of the events that may go, those with the fewest tries go first. */
-export function nextEvent(queue: readonly QueuedEvent[], nowMs: number, underWay: readonly QueuedEvent[]): NextEvent {
-  const busy = new Set(underWay.map(objectOf));
-  const writes = Map.groupBy(underWay, ({ event }) => event.metadata.namespace);
+/** Prefers the events with the fewest tries. */
+export function selectNextEvent(queue: readonly QueuedEvent[], nowMs: number, inFlight: readonly QueuedEvent[]): NextEvent {
+  const busy = new Set(inFlight.map(objectOf));
+  const writes = Map.groupBy(inFlight, ({ event }) => event.metadata.namespace);
   let best: number | undefined;
   let fromMs = Infinity;
-  for (const [at, queued] of queue.entries()) {
+  for (const [index, queued] of queue.entries()) {
     const object = objectOf(queued);
     if (busy.has(object)) continue;
     busy.add(object);
     if ((writes.get(queued.event.metadata.namespace)?.length ?? 0) >= writesPerNamespace) continue;
     if (queued.notBeforeMs > nowMs) fromMs = Math.min(fromMs, queued.notBeforeMs);
-    else if (best === undefined || queued.tries < queue[best]!.tries) best = at;
+    else if (best === undefined || queued.tries < queue[best]!.tries) best = index;
     if (best !== undefined && queue[best]!.tries === 0) break;
   }
-  return best === undefined ? { fromMs } : { at: best };
+  return best === undefined ? { fromMs } : { index: best };
 }
 
 function objectOf({ event }: QueuedEvent): string {

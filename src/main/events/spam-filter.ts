@@ -1,12 +1,12 @@
 /**
- * Cuts off a burst of events about one object (client-go tools/record: EventSourceObjectSpamFilter), so that a pod that fails for days
- * fills neither the log nor the API server.
+ * Rate-limits events per object and type (client-go tools/record: EventSourceObjectSpamFilter), so that a pod that fails for days floods
+ * neither the log nor the API server.
  */
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { LruMap } from './lru-map.ts';
 
-/** client-go's defaults: this many at once about one object, then one each five minutes; the objects that are remembered. */
+/** client-go's defaults: a burst of 25 events per object, then one event every five minutes, for the 4096 last used objects. */
 const burst = 25;
 const refillMs = 5 * 60 * 1000;
 const rememberedObjects = 4096;
@@ -24,7 +24,7 @@ export class SpamFilter {
     this.#clock = clock;
   }
 
-  /** False: there were too many of this object and type. */
+  /** False when the object has exceeded its rate. */
   admit({ object, type }: Pick<RecordedEvent, 'object' | 'type'>): boolean {
     const key = `${object.kind}/${object.namespace}/${object.name}/${object.uid}/${type}`;
     const nowMs = this.#clock.monotonic();

@@ -12,7 +12,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import { apiPath, type ApiClient } from '../api/index.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
-import type { EventSink } from '../events/event-sink.ts';
+import type { EventSink } from '../events/index.ts';
 import { Wakeup } from '../../shared/concurrency/wakeup.ts';
 import { nodeHostIPs } from './addresses/addresses.ts';
 import { ClusterIdentity } from './registration/cluster-identity.ts';

@@ -8,7 +8,7 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { preemptions } from '../../shared/metrics/definitions/pods.ts';
-import { podReference, type EventSink } from '../events/event-sink.ts';
+import { podReference, type EventSink } from '../events/index.ts';
 import { activePods, type ActivePodsDependencies } from './active-pods.ts';
 import {
   countRejection,

@@ -11,7 +11,7 @@ import type { PodUpdate } from '../sources/index.ts';
 import type { AllocationManager } from './admission/index.ts';
 import { activePods } from './active-pods.ts';
 import { isTerminalPhase } from './api-status/phase.ts';
-import { podReference } from '../events/event-sink.ts';
+import { podReference } from '../events/index.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { isDeleted } from './termination/is-deleted.ts';
 import { isMirrorPod } from './static/mirror-pod.ts';

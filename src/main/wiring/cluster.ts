@@ -4,11 +4,9 @@
  */
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { createApiClient, createReviews, type ApiClient, type Reviews } from '../api/index.ts';
-import { EventRecorder } from '../events/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { ClusterNode, type LocalNodeStatus } from '../node/index.ts';
-import type { EventSink } from '../events/event-sink.ts';
-import { EventsAfterStatus, type EventsAfterStatusOptions } from '../events/events-after-status.ts';
+import { EventRecorder, EventsAfterStatus, type EventsAfterStatusOptions, type EventSink } from '../events/index.ts';
 import { firstStatusDelayMs } from '../pods/first-seen.ts';
 import { ownerUID } from '../pods/static/mirror-pod.ts';
 import { MirrorPods, type MirrorPodsDependencies } from '../pods/static/mirror-pods.ts';

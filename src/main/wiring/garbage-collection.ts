@@ -3,7 +3,7 @@ import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { Observers } from './observers.ts';
 import { ContainerDeletor } from '../pods/housekeeping/container-deletor.ts';
-import type { EventSink } from '../events/event-sink.ts';
+import type { EventSink } from '../events/index.ts';
 import { Housekeeping } from '../pods/housekeeping/housekeeping.ts';
 import type { MirrorPods } from '../pods/static/mirror-pods.ts';
 import { listPodDirectories } from '../pods/housekeeping/pod-directories.ts';

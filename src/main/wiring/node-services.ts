@@ -12,7 +12,7 @@ import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.t
 import { NodeFactsSource } from '../node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity, resourceSettings } from '../node/status/node-capacity.ts';
 import type { Observers } from './observers.ts';
-import type { EventSink } from '../events/event-sink.ts';
+import type { EventSink } from '../events/index.ts';
 import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 
 export interface NodeServicesOptions extends KubeletContext {

@@ -12,7 +12,7 @@ import { setRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { RuntimeState } from '../node/status/runtime-state.ts';
-import type { EventSink } from '../events/event-sink.ts';
+import type { EventSink } from '../events/index.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 import { imagesSettings } from './thread-settings.ts';

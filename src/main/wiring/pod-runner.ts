@@ -12,7 +12,7 @@ import { declaredFeatures } from '../node/index.ts';
 import type { Observers } from './observers.ts';
 import { AllocationManager, admitHandlers, missingFeaturesForUpdate } from '../pods/admission/index.ts';
 import type { ContainerDeletor } from '../pods/housekeeping/container-deletor.ts';
-import type { EventSink } from '../events/event-sink.ts';
+import type { EventSink } from '../events/index.ts';
 import { PodFaults } from '../pods/workers/pod-faults.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';

@@ -4,7 +4,7 @@ import type { KubeletConfiguration } from '../../config/kubelet-configuration.ts
 import { swapAreas } from '../../process/host-settings.ts';
 import { hostWarnings } from './host-warnings.ts';
 import { resolvConfProblem } from './resolv-conf-limits.ts';
-import type { EventSink } from '../../events/event-sink.ts';
+import type { EventSink } from '../../events/index.ts';
 
 export interface HostToCheck {
   readonly nodeName: string;

@@ -9,7 +9,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath, fieldEquals, Reflector } from '../../api/index.ts';
 import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts';
-import { podReference, type EventSink } from '../../events/event-sink.ts';
+import { podReference, type EventSink } from '../../events/index.ts';
 import { requestCertificate, type Requester } from './request-certificate.ts';
 import { cleanCertificateChain } from './certificate-chain.ts';
 import { requestsApi, type PodCertificateRequest } from './certificate-request.ts';

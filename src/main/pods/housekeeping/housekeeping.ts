@@ -15,7 +15,7 @@ import { nodeReference } from '../../../shared/kubernetes/node-reference.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { orphanedRuntimePods, orphanPodsFound, orphanPodsLeft } from '../../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import type { EventSink } from '../../events/event-sink.ts';
+import type { EventSink } from '../../events/index.ts';
 import type { PodManager } from '../pod-manager.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 import type { ApiStatusCache } from '../api-status/api-status-cache.ts';

@@ -8,7 +8,7 @@ import { contain, faultText, reportFault } from '../../../shared/errors/contain.
 import type { Logger } from '../../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { podReference, type EventSink } from '../../events/event-sink.ts';
+import { podReference, type EventSink } from '../../events/index.ts';
 
 export interface PodFaultsDependencies {
   readonly events: EventSink;

@@ -10,7 +10,7 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import type { PodSyncRun } from '../../threads/pod-sync-pool.ts';
 import type { MountedVolumes } from '../mounted-volumes.ts';
-import type { EventSink } from '../../events/event-sink.ts';
+import type { EventSink } from '../../events/index.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 import type { ApiStatusCache } from '../api-status/api-status-cache.ts';
 import type { PodWorker } from './pod-worker.ts';

@@ -15,7 +15,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import { containersPerPod, podWorkerStartDuration } from '../../../shared/metrics/definitions/pods.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { isTerminalPhase } from '../api-status/phase.ts';
-import { podReference } from '../../events/event-sink.ts';
+import { podReference } from '../../events/index.ts';
 import { firstSeenMs, firstStatusDelayMs } from '../first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
 import { PodTaskRun } from './pod-task-run.ts';

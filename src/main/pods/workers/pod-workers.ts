@@ -11,7 +11,7 @@ import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { ActiveDeadlines, deadlineExceeded } from '../termination/active-deadlines.ts';
 import { isTerminalPhase } from '../api-status/phase.ts';
-import { podReference } from '../../events/event-sink.ts';
+import { podReference } from '../../events/index.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
 import { firstSeen, hasEnded, type PodFacts, type PodLifecycle } from './pod-lifecycle.ts';
 import type { FailedPod } from '../api-status/api-status-cache.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventCorrelator } from '../../../../src/main/events/event-correlator.ts';
 import { toCoreEvent } from '../../../../src/main/events/event-object.ts';
-import { podReference } from '../../../../src/main/events/event-sink.ts';
+import { podReference } from '../../../../src/main/events/index.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { aPod } from '../../../support/pods.ts';
 
@@ -19,7 +19,7 @@ function aCorrelator() {
   return { clock, correlate };
 }
 
-test('an event that is repeated is counted under the name of the first', async () => {
+test('a repeated event is counted under the name of the first', async () => {
   const { clock, correlate } = aCorrelator();
   const first = correlate('again')!;
   assert.equal(first.patch, null);
@@ -33,7 +33,7 @@ test('an event that is repeated is counted under the name of the first', async (
   );
 });
 
-test('events that differ in container, reason, message or pod are not counted as one', () => {
+test('events that differ in container, reason, message or pod are counted separately', () => {
   const { correlate } = aCorrelator();
   correlate('a');
   for (const [message, fields] of [
@@ -45,7 +45,7 @@ test('events that differ in container, reason, message or pod are not counted as
     assert.equal(correlate(message, fields)?.patch, null);
 });
 
-test('the tenth that differs only in its message is combined with all that follow', () => {
+test('from the tenth event on, events that differ only in their message are combined', () => {
   const { correlate } = aCorrelator();
   for (let index = 1; index < 10; index += 1) assert.equal(correlate(`attempt ${index}`)?.event.message, `attempt ${index}`);
   const tenth = correlate('attempt 10')!;
@@ -56,14 +56,14 @@ test('the tenth that differs only in its message is combined with all that follo
   assert.deepEqual([next.patch?.count, next.patch?.message], [2, '(combined from similar events): attempt 11']);
 });
 
-test('similar events that are far apart are not combined', async () => {
+test('similar events that are more than ten minutes apart are not combined', async () => {
   const { clock, correlate } = aCorrelator();
   for (let index = 1; index < 10; index += 1) correlate(`attempt ${index}`);
   await clock.advance(601_000);
   assert.equal(correlate('attempt 10')?.event.message, 'attempt 10');
 });
 
-test('a burst about one pod is cut off, and what is left out is counted', async () => {
+test('a burst about one pod is rate-limited, and dropped events are counted', async () => {
   const { clock, correlate } = aCorrelator();
   const burst = Array.from({ length: 40 }, () => correlate('again'));
   assert.equal(burst.filter((one) => one !== null).length, 25);

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventName, toCoreEvent } from '../../../../src/main/events/event-object.ts';
 import { nodeReference } from '../../../../src/shared/kubernetes/node-reference.ts';
-import { podReference } from '../../../../src/main/events/event-sink.ts';
+import { podReference } from '../../../../src/main/events/index.ts';
 import { aPod } from '../../../support/pods.ts';
 
 const source = { component: 'kubelet', host: 'n1' };
 const nowMs = Date.UTC(2026, 0, 1, 0, 0, 0, 789);
 
-test("an event names its object, its container's field path, its source and its second", () => {
+test('an event names its object, its container’s field path, its source and its timestamp', () => {
   const object = { ...podReference(aPod({ metadata: { resourceVersion: '7' } })), fieldPath: 'spec.containers{app}' };
   assert.deepEqual(toCoreEvent({ object, type: 'Normal', reason: 'Started', message: 'Container started' }, source, nowMs, 255n), {
     apiVersion: 'v1',
@@ -36,7 +36,7 @@ test("an event names its object, its container's field path, its source and its 
   });
 });
 
-test('an event about the node is kept in the default namespace', () => {
+test('an event about the node is created in the default namespace', () => {
   const event = toCoreEvent(
     { object: nodeReference('n1'), type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' },
     source,
@@ -47,7 +47,7 @@ test('an event about the node is kept in the default namespace', () => {
   assert.deepEqual(event.involvedObject, { kind: 'Node', apiVersion: 'v1', name: 'n1', uid: 'n1' });
 });
 
-test('an object whose name is none for an event gets another one', () => {
+test('an event of an object with an invalid name gets a random name', () => {
   assert.match(eventName('Web_1', 1n), /^[-0-9a-f]{36}$/);
   assert.match(eventName('a'.repeat(253), 1n), /^[-0-9a-f]{36}$/);
   assert.equal(eventName('web-1.example', 0x18a1n), 'web-1.example.18a1');

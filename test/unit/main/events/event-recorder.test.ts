@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventRecorder } from '../../../../src/main/events/index.ts';
+import { EventRecorder, podReference } from '../../../../src/main/events/index.ts';
 import type { CoreEvent } from '../../../../src/main/events/event-object.ts';
-import { podReference } from '../../../../src/main/events/event-sink.ts';
 import { StartAdmission } from '../../../../src/main/pods/scheduling/start-admission.ts';
 import type { RecordedEvent } from '../../../../src/shared/contracts/event.ts';
 import { apiError, FakeApi } from '../../../support/fake-api.ts';
@@ -12,7 +11,7 @@ import { aPod } from '../../../support/pods.ts';
 
 const path = '/api/v1/namespaces/default/events';
 
-function aRecorder(api = new FakeApi().on('POST', path, {}), calm?: (signal: AbortSignal) => Promise<void>) {
+function aRecorder(api = new FakeApi().on('POST', path, {}), untilIdle?: (signal: AbortSignal) => Promise<void>) {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const logged: RecordedEvent[] = [];
@@ -23,7 +22,7 @@ function aRecorder(api = new FakeApi().on('POST', path, {}), calm?: (signal: Abo
     clock,
     logger,
     random: () => 0.5,
-    ...(calm && { untilIdle: calm }),
+    ...(untilIdle && { untilIdle }),
   });
   const record = (name: string, message = 'again', type: RecordedEvent['type'] = 'Warning') =>
     recorder.record({
@@ -36,7 +35,7 @@ function aRecorder(api = new FakeApi().on('POST', path, {}), calm?: (signal: Abo
   return { api, clock, lines, logged, recorder, record, posted };
 }
 
-test('an event goes to the log and to the API server, under a name of its own', async () => {
+test('an event is logged and sent to the API server under a unique name', async () => {
   const { api, logged, record, posted } = aRecorder();
   record('web');
   record('web', 'other');
@@ -48,7 +47,7 @@ test('an event goes to the log and to the API server, under a name of its own', 
   assert.equal(api.calls[0]?.trafficClass, 'events');
 });
 
-test('an event that is repeated is a patch of the first', async () => {
+test('a repeated event patches the first', async () => {
   const { api, record, posted } = aRecorder(new FakeApi().on('POST', path, {}).on('PATCH', /events/, {}));
   record('web');
   record('web');
@@ -59,7 +58,7 @@ test('an event that is repeated is a patch of the first', async () => {
   assert.deepEqual(patch?.body, { count: 2, lastTimestamp: '2026-01-01T00:00:00Z', message: 'again' });
 });
 
-test('an event that the server has forgotten is made anew with its count', async () => {
+test('an event that the server has deleted is created again with its count', async () => {
   const { record, posted } = aRecorder(new FakeApi().on('POST', path, {}).on('PATCH', /events/, apiError(404, 'NotFound')));
   record('web');
   record('web');
@@ -75,7 +74,7 @@ test('an event that the server has forgotten is made anew with its count', async
 
 const names = (events: readonly CoreEvent[]) => events.map(({ involvedObject }) => involvedObject.name);
 
-test('an event that has to be tried again holds up those of its own object only', async () => {
+test('a retried event delays only events of the same object', async () => {
   const { api, clock, record, posted } = aRecorder();
   api.once('POST', path, apiError(503, 'ServiceUnavailable'));
   record('a', 'first');
@@ -95,20 +94,20 @@ test('an event that has to be tried again holds up those of its own object only'
   );
 });
 
-test('an event that the server does not answer holds up those of its own object only', async () => {
+test('an event without a response delays only events of the same object', async () => {
   const { api, clock, record, posted } = aRecorder();
-  const held = api.hold('POST', path);
+  const response = api.hold('POST', path);
   record('a', 'first');
   record('a', 'second');
   record('b');
   await clock.advance(1_000);
   assert.deepEqual(names(posted()), ['a', 'b']);
-  held.resolve({});
+  response.resolve({});
   await settle();
   assert.deepEqual(names(posted()), ['a', 'b', 'a']);
 });
 
-test('a server that answers none gets one event at a time, and all of them when it is back', async () => {
+test('an unavailable server gets one event at a time, and all queued events when it is back', async () => {
   const { api, clock, record, posted } = aRecorder(new FakeApi().on('POST', path, apiError(0, 'Unreachable')));
   for (const name of ['a', 'b', 'c', 'd', 'e']) record(name);
   await settle();
@@ -120,7 +119,7 @@ test('a server that answers none gets one event at a time, and all of them when 
   assert.deepEqual(new Set(names(posted()).slice(4)), new Set(['a', 'b', 'c', 'd', 'e']));
 });
 
-test('a path that can not be made is not tried again', async () => {
+test('an event with an invalid path is not retried', async () => {
   const { clock, lines, recorder, posted, record } = aRecorder();
   recorder.record({
     object: { kind: 'Pod', namespace: 'a/b', name: 'x', uid: 'u', apiVersion: 'v1' },
@@ -134,7 +133,7 @@ test('a path that can not be made is not tried again', async () => {
   assert.equal(lines.filter(({ msg }) => msg === 'Server rejected event (will not retry!)').length, 1);
 });
 
-test('an event is given up after twelve tries', async () => {
+test('an event is dropped after twelve tries', async () => {
   const { api, clock, lines, record, posted } = aRecorder(new FakeApi().on('POST', path, apiError(503, 'ServiceUnavailable')));
   record('a');
   await clock.advance(600_000);
@@ -146,7 +145,7 @@ test('an event is given up after twelve tries', async () => {
   assert.equal(posted().length, 13);
 });
 
-test('an event that the server rejects is given up at once, and a namespace that refuses all is told once', async () => {
+test('a rejected event is not retried, and a rejecting namespace is logged once', async () => {
   const { lines, record, posted } = aRecorder(new FakeApi().on('POST', path, apiError(403, 'Forbidden', 'namespace is being terminated')));
   record('a');
   record('b');
@@ -158,20 +157,20 @@ test('an event that the server rejects is given up at once, and a namespace that
   );
 });
 
-test('events beyond a thousand that wait are dropped and counted', async () => {
+test('events beyond a thousand queued ones are dropped and counted', async () => {
   const api = new FakeApi();
-  const held = api.hold('POST', path);
+  const response = api.hold('POST', path);
   api.on('POST', path, {});
   const { lines, record, posted } = aRecorder(api);
   for (let index = 0; index < 1_100; index += 1) record(`pod-${index}`);
-  held.resolve({});
-  for (let turn = 0; turn < 20; turn += 1) await settle();
+  response.resolve({});
+  for (let round = 0; round < 20; round += 1) await settle();
   assert.equal(posted().length, 1_001);
   assert.equal(lines.filter(({ msg }) => msg === 'Too many queued events, dropping new ones').length, 1);
   assert.equal(lines.find(({ msg }) => msg === 'Events were dropped, too many were queued')?.['dropped'], 99);
 });
 
-test('a burst that is cut off whole does not stop later events', async () => {
+test('a burst that is dropped entirely does not stop later events', async () => {
   const { record, posted } = aRecorder(new FakeApi().on('POST', path, {}).on('PATCH', /events/, {}));
   for (let time = 0; time < 30; time += 1) record('noisy');
   await settle();
@@ -184,7 +183,7 @@ test('a burst that is cut off whole does not stop later events', async () => {
   );
 });
 
-test('at the end each event that waits is tried once, for a second at most', async () => {
+test('on close each queued event is tried once, for at most a second', async () => {
   const { api, recorder, record, posted } = aRecorder();
   api.once('POST', path, apiError(0, 'Unreachable'));
   record('a');
@@ -200,33 +199,33 @@ test('at the end each event that waits is tried once, for a second at most', asy
   await closed;
 });
 
-test('while pods start, what tells of no trouble waits for them, ten seconds at most', async () => {
+test('normal events wait for an idle node, for at most ten seconds, and a warning ends the wait', async () => {
   const admission = new StartAdmission({ clock: new FakeClock(), cores: 2 });
   const { clock, record, posted, recorder } = aRecorder(undefined, (signal) => admission.untilIdle(signal));
-  const told = () => posted().map(({ involvedObject }) => involvedObject.name);
+  const postedNames = () => posted().map(({ involvedObject }) => involvedObject.name);
   const { signal } = new AbortController();
   const aStart = () => admission.acquire({ kind: 'container', restart: false, critical: false, priority: 0, podSeenAtMs: 0 }, signal);
   const starts = [await aStart(), await aStart()];
   record('a', '', 'Normal');
   await clock.advance(9_999);
   record('b', '', 'Normal');
-  assert.deepEqual(told(), []);
+  assert.deepEqual(postedNames(), []);
   await clock.advance(1);
-  assert.deepEqual(told(), ['a']);
+  assert.deepEqual(postedNames(), ['a']);
   record('c', '', 'Warning');
   record('d', '', 'Normal');
   await settle();
-  assert.deepEqual(told(), ['a', 'b', 'c']);
+  assert.deepEqual(postedNames(), ['a', 'b', 'c']);
   starts[0]?.release(true);
   await settle();
-  assert.deepEqual(told(), ['a', 'b', 'c']);
+  assert.deepEqual(postedNames(), ['a', 'b', 'c']);
   starts[1]?.release(true);
   await settle();
-  assert.deepEqual(told(), ['a', 'b', 'c', 'd']);
+  assert.deepEqual(postedNames(), ['a', 'b', 'c', 'd']);
   await aStart();
   record('e', '', 'Normal');
   await settle();
-  assert.equal(told().length, 4);
+  assert.equal(postedNames().length, 4);
   await recorder.close();
-  assert.equal(told().at(-1), 'e');
+  assert.equal(postedNames().at(-1), 'e');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventLog, podReference } from '../../../../src/main/events/event-sink.ts';
+import { EventLog, podReference } from '../../../../src/main/events/index.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
 import { aPod } from '../../../support/pods.ts';
@@ -14,7 +14,7 @@ function anEventLog() {
   return { clock, lines, record };
 }
 
-test('an event is a log line that names its object, its reason and its message', () => {
+test('an event is a log line with its object, reason and message', () => {
   const { lines, record } = anEventLog();
   record();
   const { msg, object, kind, type, reason, eventMessage } = lines[0]!;
@@ -31,7 +31,7 @@ test('an event is a log line that names its object, its reason and its message',
   );
 });
 
-test('a burst about one object is cut off, and then one event comes through each five minutes', async () => {
+test('a burst about one object is rate-limited to one event every five minutes', async () => {
   const { clock, lines, record } = anEventLog();
   for (let time = 0; time < 40; time += 1) record();
   assert.equal(lines.length, 25);
