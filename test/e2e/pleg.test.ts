@@ -136,7 +136,7 @@ for (const version of ['1.7', '1.6'] as const) {
     await waitUntil('it is gone', () => node.messages.some(({ gone }) => gone.includes(uid)));
     assert.equal(node.snapshot.size, 0);
     assert.deepEqual(
-      node.lines.filter(({ msg }) => msg.startsWith('the event stream of the runtime broke')).length,
+      node.lines.filter(({ msg }) => msg.startsWith('The event stream of the runtime broke')).length,
       version === '1.7' ? 1 : 0,
     );
   });

@@ -1,8 +1,8 @@
 /**
- * The runtime's own events, where it has them (GetContainerEvents): they say at once which pod to look at. They say nothing more
- * here: containerd hands each to one subscriber only, keeps them while nobody listens, and puts one sandbox's containers into them, so an
- * event's statuses may be old or partial, and a look costs a few milliseconds. The relist stays what it is without them, each
- * second: unchanged it costs next to nothing, and it is what finds a lost event.
+ * Subscribes to the runtime's events (GetContainerEvents), which trigger immediate inspections. The statuses in the events are ignored:
+ * containerd delivers each event to one subscriber only, queues events without a subscriber, and includes the containers of one sandbox
+ * only, so the statuses may be outdated or partial. An inspection costs a few milliseconds. Relists continue every second, because an
+ * unchanged relist costs almost nothing and a relist detects lost events.
  */
 import { noCreatedObjects, type CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
 import { isUnimplemented } from '../../shared/cri/cri-error.ts';
@@ -13,17 +13,18 @@ import { eventedPlegConn, eventedPlegConnErr, eventedPlegConnLatency } from '../
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PlegRuntime } from './pleg-runtime.ts';
-import { startPatienceMs, type PodRecords } from './records/pod-records.ts';
+import type { PodRecords } from './records/pod-records.ts';
+import { startInspectionDelayMs } from './records/pods-to-inspect.ts';
 
 const reconnectBackoff = { initialMs: 100, maxMs: 5000 };
-/** A stream that has not broken for so long is one: the runtime sends nothing until its first event. */
-const settledAfterMs = 1000;
+/** A stream without an error for this time counts as connected, because the runtime sends nothing before its first event. */
+const connectedAfterMs = 1000;
 
 export interface EventStreamDependencies {
   readonly runtime: PlegRuntime;
   readonly records: PodRecords;
-  /** Asks for a look at the pod, now. `made`: what is new of it, where that is known. */
-  readonly look: (uid: PodUID, made?: CreatedObjects) => void;
+  /** Requests an inspection of the pod. `created` names the new objects, if they are known. */
+  readonly inspect: (uid: PodUID, created?: CreatedObjects) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -31,9 +32,9 @@ export interface EventStreamDependencies {
 
 export class EventStream {
   readonly #deps: EventStreamDependencies;
-  readonly #delayed = new Map<PodUID, number>();
-  /** The runtime has no such call: it may have, once it was away and is back. */
-  #absent = false;
+  readonly #delayedStarts = new Map<PodUID, number>();
+  /** The runtime does not implement the call. A restarted runtime may be another version that does. */
+  #unsupported = false;
   #broken = false;
   #running: Promise<void> = Promise.resolve();
 
@@ -45,99 +46,99 @@ export class EventStream {
     this.#running = this.#run();
   }
 
-  /** The runtime is back, perhaps another version of it. */
+  /** Called when the runtime is available again, possibly in another version. */
   runtimeReturned(): void {
-    if (this.#absent && !this.#deps.signal.aborted) this.start();
+    if (this.#unsupported && !this.#deps.signal.aborted) this.start();
   }
 
-  /** Resolves when the stream has ended, after the signal. */
+  /** Resolves when the stream has ended after the signal. */
   ended(): Promise<void> {
     return this.#running;
   }
 
   async #run(): Promise<void> {
     const { logger, clock, signal } = this.#deps;
-    this.#absent = false;
+    this.#unsupported = false;
     let backoffMs: number | undefined;
     while (!signal.aborted) {
       try {
-        const delivered = await this.#read();
-        if (delivered) backoffMs = undefined;
-        this.#setBroken(new Error('GetContainerEvents: the runtime ended the stream'));
+        const connected = await this.#read();
+        if (connected) backoffMs = undefined;
+        this.#onBroken(new Error('GetContainerEvents: the runtime ended the stream'));
       } catch (err) {
         if (isUnimplemented(err)) {
-          logger.debug({ err }, 'the runtime has no event stream; relists alone tell what changes');
-          this.#absent = true;
+          logger.debug({ err }, 'The runtime has no event stream, using relists only');
+          this.#unsupported = true;
           return;
         }
-        this.#setBroken(err);
+        this.#onBroken(err);
       }
       backoffMs = nextBackoffMs(backoffMs, reconnectBackoff);
       await clock.sleep(withJitter(backoffMs, 0.2), signal).catch(() => {});
     }
   }
 
-  /** Until the stream ends. Answers whether it ever was one. */
+  /** Reads the stream to its end. Returns whether it was connected. */
   async #read(): Promise<boolean> {
     const { runtime, clock, signal } = this.#deps;
-    let settled = false;
-    const settle = () => {
-      if (settled) return;
-      settled = true;
-      this.#setWhole();
+    let connected = false;
+    const setConnected = () => {
+      if (connected) return;
+      connected = true;
+      this.#onConnected();
     };
-    const cancel = clock.after(settledAfterMs, settle);
+    const cancel = clock.after(connectedAfterMs, setConnected);
     try {
       for await (const event of runtime.events(signal)) {
-        settle();
-        this.#hear(event);
+        setConnected();
+        this.#handleEvent(event);
       }
     } finally {
       cancel();
     }
-    return settled;
+    return connected;
   }
 
-  #setWhole(): void {
+  #onConnected(): void {
     eventedPlegConn.inc();
-    if (this.#broken) this.#deps.logger.info('the event stream of the runtime is back');
+    if (this.#broken) this.#deps.logger.info('The event stream of the runtime is restored');
     this.#broken = false;
   }
 
-  #setBroken(err: unknown): void {
+  #onBroken(err: unknown): void {
     const { logger, signal } = this.#deps;
     if (signal.aborted) return;
     eventedPlegConnErr.inc();
-    if (!this.#broken) logger.warn({ err }, 'the event stream of the runtime broke; relists alone tell what changes until it is back');
+    if (!this.#broken) logger.warn({ err }, 'The event stream of the runtime broke, using relists only until it is restored');
     this.#broken = true;
   }
 
-  #hear(event: ContainerEventResponse): void {
-    const { records, look, clock, logger } = this.#deps;
+  #handleEvent(event: ContainerEventResponse): void {
+    const { records, inspect, clock, logger } = this.#deps;
     eventedPlegConnLatency.observe(clock.now() / 1000 - Number(event.createdAt) / 1e9);
-    const known = records.doubt(event.containerId);
-    // Without a sandbox status: the sandbox was removed meanwhile.
+    const known = records.invalidate(event.containerId);
+    // The sandbox status is absent when the sandbox was removed meanwhile.
     const uid = event.podSandboxStatus?.metadata?.uid ?? known?.uid;
     logger.trace({ podUID: uid, containerID: event.containerId, type: event.containerEventType }, 'runtime event');
     if (uid === undefined || uid === '') return;
-    if (isStart(event)) this.#lookLater(uid as PodUID);
-    // The end of what is known makes nothing new.
-    else if (known) look(known.uid, noCreatedObjects);
-    else look(uid as PodUID);
+    if (isStart(event)) this.#inspectAfterDelay(uid as PodUID);
+    // The end of a known item creates no new objects.
+    else if (known) inspect(known.uid, noCreatedObjects);
+    else inspect(uid as PodUID);
   }
 
-  /** One look for all starts of a pod within that patience, and none when another look has seen them. */
-  #lookLater(uid: PodUID): void {
-    const { records, look, clock, signal } = this.#deps;
-    const heardAtMs = clock.monotonic();
-    const waits = this.#delayed.has(uid);
-    this.#delayed.set(uid, heardAtMs);
-    if (waits) return;
-    clock.after(startPatienceMs, () => {
-      const newestMs = this.#delayed.get(uid)!;
-      this.#delayed.delete(uid);
-      const seenAtMs = records.get(uid)?.posted?.observedAtMs ?? -Infinity;
-      if (!signal.aborted && seenAtMs < newestMs) look(uid);
+  /** Inspects a pod once for all starts within the delay, unless another inspection already covered them. */
+  #inspectAfterDelay(uid: PodUID): void {
+    const { records, inspect, clock, signal } = this.#deps;
+    const receivedAtMs = clock.monotonic();
+    const isScheduled = this.#delayedStarts.has(uid);
+    this.#delayedStarts.set(uid, receivedAtMs);
+    if (isScheduled) return;
+    clock.after(startInspectionDelayMs, () => {
+      const newestMs = this.#delayedStarts.get(uid)!;
+      this.#delayedStarts.delete(uid);
+      const observedAtMs = records.get(uid)?.posted?.observedAtMs ?? -Infinity;
+      if (!signal.aborted && observedAtMs < newestMs) inspect(uid);
     });
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The pleg thread: the only one that lists the runtime, and the only writer of the runtime snapshot and of what main knows of each
- * pod. Started by main (main/threads/pleg-thread.ts); it changes nothing in the runtime.
+ * Entry of the pleg thread: the only thread that lists the runtime, and the only writer of the runtime snapshot and of main's runtime
+ * statuses. relist/ fetches the lists, records/ compares them with the known state, inspection/ requests single pods' statuses, and
+ * runtime-status/ converts them. The thread changes nothing in the runtime. Main starts it (main/threads/pleg-thread.ts).
  */
 import type { PlegApi, PlegWorkerData } from '../../shared/contracts/pleg.ts';
 import { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
@@ -10,8 +11,8 @@ import { CriPlegRuntime } from './pleg-runtime.ts';
 import { Pleg } from './pleg.ts';
 import { readTerminationMessage } from './runtime-status/termination-message.ts';
 
-const { workerData: birth, logger, heartbeat: heart } = enterThread<PlegWorkerData>();
-const { runtimeEndpoint, runtimeRequestTimeoutMs, relistPeriodMs, useEventStream, rootDir, podLogsDir, snapshot, events } = birth;
+const { workerData, logger, heartbeat } = enterThread<PlegWorkerData>();
+const { runtimeEndpoint, runtimeRequestTimeoutMs, relistPeriodMs, useEventStream, rootDir, podLogsDir, snapshot, events } = workerData;
 
 const pleg = new Pleg({
   runtime: new CriPlegRuntime({ endpoint: runtimeEndpoint, requestTimeoutMs: runtimeRequestTimeoutMs, logger }),
@@ -19,7 +20,7 @@ const pleg = new Pleg({
   post: (message) => events.postMessage(message),
   relistPeriodMs,
   useEventStream,
-  onRelisted: () => heart.loop(),
+  onRelisted: () => heartbeat.loop(),
   readMessage: (source) => readTerminationMessage(source, { rootDir, podLogsDir }),
   clock: systemClock,
   logger,
@@ -31,7 +32,7 @@ const api: PlegApi = {
   runtimeStatus: () => pleg.runtimeStatus(),
   close: async () => {
     await pleg.close();
-    heart.stop();
+    heartbeat.stop();
     events.close();
   },
 };

@@ -1,13 +1,13 @@
 /**
- * Which events explain the way from what was last reported of an item to what it is now; pure. As upstream's generic PLEG
- * (pkg/kubelet/pleg/generic.go, generateEvents): sandboxes count as containers, a created container as one of unknown state.
+ * Computes the events between the reported and the current state of an item. Pure. Follows upstream's generic PLEG
+ * (pkg/kubelet/pleg/generic.go, generateEvents): sandboxes count as containers, and a created container has an unknown state.
  */
 import type { PodLifecycleEvent } from '../../shared/contracts/pleg.ts';
 import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
 
 export type PlegState = 'running' | 'exited' | 'unknown' | 'nonExistent';
 
-/** The exit code of an event whose container is gone before anyone asked, or is a sandbox. */
+/** The exit code of sandboxes, and of containers that were removed before their inspection. */
 export const unknownExitCode = -1;
 
 export interface ItemChange {
@@ -38,9 +38,9 @@ export function generateEvents({ podUID, id: containerID, from, to, exitCode }: 
 }
 
 /**
- * The events of a pod that was looked at: those of its items but for ContainerChanged, which upstream keeps to itself (a changed
- * status is all there is to it); a PodSync where an earlier look had failed, unless a death wakes the pod's worker anyway: starts and
- * removals may be its own doing, and those it lets pass.
+ * Returns the events of an inspected pod. ContainerChanged is omitted, because upstream does not send it to the sync loop either. A pod
+ * whose previous inspection failed gets a PodSync, unless it has a ContainerDied, which triggers a sync anyway. Starts and removals may
+ * result from the worker's own actions, so the worker ignores them.
  */
 export function computePodEvents(podUID: PodUID, changes: readonly ItemChange[], reinspected: boolean): PodLifecycleEvent[] {
   const events = changes.flatMap(generateEvents).filter(({ type }) => type !== 'ContainerChanged');
@@ -48,13 +48,13 @@ export function computePodEvents(podUID: PodUID, changes: readonly ItemChange[],
   return reinspected && !wakes ? [...events, { type: 'PodSync', podUID }] : events;
 }
 
-/** A container's state as the protocol numbers it (CREATED, RUNNING, EXITED, UNKNOWN; a number beyond is unknown too). */
+/** Converts the CRI's number of a container state (CREATED, RUNNING, EXITED, UNKNOWN). Unrecognized numbers are unknown. */
 export function containerPlegState(rawState: number): PlegState {
   if (rawState === 1) return 'running';
   return rawState === 2 ? 'exited' : 'unknown';
 }
 
-/** A sandbox's (READY, NOTREADY). */
+/** Converts the CRI's number of a sandbox state (READY, NOTREADY). */
 export function sandboxPlegState(rawState: number): PlegState {
   if (rawState === 0) return 'running';
   return rawState === 1 ? 'exited' : 'unknown';

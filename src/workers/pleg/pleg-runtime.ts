@@ -1,6 +1,6 @@
 /**
- * What this thread asks of the runtime, and all it asks: it changes nothing there. Each call with its deadline. The rest of the
- * thread knows the runtime by this interface, and tests put a fake in its place.
+ * The runtime calls of the pleg thread, each with a deadline. All of them only read. The thread depends on this interface, which tests
+ * replace by a fake.
  */
 import type { RuntimeFacts } from '../../shared/contracts/pleg.ts';
 import { CriClient } from '../../shared/cri/client.ts';
@@ -20,18 +20,18 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { RawList } from './relist/raw-list.ts';
 
 export interface PlegRuntime {
-  /** The whole lists, undecoded, in one or several messages. */
+  /** Resolve with the complete lists as bytes, in one or several messages. */
   listSandboxes(signal: AbortSignal): Promise<readonly Uint8Array[]>;
   listContainers(signal: AbortSignal): Promise<readonly Uint8Array[]>;
-  /** One pod's part of both. */
+  /** Lists one pod's sandboxes and containers. */
   listPod(
     podUID: PodUID,
     signal: AbortSignal,
   ): Promise<{ readonly sandboxes: readonly PodSandbox[]; readonly containers: readonly Container[] }>;
-  /** Null: the runtime has no such sandbox, or container. */
+  /** Resolves with null when the runtime has no such sandbox or container. */
   sandboxStatus(id: string, signal: AbortSignal): Promise<PodSandboxStatus | null>;
   containerStatus(id: string, signal: AbortSignal): Promise<ContainerStatus | null>;
-  /** Until the signal, or the runtime, ends it. */
+  /** Ends with the signal, or when the runtime ends the stream. */
   events(signal: AbortSignal): AsyncIterable<ContainerEventResponse>;
   facts(signal: AbortSignal): Promise<RuntimeFacts>;
   close(): void;
@@ -45,10 +45,10 @@ export interface CriPlegRuntimeOptions {
 }
 
 /**
- * A look's call may take so long. Far less than runtimeRequestTimeout (2 min): reading a status takes a runtime a millisecond, and
- * who waits for it is a sync of that pod.
+ * The deadline of an inspection's call, far below runtimeRequestTimeout (2 min): runtimes return a status within a millisecond, and a
+ * sync of the pod waits for the result.
  */
-const lookDeadlineMs = 10_000;
+const inspectionDeadlineMs = 10_000;
 
 export class CriPlegRuntime implements PlegRuntime {
   readonly #cri: CriClient;
@@ -60,21 +60,21 @@ export class CriPlegRuntime implements PlegRuntime {
   constructor({ endpoint, requestTimeoutMs, logger }: CriPlegRuntimeOptions) {
     this.#cri = new CriClient({ endpoint, onCall: countRuntimeOperation });
     this.#requestTimeoutMs = requestTimeoutMs;
-    this.#lookDeadlineMs = Math.min(requestTimeoutMs, lookDeadlineMs);
+    this.#lookDeadlineMs = Math.min(requestTimeoutMs, inspectionDeadlineMs);
     const { runtime } = this.#cri;
     const limits = (signal: AbortSignal) => ({ deadlineMs: requestTimeoutMs, signal });
     this.#sandboxes = new RawList({
-      list: 'ListPodSandbox',
-      stream: 'StreamPodSandboxes',
-      askOnce: (signal) => runtime.callRaw('listPodSandbox', {}, limits(signal)),
-      askStreamed: (signal) => runtime.streamRaw('streamPodSandboxes', {}, limits(signal)),
+      listCall: 'ListPodSandbox',
+      streamCall: 'StreamPodSandboxes',
+      fetchUnary: (signal) => runtime.callRaw('listPodSandbox', {}, limits(signal)),
+      fetchStream: (signal) => runtime.streamRaw('streamPodSandboxes', {}, limits(signal)),
       logger,
     });
     this.#containers = new RawList({
-      list: 'ListContainers',
-      stream: 'StreamContainers',
-      askOnce: (signal) => runtime.callRaw('listContainers', {}, limits(signal)),
-      askStreamed: (signal) => runtime.streamRaw('streamContainers', {}, limits(signal)),
+      listCall: 'ListContainers',
+      streamCall: 'StreamContainers',
+      fetchUnary: (signal) => runtime.callRaw('listContainers', {}, limits(signal)),
+      fetchStream: (signal) => runtime.streamRaw('streamContainers', {}, limits(signal)),
       logger,
     });
   }
@@ -143,7 +143,7 @@ export class CriPlegRuntime implements PlegRuntime {
   }
 }
 
-/** What was removed between a list and the question is no error. */
+/** Resolves with null for an item that was removed after its list. */
 async function statusOf<T>(call: string, id: string, asked: Promise<{ readonly status: T | undefined }>): Promise<T | null> {
   try {
     const { status } = await asked;

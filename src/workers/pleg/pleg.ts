@@ -1,4 +1,7 @@
-/** The pleg thread's parts, wired: records of what the runtime has, looks at single pods, the relist, and the event stream. */
+/**
+ * Wires the parts of the pleg thread: the records of the runtime's items, the inspections of single pods, the relist, and the event
+ * stream.
+ */
 import type { PlegApi, PlegNotification, RuntimeFacts } from '../../shared/contracts/pleg.ts';
 import type { CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -28,18 +31,18 @@ export interface PlegDependencies {
   readonly logger: Logger;
 }
 
-/** So many things that were left out are remembered as logged. */
-const maxLeftOut = 1000;
+/** Limits the memory of logOnce. */
+const maxLoggedItems = 1000;
 
 export class Pleg implements PlegApi {
   readonly #runtime: PlegRuntime;
   readonly #stop = new AbortController();
-  readonly #looks: InspectionQueue;
+  readonly #inspections: InspectionQueue;
   readonly #relister: Relister;
   readonly #events: EventStream | null;
   readonly #running: Promise<void>;
 
-  /** Begins with a relist at once. */
+  /** Starts with an immediate relist. */
   constructor(dependencies: PlegDependencies) {
     const { runtime, snapshot, clock, logger, useEventStream, readMessage } = dependencies;
     const { signal } = this.#stop;
@@ -48,33 +51,33 @@ export class Pleg implements PlegApi {
     };
     this.#runtime = runtime;
     const records = new PodRecords(snapshot, logOnce(logger));
-    const looker = new PodInspector({ runtime, records, post, clock, logger, signal, readMessage });
-    this.#looks = new InspectionQueue({
-      look: async (uid, known, pending) => {
-        const beganAtMs = clock.monotonic();
+    const inspector = new PodInspector({ runtime, records, post, clock, logger, signal, readMessage });
+    this.#inspections = new InspectionQueue({
+      inspect: async (uid, known, pending) => {
+        const startedAtMs = clock.monotonic();
         try {
-          return await looker.look(uid, known, pending);
+          return await inspector.inspect(uid, known, pending);
         } finally {
-          plegPodRelistDuration.observe((clock.monotonic() - beganAtMs) / 1000);
+          plegPodRelistDuration.observe((clock.monotonic() - startedAtMs) / 1000);
         }
       },
-      tellSoFar: (uid, tookMs, pending) => looker.tellSoFar(uid, tookMs, pending),
+      postPartialStatus: (uid, tookMs, pending) => inspector.postPartialStatus(uid, tookMs, pending),
       clock,
     });
-    const look = (podUID: PodUID, made?: CreatedObjects) => {
-      this.#looks.ask(podUID, made).catch((err: unknown) => {
-        // The relist will see it.
+    const inspect = (podUID: PodUID, created?: CreatedObjects) => {
+      this.#inspections.inspect(podUID, created).catch((err: unknown) => {
+        // The next relist detects the change.
         plegDiscardEvents.inc();
-        logger.debug({ podUID, err }, 'a look that a runtime event asked for failed');
+        logger.debug({ podUID, err }, 'Failed to inspect a pod after a runtime event');
       });
     };
-    this.#events = useEventStream ? new EventStream({ runtime, records, look, clock, logger, signal }) : null;
+    this.#events = useEventStream ? new EventStream({ runtime, records, inspect, clock, logger, signal }) : null;
     this.#relister = new Relister({
       ...dependencies,
       post,
       records,
-      looks: this.#looks,
-      tellListed: (uid, listedAtMs) => looker.tellListed(uid, listedAtMs),
+      inspections: this.#inspections,
+      postListedStatus: (uid, listedAtMs) => inspector.postListedStatus(uid, listedAtMs),
       signal,
       onRuntimeReturned: () => this.#events?.runtimeReturned(),
     });
@@ -83,7 +86,7 @@ export class Pleg implements PlegApi {
   }
 
   inspectPod(podUID: PodUID, created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null> {
-    return this.#looks.ask(podUID, created, sequence);
+    return this.#inspections.inspect(podUID, created, sequence);
   }
 
   relist(): Promise<void> {
@@ -101,14 +104,14 @@ export class Pleg implements PlegApi {
   }
 }
 
-/** Each item that was left out, and why, once; a list brings it again every second. */
+/** Logs each skipped item and its reason once, because every list contains the item again. */
 function logOnce(logger: Logger): (id: string, reason: string) => void {
   const logged = new Set<string>();
   return (id, reason) => {
     const key = `${id} ${reason}`;
     if (logged.has(key)) return;
-    if (logged.size >= maxLeftOut) logged.clear();
+    if (logged.size >= maxLoggedItems) logged.clear();
     logged.add(key);
-    logger.warn({ id: id.slice(0, 200), reason }, 'an item of the runtime is left out');
+    logger.warn({ id: id.slice(0, 200), reason }, 'Skipped an item of the runtime');
   };
 }

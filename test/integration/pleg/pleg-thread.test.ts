@@ -185,7 +185,7 @@ test('a runtime that is away and comes back loses nobody anything', async (t) =>
   assert.match(node.metrics(), /^kubelet_runtime_operations_errors_total\{operation_type="list_podsandbox"\} [1-9]/m);
 });
 
-test('lists over the message limit come as streams where the runtime has them; else a clear error, and nothing is taken for gone', async (t) => {
+test('lists above the message limit are streamed where the runtime supports it; otherwise the relist fails and no item counts as removed', async (t) => {
   const node = await aPlegThread(t, { events: false });
   const pods = await node.control.seed({ pods: 3, containersPerPod: 1 });
   const pleg = node.start();

@@ -78,7 +78,7 @@ export class ContainerGC {
   ): Promise<Set<string>> {
     const removed = new Set<string>();
     const queue = items.values();
-    const removeNext = async () => {
+    const removeRemaining = async () => {
       for (const item of queue) {
         try {
           if (await remove(item)) removed.add(item.id);
@@ -87,7 +87,7 @@ export class ContainerGC {
         }
       }
     };
-    await Promise.all(Array.from({ length: parallelism }, removeNext));
+    await Promise.all(Array.from({ length: parallelism }, removeRemaining));
     containersRemoved.inc({ kind }, removed.size);
     return removed;
   }

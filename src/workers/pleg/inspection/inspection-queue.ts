@@ -1,43 +1,42 @@
 /**
- * Whose turn it is to be looked at. One look a pod at a time, a bounded number in all; who asks while one is under way gets the next,
- * begun after the question, and shares it with all who ask until it begins. A look that takes long gives its place to the others and goes on
- * alone: it costs its own pod its deadline, and nobody else anything.
+ * Queues inspections of pods: at most one per pod at a time, and a bounded number in all. Requests during an inspection share the pod's
+ * next one, which starts after all of them. A slow inspection frees its slot and continues, so it delays no other pod.
  */
 import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 
-/** A look is a few calls of a millisecond; more at once would only queue in the runtime. */
-const looksAtOnce = 16;
-/** After this long a look counts as slow: far above what a loaded runtime takes, far below a call's deadline. */
-export const slowLookMs = 2000;
-/** More pods than a node can have: only a runtime gone mad asks for more. */
-const maxWaiting = 10_000;
+/** An inspection makes a few calls of one millisecond. A higher limit would only queue calls in the runtime. */
+const maxParallelInspections = 16;
+/** An inspection of this duration counts as slow. Loaded runtimes need far less, and the deadline of a call is far longer. */
+export const slowInspectionMs = 2000;
+/** Exceeds the number of pods of any node. Only a malfunctioning runtime causes more requests. */
+const maxQueued = 10_000;
 
-type Looked = RuntimePodStatus | null;
+type InspectionResult = RuntimePodStatus | null;
 
-/** What makes a list of the pod needless: the relist that began then has listed it, or what was made of it since is known. */
-export type KnownSince = { readonly listedAtMs: number } | { readonly made: CreatedObjects };
+/** The objects that are known without another list: those of the relist that started at `listedAtMs`, or those that a task created. */
+export type KnownObjects = { readonly listedAtMs: number } | { readonly created: CreatedObjects };
 
-interface Turn {
-  /** Undefined: the pod must be listed anew. */
-  known: KnownSince | undefined;
-  /** The number of main's request, if that has one. */
+interface Inspection {
+  /** Undefined when the inspection must list the pod. */
+  known: KnownObjects | undefined;
+  /** The sequence number of main's request. Undefined when only this thread requested the inspection. */
   sequence: number | undefined;
-  readonly result: PromiseWithResolvers<Looked>;
-  /** The look ended, or main was told that it is slow. */
-  readonly told: PromiseWithResolvers<void>;
+  readonly result: PromiseWithResolvers<InspectionResult>;
+  /** Resolves when main has the result, or knows that the inspection is slow. */
+  readonly reported: PromiseWithResolvers<void>;
 }
 
-/** Main's numbered request that is pending for a pod. An inspection reads the number when it posts: a request may come meanwhile. */
+/** Main's numbered request that is pending for a pod. An inspection reads the number when it posts, because a request may arrive meanwhile. */
 export interface PendingRequest {
   readonly sequence: number | undefined;
 }
 
-class PodTurns implements PendingRequest {
-  running: Turn | null = null;
-  next: Turn | null = null;
+class PodInspections implements PendingRequest {
+  running: Inspection | null = null;
+  next: Inspection | null = null;
 
   get sequence(): number | undefined {
     return this.next?.sequence ?? this.running?.sequence;
@@ -45,16 +44,17 @@ class PodTurns implements PendingRequest {
 }
 
 export interface InspectionQueueDependencies {
-  /** As PodLooker's. */
-  readonly look: (uid: PodUID, known: KnownSince | undefined, pending: PendingRequest) => Promise<Looked>;
-  readonly tellSoFar: (uid: PodUID, tookMs: number, pending: PendingRequest) => void;
+  /** PodInspector.inspect. */
+  readonly inspect: (uid: PodUID, known: KnownObjects | undefined, pending: PendingRequest) => Promise<InspectionResult>;
+  /** PodInspector.postPartialStatus. */
+  readonly postPartialStatus: (uid: PodUID, tookMs: number, pending: PendingRequest) => void;
   readonly clock: Clock;
 }
 
 export class InspectionQueue {
   readonly #deps: InspectionQueueDependencies;
-  readonly #pods = new Map<PodUID, PodTurns>();
-  readonly #waiting: PodUID[] = [];
+  readonly #pods = new Map<PodUID, PodInspections>();
+  readonly #queued: PodUID[] = [];
   #running = 0;
 
   constructor(dependencies: InspectionQueueDependencies) {
@@ -62,88 +62,92 @@ export class InspectionQueue {
   }
 
   /**
-   * A look that begins after this call, and lists the pod itself, unless `made` says what there is new of it. Rejects as PodLooker.look
-   * does, or when far too many wait.
+   * Requests an inspection that starts after this call. The inspection lists the pod unless `created` names the new objects. Rejects like
+   * PodInspector.inspect, or when the queue is full.
    */
-  ask(uid: PodUID, made?: CreatedObjects, sequence?: number): Promise<Looked> {
-    const turn = this.#turn(uid, made && { made }, sequence);
-    return turn ? turn.result.promise : Promise.reject(new Error(`${maxWaiting} pods wait to be looked at; pod ${uid} can't`));
+  inspect(uid: PodUID, created?: CreatedObjects, sequence?: number): Promise<InspectionResult> {
+    const inspection = this.#enqueue(uid, created && { created }, sequence);
+    return inspection
+      ? inspection.result.promise
+      : Promise.reject(new Error(`the inspection queue is full with ${maxQueued} pods; cannot inspect pod ${uid}`));
   }
 
-  /** A look after a relist that began at `listedAtMs`. Resolves once main was told what it saw, or that it is slow. Never rejects. */
-  inspect(uid: PodUID, listedAtMs: number): Promise<void> {
-    return this.#turn(uid, { listedAtMs })?.told.promise ?? Promise.resolve();
+  /** Requests an inspection after the relist that started at `listedAtMs`. Resolves like `Inspection.reported`. Never rejects. */
+  inspectListed(uid: PodUID, listedAtMs: number): Promise<void> {
+    return this.#enqueue(uid, { listedAtMs })?.reported.promise ?? Promise.resolve();
   }
 
-  /** Looks under way that main has not been told about yet. */
-  untold(): Promise<void>[] {
-    return Array.from(this.#pods.values(), ({ running, next }) => (next ?? running)?.told.promise).filter((told) => told !== undefined);
+  /** The `reported` promise of each pod's latest queued or running inspection. */
+  unreported(): Promise<void>[] {
+    return Array.from(this.#pods.values(), ({ running, next }) => (next ?? running)?.reported.promise).filter(
+      (reported) => reported !== undefined,
+    );
   }
 
-  #turn(uid: PodUID, known: KnownSince | undefined, sequence?: number): Turn | undefined {
-    const pod = this.#pods.get(uid) ?? new PodTurns();
+  #enqueue(uid: PodUID, known: KnownObjects | undefined, sequence?: number): Inspection | undefined {
+    const pod = this.#pods.get(uid) ?? new PodInspections();
     if (pod.next) {
-      pod.next.known = together(pod.next.known, known);
+      pod.next.known = mergeKnownObjects(pod.next.known, known);
       pod.next.sequence = sequence ?? pod.next.sequence;
       return pod.next;
     }
-    if (this.#waiting.length >= maxWaiting) return undefined;
-    const turn: Turn = { known, sequence, result: Promise.withResolvers(), told: Promise.withResolvers() };
-    // Who asked may have stopped listening; a relist never does listen.
-    turn.result.promise.catch(() => {});
-    pod.next = turn;
+    if (this.#queued.length >= maxQueued) return undefined;
+    const inspection: Inspection = { known, sequence, result: Promise.withResolvers(), reported: Promise.withResolvers() };
+    // Relists do not await the result, and other callers may no longer do so.
+    inspection.result.promise.catch(() => {});
+    pod.next = inspection;
     this.#pods.set(uid, pod);
-    if (!pod.running) this.#waiting.push(uid);
-    this.#begin();
-    return turn;
+    if (!pod.running) this.#queued.push(uid);
+    this.#startQueued();
+    return inspection;
   }
 
-  /** Begins what there is room for; in a microtask, so that those who ask together share a look. */
-  #begin(): void {
+  /** Starts inspections in free slots. Runs in a microtask, so requests of the same event-loop task share an inspection. */
+  #startQueued(): void {
     queueMicrotask(() => {
-      while (this.#running < looksAtOnce) {
-        const uid = this.#waiting.shift();
+      while (this.#running < maxParallelInspections) {
+        const uid = this.#queued.shift();
         if (uid === undefined) return;
         void this.#run(uid, this.#pods.get(uid)!);
       }
     });
   }
 
-  async #run(uid: PodUID, pod: PodTurns): Promise<void> {
-    const { look, tellSoFar, clock } = this.#deps;
-    const turn = pod.next!;
+  async #run(uid: PodUID, pod: PodInspections): Promise<void> {
+    const { inspect, postPartialStatus, clock } = this.#deps;
+    const inspection = pod.next!;
     pod.next = null;
-    pod.running = turn;
-    const beganAtMs = clock.monotonic();
+    pod.running = inspection;
+    const startedAtMs = clock.monotonic();
     this.#running += 1;
     let slow = false;
-    const cancel = clock.after(slowLookMs, () => {
+    const cancel = clock.after(slowInspectionMs, () => {
       slow = true;
       this.#running -= 1;
-      tellSoFar(uid, clock.monotonic() - beganAtMs, pod);
-      turn.told.resolve();
-      this.#begin();
+      postPartialStatus(uid, clock.monotonic() - startedAtMs, pod);
+      inspection.reported.resolve();
+      this.#startQueued();
     });
     try {
-      turn.result.resolve(await look(uid, turn.known, pod));
+      inspection.result.resolve(await inspect(uid, inspection.known, pod));
     } catch (err) {
-      turn.result.reject(err);
+      inspection.result.reject(err);
     }
     cancel();
-    turn.told.resolve();
+    inspection.reported.resolve();
     if (!slow) this.#running -= 1;
     pod.running = null;
-    if (pod.next) this.#waiting.push(uid);
+    if (pod.next) this.#queued.push(uid);
     else this.#pods.delete(uid);
-    this.#begin();
+    this.#startQueued();
   }
 }
 
-/** What two who share a look know. Where they know different things, a list knows all of it. */
-function together(a: KnownSince | undefined, b: KnownSince | undefined): KnownSince | undefined {
+/** Merges the known objects of two requests that share an inspection. Returns undefined when they differ in kind: a list covers both. */
+function mergeKnownObjects(a: KnownObjects | undefined, b: KnownObjects | undefined): KnownObjects | undefined {
   if (!a || !b) return undefined;
   if ('listedAtMs' in a) return 'listedAtMs' in b ? a : undefined;
   if ('listedAtMs' in b) return undefined;
-  const sandbox = a.made.sandbox ?? b.made.sandbox;
-  return { made: { ...(sandbox && { sandbox }), containers: [...a.made.containers, ...b.made.containers] } };
+  const sandbox = a.created.sandbox ?? b.created.sandbox;
+  return { created: { ...(sandbox && { sandbox }), containers: [...a.created.containers, ...b.created.containers] } };
 }

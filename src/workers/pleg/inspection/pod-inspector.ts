@@ -1,6 +1,6 @@
 /**
- * One look at one pod: its part of the lists where asked for, then the status of each of its sandboxes and containers, and a report
- * to main. What the runtime does not answer about is named in the pod's status; the rest of the pod is as fresh as ever.
+ * Inspects one pod: lists it when necessary, requests the status of each changed sandbox and container, and posts a report to main. An
+ * item without a reply becomes a failure in the pod's status; the rest of the pod is up to date.
  */
 import type { PlegNotification } from '../../../shared/contracts/pleg.ts';
 import type { CreatedSandbox } from '../../../shared/contracts/pod-sync/result.ts';
@@ -14,18 +14,18 @@ import { plegQuarantinedItems } from '../../../shared/metrics/definitions/pleg.t
 import type { Clock } from '../../../shared/time/clock.ts';
 import { readContainerAnnotations } from '../runtime-status/container-annotations.ts';
 import { unknownExitCode } from '../lifecycle-events.ts';
-import type { KnownSince, PendingRequest } from './inspection-queue.ts';
+import type { KnownObjects, PendingRequest } from './inspection-queue.ts';
 import type { PlegRuntime } from '../pleg-runtime.ts';
 import type { ContainerItem, Item, PodRecord, SandboxItem } from '../records/pod-record.ts';
 import type { PodRecords } from '../records/pod-records.ts';
 import { Quarantine } from './quarantine.ts';
-import { report } from './pod-report.ts';
+import { reportPod } from './pod-report.ts';
 import { terminationMessageSource, type TerminationMessageSource } from '../runtime-status/termination-message.ts';
 import { toRuntimeContainerStatus, toRuntimeSandboxStatus } from '../runtime-status/to-runtime-status.ts';
 
-/** Calls of one look at once. Most pods have less to ask. */
-const callsAtOnce = 8;
-/** Local files, read in less than a millisecond; a pod may have mounted something else there, that hangs. */
+/** Parallel calls per inspection. Most pods need fewer calls. */
+const maxParallelCalls = 8;
+/** Reading a local file takes less than a millisecond, but a pod may have mounted a hanging file system there. */
 const terminationMessageDeadlineMs = 2000;
 
 export interface PodInspectorDependencies {
@@ -41,60 +41,63 @@ export interface PodInspectorDependencies {
 export class PodInspector {
   readonly #deps: PodInspectorDependencies;
   readonly #quarantine = new Quarantine();
-  /** What the looks under way still wait for. */
-  readonly #asking = new Map<PodUID, Set<Item>>();
+  /** The items whose replies the running inspections still await. */
+  readonly #pendingItems = new Map<PodUID, Set<Item>>();
 
   constructor(dependencies: PodInspectorDependencies) {
     this.#deps = dependencies;
   }
 
   /**
-   * Looks, posts what changed, and answers with what it saw; null when the runtime has nothing of the pod. Where it is not known what
-   * there is of the pod, it is listed. Rejects when the lists can't be had, or nobody serves.
+   * Inspects the pod, posts its changes and resolves with its status, or with null when the runtime has nothing of the pod. Lists the pod
+   * unless `known` covers its objects. Rejects when the lists fail or the runtime is unavailable.
    */
-  async look(uid: PodUID, known: KnownSince | undefined, pending: PendingRequest): Promise<RuntimePodStatus | null> {
+  async inspect(uid: PodUID, known: KnownObjects | undefined, pending: PendingRequest): Promise<RuntimePodStatus | null> {
     const { runtime, records, clock, signal } = this.#deps;
     const observedAtMs = known && 'listedAtMs' in known ? known.listedAtMs : clock.monotonic();
-    let told: Item | undefined;
+    let upToDate: Item | undefined;
     try {
-      // What was made is all that is new only beside all that there was.
-      if (known === undefined || ('made' in known && !records.isWhole)) {
+      // Created objects are complete only in addition to a relist.
+      if (known === undefined || ('created' in known && !records.hasRelisted)) {
         const { sandboxes, containers } = await runtime.listPod(uid, signal);
         records.applyPodLists(uid, sandboxes, containers, clock.monotonic());
-      } else if ('made' in known) {
-        records.applyMade(uid, known.made, clock.monotonic());
-        told = this.#takeMade(known.made.sandbox);
+      } else if ('created' in known) {
+        records.applyCreated(uid, known.created, clock.monotonic());
+        upToDate = this.#applyCreatedSandbox(known.created.sandbox);
       }
       const record = records.get(uid);
       if (!record) return null;
-      records.setClean(record);
-      const failures = await this.#inspect(record, told);
+      records.markInspected(record);
+      const failures = await this.#refreshItems(record, upToDate);
       return this.#report(record, failures, observedAtMs, pending);
     } catch (err) {
       const record = records.get(uid);
-      if (record) records.setFailed(record, 0);
+      if (record) records.markFailed(record, 0);
       throw err;
     }
   }
 
-  /** Main hears of the pod what the lists said, since its look can wait. */
-  tellListed(uid: PodUID, listedAtMs: number): void {
+  /** Posts a pod's status from the lists, because its inspection can wait. */
+  postListedStatus(uid: PodUID, listedAtMs: number): void {
     const record = this.#deps.records.get(uid);
     if (record) this.#post(record, new Map(), listedAtMs);
   }
 
-  /** A look has taken long: main hears what is known so far, and what is not. The look goes on. */
-  tellSoFar(uid: PodUID, tookMs: number, pending: PendingRequest): void {
+  /**
+   * Called when an inspection is slow. Posts the statuses known so far, with a failure for each item without a reply. The inspection
+   * continues.
+   */
+  postPartialStatus(uid: PodUID, tookMs: number, pending: PendingRequest): void {
     const record = this.#deps.records.get(uid);
     if (!record) return;
-    const asked = this.#asking.get(uid);
+    const pendingItems = this.#pendingItems.get(uid);
     const failures = new Map<string, Failure>();
     for (const item of record.items.values()) {
-      const waitsFor = asked ? asked.has(item) : item.state !== item.reported;
-      if (waitsFor) failures.set(item.id, toFailure(item, `no answer for ${Math.round(tookMs)} ms`));
+      const isPending = pendingItems ? pendingItems.has(item) : item.state !== item.reported;
+      if (isPending) failures.set(item.id, toFailure(item, `no answer for ${Math.round(tookMs)} ms`));
     }
     if (failures.size === 0) return;
-    // Who could not go on with this waits for the look's end, also where that has nothing else to tell.
+    // Makes the inspection post a PodSync at its end even without changes, for a sync that could not proceed with the partial status.
     record.reinspect = true;
     this.#post(record, failures, this.#deps.clock.monotonic() - tookMs, pending);
   }
@@ -106,7 +109,7 @@ export class PodInspector {
     pending: PendingRequest,
   ): RuntimePodStatus | null {
     if (failures.size > 0) {
-      this.#deps.records.setFailed(record, Math.min(...Array.from(failures.keys(), (id) => this.#quarantine.retryAtMs(id))));
+      this.#deps.records.markFailed(record, Math.min(...Array.from(failures.keys(), (id) => this.#quarantine.retryAtMs(id))));
     }
     const status = this.#post(record, failures, observedAtMs, pending);
     if (!status) this.#deps.records.forget(record);
@@ -119,7 +122,7 @@ export class PodInspector {
     observedAtMs: number,
     pending?: PendingRequest,
   ): RuntimePodStatus | null {
-    const { status, message } = report(record, failures, observedAtMs);
+    const { status, message } = reportPod(record, failures, observedAtMs);
     const sequence = pending?.sequence;
     if (message) this.#deps.post(sequence === undefined ? message : { ...message, inspection: { podUID: record.uid, sequence } });
     for (const event of message?.events ?? []) {
@@ -130,68 +133,68 @@ export class PodInspector {
     return status;
   }
 
-  /** Takes in what the runtime said of a new sandbox to who made it, unless newer news says otherwise. Answers with what need not be asked about. */
-  #takeMade(made: CreatedSandbox | undefined): Item | undefined {
-    const item = made && this.#deps.records.sandbox(made.id);
-    if (!made?.status || !item || item.inspected || item.rawState !== (made.status.state as number)) return undefined;
-    this.#setSandbox(item, made.status);
+  /** Applies the status that the creating task received, unless a newer reply differs. Returns the sandbox when it needs no status call. */
+  #applyCreatedSandbox(created: CreatedSandbox | undefined): Item | undefined {
+    const item = created && this.#deps.records.sandbox(created.id);
+    if (!created?.status || !item || item.inspected || item.rawState !== (created.status.state as number)) return undefined;
+    this.#setSandbox(item, created.status);
     return item;
   }
 
-  /** Asks about all that may have changed. Answers with what could not be asked, by ID. */
-  async #inspect(record: PodRecord, told: Item | undefined): Promise<Map<string, Failure>> {
+  /** Requests the status of each item that may have changed. Resolves with the failures by item ID. */
+  async #refreshItems(record: PodRecord, upToDate: Item | undefined): Promise<Map<string, Failure>> {
     const failures = new Map<string, Failure>();
     const queue: Item[] = [];
     for (const item of record.items.values()) {
       if (item.slot < 0) this.#quarantine.release(item.id);
-      if (item.slot < 0 || item.final || item === told) continue;
-      const held = this.#quarantine.failureOf(item.id, this.#deps.clock.monotonic());
-      if (held) failures.set(item.id, held);
+      if (item.slot < 0 || item.final || item === upToDate) continue;
+      const quarantined = this.#quarantine.failureOf(item.id, this.#deps.clock.monotonic());
+      if (quarantined) failures.set(item.id, quarantined);
       else queue.push(item);
     }
-    const waiting = new Set(queue);
-    this.#asking.set(record.uid, waiting);
+    const pendingItems = new Set(queue);
+    this.#pendingItems.set(record.uid, pendingItems);
     try {
-      await eachAtOnce(queue, callsAtOnce, async (item) => {
-        const failure = await this.#ask(item);
+      await forEachParallel(queue, maxParallelCalls, async (item) => {
+        const failure = await this.#refreshItem(item);
         if (failure) failures.set(item.id, failure);
-        waiting.delete(item);
+        pendingItems.delete(item);
       });
     } finally {
-      this.#asking.delete(record.uid);
+      this.#pendingItems.delete(record.uid);
       plegQuarantinedItems.set(this.#quarantine.size);
     }
     return failures;
   }
 
-  /** Undefined: the item is up to date. Rejects when nobody serves, or this thread ends. */
-  async #ask(item: Item): Promise<Failure | undefined> {
+  /** Resolves with undefined when the item is up to date. Rejects when the runtime is unavailable or the thread closes. */
+  async #refreshItem(item: Item): Promise<Failure | undefined> {
     const { clock, logger, signal } = this.#deps;
     const startedAtMs = clock.monotonic();
     try {
-      await (item.kind === 'sandbox' ? this.#askSandbox(item) : this.#askContainer(item));
+      await (item.kind === 'sandbox' ? this.#refreshSandbox(item) : this.#refreshContainer(item));
       this.#quarantine.release(item.id);
       return undefined;
     } catch (err) {
       if (signal.aborted || isUnavailable(err)) throw err;
       const failure = toFailure(item, messageOf(err));
       const nowMs = clock.monotonic();
-      this.#quarantine.hold(item.id, failure, nowMs - startedAtMs, nowMs);
+      this.#quarantine.add(item.id, failure, nowMs - startedAtMs, nowMs);
       const retryAfterMs = Math.round(this.#quarantine.retryAtMs(item.id) - nowMs);
       const { uid: podUID, name, namespace } = item.pod;
       logger.warn(
         { pod: `${namespace}/${name}`, podUID, id: item.id, err, retryAfterMs },
-        `the runtime did not answer about a ${item.kind}`,
+        item.kind === 'sandbox' ? 'PodSandboxStatus from runtime service failed' : 'ContainerStatus from runtime service failed',
       );
       return failure;
     }
   }
 
-  async #askSandbox(item: SandboxItem): Promise<void> {
+  async #refreshSandbox(item: SandboxItem): Promise<void> {
     const { runtime, records, clock, signal } = this.#deps;
     const status = await runtime.sandboxStatus(item.id, signal);
     if (status) this.#setSandbox(item, status);
-    else records.setGone(item, clock.monotonic());
+    else records.setRemoved(item, clock.monotonic());
   }
 
   #setSandbox(item: SandboxItem, status: PodSandboxStatus): void {
@@ -202,13 +205,13 @@ export class PodInspector {
     item.final = status.state === PodSandboxState.SANDBOX_NOTREADY;
   }
 
-  async #askContainer(item: ContainerItem): Promise<void> {
+  async #refreshContainer(item: ContainerItem): Promise<void> {
     const { runtime, records, clock, signal, logger } = this.#deps;
     const status = await runtime.containerStatus(item.id, signal);
-    if (!status) return records.setGone(item, clock.monotonic());
+    if (!status) return records.setRemoved(item, clock.monotonic());
     if (!item.inspected) {
       for (const problem of readContainerAnnotations(status.annotations).problems) {
-        logger.error({ podUID: item.pod.uid, containerID: item.id, problem }, 'a container has a broken annotation; its default holds');
+        logger.error({ podUID: item.pod.uid, containerID: item.id, problem }, 'Invalid container annotation, using its default');
       }
     }
     const message = await this.#terminationMessage(terminationMessageSource(status));
@@ -221,26 +224,26 @@ export class PodInspector {
   async #terminationMessage(source: TerminationMessageSource): Promise<string> {
     if (source.file === undefined && source.log === undefined) return '';
     const { clock, readMessage } = this.#deps;
-    const { promise: late, resolve } = Promise.withResolvers<string>();
+    const { promise: timeout, resolve } = Promise.withResolvers<string>();
     const cancel = clock.after(terminationMessageDeadlineMs, () =>
       resolve(`Error on reading termination log ${source.file ?? source.log}: no answer for ${terminationMessageDeadlineMs} ms`),
     );
-    const message = await Promise.race([readMessage(source), late]);
+    const message = await Promise.race([readMessage(source), timeout]);
     cancel();
     return message;
   }
 }
 
-function toFailure(item: Item, why: string): Failure {
+function toFailure(item: Item, cause: string): Failure {
   const what = item.kind === 'sandbox' ? `sandbox ${item.id}` : `container ${item.status.name} (${item.id})`;
-  return { reason: failureReasons[item.kind], message: `status of ${what}: ${why}` };
+  return { reason: failureReasons[item.kind], message: `status of ${what}: ${cause}` };
 }
 
-/** Runs `act` for each, so many at once. Rejects with the first failure, having begun no more after it. */
-async function eachAtOnce<T>(items: readonly T[], atOnce: number, act: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  const lane = async () => {
-    for (const item of rest) await act(item);
+/** Runs `act` for each item with limited parallelism. Rejects with the first failure and starts no more items after it. */
+async function forEachParallel<T>(items: readonly T[], limit: number, act: (item: T) => Promise<void>): Promise<void> {
+  const remaining = items.values();
+  const runRemaining = async () => {
+    for (const item of remaining) await act(item);
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, runRemaining));
 }

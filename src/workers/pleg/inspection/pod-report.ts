@@ -1,6 +1,6 @@
 /**
- * What is posted of a pod after a look: its status and the events that lead to it, and what the record then takes for reported.
- * Items about which the runtime did not answer keep their events until it does.
+ * Computes what to post about a pod after an inspection, its status and its events, and updates the reported states. Items whose calls
+ * failed keep their events until a call succeeds.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { PlegNotification } from '../../../shared/contracts/pleg.ts';
@@ -11,17 +11,17 @@ import type { ContainerItem, Item, PodRecord, SandboxItem } from '../records/pod
 import { toRuntimePodStatus } from '../runtime-status/to-runtime-status.ts';
 
 export interface PodReport {
-  /** Null: the runtime has nothing of the pod any more, and its record can be forgotten. */
+  /** Null when the runtime has nothing of the pod. The record can then be deleted. */
   readonly status: RuntimePodStatus | null;
-  /** Null: main knows all of this already. */
+  /** Null when main already has this status. */
   readonly message: PlegNotification | null;
 }
 
 /**
- * Makes the report and marks the record as reported. `failures`: by ID, what could not be asked. `observedAtMs`: monotonic ms at
- * which the look began.
+ * Computes the report and marks the record as reported. `failures` are keyed by item ID. `observedAtMs` is the monotonic time in ms at
+ * which the inspection started.
  */
-export function report(record: PodRecord, failures: ReadonlyMap<string, Failure>, observedAtMs: number): PodReport {
+export function reportPod(record: PodRecord, failures: ReadonlyMap<string, Failure>, observedAtMs: number): PodReport {
   const { uid: podUID, name, namespace, posted } = record;
   const changes: ItemChange[] = [];
   for (const item of record.items.values()) {
@@ -53,12 +53,12 @@ export function report(record: PodRecord, failures: ReadonlyMap<string, Failure>
   return { status, message: changed ? { statuses: [status], gone: [], events } : null };
 }
 
-/** What happened to an item that nobody could ask any more is not known. */
+/** The exit code of an item that was removed before its inspection is unknown. */
 function exitCodeOf(item: Item): number {
   return item.kind === 'container' && item.inspected && item.status.state === 'exited' ? item.status.exitCode : unknownExitCode;
 }
 
-/** All of the pod's failures in one: the first, and how many more there are. */
+/** Combines the failures of a pod: the first one and the number of the others. */
 function toPodFailure(failures: ReadonlyMap<string, Failure>): Failure | undefined {
   const [first] = failures.values();
   if (!first || failures.size === 1) return first;

@@ -1,10 +1,9 @@
 /**
- * Finds what the runtime listed by the bytes of its ID, in the reply itself: no string is made for what is known already, so a
- * list that brings nothing new costs no object. A hash table over typed arrays that grows as it must. A slot is an item's place
- * in it for as long as the item exists.
+ * Finds an item by the bytes of its ID in the reply. Known items need no string, so a list without changes allocates nothing. A growing
+ * hash table over typed arrays. The slot of an item stays the same until its removal.
  */
 
-/** Longer than any runtime's ID (containerd, CRI-O: 64). What is longer is not taken in. */
+/** Exceeds the IDs of all runtimes (containerd, CRI-O: 64). Longer IDs are rejected. */
 export const maxIdBytes = 128;
 
 const none = -1;
@@ -13,9 +12,9 @@ const hashedBytes = 16;
 export class ItemIndex<T> {
   #capacity = 0;
   #size = 0;
-  /** Slots that were ever used end here. */
+  /** All slots ever used are below this one. */
   #highWater = 0;
-  /** Head of the list of free slots, chained by `#next`. */
+  /** The first free slot. `#next` links the others. */
   #free = none;
   #buckets = new Int32Array(0);
   #next = new Int32Array(0);
@@ -34,7 +33,7 @@ export class ItemIndex<T> {
     return this.#size;
   }
 
-  /** The slot of the item with this ID; −1: there is none. */
+  /** Returns the slot of the item with this ID, or −1. */
   find(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
     const hash = hashOf(bytes, start, end);
@@ -44,14 +43,14 @@ export class ItemIndex<T> {
     return none;
   }
 
-  /** Undefined: no such item. For the few places that hold an ID as a string. */
+  /** For callers with an ID as a string. */
   get(id: string): T | undefined {
     const bytes = Buffer.from(id);
     const slot = this.find(bytes, 0, bytes.length);
     return slot === none ? undefined : this.#items[slot];
   }
 
-  /** Takes an item in and answers with its slot. The ID must not be in the index yet, and be 1 to `maxIdBytes` bytes. */
+  /** Adds an item and returns its slot. The ID must be new and have 1 to `maxIdBytes` bytes. */
   add(id: string, rawState: number, item: T): number {
     const bytes = Buffer.from(id);
     if (bytes.length === 0 || bytes.length > maxIdBytes) throw new RangeError(`an ID of ${bytes.length} bytes: ${id.slice(0, 40)}`);
@@ -91,7 +90,7 @@ export class ItemIndex<T> {
     return this.#items[slot]!;
   }
 
-  /** The state as the runtime last listed it, a number of the protocol. */
+  /** The state in the latest list, as the CRI's number. */
   rawState(slot: number): number {
     return this.#rawStates[slot]!;
   }
@@ -100,18 +99,18 @@ export class ItemIndex<T> {
     this.#rawStates[slot] = rawState;
   }
 
-  /** Marks the slot as seen by this relist; numbers only grow, and 0 is none. */
-  see(slot: number, relist: number): void {
+  /** Marks the slot as seen by this relist. Relist numbers increase from 1. */
+  markSeen(slot: number, relist: number): void {
     this.#seen[slot] = relist;
   }
 
-  /** The next slot in use, at `from` or after it, that this relist has not seen; −1: no more. */
+  /** Returns the next used slot from `from` on that this relist has not seen, or −1. */
   nextUnseen(from: number, relist: number): number {
     for (let slot = from; slot < this.#highWater; slot += 1) if (this.#idLengths[slot] !== 0 && this.#seen[slot] !== relist) return slot;
     return none;
   }
 
-  /** Adds one to `counts[state]` for each item; a state that `counts` does not reach counts as its last. */
+  /** Increments `counts[state]` for each item. States outside of `counts` count as its last. */
   countRawStates(counts: number[]): void {
     for (let slot = 0; slot < this.#highWater; slot += 1) {
       if (this.#idLengths[slot] === 0) continue;
@@ -144,14 +143,14 @@ export class ItemIndex<T> {
     this.#ids = widen(Buffer.alloc(capacity * maxIdBytes), this.#ids);
     this.#rawStates = widen(new Int32Array(capacity), this.#rawStates);
     this.#seen = widen(new Float64Array(capacity), this.#seen);
-    // A power of two, and chains that are short on average.
+    // A power of two that keeps chains short on average.
     this.#buckets = new Int32Array(2 ** Math.ceil(Math.log2(capacity * 2))).fill(none);
-    // Every slot is in use when the table must grow: none of the chained is a free one.
+    // The table grows only when it has no free slots, so all slots are in use.
     for (let slot = 0; slot < this.#highWater; slot += 1) this.#link(slot);
   }
 }
 
-/** FNV-1a of the length and the last bytes, to int32. An ID is random, or ends in a number: that part tells them apart. */
+/** FNV-1a of the length and the last bytes, as an int32. The end distinguishes IDs, because they are random or end in a number. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0x811c9dc5 ^ (end - start);
   for (let i = Math.max(start, end - hashedBytes); i < end; i += 1) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);

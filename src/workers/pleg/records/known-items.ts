@@ -1,6 +1,6 @@
 /**
- * All sandboxes, or all containers, that the runtime is known to have: compared with a list by its bytes, and shown to the other threads in
- * the snapshot. What an item's news means for its pod is not known here.
+ * The known sandboxes, or the known containers, of the runtime. Compares them with a list by its bytes, and publishes them in the
+ * snapshot for other threads. The consequences of a change for the pod are decided by PodRecords.
  */
 import { scanList, type ListLayout } from '../../../shared/cri/list-scanner.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -10,20 +10,20 @@ import { ListDifference } from './list-difference.ts';
 import { plegStateOf, type Item } from './pod-record.ts';
 import { toSnapshotItem, toSnapshotState } from './snapshot-item.ts';
 
-/** Told of what was left out of the records or the snapshot, and why. */
-export type OnLeftOut = (id: string, reason: string) => void;
+/** Called for each item that the records or the snapshot skip. */
+export type OnSkipped = (id: string, reason: string) => void;
 
 export interface KnownItemsOptions {
   readonly layout: ListLayout;
   readonly snapshot: RuntimeSnapshotWriter;
-  readonly onLeftOut: OnLeftOut;
+  readonly onSkipped: OnSkipped;
 }
 
 export class KnownItems<T extends Item> {
   readonly #options: KnownItemsOptions;
   readonly #index = new ItemIndex<T>();
   readonly #difference = new ListDifference<T>(this.#index);
-  /** The number of the last list; a new item counts as seen in it. */
+  /** The number of the latest list. New items count as seen in this list. */
   #relist = 0;
 
   constructor(options: KnownItemsOptions) {
@@ -38,12 +38,12 @@ export class KnownItems<T extends Item> {
     return this.#index.get(id);
   }
 
-  /** Adds one to `counts[state]` for each; a state that `counts` does not reach counts as its last. */
+  /** Increments `counts[state]` for each item. States outside of `counts` count as its last. */
   countRawStates(counts: number[]): void {
     this.#index.countRawStates(counts);
   }
 
-  /** Compares a whole list with what is known, and changes nothing. Throws ListScanError for bytes that are no list. */
+  /** Compares a complete list with the known items, without changing them. Throws ListScanError for malformed bytes. */
   compare(messages: readonly Uint8Array[], relist: number): ListDifference<T> {
     this.#relist = relist;
     this.#difference.begin(relist);
@@ -51,12 +51,12 @@ export class KnownItems<T extends Item> {
     return this.#difference;
   }
 
-  /** Lets go of the compared list: the new items' bytes keep the whole replies in memory. */
+  /** Releases the compared list, because the bytes of its new items keep the whole replies in memory. */
   release(): void {
     this.#difference.begin(this.#relist);
   }
 
-  /** The next slot, at `from` or after it, whose item the last list lacks; −1: no more. */
+  /** Returns the next slot from `from` on whose item is missing in the latest list, or −1. */
   nextMissing(from: number): number {
     return this.#index.nextUnseen(from, this.#relist);
   }
@@ -65,35 +65,41 @@ export class KnownItems<T extends Item> {
     return this.#index.item(slot);
   }
 
-  /** Takes a new item in and answers with it, or with the one that has its ID already; undefined when it can't be kept. It is not shown yet. */
+  /**
+   * Adds an item and returns it, or returns the known item with the same ID. Undefined when the ID is invalid. The snapshot does not show
+   * the item yet.
+   */
   add(item: T, nowMs: number): T | undefined {
-    const problem = problemOf(item.id);
+    const problem = idError(item.id);
     if (problem !== null) {
-      this.#options.onLeftOut(item.id, problem);
+      this.#options.onSkipped(item.id, problem);
       return undefined;
     }
     const known = this.#index.get(item.id);
     if (known) return known;
-    item.newsAtMs = nowMs;
+    item.updatedAtMs = nowMs;
     item.slot = this.#index.add(item.id, item.rawState, item);
-    // Else it would be missing in the list that has just brought it.
-    this.#index.see(item.slot, this.#relist);
+    // Otherwise the item would count as missing in the list that contains it.
+    this.#index.markSeen(item.slot, this.#relist);
     return item;
   }
 
-  /** Shows an item in the snapshot, unless it is gone or shown already. More must be known of it than that it was made: others act on its age. */
-  show(item: T): void {
+  /**
+   * Publishes an item in the snapshot unless it is removed or already there. The caller must know the item's creation time, because other
+   * threads use its age.
+   */
+  publish(item: T): void {
     if (item.slot < 0 || item.row !== undefined) return;
-    const { snapshot, onLeftOut } = this.#options;
+    const { snapshot, onSkipped } = this.#options;
     try {
       item.row = snapshot.add(toSnapshotItem(item));
-      if (item.row === undefined) onLeftOut(item.id, `the snapshot is full: ${snapshot.capacity} rows`);
+      if (item.row === undefined) onSkipped(item.id, `the snapshot is full: ${snapshot.capacity} rows`);
     } catch (err) {
-      onLeftOut(item.id, messageOf(err));
+      onSkipped(item.id, messageOf(err));
     }
   }
 
-  /** Of an item that is here. */
+  /** The item must not be removed. */
   setRawState(item: T, rawState: number): void {
     item.rawState = rawState;
     item.state = plegStateOf(item.kind, rawState);
@@ -101,7 +107,7 @@ export class KnownItems<T extends Item> {
     if (item.row !== undefined) this.#options.snapshot.setState(item.row, toSnapshotState(item));
   }
 
-  /** Of an item that is here; its pod's record may keep it. */
+  /** The item must not be removed already. Its pod's record may keep it. */
   remove(item: T): void {
     this.#index.remove(item.slot);
     if (item.row !== undefined) this.#options.snapshot.remove(item.row);
@@ -111,8 +117,8 @@ export class KnownItems<T extends Item> {
   }
 }
 
-/** Null: it can be found again in a list. */
-function problemOf(id: string): string | null {
+/** Returns why a later list cannot be matched with this ID, or null. */
+function idError(id: string): string | null {
   const bytes = Buffer.byteLength(id);
   if (bytes === 0 || bytes > maxIdBytes) return `an ID of ${bytes} bytes, where 1 to ${maxIdBytes} are known to be right`;
   return id.includes('\uFFFD') ? 'an ID that is no UTF-8' : null;

@@ -1,6 +1,6 @@
 /**
- * In what a list differs from what is known: items whose state changed, and the bytes of those that are new. What is missing in it
- * the index tells. Made once and used for every relist: where nothing differs, no object is made.
+ * The difference between a list and the known items: items with a changed state, and the bytes of new items. The index finds the missing
+ * items. One object serves all relists, so a list without changes allocates nothing.
  */
 import type { ListVisitor } from '../../../shared/cri/list-scanner.ts';
 import type { ItemIndex } from './item-index.ts';
@@ -16,7 +16,7 @@ export class ListDifference<out T> implements ListVisitor {
     this.#index = index;
   }
 
-  /** Forgets the last list's. */
+  /** Clears the difference. */
   begin(relist: number): void {
     this.#relist = relist;
     this.#changedItems.length = 0;
@@ -30,7 +30,7 @@ export class ListDifference<out T> implements ListVisitor {
       this.#added.push(bytes.subarray(start, end));
       return;
     }
-    this.#index.see(slot, this.#relist);
+    this.#index.markSeen(slot, this.#relist);
     if (this.#index.rawState(slot) === state) return;
     this.#changedItems.push(this.#index.item(slot));
     this.#changedStates.push(state);

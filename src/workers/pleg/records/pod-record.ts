@@ -1,26 +1,28 @@
-/** A pod, a sandbox and a container as this thread keeps them: what is known of each, and what of it main was told. */
+/** The pleg thread's records of a pod, its sandboxes and its containers: their state, and the state last reported to main. */
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { Container, PodSandbox } from '../../../shared/cri/generated/cri-v1.ts';
 import type { ContainerID, PodUID } from '../../../shared/kubernetes/ids.ts';
 import { containerPlegState, sandboxPlegState, type PlegState } from '../lifecycle-events.ts';
+import { toListedContainerStatus, toListedSandboxStatus } from '../runtime-status/to-runtime-status.ts';
 
 interface ItemBase {
-  /** A sandbox's ID too: in events it counts as a container, as upstream. */
+  /** The ID of a sandbox too: events treat a sandbox as a container, as upstream. */
   readonly id: ContainerID;
   readonly pod: PodRecord;
-  /** The protocol's number. */
+  /** The CRI's number of the state. */
   rawState: number;
   state: PlegState;
-  /** What main was told last. */
+  /** The state last reported to main. */
   reported: PlegState;
-  /** Monotonic ms at which the newest news of it arrived. */
-  newsAtMs: number;
-  /** In the index; −1 once it is gone. */
+  /** Monotonic ms of the latest reply about the item. */
+  updatedAtMs: number;
+  /** The position in the index. −1 after the removal. */
   slot: number;
-  /** In the snapshot; undefined while too little is known of it, and when there is no room for it. */
+  /** The row in the snapshot. Undefined until the item's creation time is known, and when the snapshot is full. */
   row: number | undefined;
-  /** The status was asked for, not made from a list. */
+  /** The status comes from a status call, not from a list. */
   inspected: boolean;
-  /** And it can't change any more: it need not be asked for again. */
+  /** The status was inspected and cannot change, so inspections skip the item. */
   final: boolean;
 }
 export interface SandboxItem extends ItemBase {
@@ -37,18 +39,59 @@ export interface PodRecord {
   readonly uid: PodUID;
   readonly name: string;
   readonly namespace: string;
-  /** By ID; with those that are gone, until main was told. */
+  /** Keyed by ID. Removed items stay until main has their events. */
   readonly items: Map<string, Item>;
-  /** As main has it; null: main has nothing of this pod. */
+  /** The status last posted to main. Null when main has no status of the pod. */
   posted: RuntimePodStatus | null;
-  /** The last look did not hear about everything: no sooner than this is it worth another one, unless there is news. Monotonic ms. */
-  retryAtMs: number;
-  /** The last look failed: the next says so with a PodSync where nothing else changed. */
+  /** Monotonic ms before which relists do not inspect the pod. */
+  inspectAtMs: number;
+  /** The last inspection failed. The next posts a PodSync when no other event tells main about the recovery. */
   reinspect: boolean;
 }
 
-/** What a list or a status says of an item, before it has its place. */
-export const unplaced = { reported: 'nonExistent', newsAtMs: 0, slot: -1, row: undefined, inspected: false, final: false } as const;
+export interface PodMetadata {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+}
+
+export function newPodRecord({ uid, name, namespace }: PodMetadata): PodRecord {
+  return { uid: uid as PodUID, name, namespace, items: new Map(), posted: null, inspectAtMs: 0, reinspect: false };
+}
+
+/** Whether the pod has a ready sandbox. */
+export function hasReadySandbox({ items }: PodRecord): boolean {
+  return items.values().some((item) => item.kind === 'sandbox' && item.state === 'running');
+}
+
+/** Initial values of an item before KnownItems adds it to its index. */
+const unindexedItem = { reported: 'nonExistent', updatedAtMs: 0, slot: -1, row: undefined, inspected: false, final: false } as const;
+
+export function toSandboxItem(sandbox: PodSandbox, pod: PodRecord): SandboxItem {
+  const { id, state: rawState } = sandbox;
+  return {
+    kind: 'sandbox',
+    id: id as ContainerID,
+    pod,
+    rawState,
+    state: plegStateOf('sandbox', rawState),
+    status: toListedSandboxStatus(sandbox),
+    ...unindexedItem,
+  };
+}
+
+export function toContainerItem(container: Container, pod: PodRecord): ContainerItem {
+  const { id, state: rawState } = container;
+  return {
+    kind: 'container',
+    id: id as ContainerID,
+    pod,
+    rawState,
+    state: plegStateOf('container', rawState),
+    status: toListedContainerStatus(container),
+    ...unindexedItem,
+  };
+}
 
 export function plegStateOf(kind: Item['kind'], rawState: number): PlegState {
   return kind === 'sandbox' ? sandboxPlegState(rawState) : containerPlegState(rawState);

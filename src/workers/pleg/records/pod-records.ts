@@ -1,48 +1,35 @@
 /**
- * What the runtime has, as this thread knows it: pods, their sandboxes and containers, and of each what was last reported to main.
- * Lists and looks bring news. A list that began before an item's newest news arrived says nothing about that item: it may have been
- * made up before.
+ * The pods, sandboxes and containers that the runtime has, with the states last reported to main. Relists and inspections update the
+ * records. A list says nothing about items that changed after its call started, because the runtime may have computed the reply earlier.
  */
 import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
-import { Container, ContainerState, PodSandbox } from '../../../shared/cri/generated/cri-v1.ts';
+import { Container, PodSandbox } from '../../../shared/cri/generated/cri-v1.ts';
 import { containerList, sandboxList } from '../../../shared/cri/list-scanner.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { podNameLabel, podNamespaceLabel, podUIDLabel } from '../../../shared/kubernetes/annotations.ts';
-import type { ContainerID, PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
+import type { PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import type { RuntimeSnapshotWriter } from '../../../shared/state/runtime-snapshot.ts';
-import { KnownItems, type OnLeftOut } from './known-items.ts';
+import { KnownItems, type OnSkipped } from './known-items.ts';
 import type { ListDifference } from './list-difference.ts';
-import { plegStateOf, unplaced, type ContainerItem, type Item, type PodRecord, type SandboxItem } from './pod-record.ts';
-import { toListedContainerStatus, toListedSandboxStatus } from '../runtime-status/to-runtime-status.ts';
-
-interface PodName {
-  readonly name: string;
-  readonly namespace: string;
-  readonly uid: string;
-}
-
-/**
- * How long a start may wait to be looked at by itself: a sync that makes a sandbox and its containers takes less, also in a burst of pods on a
- * busy node, and asks for a look of its own when it is done. An end is looked at at once.
- */
-export const startPatienceMs = 10_000;
+import { newPodRecord, toContainerItem, toSandboxItem } from './pod-record.ts';
+import type { ContainerItem, Item, PodMetadata, PodRecord, SandboxItem } from './pod-record.ts';
+import { PodsToInspect } from './pods-to-inspect.ts';
 
 export class PodRecords {
   readonly #pods = new Map<PodUID, PodRecord>();
   readonly #sandboxes: KnownItems<SandboxItem>;
   readonly #containers: KnownItems<ContainerItem>;
   readonly #snapshot: RuntimeSnapshotWriter;
-  readonly #onLeftOut: OnLeftOut;
-  /** Pods with news that no look has followed yet, or whose last look failed. */
-  readonly #dirty = new Set<PodRecord>();
+  readonly #onSkipped: OnSkipped;
+  readonly #toInspect = new PodsToInspect();
   #relists = 0;
   #version = 0;
 
-  constructor(snapshot: RuntimeSnapshotWriter, onLeftOut: OnLeftOut) {
+  constructor(snapshot: RuntimeSnapshotWriter, onSkipped: OnSkipped) {
     this.#snapshot = snapshot;
-    this.#onLeftOut = onLeftOut;
-    this.#sandboxes = new KnownItems({ layout: sandboxList, snapshot, onLeftOut });
-    this.#containers = new KnownItems({ layout: containerList, snapshot, onLeftOut });
+    this.#onSkipped = onSkipped;
+    this.#sandboxes = new KnownItems({ layout: sandboxList, snapshot, onSkipped });
+    this.#containers = new KnownItems({ layout: containerList, snapshot, onSkipped });
   }
 
   get(uid: PodUID): PodRecord | undefined {
@@ -53,105 +40,95 @@ export class PodRecords {
     return this.#pods.values();
   }
 
-  /** Those that want a look. */
-  dirty(): Iterable<PodRecord> {
-    return this.#dirty;
+  podsToInspect(): Iterable<PodRecord> {
+    return this.#toInspect.all();
   }
 
-  /** A look begins that will see all that is known so far. */
-  setClean(record: PodRecord): void {
-    this.#dirty.delete(record);
+  /** Called when an inspection starts that covers all known changes of the pod. */
+  markInspected(record: PodRecord): void {
+    this.#toInspect.delete(record);
   }
 
-  /** A look failed: another is due at `retryAtMs`. */
-  setFailed(record: PodRecord, retryAtMs: number): void {
-    record.retryAtMs = retryAtMs;
+  /** Called when an inspection failed. Relists retry it from `inspectAtMs` on. */
+  markFailed(record: PodRecord, inspectAtMs: number): void {
+    record.inspectAtMs = inspectAtMs;
     record.reinspect = true;
-    if (this.#pods.has(record.uid)) this.#dirty.add(record);
+    if (this.#pods.has(record.uid)) this.#toInspect.addFailed(record);
   }
 
-  /** Something happened to that sandbox or container: what is known of it is not final any more. Answers whose it is. */
-  doubt(id: string): PodRecord | undefined {
+  /** A runtime event arrived for the sandbox or container, so its status is no longer final. Returns its pod. */
+  invalidate(id: string): PodRecord | undefined {
     const item = this.#containers.get(id) ?? this.#sandboxes.get(id);
     if (item) item.final = false;
     return item?.pod;
   }
 
-  /** No list but the first has been taken in. */
-  get isFirstList(): boolean {
+  /** The records contain the first relist and no later one. */
+  get isFirstRelist(): boolean {
     return this.#relists === 1;
   }
 
-  /** A whole list was taken in: a pod that is not here is not there. */
-  get isWhole(): boolean {
+  /** The records contain a relist: a pod without a record does not exist in the runtime. */
+  get hasRelisted(): boolean {
     return this.#relists > 0;
   }
 
-  /** Grows with every item that came, went or changed its state. */
+  /** Increases whenever an item is added, is removed or changes its state. */
   get version(): number {
     return this.#version;
   }
 
-  /** Items that are known, with and without a place in the snapshot; and those without. */
+  /** Counts all items, and those without a row in the snapshot. */
   counts(): { readonly sandboxes: number; readonly containers: number; readonly outsideSnapshot: number } {
     const [sandboxes, containers] = [this.#sandboxes.size, this.#containers.size];
     return { sandboxes, containers, outsideSnapshot: sandboxes + containers - this.#snapshot.size };
   }
 
-  /** Containers in each state, by the protocol's number; what it does not know counts as the last, unknown. */
+  /** Counts containers by the CRI's number of their state. Unrecognized states count as the last, unknown. */
   containersByState(): readonly number[] {
     const counts = [0, 0, 0, 0];
     this.#containers.countRawStates(counts);
     return counts;
   }
 
-  /** Pods with a sandbox that is ready. */
-  runningPods(): number {
-    let running = 0;
-    for (const { items } of this.#pods.values()) {
-      if (items.values().some((item) => item.kind === 'sandbox' && item.state === 'running')) running += 1;
-    }
-    return running;
-  }
-
   /**
-   * Takes in both lists, whole, and marks the pods of which they say something new as dirty. Answers whether there was any. Throws
-   * ListScanError for bytes that are no list; then nothing was taken in.
+   * Applies both complete lists and marks the changed pods for inspection. Returns whether anything changed. Throws ListScanError for
+   * malformed bytes; then nothing is applied.
    */
-  applyLists(sandboxes: readonly Uint8Array[], containers: readonly Uint8Array[], beganAtMs: number, nowMs: number): boolean {
+  applyLists(sandboxes: readonly Uint8Array[], containers: readonly Uint8Array[], startedAtMs: number, nowMs: number): boolean {
     this.#relists += 1;
     const sandboxDifference = this.#sandboxes.compare(sandboxes, this.#relists);
     const containerDifference = this.#containers.compare(containers, this.#relists);
     const addSandbox = (bytes: Uint8Array) => this.#addSandbox(PodSandbox.decode(bytes), nowMs);
-    const changed = this.#applyList(this.#sandboxes, sandboxDifference, addSandbox, beganAtMs, nowMs);
+    const changed = this.#applyList(this.#sandboxes, sandboxDifference, addSandbox, startedAtMs, nowMs);
     const addContainer = (bytes: Uint8Array) => this.#addContainer(Container.decode(bytes), nowMs);
-    const containersChanged = this.#applyList(this.#containers, containerDifference, addContainer, beganAtMs, nowMs);
+    const containersChanged = this.#applyList(this.#containers, containerDifference, addContainer, startedAtMs, nowMs);
     this.#sandboxes.release();
     this.#containers.release();
     return changed || containersChanged;
   }
 
   /**
-   * Takes in one pod's part of the lists, for a look: what is new in it. What is missing in it may have been made since, or carry no
-   * label: the look asks about it, also where its status was final.
+   * Adds the new items of one pod's lists, for an inspection. An item outside of these lists may be newer than they are, or have no pod
+   * label. The inspection therefore requests its status, even a final one.
    */
   applyPodLists(uid: PodUID, sandboxes: readonly PodSandbox[], containers: readonly Container[], nowMs: number): void {
     for (const sandbox of sandboxes) {
-      if (!this.#isKnown(this.#sandboxes.get(sandbox.id), sandbox.metadata?.uid, nowMs)) this.#show(this.#addSandbox(sandbox, nowMs));
+      if (!this.#isKnown(this.#sandboxes.get(sandbox.id), sandbox.metadata?.uid, nowMs)) this.#publish(this.#addSandbox(sandbox, nowMs));
     }
     for (const container of containers) {
       const isKnown = this.#isKnown(this.#containers.get(container.id), container.labels[podUIDLabel], nowMs);
-      if (!isKnown) this.#show(this.#addContainer(container, nowMs));
+      if (!isKnown) this.#publish(this.#addContainer(container, nowMs));
     }
     const listed = new Set<string>([...sandboxes, ...containers].map(({ id }) => id));
     for (const item of this.#pods.get(uid)?.items.values() ?? []) if (!listed.has(item.id)) item.final = false;
   }
 
   /**
-   * Takes in what was made of a pod, by ID and name alone: the look that follows asks about the rest, and only then is it shown to other threads
-   * (garbage collection would take what has no age yet for the oldest).
+   * Adds items that a task created, with only their ID and name. The snapshot shows them after their inspection: garbage collection would
+   * treat an item without a creation time as the oldest.
    */
-  applyMade(uid: PodUID, { sandbox, containers }: CreatedObjects, nowMs: number): void {
+  applyCreated(uid: PodUID, { sandbox, containers }: CreatedObjects, nowMs: number): void {
     if (sandbox && !this.#isKnown(this.#sandboxes.get(sandbox.id), uid, nowMs)) {
       const { id, podName: name, podNamespace: namespace } = sandbox;
       this.#addSandbox(PodSandbox.fromPartial({ id, metadata: { uid, name, namespace } }), nowMs);
@@ -166,9 +143,9 @@ export class PodRecords {
     return this.#sandboxes.get(id);
   }
 
-  /** The runtime said so of one item, in answer to a question. */
+  /** Sets the state from a reply of the runtime. */
   setState(item: Item, rawState: number, nowMs: number): void {
-    item.newsAtMs = nowMs;
+    item.updatedAtMs = nowMs;
     if (item.slot < 0) return;
     if (item.rawState === rawState) return;
     this.#version += 1;
@@ -176,15 +153,15 @@ export class PodRecords {
     else this.#containers.setRawState(item, rawState);
   }
 
-  /** The runtime has answered about it: all is known of it that a snapshot shows. */
+  /** Called after a status call for the item. The snapshot shows the item from now on. */
   setInspected(item: Item): void {
     item.inspected = true;
-    this.#show(item);
+    this.#publish(item);
   }
 
-  /** The runtime has it no more. It stays in its pod's record until main was told. */
-  setGone(item: Item, nowMs: number): void {
-    item.newsAtMs = nowMs;
+  /** The runtime no longer has the item. It stays in its pod's record until main has its events. */
+  setRemoved(item: Item, nowMs: number): void {
+    item.updatedAtMs = nowMs;
     if (item.slot < 0) return;
     this.#version += 1;
     if (item.kind === 'sandbox') this.#sandboxes.remove(item);
@@ -192,55 +169,48 @@ export class PodRecords {
   }
 
   /**
-   * Whether the item is known as that pod's, or as any pod's where `uid` is undefined. When the runtime said once that it belongs to another
-   * pod, its newest answer holds: the other pod loses the item, which can be taken in again. Otherwise one wrong reply would hide a pod's
-   * sandbox for as long as this thread lives.
+   * Whether the item is known as an item of this pod, or of any pod when `uid` is undefined. When the runtime first reported another pod,
+   * the latest reply wins: the other pod loses the item, and the caller adds it again. Otherwise one wrong reply would hide a pod's sandbox
+   * until the thread restarts.
    */
   #isKnown(item: Item | undefined, uid: string | undefined, nowMs: number): boolean {
     if (!item) return false;
     if (uid === undefined || item.pod.uid === uid) return true;
-    this.#onLeftOut(item.id, `the runtime said that it belongs to pod ${item.pod.uid}, and now to pod ${uid}`);
-    this.setGone(item, nowMs);
-    this.#setNews(item.pod, item, nowMs);
+    this.#onSkipped(item.id, `the runtime reported pod ${item.pod.uid} first, and now pod ${uid}`);
+    this.setRemoved(item, nowMs);
+    this.#markChanged(item, nowMs);
     return false;
   }
 
   forget(record: PodRecord): void {
     this.#pods.delete(record.uid);
-    this.#dirty.delete(record);
+    this.#toInspect.delete(record);
   }
 
-  /**
-   * A start may wait a little: mostly it is a sync of ours, which asks for a look when it is done. So may what the first lists show to run: its
-   * pod's first sync asks. Everything else is looked at now.
-   */
-  #setNews(record: PodRecord, item: Item, nowMs: number): void {
-    const mayWait = this.isFirstList ? item.state === 'running' : isStart(item);
-    if (!mayWait) record.retryAtMs = 0;
-    else if (!this.#dirty.has(record)) record.retryAtMs = nowMs + startPatienceMs;
-    this.#dirty.add(record);
+  #markChanged(item: Item, nowMs: number): void {
+    this.#toInspect.addChanged(item.pod, item, this.isFirstRelist, nowMs);
   }
 
   #applyList<T extends Item>(
     items: KnownItems<T>,
     difference: ListDifference<T>,
     add: (bytes: Uint8Array) => Item | undefined,
-    beganAtMs: number,
+    startedAtMs: number,
     nowMs: number,
   ): boolean {
-    let changed = this.#applyChanges(difference, beganAtMs, nowMs);
-    for (const bytes of difference.added) changed = this.#take(bytes, add, nowMs) || changed;
-    return this.#applyMissing(items, beganAtMs, nowMs) || changed;
+    let changed = this.#applyChanges(difference, startedAtMs, nowMs);
+    for (const bytes of difference.added) changed = this.#applyAdded(bytes, add, nowMs) || changed;
+    return this.#applyMissing(items, startedAtMs, nowMs) || changed;
   }
 
-  #applyChanges<T extends Item>(difference: ListDifference<T>, beganAtMs: number, nowMs: number): boolean {
+  #applyChanges<T extends Item>(difference: ListDifference<T>, startedAtMs: number, nowMs: number): boolean {
     let changed = false;
     for (let i = 0; i < difference.changedCount; i += 1) {
       const item = difference.changedItem(i);
-      if (item.newsAtMs > beganAtMs) continue;
+      if (item.updatedAtMs > startedAtMs) continue;
       this.setState(item, difference.changedState(i), nowMs);
-      this.#setNews(item.pod, item, nowMs);
-      // A change that makes no event (created to unknown) still wants a sync.
+      this.#markChanged(item, nowMs);
+      // A change without an event (created to unknown) still requires a sync.
       if (item.state === item.reported) item.pod.reinspect = true;
       item.final = false;
       changed = true;
@@ -248,78 +218,62 @@ export class PodRecords {
     return changed;
   }
 
-  #applyMissing<T extends Item>(items: KnownItems<T>, beganAtMs: number, nowMs: number): boolean {
+  #applyMissing<T extends Item>(items: KnownItems<T>, startedAtMs: number, nowMs: number): boolean {
     let changed = false;
     for (let slot = items.nextMissing(0); slot >= 0; slot = items.nextMissing(slot + 1)) {
       const item = items.at(slot);
-      if (item.newsAtMs > beganAtMs) continue;
-      this.setGone(item, nowMs);
-      this.#setNews(item.pod, item, nowMs);
+      if (item.updatedAtMs > startedAtMs) continue;
+      this.setRemoved(item, nowMs);
+      this.#markChanged(item, nowMs);
       changed = true;
     }
     return changed;
   }
 
-  /** Takes in an item of a list that is new. One that can't be read is left out: the others are as good as ever. */
-  #take(bytes: Uint8Array, add: (bytes: Uint8Array) => Item | undefined, nowMs: number): boolean {
+  /** Adds a new item of a list. Skips an item that cannot be decoded, because the other items are valid. */
+  #applyAdded(bytes: Uint8Array, add: (bytes: Uint8Array) => Item | undefined, nowMs: number): boolean {
     try {
       const item = add(bytes);
       if (!item) return false;
-      this.#show(item);
-      this.#setNews(item.pod, item, nowMs);
+      this.#publish(item);
+      this.#markChanged(item, nowMs);
       return true;
     } catch (err) {
-      this.#onLeftOut('', messageOf(err));
+      this.#onSkipped('', messageOf(err));
       return false;
     }
   }
 
-  #show(item: Item | undefined): void {
-    if (item?.kind === 'sandbox') this.#sandboxes.show(item);
-    else if (item) this.#containers.show(item);
+  #publish(item: Item | undefined): void {
+    if (item?.kind === 'sandbox') this.#sandboxes.publish(item);
+    else if (item) this.#containers.publish(item);
   }
 
   #addSandbox(sandbox: PodSandbox, nowMs: number): SandboxItem | undefined {
-    const { id, metadata, state: rawState } = sandbox;
-    if (!metadata) return this.#leaveOut(id, 'a sandbox without metadata');
-    const pod = this.#podFor(metadata);
-    return this.#add<SandboxItem>(this.#sandboxes, pod, nowMs, {
-      kind: 'sandbox',
-      id: id as ContainerID,
-      pod,
-      rawState,
-      state: plegStateOf('sandbox', rawState),
-      status: toListedSandboxStatus(sandbox),
-      ...unplaced,
-    });
+    const { id, metadata } = sandbox;
+    if (!metadata) return this.#skip(id, 'a sandbox without metadata');
+    return this.#add(this.#sandboxes, toSandboxItem(sandbox, this.#podFor(metadata)), nowMs);
   }
 
   #addContainer(container: Container, nowMs: number): ContainerItem | undefined {
-    const { id, labels, podSandboxId, metadata, state: rawState } = container;
+    const { id, labels, podSandboxId, metadata } = container;
     const sandbox = this.#sandboxes.get(podSandboxId);
     const uid = labels[podUIDLabel];
-    if (!metadata) return this.#leaveOut(id, 'a container without metadata');
-    // Who made a container without labels is not known; whose sandbox it runs in is.
-    if (uid === undefined && !sandbox) return this.#leaveOut(id, 'a container without a pod');
+    if (!metadata) return this.#skip(id, 'a container without metadata');
+    // A container without labels belongs to the pod of its sandbox.
+    if (uid === undefined && !sandbox) return this.#skip(id, 'a container without a pod');
     const pod =
       uid === undefined
         ? sandbox!.pod
         : this.#podFor({ uid, name: labels[podNameLabel] ?? '', namespace: labels[podNamespaceLabel] ?? '' });
-    return this.#add<ContainerItem>(this.#containers, pod, nowMs, {
-      kind: 'container',
-      id: id as ContainerID,
-      pod,
-      rawState,
-      state: plegStateOf('container', rawState),
-      status: toListedContainerStatus(container),
-      ...unplaced,
-    });
+    return this.#add(this.#containers, toContainerItem(container, pod), nowMs);
   }
 
-  #add<T extends Item>(items: KnownItems<T>, pod: PodRecord, nowMs: number, item: T): T | undefined {
+  #add<T extends Item>(items: KnownItems<T>, item: T, nowMs: number): T | undefined {
+    const { pod } = item;
     const added = items.add(item, nowMs);
     if (added !== item) return added;
-    // One that was gone and is back keeps what main knows of it.
+    // An item that was removed and reappears keeps its reported state.
     item.reported = pod.items.get(item.id)?.reported ?? 'nonExistent';
     this.#version += 1;
     pod.items.set(item.id, item);
@@ -327,18 +281,11 @@ export class PodRecords {
     return item;
   }
 
-  #leaveOut(id: string, reason: string): undefined {
-    this.#onLeftOut(id, reason);
+  #skip(id: string, reason: string): undefined {
+    this.#onSkipped(id, reason);
   }
 
-  #podFor({ uid, name, namespace }: PodName): PodRecord {
-    const known = this.#pods.get(uid as PodUID);
-    if (known) return known;
-    return { uid: uid as PodUID, name, namespace, items: new Map(), posted: null, retryAtMs: 0, reinspect: false };
+  #podFor(metadata: PodMetadata): PodRecord {
+    return this.#pods.get(metadata.uid as PodUID) ?? newPodRecord(metadata);
   }
-}
-
-/** Made or begun, not ended nor lost. */
-function isStart({ kind, state, rawState }: Item): boolean {
-  return state === 'running' || (kind === 'container' && rawState === (ContainerState.CONTAINER_CREATED as number));
 }

@@ -1,4 +1,4 @@
-/** What of an item the shared snapshot of the runtime shows; pure. */
+/** Converts an item to its row in the shared runtime snapshot. Pure. */
 import { snapshotStates, type SnapshotItem, type SnapshotState } from '../../../shared/state/runtime-snapshot.ts';
 import type { Item } from './pod-record.ts';
 
@@ -12,7 +12,7 @@ export function toSnapshotItem(item: Item): SnapshotItem {
 }
 
 export function toSnapshotState(item: Item): SnapshotState {
-  // The snapshot numbers its states as the protocol numbers a container's.
+  // The snapshot uses the CRI's numbers of container states.
   if (item.kind === 'container') return snapshotStates[item.rawState] ?? 'unknown';
   return item.state === 'nonExistent' ? 'unknown' : item.state;
 }

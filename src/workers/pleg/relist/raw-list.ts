@@ -1,21 +1,22 @@
 /**
- * One of the runtime's two lists, whole, as bytes. In one reply while that fits into the 16 MiB that a CRI message may have; once
- * it did not, by the streaming call, where the runtime has it. A list that can't be had whole is an error, never a shorter list.
+ * Fetches one of the runtime's two lists as bytes. The list comes in one reply while it fits in 16 MiB, the limit of CRI messages. Above
+ * this limit, the streaming call replaces the unary call where the runtime supports it. An incomplete list is an error, never a shorter
+ * list.
  */
 import { isResourceExhausted, isUnimplemented } from '../../../shared/cri/cri-error.ts';
 import { maxMessageBytes } from '../../../shared/cri/message-limit.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 
-/** 200,000 containers; beyond it something is wrong, and memory would go. */
+/** The size of 200,000 containers. A larger list indicates a fault and would exhaust the memory. */
 const maxStreamedBytes = 256 * 1024 * 1024;
 
 export interface RawListOptions {
-  /** `ListContainers`, `StreamContainers`: for errors and the log. */
-  readonly list: string;
-  readonly stream: string;
-  readonly askOnce: (signal: AbortSignal) => Promise<Uint8Array>;
-  readonly askStreamed: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
+  /** The names of the calls, for errors and the log: `ListContainers`, `StreamContainers`. */
+  readonly listCall: string;
+  readonly streamCall: string;
+  readonly fetchUnary: (signal: AbortSignal) => Promise<Uint8Array>;
+  readonly fetchStream: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
   readonly logger: Logger;
 }
 
@@ -27,31 +28,34 @@ export class RawList {
     this.#options = options;
   }
 
-  /** The list in one or several messages; their items are field 1 of each. Rejects with CriError or KubeletError. */
+  /** Resolves with one or several messages, whose items are field 1. Rejects with CriError or KubeletError. */
   async fetch(signal: AbortSignal): Promise<readonly Uint8Array[]> {
-    const { list, stream, askOnce, logger } = this.#options;
+    const { listCall, streamCall, fetchUnary, logger } = this.#options;
     if (this.#streamed) {
       try {
         return await this.#fetchStreamed(signal);
       } catch (err) {
-        // Another runtime came back on the socket.
+        // A runtime without the streaming call now serves the socket.
         if (!isUnimplemented(err)) throw err;
         this.#streamed = false;
       }
     }
     try {
-      return [await askOnce(signal)];
+      return [await fetchUnary(signal)];
     } catch (err) {
       if (!isResourceExhausted(err)) throw err;
-      const tooLarge = `${list}: the reply is over the limit of ${maxMessageBytes} bytes for a message`;
+      const limitError = `${listCall}: the reply is over the limit of ${maxMessageBytes} bytes for a message`;
       try {
         const messages = await this.#fetchStreamed(signal);
         this.#streamed = true;
-        logger.warn({ list, stream, err }, 'a list of the runtime is over the message limit; asking for it as a stream from now on');
+        logger.warn(
+          { list: listCall, stream: streamCall, err },
+          'A list of the runtime exceeds the message limit, using the streaming call',
+        );
         return messages;
       } catch (streamErr) {
-        const why = isUnimplemented(streamErr) ? `the runtime has no ${stream}` : messageOf(streamErr);
-        throw new KubeletError('RuntimeListTooLarge', `${tooLarge}, and ${why}`, { cause: err });
+        const streamError = isUnimplemented(streamErr) ? `the runtime has no ${streamCall}` : messageOf(streamErr);
+        throw new KubeletError('RuntimeListTooLarge', `${limitError}, and ${streamError}`, { cause: err });
       }
     }
   }
@@ -59,14 +63,14 @@ export class RawList {
   async #fetchStreamed(signal: AbortSignal): Promise<readonly Uint8Array[]> {
     const messages: Uint8Array[] = [];
     let bytes = 0;
-    for await (const message of this.#options.askStreamed(signal)) {
+    for await (const message of this.#options.fetchStream(signal)) {
       bytes += message.length;
       if (bytes > maxStreamedBytes) {
-        throw new KubeletError('RuntimeListTooLarge', `${this.#options.stream}: more than ${maxStreamedBytes} bytes`);
+        throw new KubeletError('RuntimeListTooLarge', `${this.#options.streamCall}: more than ${maxStreamedBytes} bytes`);
       }
       messages.push(message);
     }
-    // An aborted stream ends like a whole one.
+    // An aborted stream ends like a complete one.
     signal.throwIfAborted();
     return messages;
   }

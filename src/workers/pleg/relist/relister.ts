@@ -1,7 +1,7 @@
 /**
- * The relist: both lists of the runtime each period, compared with what is known, and looks at the pods that changed. It waits for no
- * look: the next relist comes when it is due. A relist that fails teaches nothing (a list that could not be had is not an empty
- * one), and is tried again with a growing delay. Upstream: GenericPLEG.Relist.
+ * The relist (upstream GenericPLEG.Relist): fetches both lists of the runtime each period, compares them with the records, and requests
+ * inspections of the changed pods. A relist does not wait for inspections, so the next one starts on time. A failed relist changes no
+ * record, because a missing list is not an empty one, and is retried with back-off.
  */
 import type { PlegNotification } from '../../../shared/contracts/pleg.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -12,23 +12,24 @@ import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { InspectionQueue } from '../inspection/inspection-queue.ts';
 import type { PlegRuntime } from '../pleg-runtime.ts';
+import { hasReadySandbox } from '../records/pod-record.ts';
 import type { PodRecords } from '../records/pod-records.ts';
 
-/** A runtime that is back is found within this. */
-const longestBackoffMs = 3000;
+/** Bounds the delay until a returning runtime is detected. */
+const maxBackoffMs = 3000;
 
 export interface RelisterDependencies {
   readonly runtime: PlegRuntime;
   readonly records: PodRecords;
   readonly snapshot: RuntimeSnapshotWriter;
-  readonly looks: InspectionQueue;
+  readonly inspections: InspectionQueue;
   readonly post: (message: PlegNotification) => void;
-  /** Tells main of a pod what the lists said of it. */
-  readonly tellListed: (uid: PodUID, listedAtMs: number) => void;
+  /** Posts a pod's status from the lists to main. */
+  readonly postListedStatus: (uid: PodUID, listedAtMs: number) => void;
   readonly relistPeriodMs: number;
-  /** After every relist that succeeded: the thread's heartbeat. */
+  /** Called after every successful relist, as the thread's heartbeat. */
   readonly onRelisted: () => void;
-  /** The first relist that succeeded after one that did not. */
+  /** Called after the first success that follows a failure. */
   readonly onRuntimeReturned: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -37,94 +38,97 @@ export interface RelisterDependencies {
 
 export class Relister {
   readonly #deps: RelisterDependencies;
-  #asked: PromiseWithResolvers<void> | null = null;
+  #requested: PromiseWithResolvers<void> | null = null;
   #wake: () => void = () => {};
-  #lastBeganAtMs: number | undefined;
-  /** Monotonic ms since which relists fail. */
+  #lastStartedAtMs: number | undefined;
+  /** Monotonic ms of the first failure in a row. */
   #failingSinceMs: number | undefined;
   #countedVersion = -1;
-  /** Pods that a predecessor knew, until the first relist. */
+  /** Pods in the snapshot of this thread's predecessor, until the first relist. */
   readonly #inherited = new Set<PodUID>();
-  /** There was one, and it has told main more than lists say. */
+  /** A predecessor existed, and main has statuses from its inspections. */
   #isSuccessor = false;
 
   constructor(dependencies: RelisterDependencies) {
     this.#deps = dependencies;
   }
 
-  /** A relist that begins after this call. Resolves when its events are posted; rejects with the runtime's error. */
+  /** Requests a relist that starts after this call. Resolves when its events are posted. Rejects with the runtime's error. */
   relist(): Promise<void> {
-    this.#asked ??= Promise.withResolvers();
+    this.#requested ??= Promise.withResolvers();
     this.#wake();
-    return this.#asked.promise;
+    return this.#requested.promise;
   }
 
-  /** Relists until the signal; the relist under way ends with it. */
+  /** Relists until the signal aborts, which also cancels the running relist. */
   async run(): Promise<void> {
     const { relistPeriodMs, clock, signal } = this.#deps;
     let backoffMs: number | undefined;
     while (!signal.aborted) {
-      const beganAtMs = clock.monotonic();
-      const succeeded = await this.#once(beganAtMs);
-      const tookMs = clock.monotonic() - beganAtMs;
+      const startedAtMs = clock.monotonic();
+      const succeeded = await this.#relistOnce(startedAtMs);
+      const tookMs = clock.monotonic() - startedAtMs;
       backoffMs = succeeded
         ? undefined
-        : nextBackoffMs(backoffMs, { initialMs: relistPeriodMs, maxMs: Math.max(relistPeriodMs, longestBackoffMs) });
-      // A runtime that needs half the period for its lists is left alone for the other half.
+        : nextBackoffMs(backoffMs, { initialMs: relistPeriodMs, maxMs: Math.max(relistPeriodMs, maxBackoffMs) });
+      // Leaves the runtime idle for at least half the period.
       const pauseMs = backoffMs === undefined ? Math.max(relistPeriodMs - tookMs, relistPeriodMs / 2) : withJitter(backoffMs, 0.1);
-      if (!this.#asked && !signal.aborted) await this.#pause(pauseMs);
+      if (!this.#requested && !signal.aborted) await this.#pause(pauseMs);
     }
-    this.#asked?.reject(signal.reason);
+    this.#requested?.reject(signal.reason);
   }
 
-  /** One relist, for the next period and for all who asked before it began. */
-  async #once(beganAtMs: number): Promise<boolean> {
-    const asked = this.#asked;
-    this.#asked = null;
-    // Who asked may be gone.
-    asked?.promise.catch(() => {});
+  /** Runs one relist for the period and for all requests before its start. */
+  async #relistOnce(startedAtMs: number): Promise<boolean> {
+    const requested = this.#requested;
+    this.#requested = null;
+    // The callers may no longer await the result.
+    requested?.promise.catch(() => {});
     try {
-      await this.#list(beganAtMs);
+      await this.#list(startedAtMs);
     } catch (err) {
       this.#fail(err);
-      asked?.reject(err);
+      requested?.reject(err);
       return false;
     }
     this.#succeed();
-    const isFirstOfSuccessor = this.#isSuccessor && this.#deps.records.isFirstList;
-    const unlooked = this.#look(beganAtMs, asked !== null || isFirstOfSuccessor);
-    void this.#postWhenTold(beganAtMs, unlooked).then(asked?.resolve);
+    const isFirstOfSuccessor = this.#isSuccessor && this.#deps.records.isFirstRelist;
+    const uninspected = this.#inspectChangedPods(startedAtMs, requested !== null || isFirstOfSuccessor);
+    void this.#postWhenReported(startedAtMs, uninspected).then(requested?.resolve);
     return true;
   }
 
-  async #list(beganAtMs: number): Promise<void> {
+  async #list(startedAtMs: number): Promise<void> {
     const { runtime, records, snapshot, clock, signal } = this.#deps;
-    if (this.#lastBeganAtMs !== undefined) metrics.plegRelistInterval.observe((beganAtMs - this.#lastBeganAtMs) / 1000);
-    this.#lastBeganAtMs = beganAtMs;
-    const both = new AbortController();
-    const stop = () => both.abort(signal.reason);
+    if (this.#lastStartedAtMs !== undefined) metrics.plegRelistInterval.observe((startedAtMs - this.#lastStartedAtMs) / 1000);
+    this.#lastStartedAtMs = startedAtMs;
+    const controller = new AbortController();
+    const stop = () => controller.abort(signal.reason);
     signal.addEventListener('abort', stop);
     try {
-      const [sandboxes, containers] = await Promise.all([runtime.listSandboxes(both.signal), runtime.listContainers(both.signal)]);
+      const [sandboxes, containers] = await Promise.all([
+        runtime.listSandboxes(controller.signal),
+        runtime.listContainers(controller.signal),
+      ]);
       const listedAtMs = clock.monotonic();
       for (const uid of snapshot.dropInherited()) this.#inherited.add(uid);
       this.#isSuccessor ||= this.#inherited.size > 0;
-      records.applyLists(sandboxes, containers, beganAtMs, listedAtMs);
+      records.applyLists(sandboxes, containers, startedAtMs, listedAtMs);
       this.#postVanished();
-      snapshot.relisted(beganAtMs);
+      snapshot.relisted(startedAtMs);
       metrics.plegRelistScanDuration.observe((clock.monotonic() - listedAtMs) / 1000);
       metrics.plegListBytes.set(sumOfLengths(sandboxes), sandboxesLabel);
       metrics.plegListBytes.set(sumOfLengths(containers), containersLabel);
-      if (this.#deps.logger.isLevelEnabled('debug')) this.#deps.logger.debug({ tookMs: listedAtMs - beganAtMs }, 'relisted');
+      if (this.#deps.logger.isLevelEnabled('debug')) this.#deps.logger.debug({ tookMs: listedAtMs - startedAtMs }, 'relisted');
     } finally {
-      // One list failed: the other is of no use.
-      both.abort();
+      // After the failure of one list the other is useless.
+      controller.abort();
       signal.removeEventListener('abort', stop);
-      metrics.plegRelistDuration.observe((clock.monotonic() - beganAtMs) / 1000);
+      metrics.plegRelistDuration.observe((clock.monotonic() - startedAtMs) / 1000);
     }
   }
 
-  /** Main still knows them from this thread's predecessor: they went while nobody looked. */
+  /** Main still has these pods from the predecessor. They disappeared while no thread relisted. */
   #postVanished(): void {
     const gone = [...this.#inherited].filter((uid) => !this.#deps.records.get(uid));
     this.#inherited.clear();
@@ -135,9 +139,8 @@ export class Relister {
     const { logger, signal, clock } = this.#deps;
     if (signal.aborted) return;
     metrics.plegRelistErrors.inc();
-    if (this.#failingSinceMs === undefined)
-      logger.error({ err }, 'relist failed; what is known of the runtime stays as it is until it answers');
-    else logger.debug({ err }, 'relist failed again');
+    if (this.#failingSinceMs === undefined) logger.error({ err }, 'GenericPLEG: Unable to retrieve pods');
+    else logger.debug({ err }, 'GenericPLEG: Unable to retrieve pods again');
     this.#failingSinceMs ??= clock.monotonic();
   }
 
@@ -154,40 +157,45 @@ export class Relister {
     if (records.version !== this.#countedVersion) this.#count();
   }
 
-  /** Only when something changed: counting makes objects, and an unchanged relist should make none. */
+  /** Runs only after changes: counting allocates, and an unchanged relist must not. */
   #count(): void {
     const { records } = this.#deps;
     this.#countedVersion = records.version;
-    metrics.runningPods.set(records.runningPods());
+    let runningPods = 0;
+    for (const record of records.all()) if (hasReadySandbox(record)) runningPods += 1;
+    metrics.runningPods.set(runningPods);
     records
       .containersByState()
       .forEach((count, state) => metrics.runningContainers.set(count, { container_state: snapshotStates[state]! }));
     metrics.plegItemsOutsideSnapshot.set(records.counts().outsideSnapshot);
   }
 
-  /** Answers with the pods whose looks can wait (`atOnce`: none can): this relist saw more of them than main is told now. */
-  #look(listedAtMs: number, atOnce: boolean): readonly PodUID[] | undefined {
-    const { records, looks, tellListed, clock } = this.#deps;
+  /**
+   * Requests inspections of the due pods. With `immediately`, all changed pods are due. Returns the pods whose inspection waits: main's
+   * status of them lags behind this relist.
+   */
+  #inspectChangedPods(listedAtMs: number, immediately: boolean): readonly PodUID[] | undefined {
+    const { records, inspections, postListedStatus, clock } = this.#deps;
     const nowMs = clock.monotonic();
-    let later: PodUID[] | undefined;
-    for (const record of records.dirty()) {
-      if (record.retryAtMs <= nowMs || (atOnce && !record.reinspect)) void looks.inspect(record.uid, listedAtMs);
-      else if (records.isFirstList) tellListed(record.uid, listedAtMs);
-      // Main has heard that a look failed.
-      else if (!record.reinspect) (later ??= []).push(record.uid);
+    let uninspected: PodUID[] | undefined;
+    for (const record of records.podsToInspect()) {
+      if (record.inspectAtMs <= nowMs || (immediately && !record.reinspect)) void inspections.inspectListed(record.uid, listedAtMs);
+      else if (records.isFirstRelist) postListedStatus(record.uid, listedAtMs);
+      // Main already has the failure of the last inspection.
+      else if (!record.reinspect) (uninspected ??= []).push(record.uid);
     }
-    return later;
+    return uninspected;
   }
 
   /**
-   * Once main was told of every pod that this relist found changed (of a slow one: that it is slow), its cache is complete. Pods that
-   * an earlier relist found changed are among them while they wait, so these messages stay in order.
+   * Posts the end of the relist after main has a status of every changed pod, or knows that its inspection is slow. Main's cache is then
+   * complete. Pending inspections of earlier relists count too, which keeps these messages in order.
    */
-  async #postWhenTold(relistedAtMs: number, unlooked: readonly PodUID[] | undefined): Promise<void> {
-    const { looks, post, signal } = this.#deps;
-    const untold = looks.untold();
-    if (untold.length > 0) await Promise.all(untold);
-    if (!signal.aborted) post({ relistedAtMs, ...(unlooked && { uninspected: unlooked }), statuses: [], gone: [], events: [] });
+  async #postWhenReported(relistedAtMs: number, uninspected: readonly PodUID[] | undefined): Promise<void> {
+    const { inspections, post, signal } = this.#deps;
+    const unreported = inspections.unreported();
+    if (unreported.length > 0) await Promise.all(unreported);
+    if (!signal.aborted) post({ relistedAtMs, ...(uninspected && { uninspected }), statuses: [], gone: [], events: [] });
   }
 
   async #pause(ms: number): Promise<void> {

@@ -1,25 +1,25 @@
 /**
- * What the kubelet wrote onto a container when it made it, read back; pure. A container may be older than this kubelet, made by
- * another, or tampered with: what is missing has upstream's default (pkg/kubelet/kuberuntime/labels.go), what is broken has it
- * too and is named in `problems`.
+ * Parses the annotations that the kubelet sets when it creates a container. Pure. The container may come from an older or another
+ * kubelet, or be modified: missing and invalid annotations get upstream's defaults (pkg/kubelet/kuberuntime/labels.go), and `problems`
+ * lists the invalid ones.
  */
 import * as names from '../../../shared/kubernetes/annotations.ts';
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 
 export interface ContainerAnnotations {
-  /** Lower-case hex without leading zeros, as the spec's hash is written. */
+  /** Lower-case hex without leading zeros, like the hash of the spec. */
   readonly hash: string;
   readonly restartCount: number;
   readonly terminationMessagePath: string;
   readonly terminationMessagePolicy: string;
   readonly orphan: RuntimeContainerStatus['orphan'];
-  /** One line for each broken annotation; its value is shown short. */
+  /** One line per invalid annotation, with its shortened value. */
   readonly problems: readonly string[];
 }
 
 export function readContainerAnnotations(annotations: Readonly<Record<string, string>>): ContainerAnnotations {
   const problems: string[] = [];
-  /** The annotation's value through `parse`; undefined when it is absent or broken. */
+  /** Returns the parsed value. Undefined when the annotation is absent or invalid. */
   const read = <T>(name: string, wanted: string, parse: (value: string) => T | undefined): T | undefined => {
     const value = Object.hasOwn(annotations, name) ? annotations[name]! : undefined;
     const parsed = value === undefined ? undefined : parse(value);

@@ -1,24 +1,24 @@
 /**
- * The end of a container's log, in the CRI format: what the container said last, both streams as they came. Upstream: ReadLogs with
- * TailLines into a ring of bytes (staging/src/k8s.io/cri-client/pkg/logs). Reads the file from its end, and no more than it must.
+ * Reads the end of a container's log in the CRI format, with both streams in order. Upstream: ReadLogs with TailLines into a ring buffer
+ * (staging/src/k8s.io/cri-client/pkg/logs). Reads backwards from the end of the file, and no more than necessary.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { openLog } from '../../../shared/kubernetes/open-log.ts';
 
 export interface TailLimits {
   readonly maxLines: number;
-  /** Of what the container said: the last so many bytes of those lines. */
+  /** Limits the content of these lines to its last bytes. */
   readonly maxBytes: number;
 }
 
 const firstBlockBytes = 16 * 1024;
-/** 80 lines of containerd's longest (16 KiB and their heads) fit. A log with longer ones has its tail cut here. */
+/** Holds 80 of containerd's longest lines (16 KiB and their headers). A log with longer lines has its tail truncated. */
 const maxBlockBytes = 2 * 1024 * 1024;
 const newline = 0x0a;
-/** Of a block in the middle of one endless line. */
-const noTail = { text: '', complete: false };
+/** The result for a block inside of one long line. */
+const emptyTail = { text: '', complete: false };
 
-/** Rejects as the file system does, for a file that lies outside of `podLogsDir`, and for one that is no CRI log. */
+/** Rejects with the file system's error, for a file outside of `podLogsDir`, and for a file that is not a CRI log. */
 export async function readLogTail(path: string, podLogsDir: string, limits: TailLimits): Promise<string> {
   const {
     handle: file,
@@ -28,9 +28,9 @@ export async function readLogTail(path: string, podLogsDir: string, limits: Tail
     for (let length = Math.min(size, firstBlockBytes); ; length = Math.min(size, length * 4, maxBlockBytes)) {
       const block = await readBlock(file, size - length, length);
       const whole = length === size;
-      // Unless the block starts the file, its first line is a piece of one.
+      // The first line of a block is incomplete, unless the block starts the file.
       const start = whole ? 0 : block.indexOf(newline) + 1;
-      const tail = start === 0 && !whole ? noTail : tailOfLog(block.subarray(start), limits);
+      const tail = start === 0 && !whole ? emptyTail : tailOfLog(block.subarray(start), limits);
       if (whole || tail.complete || length === maxBlockBytes) return tail.text;
     }
   } finally {
@@ -44,8 +44,8 @@ async function readBlock(file: FileHandle, position: number, length: number): Pr
 }
 
 /**
- * The last lines of these; pure. `complete`: more of the file before them would change nothing. A last line without its end counts
- * only where there are not enough others. Lines that can't be read are left out, but where the first can't, it is no log.
+ * Returns the last lines. Pure. `complete` means that earlier lines would not change the result. An unterminated last line counts only
+ * when there are too few others. Malformed lines are skipped, but a malformed first line means that the file is not a CRI log.
  */
 export function tailOfLog(bytes: Buffer, { maxLines, maxBytes }: TailLimits): { readonly text: string; readonly complete: boolean } {
   const lines = splitLines(bytes);
@@ -61,7 +61,7 @@ export function tailOfLog(bytes: Buffer, { maxLines, maxBytes }: TailLimits): { 
   };
 }
 
-/** Each with its end of line, where it has one. */
+/** Each line includes its newline, if it has one. */
 function splitLines(bytes: Buffer): Buffer[] {
   const lines: Buffer[] = [];
   for (let start = 0; start < bytes.length;) {
@@ -73,10 +73,13 @@ function splitLines(bytes: Buffer): Buffer[] {
   return lines;
 }
 
-/** `2016-10-06T00:17:09.669794202Z stdout F `: time, stream, tags separated by colons. */
+/** The header of a line, `2016-10-06T00:17:09.669794202Z stdout F `: time, stream, and tags separated by colons. */
 const head = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) (?:stdout|stderr) ([^ ]*) /;
 
-/** What the container wrote; a line that the runtime split (tag P) has no end of its own. Undefined when it is no line of a CRI log. */
+/**
+ * Returns the container's output in a line. A line that the runtime split (tag P) has no newline of its own. Undefined for a line that is
+ * not in the CRI format.
+ */
 function contentOf(line: Buffer): Buffer | undefined {
   const match = head.exec(line.toString('latin1', 0, 200));
   if (!match) return undefined;

@@ -1,7 +1,7 @@
 /**
- * What a container that has ended says about why. Decided purely (where to look), then read: from a file that the pod wrote,
- * so nothing about it is trusted; or from the end of its log. Upstream: getTerminationMessage and
- * readLastStringFromContainerLogs (pkg/kubelet/kuberuntime/kuberuntime_container.go).
+ * Reads the termination message of an exited container. A pure function decides on the source: a file that the pod wrote, which is
+ * untrusted, or the end of the container's log. Upstream: getTerminationMessage and readLastStringFromContainerLogs
+ * (pkg/kubelet/kuberuntime/kuberuntime_container.go).
  */
 import { realpath } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
@@ -12,37 +12,37 @@ import { openChecked } from '../../../shared/linux/open-checked.ts';
 import { readContainerAnnotations } from './container-annotations.ts';
 import { readLogTail } from './log-tail.ts';
 
-/** Of the file; and of the log, in lines and bytes (upstream pkg/kubelet/container MaxContainerTerminationMessage…). */
+/** The limits of the file and of the log (upstream pkg/kubelet/container MaxContainerTerminationMessage…). */
 const maxMessageBytes = 4096;
 const maxLogLines = 80;
 const maxLogBytes = 2048;
 
 export interface TerminationMessageSource {
-  /** On the host; undefined: the container has none. */
+  /** The path on the host. Undefined when the container has no message file. */
   readonly file?: string;
-  /** Where the file says nothing. */
+  /** The fallback when the file is empty. */
   readonly log?: string;
 }
 
-/** The folders of the node in which messages lie. */
+/** The node's directories with message files and logs. */
 export interface TerminationMessageFolders {
   readonly rootDir: string;
   readonly podLogsDir: string;
 }
 
-/** Where a container's termination message is to be found; neither for one that has not ended. */
+/** Returns where to find a container's termination message. Empty unless the container exited. */
 export function terminationMessageSource(status: ContainerStatus): TerminationMessageSource {
   if (status.state !== ContainerState.CONTAINER_EXITED) return {};
   const { terminationMessagePath, terminationMessagePolicy } = readContainerAnnotations(status.annotations);
-  // What could not even be started has no log.
+  // A container that failed to start has no log.
   const fallsBack = terminationMessagePolicy === 'FallbackToLogsOnError' && status.exitCode !== 0 && status.reason !== 'ContainerCannotRun';
   const path = terminationMessagePath === '' ? undefined : resolve('/', terminationMessagePath);
-  // The kubelet's own mount is the last: it hides a volume at the same place.
+  // The kubelet's mount is the last and covers a volume at the same path.
   const file = path === undefined ? undefined : status.mounts.findLast(({ containerPath }) => containerPath === path)?.hostPath;
   return { ...(file !== undefined && { file }), ...(fallsBack && { log: status.logPath }) };
 }
 
-/** The message; what went wrong in reading it is itself the message, as upstream's, so that the pod's owner sees it. Never rejects. */
+/** Reads the message. As upstream, a read error becomes the message, so the pod's owner sees it. Never rejects. */
 export async function readTerminationMessage(
   { file, log }: TerminationMessageSource,
   { rootDir, podLogsDir }: TerminationMessageFolders,
@@ -64,8 +64,9 @@ export async function readTerminationMessage(
 }
 
 /**
- * At most so many bytes of a regular file's end. The path has no links but those of the root dir itself: the pod's own file is in a folder
- * that the kubelet made, and a volume's file could be exchanged for a link to a file of the host by who writes in the volume.
+ * Reads at most `maxBytes` from the end of a regular file. Rejects paths with symlinks, except those of the root directory: the pod's own
+ * file is in a directory that the kubelet created, and a program that can write to a volume could replace a file by a symlink to a file
+ * of the host.
  */
 async function readFileEnd(path: string, rootDir: string, maxBytes: number): Promise<string> {
   const expected = isWithin(path, rootDir) ? join(await realpath(rootDir), relative(rootDir, path)) : path;

@@ -1,6 +1,6 @@
 /**
- * From the protocol's statuses to the pod as main and the syncs know it; pure. Upstream: toKubeContainerStatus, GetPodStatus and
- * determinePodSandboxIPs (pkg/kubelet/kuberuntime), and how the PLEG keeps the IPs of a pod that has ended.
+ * Converts CRI statuses to the pod status of main and the pod syncs. Pure. Upstream: toKubeContainerStatus, GetPodStatus and
+ * determinePodSandboxIPs (pkg/kubelet/kuberuntime). As in upstream's PLEG, a pod without a running sandbox keeps its last IPs.
  */
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../../shared/contracts/runtime-status.ts';
 import { ContainerState, ContainerStatus, NamespaceMode, PodSandboxState, Signal } from '../../../shared/cri/generated/cri-v1.ts';
@@ -11,7 +11,7 @@ import { containerNameLabel } from '../../../shared/kubernetes/annotations.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { readContainerAnnotations } from './container-annotations.ts';
 
-/** What is known of a sandbox from a list alone: all but its network. */
+/** Converts a listed sandbox. Lists lack the network. */
 export function toListedSandboxStatus(sandbox: PodSandbox): RuntimeSandboxStatus {
   return {
     id: sandbox.id as SandboxID,
@@ -46,8 +46,8 @@ const containerStates = {
 } as const;
 
 /**
- * What is known of a container from a list alone, until its status was seen. How it ended a list does not say: as upstream does
- * for an exit that nobody saw, that is taken for a failure, since a success would never be run again.
+ * Converts a listed container, before its status call. Lists lack the result of an exit. As upstream, an unknown result counts as a
+ * failure, because a success would never restart.
  */
 export function toListedContainerStatus(container: Container): RuntimeContainerStatus {
   const { id, metadata, state, createdAt, image, imageRef, imageId, labels, annotations } = container;
@@ -57,7 +57,7 @@ export function toListedContainerStatus(container: Container): RuntimeContainerS
   return { ...status, exitCode: 137, reason: 'ContainerStatusUnknown', message: 'The runtime has not said how the container ended' };
 }
 
-/** `terminationMessage`: what the container left, or the end of its log; empty unless it has exited. */
+/** `terminationMessage` is the content of the message file or the end of the log. Empty unless the container exited. */
 export function toRuntimeContainerStatus(
   status: ContainerStatus,
   sandboxID: SandboxID,
@@ -80,7 +80,7 @@ export function toRuntimeContainerStatus(
     finishedAtMs: exited ? toMs(status.finishedAt) : 0,
     exitCode: exited ? status.exitCode : 0,
     image: status.image?.image ?? '',
-    // Runtimes before CRI 1.30 have no image_id.
+    // Runtimes before CRI 1.30 do not set image_id.
     imageID: status.imageId === '' ? status.imageRef : status.imageId,
     imageRef: status.imageRef,
     hash: annotations.hash,
@@ -109,14 +109,14 @@ export function toRuntimeContainerStatus(
   };
 }
 
-/** The API's name of a signal (`SIGRTMIN+1`); undefined when the runtime does not say which. */
+/** Returns the API's name of a signal (`SIGRTMIN+1`). Undefined when the runtime does not report it. */
 function toStopSignal(signal: Signal): string | undefined {
   if (signal === Signal.RUNTIME_DEFAULT) return undefined;
   const name = Object.entries(Signal).find(([, value]) => value === signal)?.[0];
   return name === undefined || name === 'UNRECOGNIZED' ? undefined : name.replace('PLUS', '+').replace('MINUS', '-');
 }
 
-/** Nanoseconds since the epoch to ms, exact to the microsecond; what is not after the epoch is "never". */
+/** Converts nanoseconds since the epoch to ms, with microsecond precision. Values up to the epoch mean "never". */
 function toMs(ns: bigint): number {
   return ns <= 0n ? 0 : Number(ns / 1000n) / 1000;
 }
@@ -127,7 +127,7 @@ export interface PodParts {
   readonly namespace: string;
   readonly sandboxes: readonly RuntimeSandboxStatus[];
   readonly containers: readonly RuntimeContainerStatus[];
-  /** The pod's IPs as last known. */
+  /** The last known IPs of the pod. */
   readonly previousPodIPs: readonly string[];
   readonly observedAtMs: number;
   readonly failure?: Failure | undefined;
@@ -143,7 +143,7 @@ export function toRuntimePodStatus(parts: PodParts): RuntimePodStatus {
   return { podUID, name, namespace, podIPs, sandboxes, containers, observedAtMs, ...(failure && { failure }) };
 }
 
-/** Those of the newest sandbox while it is ready. A pod with none ready has lost its network, and keeps showing the IPs that it had. */
+/** Returns the IPs of the newest sandbox while it is ready. A pod without a ready sandbox keeps its previous IPs. */
 function computePodIPs(newestFirst: readonly RuntimeSandboxStatus[], previous: readonly string[]): readonly string[] {
   const [newest] = newestFirst;
   if (newest?.state === 'ready' && newest.podIPs.length > 0) return newest.podIPs;

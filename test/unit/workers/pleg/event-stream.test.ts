@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 import { ContainerEventType } from '../../../../src/shared/cri/generated/cri-v1.ts';
-import { startPatienceMs } from '../../../../src/workers/pleg/records/pod-records.ts';
+import { startInspectionDelayMs } from '../../../../src/workers/pleg/records/pods-to-inspect.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aPleg, died, u1 } from '../../../support/pleg-node.ts';
 
@@ -72,7 +72,7 @@ suite('the event stream of the runtime', () => {
     node.runtime.say(started);
     await node.clock.advance(200);
     assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 1);
-    await node.clock.advance(startPatienceMs);
+    await node.clock.advance(startInspectionDelayMs);
     assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 2);
   });
 
@@ -106,10 +106,7 @@ suite('the event stream of the runtime', () => {
     await node.clock.advance(8000);
     assert.deepEqual(
       node.lines.filter(({ msg }) => msg.includes('event stream')).map(({ msg }) => msg),
-      [
-        'the event stream of the runtime broke; relists alone tell what changes until it is back',
-        'the event stream of the runtime is back',
-      ],
+      ['The event stream of the runtime broke, using relists only until it is restored', 'The event stream of the runtime is restored'],
     );
   });
 });

@@ -26,8 +26,8 @@ suite('the index of items', () => {
   test('tells what a relist has not seen, and counts states', () => {
     const index = new ItemIndex<string>();
     const [a, b, c] = ['a', 'b', 'c'].map((id, state) => index.add(id, state, id)) as [number, number, number];
-    index.see(a, 1);
-    index.see(c, 1);
+    index.markSeen(a, 1);
+    index.markSeen(c, 1);
     assert.deepEqual([index.nextUnseen(0, 1), index.nextUnseen(b + 1, 1)], [b, -1]);
     index.remove(b);
     index.setRawState(a, 77);

@@ -11,14 +11,14 @@ function aList(answers: { unary: number | 'whole'; stream: number | 'whole' }) {
   const calls: string[] = [];
   const { logger, lines } = aLogger();
   const list = new RawList({
-    list: 'ListContainers',
-    stream: 'StreamContainers',
-    askOnce: async () => {
+    listCall: 'ListContainers',
+    streamCall: 'StreamContainers',
+    fetchUnary: async () => {
       calls.push('unary');
       if (answers.unary !== 'whole') throw fails('ListContainers', answers.unary);
       return Uint8Array.of(1);
     },
-    askStreamed: async function* () {
+    fetchStream: async function* () {
       calls.push('stream');
       yield Uint8Array.of(1);
       if (answers.stream !== 'whole') throw fails('StreamContainers', answers.stream);

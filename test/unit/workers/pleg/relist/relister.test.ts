@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { isOnlyListed } from '../../../../../src/shared/contracts/runtime-status.ts';
 import { grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
 import { ContainerState } from '../../../../../src/shared/cri/generated/cri-v1.ts';
-import { startPatienceMs } from '../../../../../src/workers/pleg/records/pod-records.ts';
+import { startInspectionDelayMs } from '../../../../../src/workers/pleg/records/pods-to-inspect.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { aPleg, show, u1 } from '../../../../support/pleg-node.ts';
 
@@ -60,7 +60,7 @@ suite('a relist', () => {
     await pleg.inspectPod(u1, { containers: [] });
     assert.deepEqual(asked(), ['sandboxStatus u1-s']);
     assert.deepEqual(node.news(), ['status u1: app=running s=ready']);
-    await node.clock.advance(startPatienceMs - 1);
+    await node.clock.advance(startInspectionDelayMs - 1);
     assert.deepEqual(asked(), []);
     await node.clock.advance(1000);
     assert.deepEqual(asked(), ['sandboxStatus u2-s']);
@@ -152,7 +152,7 @@ suite('a relist', () => {
     assert.ok(tries >= 6 && tries <= 10, `${tries} tries in 20 s`);
     assert.deepEqual(
       node.lines.filter(({ level }) => level >= 50).map(({ msg }) => msg),
-      ['relist failed; what is known of the runtime stays as it is until it answers'],
+      ['GenericPLEG: Unable to retrieve pods'],
     );
     await assert.rejects(pleg.relist(), /listSandboxes: rpc error: code = Unavailable/);
     node.runtime.failures.clear();
@@ -186,7 +186,7 @@ suite('a relist', () => {
     node.start();
     await node.clock.advance(3000);
     assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
-    assert.equal(node.lines.filter(({ msg }) => msg === 'an item of the runtime is left out').length, 2);
+    assert.equal(node.lines.filter(({ msg }) => msg === 'Skipped an item of the runtime').length, 2);
   });
 
   test('keeps its period while a pod hangs, and tells of the others at once', async (t) => {
@@ -229,9 +229,9 @@ suite('a relist', () => {
     node.start();
     await settle();
     await node.clock.advance(3000);
-    const leftOut = node.lines.filter(({ msg }) => msg === 'an item of the runtime is left out');
-    assert.equal(leftOut.filter(({ reason }) => String(reason).includes('200 bytes')).length, 1);
-    assert.equal(leftOut.filter(({ reason }) => String(reason).includes('the snapshot is full: 200 rows')).length, 303 - 200);
+    const skipped = node.lines.filter(({ msg }) => msg === 'Skipped an item of the runtime');
+    assert.equal(skipped.filter(({ reason }) => String(reason).includes('200 bytes')).length, 1);
+    assert.equal(skipped.filter(({ reason }) => String(reason).includes('the snapshot is full: 200 rows')).length, 303 - 200);
     assert.equal(node.posted.find(({ statuses }) => statuses.length > 0)?.statuses[0]?.containers.length, 302);
   });
 
@@ -242,7 +242,7 @@ suite('a relist', () => {
     node.runtime.addPod('u1', 'app');
     await node.clock.advance(1000);
     assert.deepEqual(node.posted.at(-1), { relistedAtMs: 1000, uninspected: [u1], statuses: [], gone: [], events: [] });
-    await node.clock.advance(startPatienceMs);
+    await node.clock.advance(startInspectionDelayMs);
     assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
     assert.equal(node.posted.at(-1)?.uninspected, undefined);
   });
