@@ -1,9 +1,9 @@
 /**
- * Ends threads that hang: alive, and silent for so long that nothing but an end will help; their supervision then starts them again.
+ * Terminates threads that hang: their worker runs, but its heartbeat has stopped. Their supervisor then restarts them.
  *
- * A silence counts only while main itself was awake to hear: each look adds what passed since the last one, and no more than half as much
- * again as lies between looks. So a stall of main, a machine that slept and a process that was stopped never end a thread: it beats
- * again before the next looks. While a debugger is attached nothing is ended, since it may hold one thread at a breakpoint.
+ * Time without a heartbeat counts only while main itself was running: each check adds the time since the last check, and at most one and a half
+ * check periods. So a stall of main, a suspended machine and a stopped process never terminate a thread: the thread beats again before the next
+ * check. No thread is terminated while a debugger is attached, because the debugger may stop one thread at a breakpoint.
  */
 import { url as inspectorUrl } from 'node:inspector';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -12,8 +12,8 @@ import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
 
 /**
- * Work without a pause must stay well below: the longest known are a collection of a full heap of 320 MB, and a manifest of 10 MB being
- * decoded, each some seconds on a busy host.
+ * The event loop of a healthy thread must never block for this long. The longest known blocks are the collection of a full heap of 320 MB and the
+ * decoding of a manifest of 10 MB: some seconds each on a busy host.
  */
 const defaultLimitMs = 45_000;
 const defaultPeriodMs = 5_000;
@@ -26,10 +26,11 @@ export interface HangWatchdogOptions {
   readonly isDebugged?: () => boolean;
 }
 
-interface Followed {
-  readonly end: (why: string) => void;
-  /** Monotonic ms of the last sign of life that was seen, and how long main has listened in vain since. */
-  lastSignMs: number;
+interface FollowedThread {
+  readonly terminate: (why: string) => void;
+  /** Monotonic ms of the last heartbeat that a check saw. */
+  lastBeatMs: number;
+  /** Time without a heartbeat since then, as far as it counts. */
   silentMs: number;
 }
 
@@ -39,7 +40,8 @@ export class HangWatchdog {
   readonly #periodMs: number;
   readonly #clock: Clock;
   readonly #isDebugged: () => boolean;
-  readonly #followed = new Map<number, Followed>();
+  /** By heartbeat row. */
+  readonly #followed = new Map<number, FollowedThread>();
   #cancel: () => void = () => {};
 
   constructor({
@@ -56,47 +58,47 @@ export class HangWatchdog {
     this.#isDebugged = isDebugged;
   }
 
-  /** Watches the thread of this heartbeat row from now on; `end` ends it as a fault would. Answers with how to let it be. */
-  follow(row: number, end: (why: string) => void): () => void {
-    const followed = { end, lastSignMs: 0, silentMs: 0 };
+  /** Follows the thread of this heartbeat row: calls `terminate` when it hangs. Call the result to stop following. */
+  follow(row: number, terminate: (why: string) => void): () => void {
+    const followed = { terminate, lastBeatMs: 0, silentMs: 0 };
     this.#followed.set(row, followed);
     return () => {
       if (this.#followed.get(row) === followed) this.#followed.delete(row);
     };
   }
 
-  /** Looks from now on, until `stop`. */
+  /** Starts the checks. */
   start(logger: Logger): void {
-    const look = (lastMs: number) => {
+    const check = (lastMs: number) => {
       const now = this.#clock.monotonic();
-      this.#look(Math.min(now - lastMs, this.#periodMs * 1.5), logger);
-      this.#cancel = this.#clock.after(this.#periodMs, () => look(now));
+      this.#check(Math.min(now - lastMs, this.#periodMs * 1.5), logger);
+      this.#cancel = this.#clock.after(this.#periodMs, () => check(now));
     };
-    look(this.#clock.monotonic());
+    check(this.#clock.monotonic());
   }
 
   stop(): void {
     this.#cancel();
   }
 
-  #look(listenedMs: number, logger: Logger): void {
+  #check(elapsedMs: number, logger: Logger): void {
     for (const { row, thread, alive, beat, startedAtMs } of this.#reader.threads()) {
       const followed = this.#followed.get(row);
       if (!followed) continue;
-      const signMs = beat?.beatAtMs ?? startedAtMs;
-      if (alive === 0 || signMs !== followed.lastSignMs || this.#isDebugged()) {
-        followed.lastSignMs = signMs;
+      const beatMs = beat?.beatAtMs ?? startedAtMs;
+      if (alive === 0 || beatMs !== followed.lastBeatMs || this.#isDebugged()) {
+        followed.lastBeatMs = beatMs;
         followed.silentMs = 0;
         continue;
       }
-      followed.silentMs += listenedMs;
+      followed.silentMs += elapsedMs;
       if (followed.silentMs < this.#limitMs) continue;
-      // One that hangs in the kernel cannot be ended yet: it is tried again.
-      const why = `it was not heard of for ${Math.round(followed.silentMs / 1000)} s`;
+      // A thread that hangs in the kernel does not terminate yet. It is terminated again after the same time.
+      const why = `no heartbeat for ${Math.round(followed.silentMs / 1000)} s`;
       followed.silentMs = 0;
       threadHangs.inc({ thread });
-      logger.error({ thread, err: why }, 'thread hangs; it is ended, and will be started again');
-      followed.end(why);
+      logger.error({ thread, err: why }, 'thread hangs; it is terminated, and will be started again');
+      followed.terminate(why);
     }
   }
 }

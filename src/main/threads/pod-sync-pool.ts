@@ -1,157 +1,142 @@
 /**
- * The sync pool: piscina's threads, each with hundreds of tasks, since a sync mostly waits. A thread that dies is replaced; the tasks
- * that were on it are sent again, which does no harm. A result never rejects for what a task did.
+ * Main's half of the sync pool. Each thread runs hundreds of tasks at a time, because a sync mostly waits. When a thread dies, its tasks are sent
+ * again: tasks are idempotent.
  */
-import { Piscina } from 'piscina';
-import { fileURLToPath } from 'node:url';
+import type { Piscina } from 'piscina';
 import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
-import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
+import { failedResult, type PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
-import type { PodSyncWorkerData, PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
+import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
 import { entryUrl } from './entry-url.ts';
-import { TaskChannel, type TaskHandlers, type PodTask } from './task-channel.ts';
-import { PoolSupervisor } from './pool-supervisor.ts';
-import { afterDeath, type RestartHistory } from './restart-delay.ts';
 import type { ThreadDependencies } from './start-thread.ts';
+import { SupervisedPool } from './supervised-pool.ts';
+import { TaskChannel, type PodTask, type TaskHandlers } from './task-channel.ts';
 
 export interface PodSyncRun {
-  /** Settles always, unless the pool is closed (KubeletError `ThreadClosed`). */
+  /** Rejects only when the pool is closed (KubeletError `ThreadClosed`). */
   readonly result: Promise<PodSyncResult>;
-  /** The task ends as soon as nothing is left half done. `podEnds`: without waiting for a sandbox that is being made. */
+  /** Stops the task at its next consistent point. With `podEnds` the task does not wait for a sandbox that is being created. */
   stop(podEnds: boolean): void;
   shrinkGracePeriod(gracePeriodSeconds: number): void;
 }
 
 export interface PodSyncPoolOptions extends ThreadDependencies {
   readonly settings: PodSyncSettings;
-  /** Absent: `answerWith` is called before the first task. */
+  /** Absent: call `setHandlers` before the first task. */
   readonly handlers?: TaskHandlers;
   readonly clock?: Clock;
-  /** For tests: another worker in the pool's place. */
+  /** For tests: the entry of another worker. */
   readonly entry?: URL;
 }
 
-/** A manifest of 10 MB takes many times its size while it is parsed; a sync takes little. */
-const resourceLimits = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 8 };
-const concurrentTasksPerWorker = 500;
-/** Beyond these a task waits in line; main never has more than one for each pod. */
-const maxQueue = 20_000;
-/** Threads die rarely, and a task that kills its thread must not go on to kill the next for ever. */
+/** Threads die rarely. The limit keeps a task that kills its thread from killing all of them. */
 const maxSends = 4;
 const resendDelayMs = 50;
 const closeDeadlineMs = 2_000;
-/** Piscina tries `require` before `import`; a thread that is ended while it requires an ES module takes the process with it (Node 26: an assertion of CreateRequiredModuleFacade). */
-const execArgv = ['--no-experimental-require-module'];
-/** The pool's threads, for a node with so many cores: two at least (one may die), eight at most (more than a runtime can use). */
+
+/** The pool's number of threads for a node's number of cores: at least two, since one may die; at most eight, more than a runtime can use. */
 export function defaultPodSyncThreads(cores: number): number {
   return Math.min(8, Math.max(2, Math.floor(cores / 2)));
 }
 
 export class PodSyncPool {
-  readonly #birth: PodSyncWorkerData;
+  readonly #pool: SupervisedPool;
   readonly #threads: number;
-  readonly #entry: URL;
   #handlers: TaskHandlers | undefined;
   readonly #logger: Logger;
   readonly #clock: Clock;
-  readonly #lives: PoolSupervisor;
-  #pool: Piscina;
-  #poolBornAtMs = 0;
-  /** Pools that lost a thread for good: each ends with its last task. With the number of their tasks. */
-  readonly #retired = new Set<Piscina>();
-  readonly #tasks = new Map<Piscina, number>();
-  #history: RestartHistory = { earlyDeaths: 0 };
-  #cancelReplacement: () => void = () => {};
   #closed = false;
-  /** Settles when no thread makes ready any more. */
-  #readying: Promise<unknown> = Promise.resolve();
-  readonly #open = new Set<(err: KubeletError) => void>();
+  /** Settles when no thread is loading its dependencies any more. */
+  #preparing: Promise<unknown> = Promise.resolve();
+  /** Rejects the tasks under way. */
+  readonly #pending = new Set<(err: KubeletError) => void>();
 
   private constructor({ state, logger, settings, handlers, clock = systemClock, entry = entryUrl('pod-sync') }: PodSyncPoolOptions) {
-    this.#birth = state.podSyncWorkerData(settings);
-    this.#threads = state.podSyncThreads;
-    this.#entry = entry;
+    const { podSyncThreads: threads, threadStatuses, watchdog } = state;
+    this.#threads = threads;
     this.#handlers = handlers;
     this.#logger = logger;
     this.#clock = clock;
-    this.#lives = new PoolSupervisor({ lives: state.threadStatuses, hangs: state.watchdog, birth: this.#birth, logger });
-    this.#pool = this.#createPool();
+    const workerData = state.podSyncWorkerData(settings);
+    this.#pool = new SupervisedPool({ entry, workerData, threads, threadStatuses, watchdog, logger, clock });
   }
 
   static start(options: PodSyncPoolOptions): PodSyncPool {
     return new PodSyncPool(options);
   }
 
-  /** Who answers what tasks ask for, from now on. */
-  answerWith(handlers: TaskHandlers): void {
+  /** Sets the handlers of the requests and notifications of all later tasks. */
+  setHandlers(handlers: TaskHandlers): void {
     this.#handlers = handlers;
   }
 
-  /** The runtime has said how it is: each thread makes ready for its first task. Never throws; a thread that is made later does so with its first task. */
-  getReady(): void {
-    const pool = this.#pool;
-    // As many at once as there are threads: each takes one.
-    const all = Array.from({ length: this.#threads }, async () => pool.run(undefined, { name: 'getReady' }));
-    for (const one of all) one.catch((err: unknown) => this.#logger.debug({ err }, 'a thread of the sync pool is not ready'));
-    this.#readying = Promise.allSettled(all);
+  /**
+   * Lets each thread create its dependencies before its first task. Call this when the runtime has reported its cgroup driver. Never throws; a
+   * thread that starts later prepares with its first task.
+   */
+  prepare(): void {
+    const pool = this.#pool.current;
+    // As many tasks at once as there are threads: each thread takes one.
+    const all = Array.from({ length: this.#threads }, async () => pool.run(undefined, { name: 'prepare' }));
+    for (const one of all) one.catch((err: unknown) => this.#logger.debug({ err }, 'a thread of the sync pool is not prepared'));
+    this.#preparing = Promise.allSettled(all);
   }
 
-  /** Tasks under way or waiting, those of decodeManifest included. */
+  /** The number of tasks under way or queued, including those of `decodeManifest`. */
   get pending(): number {
-    return this.#open.size;
+    return this.#pending.size;
   }
 
-  /** Runs one task, on whichever thread is least busy; sends it again when its thread dies. */
+  /** Runs one task on the least busy thread. Sends the task again when its thread dies. */
   run(task: PodTask): PodSyncRun {
     const handlers = this.#handlers;
-    if (!handlers) throw new Error('nobody answers what tasks ask for yet');
-    let line: TaskChannel | null = null;
+    if (!handlers) throw new Error('the sync pool has no handlers yet');
+    let channel: TaskChannel | null = null;
     let stopped: { readonly podEnds: boolean } | null = null;
     let gracePeriodSeconds: number | null = null;
     const sendOnce = async (pool: Piscina): Promise<PodSyncResult> => {
-      line = new TaskChannel(task, handlers, this.#logger);
-      // Said before to a predecessor that died with it.
-      if (gracePeriodSeconds !== null) line.post({ type: 'shrinkGracePeriod', gracePeriodSeconds });
-      if (stopped) line.stop(stopped.podEnds);
-      const sent = line;
-      let answer: PodSyncTaskReply | undefined;
+      channel = new TaskChannel(task, handlers, this.#logger);
+      // Repeats commands that were sent to a thread which has died.
+      if (gracePeriodSeconds !== null) channel.post({ type: 'shrinkGracePeriod', gracePeriodSeconds });
+      if (stopped) channel.stop(stopped.podEnds);
+      const sent = channel;
+      let reply: PodSyncTaskReply | undefined;
       try {
-        // Piscina's type for the list is read off the wrong overload of postMessage.
-        const transferList = [sent.port] as never;
         const message: PodSyncTask & { hasSandboxPermit: boolean } = {
           ...task,
           channel: sent.port,
           hasSandboxPermit: sent.hasSandboxPermit,
         };
-        answer = (await pool.run(message, { transferList })) as PodSyncTaskReply;
-        return answer.result;
+        // Piscina takes the type of this list from the wrong overload of postMessage.
+        const transferList = [sent.port] as never;
+        reply = (await pool.run(message, { transferList })) as PodSyncTaskReply;
+        return reply.result;
       } finally {
-        sent.close(answer?.notifications);
-        line = null;
+        sent.close(reply?.notifications);
+        channel = null;
       }
     };
     return {
       result: this.#sendUntilDone(`the ${task.kind} task of pod ${task.podUID}`, sendOnce).catch((err: unknown): PodSyncResult => {
         if (this.#closed) throw err;
-        const failure = { reason: 'SyncThreadLost', message: messageOf(err) };
-        return { outcome: 'failed', failure, waiting: {}, backoffs: task.kind === 'sync' ? task.backoffs : [], changedRuntime: true };
+        return failedResult(err, { reason: 'SyncThreadLost', backoffs: task.kind === 'sync' ? task.backoffs : [] });
       }),
       stop: (podEnds) => {
         stopped = { podEnds: podEnds || (stopped?.podEnds ?? false) };
-        line?.stop(stopped.podEnds);
+        channel?.stop(stopped.podEnds);
       },
       shrinkGracePeriod: (seconds) => {
         gracePeriodSeconds = Math.min(seconds, gracePeriodSeconds ?? Infinity);
-        line?.post({ type: 'shrinkGracePeriod', gracePeriodSeconds });
+        channel?.post({ type: 'shrinkGracePeriod', gracePeriodSeconds });
       },
     };
   }
 
-  /** Parses a manifest in the pool. A manifest that costs every thread that it meets its life is one that can't be read. */
+  /** Parses a manifest in the pool. A manifest that kills every thread it is sent to counts as unreadable. */
   async decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {
     const sendOnce = async (pool: Piscina) => (await pool.run(task, { name: 'decodeManifest' })) as DecodeManifestResult;
     return this.#sendUntilDone(`decoding ${task.origin}`, sendOnce).catch((err: unknown): DecodeManifestResult => {
@@ -160,37 +145,33 @@ export class PodSyncPool {
     });
   }
 
-  /** Ends the threads. Who waits for the end of the tasks does that before; what is still under way is rejected. */
+  /** Terminates the threads and rejects the tasks under way. Callers that need the results wait for them first. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     const err = new KubeletError('ThreadClosed', 'the sync pool is closed');
-    for (const reject of this.#open) reject(err);
-    this.#lives.close();
-    this.#cancelReplacement();
+    for (const reject of this.#pending) reject(err);
+    this.#pool.close();
     const late = new AbortController();
     const deadline = this.#clock.sleep(closeDeadlineMs, late.signal);
-    // A thread that is ended while it loads an addon takes the process with it (shared/linux/native.ts).
-    await Promise.race([this.#readying, deadline]);
-    const ended = Promise.all([this.#pool, ...this.#retired].map((pool) => this.#destroy(pool)));
-    await Promise.race([ended, deadline]).finally(() => late.abort());
+    // A thread that is terminated while it loads an addon aborts the process (shared/linux/native.ts).
+    await Promise.race([this.#preparing, deadline]);
+    await Promise.race([this.#pool.destroy(), deadline]).finally(() => late.abort());
   }
 
-  /** Ends a thread as a fault would, by its place in the pool. For tests of that. */
+  /** Terminates a thread as a fault would, by its index in the pool. For tests. */
   async kill(index: number): Promise<void> {
-    await this.#pool.threads[index]?.terminate();
+    await this.#pool.current.threads[index]?.terminate();
   }
 
   async #sendUntilDone<T>(what: string, sendOnce: (pool: Piscina) => Promise<T>): Promise<T> {
     const closed = Promise.withResolvers<never>();
     closed.promise.catch(() => {});
     if (this.#closed) throw new KubeletError('ThreadClosed', 'the sync pool is closed');
-    this.#open.add(closed.reject);
+    this.#pending.add(closed.reject);
     try {
       for (let sends = 1; ; sends += 1) {
-        const pool = this.#pool;
-        this.#count(pool, 1);
-        const sent = sendOnce(pool).finally(() => this.#count(pool, -1));
+        const sent = this.#pool.run(sendOnce);
         try {
           return await Promise.race([sent, closed.promise]);
         } catch (err) {
@@ -201,73 +182,12 @@ export class PodSyncPool {
         }
       }
     } finally {
-      this.#open.delete(closed.reject);
+      this.#pending.delete(closed.reject);
     }
-  }
-
-  #createPool(): Piscina {
-    const options = {
-      filename: fileURLToPath(this.#entry),
-      workerData: this.#birth,
-      minThreads: this.#threads,
-      maxThreads: this.#threads,
-      idleTimeout: Infinity,
-      concurrentTasksPerWorker,
-      maxQueue,
-      resourceLimits,
-      execArgv,
-      // Otherwise an idle worker sleeps in Atomics.wait, and its gRPC connections with it.
-      atomics: 'disabled',
-      recordTiming: false,
-    } as const;
-    const pool = new Piscina(options);
-    // An error of an idle thread; its death is seen, logged and counted by PoolLives.
-    pool.on('error', (err: unknown) => this.#logger.debug({ err }, 'an idle thread of the sync pool failed'));
-    this.#poolBornAtMs = this.#clock.monotonic();
-    this.#lives.watch(pool, () => this.#replaceBroken(pool));
-    return pool;
-  }
-
-  /** Piscina gives up a thread's place for good when one dies before it was ready. Then a new pool takes over. */
-  #replaceBroken(pool: Piscina): void {
-    // Its last thread is gone: who still waits in its queue is sent to the successor.
-    if (this.#retired.has(pool) && pool.threads.length === 0) void this.#destroy(pool);
-    if (this.#closed || this.#pool !== pool || pool.threads.length >= this.#threads) return;
-    const { history, delayMs } = afterDeath(this.#history, this.#clock.monotonic() - this.#poolBornAtMs, Math.random);
-    this.#history = history;
-    const restartInMs = Math.round(delayMs);
-    this.#logger.warn(
-      { threads: pool.threads.length, want: this.#threads, restartInMs },
-      'the sync pool lost a thread for good; a new pool takes over',
-    );
-    this.#cancelReplacement();
-    this.#cancelReplacement = this.#clock.after(delayMs, () => {
-      this.#pool = this.#createPool();
-      this.#retire(pool);
-    });
-  }
-
-  /** Lets a pool end with its last task; one without threads ends now, and its tasks are sent to the successor. */
-  #retire(pool: Piscina): void {
-    this.#retired.add(pool);
-    if (pool.threads.length === 0) void this.#destroy(pool);
-    else this.#count(pool, 0);
-  }
-
-  #count(pool: Piscina, change: number): void {
-    const tasks = (this.#tasks.get(pool) ?? 0) + change;
-    this.#tasks.set(pool, tasks);
-    if (tasks === 0 && this.#retired.has(pool)) void this.#destroy(pool);
-  }
-
-  async #destroy(pool: Piscina): Promise<void> {
-    this.#retired.delete(pool);
-    this.#tasks.delete(pool);
-    await pool.destroy();
   }
 }
 
-/** A task that can't be sent at all will not be at the next try either. */
+/** True if sending the task again would fail in the same way. */
 function isFinal(err: unknown): boolean {
   return err instanceof Error && (err.name === 'DataCloneError' || /task queue is at limit/i.test(err.message));
 }

@@ -1,99 +1,84 @@
 /**
- * Births and deaths in the sync pool. Piscina starts its threads by itself, and each takes a slot when it wakes: a thread's life is
- * kept in the heartbeat row of its slot, from the thread's own word (`enterPoolThread`) until main sees it end.
+ * Supervises the threads of the sync pool, which piscina starts by itself. A thread claims a slot when it starts and notifies main (`SlotClaimed`);
+ * its status is in the heartbeat row of that slot until main sees it exit.
  */
 import type { Piscina } from 'piscina';
 import type { Worker } from 'node:worker_threads';
-import type { PodSyncWorkerData } from '../../shared/contracts/pod-sync/worker-data.ts';
-import type { HangWatchdog } from './hang-watchdog.ts';
-import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import type { Logger } from '../../shared/log/logger.ts';
+import type { PodSyncWorkerData, SlotClaimed } from '../../shared/contracts/pod-sync/worker-data.ts';
 import { releaseSlot, slotOwner } from '../../shared/state/claims.ts';
-import type { ThreadStatusWriter } from '../../shared/state/heartbeats.ts';
-import type { SlotClaimed } from '../../shared/thread/enter-thread.ts';
+import { WorkerSupervisor, type TerminateWorker, type WorkerExit, type WorkerSupervisorOptions } from './worker-supervisor.ts';
 
-export interface PoolSupervisorOptions {
-  readonly lives: ThreadStatusWriter;
-  readonly hangs: HangWatchdog;
-  readonly birth: PodSyncWorkerData;
-  readonly logger: Logger;
+export interface PoolSupervisorOptions extends WorkerSupervisorOptions {
+  readonly workerData: PodSyncWorkerData;
 }
 
 export class PoolSupervisor {
-  readonly #options: PoolSupervisorOptions;
-  readonly #letBe = new Map<number, () => void>();
-  readonly #watched = new WeakSet<Worker>();
-  /** How to end each thread that lives, by its number. */
-  readonly #endings = new Map<number, (why: string) => void>();
+  readonly #workerData: PodSyncWorkerData;
+  readonly #supervisor: WorkerSupervisor;
+  readonly #followed = new WeakSet<Worker>();
+  /** By thread ID. */
+  readonly #terminate = new Map<number, TerminateWorker>();
   #closed = false;
 
   constructor(options: PoolSupervisorOptions) {
-    this.#options = options;
+    this.#workerData = options.workerData;
+    this.#supervisor = new WorkerSupervisor(options);
   }
 
-  /** Follows the threads of a pool, and those that replace them; `onDeath` comes after each death, when piscina has done its part. */
-  watch(pool: Piscina, onDeath: () => void): void {
+  /** Follows the pool's threads and their replacements. Calls `onExit` after each exit, when piscina has handled the exit. */
+  follow(pool: Piscina, onExit: () => void): void {
     pool.on('message', (message: unknown) => {
       if (isSlotClaimed(message)) this.#onClaimed(message);
     });
-    const follow = () => {
+    const followWorkers = () => {
       for (const worker of pool.threads) {
-        if (this.#watched.has(worker)) continue;
-        this.#watched.add(worker);
-        this.#follow(worker, () => {
-          follow();
-          if (!this.#closed) onDeath();
+        if (this.#followed.has(worker)) continue;
+        this.#followed.add(worker);
+        this.#followWorker(worker, () => {
+          followWorkers();
+          if (!this.#closed) onExit();
         });
       }
     };
-    follow();
-    pool.on('workerCreate', follow);
+    followWorkers();
+    pool.on('workerCreate', followWorkers);
   }
 
-  /** Ends from here on were asked for. */
+  /** See WorkerSupervisor: for a pool that lost threads which piscina does not replace. */
+  scheduleReplacement(uptimeMs: number, replace: () => void): number {
+    return this.#supervisor.scheduleRestart(this.#workerData.thread, uptimeMs, replace);
+  }
+
+  /** From now on an exit is no death. */
   close(): void {
     this.#closed = true;
-    for (const letBe of this.#letBe.values()) letBe();
+    this.#supervisor.close();
   }
 
   #onClaimed({ claimedSlot, atMs }: SlotClaimed): void {
-    const { lives, hangs, birth } = this.#options;
-    const row = this.#row(claimedSlot);
-    lives.started(row, atMs);
-    const threadId = slotOwner(birth.claims, claimedSlot);
-    this.#letBe.get(threadId)?.();
-    this.#letBe.set(
-      threadId,
-      hangs.follow(row, (why) => this.#endings.get(threadId)?.(why)),
-    );
+    const threadId = slotOwner(this.#workerData.claims, claimedSlot);
+    this.#supervisor.recordStart(this.#row(claimedSlot), atMs, (why) => this.#terminate.get(threadId)?.(why));
   }
 
-  #follow(worker: Worker, onExit: () => void): void {
+  #followWorker(worker: Worker, onExit: () => void): void {
     const { threadId } = worker;
-    let cause: unknown;
-    worker.on('error', (err: unknown) => (cause = err));
-    this.#endings.set(threadId, (why) => {
-      cause ??= new Error(why);
-      void worker.terminate();
-    });
-    worker.once('exit', (exitCode) => {
-      const { lives, birth, logger } = this.#options;
-      this.#endings.delete(threadId);
-      this.#letBe.get(threadId)?.();
-      this.#letBe.delete(threadId);
-      const slot = releaseSlot(birth.claims, threadId);
-      if (this.#closed) {
-        if (slot >= 0) lives.stopped(this.#row(slot));
-      } else {
-        if (slot >= 0) lives.died(this.#row(slot), exitCode, cause === undefined ? '' : messageOf(cause));
-        logger.error({ thread: slot < 0 ? 'pod-sync' : `pod-sync-${slot}`, exitCode, err: cause }, 'thread died; it will be started again');
-      }
+    const terminate = this.#supervisor.onExit(worker, (exit) => {
+      this.#terminate.delete(threadId);
+      this.#recordExit(threadId, exit);
       onExit();
     });
+    this.#terminate.set(threadId, terminate);
+  }
+
+  #recordExit(threadId: number, exit: WorkerExit): void {
+    const { claims, thread } = this.#workerData;
+    const slot = releaseSlot(claims, threadId);
+    if (slot < 0) this.#supervisor.recordExit(thread, null, exit);
+    else this.#supervisor.recordExit(`${thread}-${slot}`, this.#row(slot), exit);
   }
 
   #row(slot: number): number {
-    return this.#options.birth.heartbeatRows[slot]!;
+    return this.#workerData.heartbeatRows[slot]!;
   }
 }
 

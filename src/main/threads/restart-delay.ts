@@ -1,22 +1,22 @@
-/** When a thread that died is started again: at once; later and later while it keeps dying young. */
+/** The delay before a thread is restarted: none at first, then a growing one while the thread keeps dying early. */
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
 
-/** A thread that lived this long was well: its death starts the back-off anew. */
-export const wellAfterMs = 10_000;
+/** The death of a thread that ran for this long resets the back-off. */
+export const healthyAfterMs = 10_000;
 const limits = { initialMs: 50, maxMs: 30_000 };
 
 export interface RestartHistory {
-  /** Deaths in a row of lives shorter than `wellAfterMs`. */
+  /** Consecutive deaths within `healthyAfterMs` of the start. */
   readonly earlyDeaths: number;
 }
 
-/** The first two deaths in a row are answered within 50 ms, the sixth within a second, later ones up to 45 s apart. */
-export function afterDeath(
+/** The first two consecutive deaths are followed by a restart within 75 ms, the sixth within 1.2 s; later delays grow up to 45 s. */
+export function computeRestart(
   history: RestartHistory,
-  lifetimeMs: number,
+  uptimeMs: number,
   random: () => number,
 ): { readonly history: RestartHistory; readonly delayMs: number } {
-  if (lifetimeMs >= wellAfterMs) return { history: { earlyDeaths: 0 }, delayMs: 0 };
+  if (uptimeMs >= healthyAfterMs) return { history: { earlyDeaths: 0 }, delayMs: 0 };
   const earlyDeaths = history.earlyDeaths + 1;
   if (earlyDeaths === 1) return { history: { earlyDeaths }, delayMs: 0 };
   let delayMs: number | undefined;

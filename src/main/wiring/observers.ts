@@ -98,7 +98,7 @@ export class Observers {
     const facts = await untilAborted(this.runtimeState.untilFirstStatus(signal), signal);
     void this.runtimeState.watch(signal);
     setRuntimeCgroupDriver(first.state.runtimeCgroupDriver, facts.cgroupDriver);
-    first.pool.getReady();
+    first.pool.prepare();
   }
 
   /** All pods that the runtime has are in the cache: one that runs since before must not be taken for one that never started. */

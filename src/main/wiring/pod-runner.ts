@@ -75,7 +75,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   });
   const { pool } = runner.threads;
   const volumes = new MountedVolumes(clock);
-  pool.answerWith(
+  pool.setHandlers(
     createTaskHandlers({
       observers,
       podManager,

@@ -2,7 +2,7 @@
 import { expose } from 'comlink';
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { getHeapStatistics } from 'node:v8';
-import type { PodSyncWorkerData } from '../contracts/pod-sync/worker-data.ts';
+import type { PodSyncWorkerData, SlotClaimed } from '../contracts/pod-sync/worker-data.ts';
 import type { ThreadWorkerData } from '../contracts/thread.ts';
 import { createLogger } from '../log/create-logger.ts';
 import type { Logger } from '../log/logger.ts';
@@ -28,13 +28,6 @@ export function enterThread<Birth extends ThreadWorkerData>(): ThreadContext<Bir
   const logger = createLogger(birth.logging, { component: birth.thread });
   bindMetrics(birth.metrics);
   return { workerData: birth, logger, heartbeat: beat(birth, birth.thread) };
-}
-
-/** Posted to main by a thread of the pool once it has its slot. */
-export interface SlotClaimed {
-  readonly claimedSlot: number;
-  /** Monotonic ms, before its first beat. */
-  readonly atMs: number;
 }
 
 /** The same for a thread of the sync pool: all of them share one birth, and each claims a place of its own. */

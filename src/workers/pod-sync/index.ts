@@ -17,14 +17,14 @@ import { SyncReport } from './sync-report.ts';
 const { workerData: birth, logger } = enterPoolThread();
 let dependencies: Promise<PodSyncDependencies> | undefined;
 
-/** Made before the first task where there is time (`getReady`), by when the runtime has said who drives cgroups. Each task reports what keeps them from being made. */
+/** Made before the first task where there is time (`prepare`), by when the runtime has said who drives cgroups. Each task reports what keeps them from being made. */
 function makeDependencies(): Promise<PodSyncDependencies> {
   const cgroupDriver = runtimeCgroupDriver(birth.runtimeCgroupDriver) ?? birth.settings.cgroupDriver;
   return createDependencies({ ...birth.settings, cgroupDriver }, logger);
 }
 
 /** What the first task needs is made before it comes. What keeps it from being made each task reports. */
-export async function getReady(): Promise<void> {
+export async function prepare(): Promise<void> {
   prepareNative();
   await (dependencies ??= makeDependencies()).catch(() => {});
 }

@@ -51,14 +51,14 @@ test('a task is run, its requests are answered over its line, and its permit is 
   assert.equal(pool.pending, 0);
 });
 
-test('each thread makes ready before its first task, once it is told to', async () => {
+test('each thread prepares before its first task when main requests it', async () => {
   const { pool } = aPool();
   const areReady = async () => {
     const results = await Promise.all([pool.run(aTask('is-ready')).result, pool.run(aTask('is-ready')).result]);
     return results.map(({ retryAtMs }) => retryAtMs);
   };
   assert.deepEqual(await areReady(), [0, 0]);
-  pool.getReady();
+  pool.prepare();
   assert.deepEqual(await areReady(), [1, 1]);
 });
 
@@ -178,7 +178,7 @@ test('a thread that never lets go of a task is ended, and all of its tasks are s
   assert.equal((await spun.result).outcome, 'synced');
   assert.ok((await Promise.all(others)).every(({ outcome }) => outcome === 'synced'));
   assert.equal(lines.filter(({ msg }) => msg.startsWith('thread hangs')).length, 1);
-  assert.match(threads().find(({ deaths }) => deaths === 1)?.lastError ?? '', /^it was not heard of for/);
+  assert.match(threads().find(({ deaths }) => deaths === 1)?.lastError ?? '', /^no heartbeat for/);
 });
 
 test('a fault that a task leaves behind ends neither its thread nor the tasks that are on it', async () => {

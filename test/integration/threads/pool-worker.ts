@@ -76,7 +76,7 @@ async function act(task: PodSyncTask, told: PodSyncNotification[]): Promise<PodS
 }
 
 let isReady = false;
-export async function getReady(): Promise<void> {
+export async function prepare(): Promise<void> {
   isReady = true;
 }
 

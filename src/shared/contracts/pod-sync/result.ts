@@ -1,6 +1,6 @@
 /** The result of a task of the sync pool. */
 import type { PodSandboxStatus } from '../../cri/generated/cri-v1.ts';
-import type { Failure } from '../../errors/kubelet-error.ts';
+import { toFailure, type Failure } from '../../errors/kubelet-error.ts';
 import type { ContainerID, SandboxID } from '../../kubernetes/ids.ts';
 
 export type PodSyncResult =
@@ -23,6 +23,24 @@ export interface PodSyncReport {
   readonly changedRuntime: boolean;
   /** All objects that the task created. Absent when the task cannot be sure of them: the inspection then lists the pod. */
   readonly created?: CreatedObjects;
+}
+
+/**
+ * The result of a task that an error ended. The only place that turns an error into such a result. The defaults are for a task whose report is
+ * lost: it may have changed the runtime.
+ * @param reason the failure's reason if the error has none
+ */
+export function failedResult(
+  err: unknown,
+  {
+    reason = 'FailedSync',
+    waiting = {},
+    backoffs = [],
+    changedRuntime = true,
+    ...report
+  }: Partial<PodSyncReport> & { readonly reason?: string } = {},
+): Extract<PodSyncResult, { readonly outcome: 'failed' }> {
+  return { outcome: 'failed', failure: toFailure(err, reason), waiting, backoffs, changedRuntime, ...report };
 }
 
 /** Why a container does not run: its waiting reason in the API. */

@@ -6,91 +6,91 @@ import type { Clock } from '../../../../src/shared/time/clock.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
 
-/** Three threads; the one that is watched beats each second while `beats` says so. */
-function aWatched({ isDebugged = () => false }: { isDebugged?: () => boolean } = {}) {
+/** Three threads, of which one is followed. That thread beats each second while `beats` is true. */
+function aWatchdog({ isDebugged = () => false }: { isDebugged?: () => boolean } = {}) {
   const clock = new FakeClock();
   const heartbeats = createHeartbeats([{ thread: 'main' }, { thread: 'pleg' }, { thread: 'stats' }]);
-  const lives = new ThreadStatusWriter(heartbeats);
+  const threadStatuses = new ThreadStatusWriter(heartbeats);
   const writer = new HeartbeatWriter(heartbeats, 1);
-  const ended: string[] = [];
-  const watched = { beats: true };
-  /** How long main's monotonic clock ran while nobody did. */
+  const terminated: string[] = [];
+  const followed = { beats: true };
+  /** The time by which main's monotonic clock advanced while no timer ran. */
   let pausedMs = 0;
-  const real: Clock = {
+  const pausingClock: Clock = {
     now: () => clock.now(),
     monotonic: () => clock.monotonic() + pausedMs,
     sleep: (ms, signal) => clock.sleep(ms, signal),
     after: (ms, callback) => clock.after(ms, callback),
   };
-  const watch = new HangWatchdog({ heartbeats, clock: real, isDebugged });
+  const watchdog = new HangWatchdog({ heartbeats, clock: pausingClock, isDebugged });
   const beat = () => {
-    if (watched.beats) writer.beat(real.monotonic(), 0);
+    if (followed.beats) writer.beat(pausingClock.monotonic(), 0);
     clock.after(1000, beat);
   };
-  lives.started(1, 0);
+  threadStatuses.started(1, 0);
   beat();
-  const letBe = watch.follow(1, (why) => ended.push(`at ${Math.round(clock.monotonic() / 1000)} s: ${why}`));
-  watch.start(silentLogger);
-  return { clock, lives, ended, watch, watched, letBe, pause: (ms: number) => (pausedMs += ms) };
+  const unfollow = watchdog.follow(1, (why) => terminated.push(`at ${Math.round(clock.monotonic() / 1000)} s: ${why}`));
+  watchdog.start(silentLogger);
+  return { clock, threadStatuses, terminated, watchdog, followed, unfollow, pause: (ms: number) => (pausedMs += ms) };
 }
 
-test('a thread that beats is let be', async () => {
-  const { clock, ended } = aWatched();
+test('a thread with a heartbeat is not terminated', async () => {
+  const { clock, terminated } = aWatchdog();
   await clock.advance(100_000);
-  assert.deepEqual(ended, []);
+  assert.deepEqual(terminated, []);
 });
 
-test('a thread that is silent for 45 s is ended, and again when that did not help', async () => {
-  const { clock, ended, watched } = aWatched();
+test('a thread without a heartbeat for 45 s is terminated, and again if it still runs', async () => {
+  const { clock, terminated, followed } = aWatchdog();
   await clock.advance(100_000);
-  watched.beats = false;
+  followed.beats = false;
   await clock.advance(40_000);
-  assert.deepEqual(ended, []);
+  assert.deepEqual(terminated, []);
   await clock.advance(60_000);
-  assert.deepEqual(ended, ['at 150 s: it was not heard of for 45 s', 'at 195 s: it was not heard of for 45 s']);
+  assert.deepEqual(terminated, ['at 150 s: no heartbeat for 45 s', 'at 195 s: no heartbeat for 45 s']);
 });
 
-test('a thread that never beat is ended after the same time', async () => {
-  const { clock, lives, ended, watched } = aWatched();
-  watched.beats = false;
+test('a thread that never beat is terminated after the same time', async () => {
+  const { clock, threadStatuses, terminated, followed } = aWatchdog();
+  followed.beats = false;
   await clock.advance(10_000);
-  lives.started(1, clock.monotonic());
+  threadStatuses.started(1, clock.monotonic());
   await clock.advance(50_000);
-  assert.equal(ended.length, 1);
+  assert.equal(terminated.length, 1);
 });
 
-test('a silence while main was stalled, or the machine slept, is nobody’s fault', async () => {
-  const { clock, ended, pause } = aWatched();
+test('a stall of main or a suspended machine terminates no thread', async () => {
+  const { clock, terminated, pause } = aWatchdog();
   for (let pauses = 0; pauses < 20; pauses += 1) {
     pause(600_000);
     await clock.advance(5000);
   }
-  assert.deepEqual(ended, []);
+  assert.deepEqual(terminated, []);
 });
 
-test('a thread at a breakpoint of a debugger is let be', async () => {
+test('no thread is terminated while a debugger is attached', async () => {
   let attached = true;
-  const { clock, ended, watched } = aWatched({ isDebugged: () => attached });
-  watched.beats = false;
+  const { clock, terminated, followed } = aWatchdog({ isDebugged: () => attached });
+  followed.beats = false;
   await clock.advance(150_000);
-  assert.deepEqual(ended, []);
+  assert.deepEqual(terminated, []);
   attached = false;
   await clock.advance(40_000);
-  assert.deepEqual(ended, []);
+  assert.deepEqual(terminated, []);
   await clock.advance(10_000);
-  assert.equal(ended.length, 1);
+  assert.equal(terminated.length, 1);
 });
 
-test('a thread that is down, let be or not followed is not ended; nothing is after the watch was stopped', async () => {
-  const { clock, lives, ended, watch, watched, letBe } = aWatched();
-  watched.beats = false;
-  lives.died(1, 1, '');
+test('a thread that is down or not followed is not terminated, and none is after the watchdog was stopped', async () => {
+  const { clock, threadStatuses, terminated, watchdog, followed, unfollow } = aWatchdog();
+  followed.beats = false;
+  threadStatuses.died(1, 1, '');
   await clock.advance(100_000);
-  lives.started(1, clock.monotonic());
-  letBe();
+  threadStatuses.started(1, clock.monotonic());
+  unfollow();
   await clock.advance(100_000);
-  watch.follow(1, () => ended.push('ended'));
-  watch.stop();
+  watchdog.follow(1, () => terminated.push('terminated'));
+  watchdog.stop();
   await clock.advance(100_000);
-  assert.deepEqual(ended, []);
+  assert.deepEqual(terminated, []);
 });
