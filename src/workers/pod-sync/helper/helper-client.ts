@@ -1,32 +1,31 @@
 /**
- * The pool thread's side of the helper process: every request has a deadline. One that misses it costs itself and its process: that
- * process gets no more requests, may finish those that it has, and is killed; the next request goes to a fresh one.
+ * Starts helper processes for a pool thread and sends them requests. Every request has a deadline. After a missed deadline, the process gets
+ * no new requests, may finish the others, and is killed. The next request starts a new process.
  */
 import type { HelperOperation, HelperOperations } from '../../../shared/contracts/helper.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
+import { helperEntryURL } from '../helper-entry-url.ts';
 import { HelperProcess } from './helper-process.ts';
 
 export interface HelperClientOptions {
   readonly logger: Logger;
-  /** The entry of the helper: another one in tests. */
+  /** The helper's entry file; replaced in tests. */
   readonly entry?: URL;
-  /** How long a process without work is kept. */
+  /** A process without requests ends after this time. */
   readonly idleMs?: number;
 }
 
 export interface HelperLimits {
   readonly deadlineMs?: number;
-  /** Ends the wait, not the work: the deadline still decides whether the process is well. */
+  /** Ends the wait, not the operation: the deadline still decides whether the process hangs. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Beyond this many processes that a kill did not end (they hang in the kernel), more would only pile up: requests fail at once. */
+/** When this many killed processes hang in the kernel, requests fail at once instead of starting more. */
 const maxStuckProcesses = 8;
 const defaultDeadlineMs = 30_000;
-/** The extension follows this file's own: .ts as written, .js compiled. */
-const defaultEntry = new URL(`../../helper/index${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
-/** One a thread. The process is started at the first request, and ended when it had none for a minute. */
+/** Each thread has one. Starts the process at the first request and ends it after a minute without requests. */
 export class HelperClient {
   readonly #logger: Logger;
   readonly #entry: URL;
@@ -35,15 +34,15 @@ export class HelperClient {
   readonly #alive = new Set<HelperProcess>();
   #closed = false;
 
-  constructor({ logger, entry = defaultEntry, idleMs = 60_000 }: HelperClientOptions) {
+  constructor({ logger, entry = helperEntryURL, idleMs = 60_000 }: HelperClientOptions) {
     this.#logger = logger;
     this.#entry = entry;
     this.#idleMs = idleMs;
   }
 
   /**
-   * Asks the helper. Rejects with HelperError: its `code` is the kernel's (`EBUSY`), `ETIMEDOUT` for a missed deadline, `EPIPE` when the
-   * process went away; or with the signal's reason.
+   * Sends a request. Rejects with HelperError, whose `code` is the kernel's (`EBUSY`), `ETIMEDOUT` after a missed deadline, or `EPIPE` when
+   * the process ended; or with the signal's reason.
    */
   async call<K extends HelperOperation>(
     operation: K,
@@ -54,12 +53,12 @@ export class HelperClient {
     return this.#process().request(operation, request, deadlineMs, signal) as Promise<HelperOperations[K]['reply']>;
   }
 
-  /** Id of the process that takes requests now; absent before the first. */
+  /** The ID of the process that gets requests now; undefined before the first request. */
   get pid(): number | undefined {
     return this.#current?.pid;
   }
 
-  /** Kills the process; what is under way is rejected. Resolves when it is gone, or a second later if it hangs in the kernel. */
+  /** Kills all processes and rejects their requests. Resolves when they have exited, or after a second if they hang in the kernel. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#alive].map((process) => process.kill()));
@@ -67,7 +66,7 @@ export class HelperClient {
 
   #process(): HelperProcess {
     if (this.#closed) throw new Error('the helper is closed');
-    if (this.#current?.takesRequests) return this.#current;
+    if (this.#current?.acceptsRequests) return this.#current;
     const stuck = [...this.#alive].filter(({ killed }) => killed).length;
     if (stuck >= maxStuckProcesses) throw new Error(`${stuck} helper processes hang in the kernel: no more are started`);
     const process = new HelperProcess({
