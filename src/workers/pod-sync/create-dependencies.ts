@@ -4,7 +4,7 @@ import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock } from '../../shared/time/clock.ts';
-import { CgroupTree, PodCgroups } from './cgroups/pod-cgroups.ts';
+import { CgroupTree, PodCgroups } from './cgroups/index.ts';
 import type { PodSyncDependencies } from './dependencies.ts';
 import { HelperClient } from './helper/helper-client.ts';
 import { httpGet } from './hooks/http-get.ts';

@@ -4,7 +4,7 @@ import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync/task.
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { PodCgroups } from './cgroups/pod-cgroups.ts';
+import type { PodCgroups } from './cgroups/index.ts';
 import type { PodEvents, PodIdentity } from './pod-events.ts';
 import type { HttpGet } from './hooks/http-get.ts';
 import type { TaskChannelClient } from './task-channel-client.ts';

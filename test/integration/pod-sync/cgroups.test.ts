@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
-import { CgroupTree, PodCgroups } from '../../../src/workers/pod-sync/cgroups/pod-cgroups.ts';
+import { CgroupTree, PodCgroups } from '../../../src/workers/pod-sync/cgroups/index.ts';
 import { aLogger } from '../../support/logger.ts';
 import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
 

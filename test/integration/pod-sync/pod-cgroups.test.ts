@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
-import { CgroupTree, PodCgroups } from '../../../src/workers/pod-sync/cgroups/pod-cgroups.ts';
+import { CgroupTree, PodCgroups } from '../../../src/workers/pod-sync/cgroups/index.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { aContainer, aPod } from '../../support/pod-sync-samples.ts';

@@ -1,25 +1,25 @@
-/** What is written where to give a cgroup its resources: pure. The files are the kernel's, the order and the values runc's. */
+/** Converts a cgroup's resources to writes of kernel files. Pure. The order and the values are runc's. */
 import { weightFromShares, type CgroupResources } from '../../../shared/linux/cgroup-values.ts';
 
 export interface CgroupFile {
-  /** Names the hierarchy in v1. */
+  /** The hierarchy in v1. */
   readonly controller: string;
   readonly file: string;
   readonly value: string;
-  /** Newer kernels have it: passed over where it is not there. */
+  /** Only newer kernels have the file: it is skipped when missing. */
   readonly optional?: boolean;
 }
 
-/** `hugePageSizes`: those that this host has (`2MB`); one that the resources do not name is limited to 0. */
-export function cgroupFiles(resources: CgroupResources, version: 1 | 2, hugePageSizes: readonly string[]): CgroupFile[] {
-  const of = version === 1 ? filesV1(resources) : filesV2(resources);
-  return [...of, ...hugePageFiles(resources, version, hugePageSizes)];
+/** `hugePageSizes` are the host's (`2MB`). A size that the resources do not name is limited to 0. */
+export function toCgroupFiles(resources: CgroupResources, version: 1 | 2, hugePageSizes: readonly string[]): CgroupFile[] {
+  const files = version === 1 ? filesV1(resources) : filesV2(resources);
+  return [...files, ...hugePageFiles(resources, version, hugePageSizes)];
 }
 
 function filesV1({ cpuShares, cpuPeriodUs, cpuQuotaUs, memoryBytes, pidsLimit }: CgroupResources): CgroupFile[] {
   const files: CgroupFile[] = [];
   const add = (controller: string, file: string, value: number | undefined) => {
-    // 0 is "leave it", as in runc.
+    // 0 leaves the kernel's value, as in runc.
     if (value !== undefined && value !== 0) files.push({ controller, file, value: String(value) });
   };
   add('cpu', 'cpu.shares', cpuShares);
@@ -48,7 +48,7 @@ function hugePageFiles({ hugePageLimits }: CgroupResources, version: 1 | 2, size
     const file = { controller: 'hugetlb', value };
     return [
       { ...file, file: `hugetlb.${size}.${suffix}` },
-      // Reservations, since Linux 5.7.
+      // The limit of reservations, since Linux 5.7.
       { ...file, file: `hugetlb.${size}.rsvd.${suffix}`, optional: true },
     ];
   });

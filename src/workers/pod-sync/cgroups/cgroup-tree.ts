@@ -1,10 +1,10 @@
 /**
- * Makes, sets and removes cgroups in all hierarchies of the host: the effects, on names and values that others decide. With the systemd
- * driver the slices are made in the file system too, at the place where systemd would put them: systemd adopts what it
- * finds there when a runtime starts a scope below, but a unit reload may reset values that only the file system knows.
+ * Creates, writes and removes cgroups in all hierarchies of the host. The callers decide names and values. With the systemd driver, the
+ * slices are also created in the file system, at the path where systemd would create them. Systemd adopts an existing slice when a runtime
+ * starts a scope below it, but a unit reload may reset values that only the file system has.
  *
- * Making a pod's takes some ninety calls on v1, each of microseconds in the kernel's memory: they are made on this thread at once, since a
- * trip to libuv's threads for each costs ten times the call (5 ms of CPU a pod, measured).
+ * The calls block the thread. On v1 a pod's cgroup takes about ninety calls of microseconds each, and a round trip to libuv's threads for
+ * each would cost ten times as much (5 ms of CPU a pod, measured).
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,20 +12,20 @@ import { withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { CgroupFile } from './cgroup-files.ts';
-import { findHierarchies, requiredV1, wantedV2, type Hierarchy } from './hierarchies.ts';
+import { findHierarchies, requiredControllersV1, podControllersV2, type Hierarchy } from './hierarchies.ts';
 
 export interface CgroupTreeOptions {
-  /** Where the hierarchies are mounted: /sys/fs/cgroup. */
+  /** The mount point of the hierarchies: /sys/fs/cgroup. */
   readonly root: string;
   readonly version: 1 | 2;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Sends SIGKILL to a process; false when it was gone. */
+  /** Sends SIGKILL to a process. Returns false when the process has exited. */
   readonly kill?: (pid: number) => boolean;
 }
 
-/** Attempts of a removal, and the first wait between them, doubling: processes that were killed take a moment to leave. */
-const removalAttempts = 9;
+/** The wait between attempts doubles each time: killed processes need a moment to exit. */
+const maxRemovalAttempts = 9;
 const firstRemovalWaitMs = 10;
 
 export class CgroupTree {
@@ -36,26 +36,26 @@ export class CgroupTree {
     this.#options = options;
   }
 
-  /** `path`: below each mount, from cgroupPath(). Whether the cgroup is there with all that a pod's needs. */
+  /** Returns whether the cgroup exists with all controllers that a pod needs. `path` is below each mount, from cgroupPath(). */
   async exists(path: string): Promise<boolean> {
-    const hierarchies = this.#find();
+    const hierarchies = this.#findHierarchies();
     if (this.#options.version === 2) return this.#hasControllers(path);
-    const needed = hierarchies.filter(({ controllers }) => controllers.some((controller) => requiredV1.has(controller)));
+    const needed = hierarchies.filter(({ controllers }) => controllers.some((controller) => requiredControllersV1.has(controller)));
     return needed.every(({ mount }) => existsSync(join(mount, path)));
   }
 
-  /** Makes it with all its parents. One that is there is left. Rejects with the file system's error. */
+  /** Creates the cgroup and its parents unless they exist. Rejects with the file system's error. */
   async create(path: string): Promise<void> {
-    for (const { mount, controllers } of this.#find()) {
+    for (const { mount, controllers } of this.#findHierarchies()) {
       if (this.#options.version === 2) this.#createUnified(mount, path);
       else if (controllers.includes('cpuset')) createCpuset(mount, path);
       else mkdirSync(join(mount, path), { recursive: true });
     }
   }
 
-  /** Writes what can be written; what the kernel refuses is logged and left, as upstream: a pod with a looser limit beats none. */
+  /** Logs values that the kernel refuses and continues, as upstream: a pod with a looser limit is better than no pod. */
   async write(path: string, files: readonly CgroupFile[]): Promise<void> {
-    const hierarchies = this.#find();
+    const hierarchies = this.#findHierarchies();
     for (const { controller, file, value, optional } of files) {
       const mount = hierarchies.find(({ controllers }) => controllers.includes(controller) || controllers.includes('unified'))?.mount;
       if (mount === undefined) continue;
@@ -69,38 +69,38 @@ export class CgroupTree {
     }
   }
 
-  /** A file's content without its line end; undefined when it is not there. */
+  /** Returns a file's content without its line end, or undefined when the file does not exist. */
   async read(path: string, controller: string, file: string): Promise<string | undefined> {
-    const hierarchies = this.#find();
+    const hierarchies = this.#findHierarchies();
     const found = hierarchies.find(({ controllers }) => controllers.includes(controller) || controllers.includes('unified'));
     if (!found) return undefined;
     const target = join(found.mount, path, file);
     return existsSync(target) ? readOrEmpty(target).trim() : undefined;
   }
 
-  /** Names of the cgroups directly below, in any hierarchy. */
+  /** Returns the names of the direct child cgroups in all hierarchies. */
   async children(path: string): Promise<string[]> {
-    return [...new Set(this.#find().flatMap(({ mount }) => folders(join(mount, path))))];
+    return [...new Set(this.#findHierarchies().flatMap(({ mount }) => childFolders(join(mount, path))))];
   }
 
-  /** Whether there is anything of it in any hierarchy. */
-  async isAnywhere(path: string): Promise<boolean> {
-    return this.#find().some(({ mount }) => existsSync(join(mount, path)));
+  /** Returns whether any hierarchy has the cgroup. */
+  async existsInAnyHierarchy(path: string): Promise<boolean> {
+    return this.#findHierarchies().some(({ mount }) => existsSync(join(mount, path)));
   }
 
   /**
-   * Kills what runs in it or below, then removes it in every hierarchy. Nothing to remove is a success. Rejects, naming
-   * the folder, when it is still busy after some seconds.
+   * Kills all processes in the cgroup and below it, then removes it from every hierarchy. Succeeds when it does not exist. Rejects with an
+   * Error that names the path when the cgroup is still busy after some seconds.
    */
   async remove(path: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    const roots = this.#find().map(({ mount }) => join(mount, path));
+    const roots = this.#findHierarchies().map(({ mount }) => join(mount, path));
     for (let attempt = 0, waitMs = firstRemovalWaitMs; ; attempt += 1, waitMs *= 2) {
       signal.throwIfAborted();
       this.#killAll(roots);
-      const failures = roots.flatMap(failureToRemove);
+      const failures = roots.flatMap(tryToRemove);
       if (failures.length === 0) return;
-      if (attempt + 1 >= removalAttempts) throw new Error(`cannot remove the cgroup ${path}`, { cause: failures[0] });
+      if (attempt + 1 >= maxRemovalAttempts) throw new Error(`cannot remove the cgroup ${path}`, { cause: failures[0] });
       await clock.sleep(withJitter(waitMs, 0.5), signal);
     }
   }
@@ -113,37 +113,37 @@ export class CgroupTree {
     }
   }
 
-  /** Found once: hierarchies are not mounted and unmounted under a running node. A failure is tried again. */
-  #find(): readonly Hierarchy[] {
+  /** Cached: hierarchies are not mounted or unmounted while the node runs. A failure is not cached. */
+  #findHierarchies(): readonly Hierarchy[] {
     return (this.#hierarchies ??= findHierarchies(this.#options.root, this.#options.version));
   }
 
   #hasControllers(path: string): boolean {
-    const [atRoot, here] = [readControllers(this.#options.root), readControllers(join(this.#options.root, path))];
-    return here !== undefined && wantedV2.every((controller) => !atRoot?.has(controller) || here.has(controller));
+    const [atRoot, inCgroup] = [readControllers(this.#options.root), readControllers(join(this.#options.root, path))];
+    return inCgroup !== undefined && podControllersV2.every((controller) => !atRoot?.has(controller) || inCgroup.has(controller));
   }
 
-  /** A controller reaches a cgroup only when each parent hands it down. */
+  /** A controller is available in a cgroup only when every parent enables it in its subtree. */
   #createUnified(mount: string, path: string): void {
     const available = readControllers(mount);
-    const enable = wantedV2.filter((controller) => available?.has(controller)).map((controller) => `+${controller}`);
+    const enable = podControllersV2.filter((controller) => available?.has(controller)).map((controller) => `+${controller}`);
     let folder = mount;
     for (const part of path.split('/').filter((name) => name !== '')) {
-      for (const controller of enable) handDown(folder, controller);
+      for (const controller of enable) enableInSubtree(folder, controller);
       folder = join(folder, part);
       mkdirSync(folder, { recursive: true });
     }
   }
 }
 
-/** Refused when processes sit in the cgroup itself, and needless where the runtime does it: whether it is there is seen by `exists`. */
-function handDown(folder: string, controller: string): void {
+/** Ignores failures: the kernel refuses when the cgroup itself has processes, and the runtime may enable the controller. `exists` checks the result. */
+function enableInSubtree(folder: string, controller: string): void {
   try {
     writeFileSync(join(folder, 'cgroup.subtree_control'), controller);
   } catch {}
 }
 
-/** A new cpuset has no CPUs and no memory nodes, and lets nobody in: each level gets its parent's. */
+/** A new cpuset has no CPUs and no memory nodes and accepts no process, so each level copies those of its parent. */
 function createCpuset(mount: string, path: string): void {
   let folder = mount;
   for (const part of path.split('/').filter((name) => name !== '')) {
@@ -169,8 +169,8 @@ function readOrEmpty(file: string): string {
   }
 }
 
-/** None where the folder is not there (any more). */
-function folders(path: string): string[] {
+/** Returns the names of the child folders; none when the folder does not exist. */
+function childFolders(path: string): string[] {
   try {
     const entries = readdirSync(path, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
@@ -181,11 +181,12 @@ function folders(path: string): string[] {
 }
 
 function processesIn(path: string): number[] {
-  const here = readOrEmpty(join(path, 'cgroup.procs')).split('\n').filter(Boolean).map(Number);
-  return [...here, ...folders(path).flatMap((name) => processesIn(join(path, name)))];
+  const pids = readOrEmpty(join(path, 'cgroup.procs')).split('\n').filter(Boolean).map(Number);
+  return [...pids, ...childFolders(path).flatMap((name) => processesIn(join(path, name)))];
 }
 
-function failureToRemove(path: string): unknown[] {
+/** Returns the error, if any. */
+function tryToRemove(path: string): unknown[] {
   try {
     removeTree(path);
     return [];
@@ -195,7 +196,7 @@ function failureToRemove(path: string): unknown[] {
 }
 
 function removeTree(path: string): void {
-  for (const name of folders(path)) removeTree(join(path, name));
+  for (const name of childFolders(path)) removeTree(join(path, name));
   try {
     rmdirSync(path);
   } catch (err) {

@@ -1,6 +1,7 @@
 /**
- * The cgroups of pods: made before a pod's sandbox, removed after its last container (upstream pkg/kubelet/cm pod_container_manager_linux.go,
- * qos_container_manager_linux.go). Holds nothing that the kernel does not know: a lost task or a restart changes nothing.
+ * Creates the cgroup of a pod before its sandbox and removes it after the last container (upstream pkg/kubelet/cm
+ * pod_container_manager_linux.go, qos_container_manager_linux.go). Keeps no state that the kernel does not have, so that a lost task or a
+ * restart needs no recovery.
  */
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
@@ -11,10 +12,8 @@ import { minShares, podCgroupResources, sharesFromWeight, type CgroupResources }
 import type { Logger } from '../../../shared/log/logger.ts';
 import { cgroupManagerDuration } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { cgroupFiles } from './cgroup-files.ts';
+import { toCgroupFiles } from './cgroup-files.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
-
-export { CgroupTree, type CgroupTreeOptions } from './cgroup-tree.ts';
 
 export type PodCgroupSettings = Pick<
   PodSyncSettings,
@@ -31,44 +30,44 @@ export type PodCgroupSettings = Pick<
 export interface PodCgroupsOptions {
   readonly settings: PodCgroupSettings;
   readonly tree: CgroupTree;
-  /** `2MB`, …: those of this host. */
+  /** The page sizes of this host, such as `2MB`. */
   readonly hugePageSizes: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Pods come in bursts: the shares of their class are set once for all that came within this time. */
+/** Pods start in bursts: the shares of the Burstable class are updated once for all changes within this time. */
 const qosUpdateDelayMs = 1000;
-/** So much that it never limits (upstream setHugePagesUnbounded). A power of two, so that a float holds it exactly. */
-const unbounded = 2 ** 62;
+/** Large enough to never limit (upstream setHugePagesUnbounded). A power of two, which a double represents exactly. */
+const unboundedBytes = 2 ** 62;
 
 export class PodCgroups {
   readonly #options: PodCgroupsOptions;
-  #cancelUpdate: (() => void) | undefined;
+  #cancelQosUpdate: (() => void) | undefined;
 
   constructor(options: PodCgroupsOptions) {
     this.#options = options;
   }
 
-  /** What the pod's sandbox names as its cgroup parent; empty: the runtime's own. Throws for a UID that cannot be a cgroup. */
+  /** Returns the cgroup parent for the pod's sandbox; empty for the runtime's default. Throws when the UID cannot be part of a cgroup's name. */
   cgroupParent(pod: Pod): string {
-    return this.#perQOS ? this.#path(this.#nameOf(pod)) : '';
+    return this.#perQOS ? this.#path(this.#podCgroupName(pod)) : '';
   }
 
-  /** True also where pods have no cgroups of their own. */
+  /** Also returns true when the node has no pod cgroups. */
   async exists(pod: Pod): Promise<boolean> {
     return !this.#perQOS || this.#options.tree.exists(this.cgroupParent(pod));
   }
 
-  /** Makes the pod's cgroup, with its class's and its values. One that is there is left as it is. Rejects with the file system's error. */
+  /** Creates the cgroups of the pod and of its QoS class, unless the pod's exists. Rejects with the file system's error. */
   async ensureExists(pod: Pod): Promise<void> {
     if (!(await this.exists(pod))) await this.create(pod);
   }
 
-  /** The same where the runtime may have made it already, without its values, for what goes below. */
+  /** Also sets the values of a cgroup that exists, since the runtime creates a missing one without values. */
   async create(pod: Pod): Promise<void> {
     if (!this.#perQOS) return;
-    await this.#ensureClasses();
+    await this.#ensureQosCgroups();
     const { settings, tree } = this.#options;
     const resources = podCgroupResources(pod, {
       enforceCPULimits: settings.cpuCFSQuota,
@@ -76,37 +75,37 @@ export class PodCgroups {
       podPidsLimit: settings.podPidsLimit,
       podLevelResources: settings.featureGates['PodLevelResources'] ?? true,
     });
-    await this.#timed('create', async () => {
+    await this.#measure('create', async () => {
       await tree.create(this.cgroupParent(pod));
-      await this.#write(this.#nameOf(pod), resources);
+      await this.#write(this.#podCgroupName(pod), resources);
     });
-    if (qosClass(pod) === 'Burstable') this.#updateSoon();
+    if (qosClass(pod) === 'Burstable') this.#scheduleQosUpdate();
   }
 
   /**
-   * Kills what is left in it and removes it, whatever class it is in. Needs only the UID; nothing to remove is a success. Rejects when it
-   * is still busy after some seconds.
+   * Kills the remaining processes and removes the pod's cgroup from every QoS class. Needs only the UID. Succeeds when there is no cgroup.
+   * Rejects when the cgroup is still busy after some seconds.
    */
   async remove(uid: PodUID, signal: AbortSignal): Promise<void> {
     if (!this.#perQOS) return;
     for (const qos of ['Guaranteed', 'Burstable', 'BestEffort'] as const) {
       const path = this.#path(podCgroup(this.#options.settings, qos, uid));
-      if (!(await this.#options.tree.isAnywhere(path))) continue;
-      await this.#timed('destroy', () => this.#options.tree.remove(path, signal));
-      if (qos === 'Burstable') this.#updateSoon();
+      if (!(await this.#options.tree.existsInAnyHierarchy(path))) continue;
+      await this.#measure('destroy', () => this.#options.tree.remove(path, signal));
+      if (qos === 'Burstable') this.#scheduleQosUpdate();
     }
   }
 
-  /** Drops the update that is due. */
+  /** Cancels the pending update of the Burstable class. */
   close(): void {
-    this.#cancelUpdate?.();
+    this.#cancelQosUpdate?.();
   }
 
   get #perQOS(): boolean {
     return this.#options.settings.cgroupsPerQOS;
   }
 
-  #nameOf(pod: Pod): CgroupName {
+  #podCgroupName(pod: Pod): CgroupName {
     return podCgroup(this.#options.settings, qosClass(pod), podUID(pod));
   }
 
@@ -114,28 +113,28 @@ export class PodCgroups {
     return cgroupPath(name, this.#options.settings.cgroupDriver);
   }
 
-  #classPath(qos: QosClass): string {
+  #qosPath(qos: QosClass): string {
     return this.#path(qosCgroup(this.#options.settings, qos));
   }
 
   async #write(name: CgroupName, resources: CgroupResources): Promise<void> {
     const { settings, tree, hugePageSizes } = this.#options;
-    await tree.write(this.#path(name), cgroupFiles(resources, settings.cgroupVersion, hugePageSizes));
+    await tree.write(this.#path(name), toCgroupFiles(resources, settings.cgroupVersion, hugePageSizes));
   }
 
-  async #timed(operation: 'create' | 'update' | 'destroy', work: () => Promise<void>): Promise<void> {
+  async #measure(operation: 'create' | 'update' | 'destroy', work: () => Promise<void>): Promise<void> {
     const { clock } = this.#options;
-    const started = clock.monotonic();
+    const startedAtMs = clock.monotonic();
     try {
       await work();
     } finally {
-      cgroupManagerDuration.observe((clock.monotonic() - started) / 1000, { operation_type: operation });
+      cgroupManagerDuration.observe((clock.monotonic() - startedAtMs) / 1000, { operation_type: operation });
     }
   }
 
-  async #ensureClasses(): Promise<void> {
+  async #ensureQosCgroups(): Promise<void> {
     const { tree, hugePageSizes, settings } = this.#options;
-    const hugePageLimits = Object.fromEntries(hugePageSizes.map((size) => [size, unbounded]));
+    const hugePageLimits = Object.fromEntries(hugePageSizes.map((size) => [size, unboundedBytes]));
     const classes = [
       { name: podsCgroup(settings), resources: { hugePageLimits } },
       { name: qosCgroup(settings, 'Burstable'), resources: { hugePageLimits } },
@@ -148,24 +147,24 @@ export class PodCgroups {
     }
   }
 
-  #updateSoon(): void {
+  #scheduleQosUpdate(): void {
     const { clock, logger } = this.#options;
-    if (this.#cancelUpdate) return;
-    this.#cancelUpdate = clock.after(qosUpdateDelayMs, () => {
-      this.#cancelUpdate = undefined;
-      this.#timed('update', () => this.#updateBurstableShares()).catch((err: unknown) =>
+    if (this.#cancelQosUpdate) return;
+    this.#cancelQosUpdate = clock.after(qosUpdateDelayMs, () => {
+      this.#cancelQosUpdate = undefined;
+      this.#measure('update', () => this.#updateBurstableShares()).catch((err: unknown) =>
         logger.warn({ err }, 'cannot set the CPU shares of burstable pods'),
       );
     });
   }
 
   /**
-   * The Burstable class gets the sum of what its pods ask for. It is added up from the pods' own cgroups, which is what every thread of
-   * the pool sees alike; upstream adds up the specs of active pods, which comes to the same within a share for each pod.
+   * Sets the CPU shares of the Burstable class to the sum of its pods' shares. Every thread of the pool can read the sum from the pods'
+   * cgroups. Upstream adds up the specs of the active pods; the results differ by at most one share for each pod.
    */
   async #updateBurstableShares(): Promise<void> {
     const { settings, tree } = this.#options;
-    const path = this.#classPath('Burstable');
+    const path = this.#qosPath('Burstable');
     let shares = 0;
     for (const folder of await tree.children(path)) {
       if (podUIDOfCgroup(folder, settings.cgroupDriver) === undefined) continue;

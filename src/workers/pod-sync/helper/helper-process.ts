@@ -1,4 +1,4 @@
-/** One child process of the helper: its requests under way, its end. */
+/** One helper process: its start, its pending requests and its end. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ export interface HelperProcessOptions {
   readonly onExit: () => void;
 }
 
-/** What the helper could not do, or did not in time. */
+/** A request that the helper failed, or did not complete in time. */
 class HelperError extends Error {
   override readonly name = 'HelperError';
   readonly code: string | undefined;
@@ -22,23 +22,23 @@ class HelperError extends Error {
   }
 }
 
-interface Waiting {
+interface PendingRequest {
   readonly settle: (reply: HelperReply) => void;
   readonly fail: (err: Error) => void;
   readonly timer: NodeJS.Timeout;
 }
 
-/** File threads of the helper: so many may hang before it answers nobody. */
+/** libuv threads of the helper. When all of them hang, the process completes no request. */
 const fileThreads = 16;
 const maxHeapMiB = 64;
-/** More than all volumes of all pods of a full node at once: a bound, not a limit that is met. */
-const maxWaiting = 10_000;
+/** More than all volumes of a full node need at once. */
+const maxPendingRequests = 10_000;
 
 export class HelperProcess {
   readonly #child: ChildProcess;
   readonly #logger: Logger;
   readonly #idleMs: number;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, PendingRequest>();
   #nextID = 1;
   #retired = false;
   #killed = false;
@@ -47,8 +47,7 @@ export class HelperProcess {
   constructor({ entry, idleMs, logger, onExit }: HelperProcessOptions) {
     this.#idleMs = idleMs;
     const libraries = process.env['LD_LIBRARY_PATH'];
-    // Nothing of this process's own options, and of its environment only where libraries are: how it runs must not depend on who tests or
-    // traces the daemon.
+    // The helper inherits no Node options, and of the environment only the library path: tests and tracing of the daemon must not change it.
     this.#child = fork(fileURLToPath(entry), [], {
       execArgv: [`--max-old-space-size=${maxHeapMiB}`],
       env: { UV_THREADPOOL_SIZE: String(fileThreads), ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) },
@@ -56,10 +55,10 @@ export class HelperProcess {
     });
     this.#logger = logger.child({ helperPid: this.#child.pid });
     this.#logger.debug('helper started');
-    this.#child.on('message', (reply: HelperReply) => this.#answered(reply));
+    this.#child.on('message', (reply: HelperReply) => this.#onReply(reply));
     this.#child.on('error', (err) => {
       this.#failAll(new HelperError(`helper process: ${err.message}`, 'EPIPE'));
-      // It was never born: nobody will tell of its end.
+      // Without a PID the process never started, and emits no `exit`.
       if (this.#child.pid !== undefined) return;
       this.#retired = true;
       onExit();
@@ -77,7 +76,7 @@ export class HelperProcess {
   get pid(): number | undefined {
     return this.#child.pid;
   }
-  get takesRequests(): boolean {
+  get acceptsRequests(): boolean {
     return !this.#retired && this.#child.connected;
   }
   get killed(): boolean {
@@ -85,73 +84,74 @@ export class HelperProcess {
   }
 
   request(operation: HelperOperation, request: unknown, deadlineMs: number, signal?: AbortSignal): Promise<unknown> {
-    if (this.#waiting.size >= maxWaiting) return Promise.reject(new HelperError(`${maxWaiting} requests wait for the helper`, 'EAGAIN'));
+    if (this.#pending.size >= maxPendingRequests)
+      return Promise.reject(new HelperError(`${maxPendingRequests} requests wait for the helper`, 'EAGAIN'));
     clearTimeout(this.#idleTimer);
     this.#child.ref();
     this.#child.channel?.ref();
     const id = this.#nextID++;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#missed(id, operation, request, deadlineMs), deadlineMs);
+      const timer = setTimeout(() => this.#onDeadlineMissed(id, operation, request, deadlineMs), deadlineMs);
       const abort = () => reject(signal?.reason as Error);
-      const done = () => signal?.removeEventListener('abort', abort);
+      const removeListener = () => signal?.removeEventListener('abort', abort);
       signal?.addEventListener('abort', abort, { once: true });
-      this.#waiting.set(id, {
+      this.#pending.set(id, {
         timer,
         settle: (reply) => {
-          done();
+          removeListener();
           if ('failure' in reply) reject(new HelperError(reply.failure.message, reply.failure.code));
           else resolve(reply.reply);
         },
         fail: (err) => {
-          done();
+          removeListener();
           reject(err);
         },
       });
       this.#child.send({ id, operation, request }, (err) => {
-        if (err) this.#take(id)?.fail(new HelperError(`helper process: ${err.message}`, 'EPIPE'));
+        if (err) this.#removePending(id)?.fail(new HelperError(`helper process: ${err.message}`, 'EPIPE'));
       });
     });
   }
 
-  /** SIGKILL by its own id. Resolves when it is gone, or after a second: what hangs in the kernel dies when the kernel lets it. */
+  /** Sends SIGKILL. Resolves when the process has exited, or after a second: a process that hangs in the kernel exits later. */
   async kill(): Promise<void> {
     this.#retired = true;
     this.#killed = true;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const gone = new Promise((resolve) => this.#child.once('exit', resolve));
+    const exited = new Promise((resolve) => this.#child.once('exit', resolve));
     this.#child.ref();
     this.#child.kill('SIGKILL');
-    await Promise.race([gone, sleep(1000, undefined, { ref: false })]);
+    await Promise.race([exited, sleep(1000, undefined, { ref: false })]);
     this.#unref();
     this.#failAll(new HelperError('the helper was closed', 'EPIPE'));
   }
 
-  #take(id: number): Waiting | undefined {
-    const waiting = this.#waiting.get(id);
-    if (!waiting) return undefined;
-    clearTimeout(waiting.timer);
-    this.#waiting.delete(id);
-    return waiting;
+  #removePending(id: number): PendingRequest | undefined {
+    const pending = this.#pending.get(id);
+    if (!pending) return undefined;
+    clearTimeout(pending.timer);
+    this.#pending.delete(id);
+    return pending;
   }
 
-  #answered(reply: HelperReply): void {
-    this.#take(reply.id)?.settle(reply);
-    this.#whenIdle();
+  #onReply(reply: HelperReply): void {
+    this.#removePending(reply.id)?.settle(reply);
+    this.#endWhenIdle();
   }
 
-  #missed(id: number, operation: HelperOperation, request: unknown, deadlineMs: number): void {
+  #onDeadlineMissed(id: number, operation: HelperOperation, request: unknown, deadlineMs: number): void {
     this.#retired = true;
     const { path, target, volumePath } = request as Partial<Record<'path' | 'target' | 'volumePath', string>>;
-    const about = volumePath ?? target ?? path;
-    this.#logger.error({ operation, path: about, deadlineMs, waiting: this.#waiting.size - 1 }, 'helper did not answer, replaced');
-    this.#take(id)?.fail(
-      new HelperError(`${operation} of ${about}: no answer within ${deadlineMs} ms, the filesystem may hang`, 'ETIMEDOUT'),
+    const subject = volumePath ?? target ?? path;
+    this.#logger.error({ operation, path: subject, deadlineMs, waiting: this.#pending.size - 1 }, 'helper did not answer, replaced');
+    this.#removePending(id)?.fail(
+      new HelperError(`${operation} of ${subject}: no answer within ${deadlineMs} ms, the filesystem may hang`, 'ETIMEDOUT'),
     );
-    this.#whenIdle();
+    this.#endWhenIdle();
   }
 
-  #whenIdle(): void {
-    if (this.#waiting.size > 0) return;
+  #endWhenIdle(): void {
+    if (this.#pending.size > 0) return;
     this.#unref();
     if (this.#retired) void this.kill();
     else {
@@ -160,13 +160,13 @@ export class HelperProcess {
     }
   }
 
-  /** A process that only waits for work keeps nobody from ending. */
+  /** An idle helper must not keep the daemon from exiting. */
   #unref(): void {
     this.#child.unref();
     this.#child.channel?.unref();
   }
 
   #failAll(err: Error): void {
-    for (const id of this.#waiting.keys()) this.#take(id)?.fail(err);
+    for (const id of this.#pending.keys()) this.#removePending(id)?.fail(err);
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { CgroupResources } from '../../../../../src/shared/linux/cgroup-values.ts';
-import { cgroupFiles } from '../../../../../src/workers/pod-sync/cgroups/cgroup-files.ts';
+import { toCgroupFiles } from '../../../../../src/workers/pod-sync/cgroups/cgroup-files.ts';
 import { table } from '../../../../support/table.ts';
 
 const guaranteed: CgroupResources = {
@@ -63,7 +63,7 @@ const cases: { name: string; resources: CgroupResources; version: 1 | 2; sizes?:
 table('what is written into cgroup files', (row) => {
   for (const { name, resources, version, sizes = [], want } of cases) {
     row(`what is written for ${name}`, () => {
-      const files = cgroupFiles(resources, version, sizes);
+      const files = toCgroupFiles(resources, version, sizes);
       assert.deepEqual(
         files.map(({ controller, file, value, optional }) => `${controller}/${file}=${value}${optional ? '?' : ''}`),
         want,
