@@ -6,7 +6,7 @@ import { isMap } from './field-codecs.ts';
 
 interface UnsupportedSettings {
   /** The missing feature. */
-  readonly part: string;
+  readonly feature: string;
   /** Field paths of the configuration. A path includes all fields below it. */
   readonly fields?: readonly string[];
   /** Flags without a configuration field. */
@@ -16,15 +16,15 @@ interface UnsupportedSettings {
 export const unsupportedSettings: readonly UnsupportedSettings[] = [
   {
     // The API client always uses JSON.
-    part: 'certificates from the cluster, other encodings than JSON',
+    feature: 'certificates from the cluster, other encodings than JSON',
     fields: ['rotateCertificates', 'serverTLSBootstrap', 'contentType'],
     flags: ['bootstrap-kubeconfig'],
   },
   // Go's contention profile measures how long goroutines wait for locks.
-  { part: 'profiles of contention', fields: ['enableContentionProfiling'] },
+  { feature: 'profiles of contention', fields: ['enableContentionProfiling'] },
   {
     // evictionHard reduces allocatable, and localStorageCapacityIsolation adds a capacity, but no pod is evicted because of either.
-    part: 'eviction',
+    feature: 'eviction',
     fields: [
       'localStorageCapacityIsolation',
       'evictionHard',
@@ -37,16 +37,16 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     ],
   },
   {
-    part: 'image garbage collection and the plugins of image credentials',
+    feature: 'image garbage collection and the plugins of image credentials',
     fields: ['imageMinimumGCAge', 'imageMaximumGCAge', 'imageGCHighThresholdPercent', 'imageGCLowThresholdPercent'],
     flags: ['image-credential-provider-config', 'image-credential-provider-bin-dir'],
   },
   {
-    part: 'rotation of container logs',
+    feature: 'rotation of container logs',
     fields: ['containerLogMaxSize', 'containerLogMaxFiles', 'containerLogMaxWorkers', 'containerLogMonitorInterval'],
   },
   {
-    part: 'the CPU, memory and topology managers',
+    feature: 'the CPU, memory and topology managers',
     fields: [
       'cpuManagerPolicy',
       'cpuManagerPolicyOptions',
@@ -60,7 +60,7 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     ],
   },
   {
-    part: 'enforcing what is kept back for the host, and the kubelet’s own limits',
+    feature: 'enforcing what is kept back for the host, and the kubelet’s own limits',
     fields: [
       'enforceNodeAllocatable',
       'systemReservedCgroup',
@@ -76,21 +76,21 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     flags: ['runtime-cgroups'],
   },
   {
-    part: 'graceful node shutdown',
+    feature: 'graceful node shutdown',
     fields: ['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods', 'shutdownGracePeriodByPodPriority'],
   },
   {
-    part: 'volumes of plugins, and the usage of volumes',
+    feature: 'volumes of plugins, and the usage of volumes',
     fields: ['volumePluginDir', 'volumeStatsAggPeriod'],
     flags: ['experimental-mounter-path'],
   },
   {
-    part: 'the host’s network: bridges and iptables chains',
+    feature: 'the host’s network: bridges and iptables chains',
     fields: ['podCIDR', 'hairpinMode', 'makeIPTablesUtilChains', 'iptablesMasqueradeBit', 'iptablesDropBit'],
   },
-  { part: 'user namespaces', fields: ['userNamespaces'] },
+  { feature: 'user namespaces', fields: ['userNamespaces'] },
   {
-    part: 'traces, hidden metrics, buffered logs',
+    feature: 'traces, hidden metrics, buffered logs',
     fields: [
       'tracing',
       'showHiddenMetricsForVersion',
@@ -100,7 +100,7 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     ],
   },
   {
-    part: 'cAdvisor’s settings',
+    feature: 'cAdvisor’s settings',
     flags: [
       'application-metrics-count-limit',
       'boot-id-file',
@@ -124,7 +124,7 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
       'storage-driver-user',
     ],
   },
-  { part: 'Windows', flags: ['windows-priorityclass', 'windows-service'] },
+  { feature: 'Windows', flags: ['windows-priorityclass', 'windows-service'] },
 ];
 
 /**
@@ -136,7 +136,7 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
  */
 export function findUnsupportedSettings(wire: unknown, flags: ReadonlyMap<string, string | undefined>): string[] {
   return unsupportedSettings.flatMap(({ fields = [], flags: names = [] }) => [
-    ...fields.filter((path) => hasEffect(valueAt(wire, path))),
+    ...fields.filter((path) => enablesFeature(valueAt(wire, path))),
     ...[...flags]
       .filter(
         ([name, field]) =>
@@ -150,8 +150,8 @@ function valueAt(wire: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((at, name) => (isMap(at) && Object.hasOwn(at, name) ? at[name] : undefined), wire);
 }
 
-function hasEffect(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(hasEffect);
-  if (isMap(value)) return Object.values(value).some(hasEffect);
+function enablesFeature(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(enablesFeature);
+  if (isMap(value)) return Object.values(value).some(enablesFeature);
   return ![undefined, null, false, 0, '', '0', '0s', 'none', 'None'].includes(value as string);
 }

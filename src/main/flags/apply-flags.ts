@@ -1,4 +1,4 @@
-/** What flags change: fields of the configuration, over whatever a file said, and the node's own settings. */
+/** Applies parsed flags: to fields of the configuration, where they override the file, and to the settings that exist only as flags. */
 import { resolve } from 'node:path';
 import type { VModuleItem } from '../config/kubelet-configuration.ts';
 import type { RawConfiguration } from '../config/schema.ts';
@@ -29,17 +29,20 @@ const defaults: KubeletFlags = {
   maxHousekeepingInterval: 15_000,
 };
 
-/** The node's own settings: what was given, over the defaults. */
+/** Returns the settings that exist only as flags, with their defaults. */
 export function toKubeletFlags(values: ReadonlyMap<string, unknown>): KubeletFlags {
   const given = flagTable.flatMap(({ name, setting }) =>
     setting !== undefined && values.has(name) ? [[setting, values.get(name)] as const] : [],
   );
   const flags = { ...defaults, ...(Object.fromEntries(given) as Partial<KubeletFlags>) };
-  // Upstream cleans it too; and paths that are handed to the runtime must be absolute. Empty is refused (root-dir.ts).
+  // As upstream, normalizes the path; paths passed to the runtime must be absolute. root-dir.ts rejects an empty path.
   return flags.rootDirectory === '' ? flags : { ...flags, rootDirectory: resolve(flags.rootDirectory) };
 }
 
-/** The configuration with the flags over it. Gates are merged by name, patterns of --vmodule come after those of the file; all else replaces. */
+/**
+ * Returns the configuration with the flags applied. Feature gates are merged by name and --vmodule patterns are appended to the file's. All
+ * other flags replace the field.
+ */
 export function applyFlags<T extends RawConfiguration>(config: T, values: ReadonlyMap<string, unknown>): T {
   let applied: T = config;
   for (const { name, field } of flagTable) {
@@ -53,7 +56,7 @@ export function applyFlags<T extends RawConfiguration>(config: T, values: Readon
   return applied;
 }
 
-/** A copy of an object with another value at a path of field names. */
+/** Returns a copy of the object with a new value at a field path. */
 function setField<T extends object>(target: T, path: readonly string[], value: unknown): T {
   const [name = '', ...rest] = path;
   const inner = (target as Record<string, unknown>)[name];

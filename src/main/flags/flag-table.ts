@@ -1,6 +1,6 @@
 /**
- * Every flag of a v1.36 kubelet: how it is written and what it sets (upstream: cmd/kubelet/app/options, component-base/logs and
- * component-base/version/verflag). Flags that set a field of the configuration have that field's default.
+ * Every flag of a v1.36 kubelet, with its type and what it sets (upstream: cmd/kubelet/app/options, component-base/logs and
+ * component-base/version/verflag). A flag that sets a configuration field has that field's default.
  */
 import type { KubeletFlags } from '../cli/options.ts';
 import type { FlagTypeName } from './flag-types.ts';
@@ -9,13 +9,13 @@ export interface FlagSpec {
   readonly name: string;
   readonly type: FlagTypeName;
   readonly shorthand?: string;
-  /** Path of the configuration's field that it sets. */
+  /** The path of the configuration field that the flag sets. */
   readonly field?: string;
-  /** Or the node's own setting. */
+  /** The setting outside of the configuration that the flag sets. */
   readonly setting?: keyof KubeletFlags;
-  /** As help shows it, where there is no field to take it from. */
+  /** The default that --help shows for a flag without a field. */
   readonly helpDefault?: string;
-  /** Why it should not be used any more: the end of the warning. */
+  /** The end of the deprecation warning. */
   readonly deprecated?: string;
   readonly help: string;
 }
@@ -25,7 +25,7 @@ export interface FlagGroup {
   readonly flags: readonly FlagSpec[];
 }
 
-/** As upstream words them: people search for these sentences. */
+/** Upstream's wording, because operators search for these sentences. */
 const deprecations = {
   configFile:
     "This parameter should be set via the config file specified by the Kubelet's --config flag. " +

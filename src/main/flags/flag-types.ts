@@ -1,22 +1,23 @@
 /**
- * How the text behind a flag becomes its value, by type (upstream: spf13/pflag, component-base/cli/flag, pkg/util/flag). A flag given
- * many times is read many times: the first replaces the default, the next ones replace it or add to it, as the type has it.
+ * Parses the text of a flag to a value, by flag type (upstream: spf13/pflag, component-base/cli/flag, pkg/util/flag). A repeated flag is
+ * parsed each time: the first occurrence replaces the default, and further ones replace or extend the value, depending on the type.
  */
 import { isIP } from 'node:net';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
 import { parseDuration } from '../config/duration.ts';
 import type { VModuleItem } from '../config/kubelet-configuration.ts';
-import { parseReservedMemory, parseTaints } from './parse-reserved-memory.ts';
+import { parseReservedMemory } from './parse-reserved-memory.ts';
+import { parseTaints } from './parse-taints.ts';
 import { parseBool, parseInteger, parseUnsigned } from './parse-numbers.ts';
 
-/** Throws with what is wrong. `before` is what the flag was given before on the same command line. */
+/** Throws for invalid text. `before` is the value of earlier occurrences on the same command line. */
 type Read = (text: string, before: unknown) => unknown;
 
 export interface FlagType {
-  /** As help names it; empty: the flag stands alone. */
+  /** The type's name in --help. Empty for a flag without a value. */
   readonly helpName: string;
-  /** The value of a flag that stands alone. Without it the next argument is the value. */
+  /** The value of a flag that is given without one (pflag: NoOptDefVal). If undefined, the next argument is the value. */
   readonly noOptDefault?: string;
   readonly read: Read;
 }
@@ -47,10 +48,10 @@ export type FlagTypeName = keyof typeof types;
 
 export const flagTypes: Readonly<Record<FlagTypeName, FlagType>> = types;
 
-/** Empty means that the default stays, as upstream has it: undefined. */
+/** Returns undefined for empty text, which keeps the default, as upstream. */
 function readIP(text: string): string | undefined {
   if (text === '') return undefined;
-  // Octets with leading zeros were always read as decimal here.
+  // As upstream, octets with leading zeros are decimal.
   if (isIP(text.replaceAll(/(^|\.)0+(?=[0-9])/g, '$1')) === 0) throw new Error(`${goQuote(text)} is not a valid IP address`);
   return text;
 }
@@ -74,7 +75,7 @@ function splitPair(part: string, separator: string, what: string): [key: string,
   return [part.slice(0, at).trim(), part.slice(at + 1).trim()];
 }
 
-/** A label without a value is one with an empty value. */
+/** A label without `=` has an empty value. */
 function addLabels(text: string, before: unknown): Record<string, string> {
   const labels = parts(text).map((part) => (part.includes('=') ? splitPair(part, '=', 'string') : [part.trim(), '']));
   return { ...(before as Record<string, string> | undefined), ...Object.fromEntries(labels) };
@@ -116,7 +117,7 @@ function readVersion(text: string): string {
   return String(parseBool(text));
 }
 
-/** One line of comma-separated values; `"` quotes a value that has a comma in it, `""` within it is a `"`. */
+/** Splits one line of CSV. `"` quotes a value with a comma, and `""` inside a quoted value is a `"`. */
 function splitCSV(text: string): string[] {
   if (text === '') return [];
   const values: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Every flag with the value that is in effect, for `/flagz`: what flags, file and defaults came to, in the words of the command line
- * (upstream: component-base/zpages/flagz over pflag's String of each value). Pure.
+ * Returns the effective value of every flag for `/flagz`, from flags, file and defaults, in command line syntax (upstream:
+ * component-base/zpages/flagz with pflag's String of each value). Pure.
  */
 import { formatDuration } from '../config/duration.ts';
 import { isMap } from '../config/field-codecs.ts';
@@ -8,7 +8,7 @@ import { stripURLCredentials } from '../config/strip-url-credentials.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import { flagTable, type FlagSpec } from './flag-table.ts';
 
-/** Flags whose value may hold credentials; the word is upstream's. */
+/** Flags whose value may contain credentials. The placeholder is upstream's. */
 const secretFlags = new Set(['manifest-url-header']);
 const classified = 'CLASSIFIED';
 

@@ -1,4 +1,4 @@
-/** The text of --help: every flag with its group, type, default and what it does. */
+/** Renders the text of --help: every flag with its group, type, default and description. */
 import { formatDuration } from '../config/duration.ts';
 import { applyDefaults, legacyDefaults } from '../config/defaults.ts';
 import { computeFeatureGates } from '../config/feature-gates.ts';
@@ -9,7 +9,7 @@ import { flagTypes } from './flag-types.ts';
 const about = `The kubelet is the agent of a Kubernetes node: it runs the pods that the API server, a folder of files or a URL names, through
 any container runtime that speaks CRI v1, and reports how they are.`;
 
-/** The whole text, no line longer than `width` but for words that are. */
+/** Returns the text with lines of at most `width` characters, except for longer words. */
 export function helpText(width: number): string {
   const defaults = applyDefaults(legacyDefaults(), computeFeatureGates({}).gates);
   const groups = flagGroups.map(({ title, flags }) => `${title}:\n${flags.map((flag) => describeFlag(flag, defaults, width)).join('\n')}`);

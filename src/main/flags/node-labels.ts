@@ -1,4 +1,4 @@
-/** Whether the labels of --node-labels are ones that a kubelet may give to its node (upstream: ValidateKubeletFlags, well_known_labels.go). */
+/** Validates the labels of --node-labels (upstream: ValidateKubeletFlags, well_known_labels.go). */
 import type { StringMap } from '../config/kubelet-configuration.ts';
 import { labelKeyErrors, labelValueErrors } from '../../shared/kubernetes/names.ts';
 
@@ -17,7 +17,7 @@ const allowedLabels = [
 ];
 const allowedNamespaces = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 
-/** What is wrong with the labels; none: nothing. */
+/** Returns one message per kind of problem. Empty: the labels are valid. */
 export function checkNodeLabels(labels: StringMap): string[] {
   const foreign = Object.keys(labels).filter((key) => isKubernetesLabel(key) && !isAllowed(key));
   const describe = (text: string, errors: readonly string[]): string[] => (errors.length === 0 ? [] : [`'${text}' - ${errors.join(', ')}`]);

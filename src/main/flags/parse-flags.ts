@@ -1,18 +1,18 @@
-/** The command line, with the syntax and the complaints of upstream's library (spf13/pflag). Pure: prints nothing, reads nothing. */
+/** Parses the command line with the syntax and the error messages of upstream's library (spf13/pflag). Pure. */
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { flagTable, type FlagSpec } from './flag-table.ts';
 import { flagTypes } from './flag-types.ts';
 
 export interface ParsedFlags {
-  /** What was given, by the flag's name. */
+  /** The parsed values by flag name, only of flags that were given. */
   readonly values: ReadonlyMap<string, unknown>;
-  /** What was no flag. */
+  /** The arguments that are not flags. */
   readonly rest: readonly string[];
-  /** One line for each deprecated flag that was given, in order. */
+  /** One line per deprecated flag that was given, in order. */
   readonly warnings: readonly string[];
 }
 
-/** The command line can't be read. The message is the whole complaint, as pflag words it. */
+/** Thrown for a malformed command line. The message is pflag's complete one. */
 export class FlagError extends Error {
   override readonly name = 'FlagError';
 }
@@ -22,7 +22,7 @@ const byShorthand: ReadonlyMap<string, FlagSpec> = new Map(
   flagTable.flatMap((spec) => (spec.shorthand === undefined ? [] : [[spec.shorthand, spec] as const])),
 );
 
-/** Parses everything after the program's name. Throws FlagError. */
+/** Parses the arguments after the program name. Throws a FlagError. */
 export function parseFlags(args: readonly string[]): ParsedFlags {
   const values = new Map<string, unknown>();
   const rest: string[] = [];
@@ -51,7 +51,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     set(spec, text);
   };
 
-  /** `-hv=2`: flags of one letter, of which the last may have a value. */
+  /** Parses combined shorthands such as `-hv=2`. Only the last one may have a value. */
   const short = (arg: string): void => {
     for (let letters = arg.slice(1); letters !== '';) {
       const letter = letters.charAt(0);

@@ -1,9 +1,9 @@
-/** Numbers and booleans on the command line, as Go's strconv reads them, with its words for what it can't read. */
+/** Parses numbers and booleans of the command line like Go's strconv, with the same error messages. */
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 
 const trueTexts = ['1', 't', 'T', 'TRUE', 'true', 'True'];
 const falseTexts = ['0', 'f', 'F', 'FALSE', 'false', 'False'];
-/** Go takes prefixes for the base, 0 alone for octal, and `_` between digits. */
+/** Go accepts prefixes for the base, a leading 0 for octal, and `_` between digits. */
 const integer = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([0-9]+))$/;
 
 export function parseBool(text: string): boolean {
@@ -12,7 +12,7 @@ export function parseBool(text: string): boolean {
   throw failure('ParseBool', text, 'invalid syntax');
 }
 
-/** A signed number of so many bits. */
+/** Parses a signed integer and throws if it exceeds `bits`. */
 export function parseInteger(text: string, bits: 32 | 64): number {
   const match = integer.exec(text.replaceAll(/(?<=[0-9a-fA-FxXbBoO])_(?=[0-9a-fA-F])/g, ''));
   if (!match) throw failure('ParseInt', text, 'invalid syntax');
@@ -25,7 +25,7 @@ export function parseInteger(text: string, bits: 32 | 64): number {
   return Number(value);
 }
 
-/** A verbosity: decimal, and no more than klog's 31 bits. */
+/** Parses a verbosity: decimal, at most 31 bits as in klog. */
 export function parseUnsigned(text: string): number {
   if (!/^[0-9]+$/.test(text)) throw failure('ParseUint', text, 'invalid syntax');
   const value = Number(text);

@@ -1,38 +1,9 @@
-/** Two flags with a grammar of their own: taints and memory kept back on NUMA nodes (upstream: pkg/util/taints, pkg/util/flag). */
+/** Parses --reserved-memory (upstream: pkg/util/flag). */
 import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
-import type { MemoryReservation, Taint } from '../config/kubelet-configuration.ts';
-import { labelKeyErrors, labelValueErrors } from '../../shared/kubernetes/names.ts';
-import { taintEffects } from '../config/validation/taints.ts';
+import type { MemoryReservation } from '../config/kubelet-configuration.ts';
 
-/** `key=value:effect` or `key:effect`, separated by commas. A second flag replaces the first. Those that end in `-` are dropped, as upstream does. */
-export function parseTaints(text: string): Taint[] {
-  const taints: Taint[] = [];
-  for (const spec of text === '' ? [] : text.split(',')) {
-    const taint = parseTaint(spec.replace(/-$/, ''));
-    if (spec.endsWith('-')) continue;
-    if (taint.effect === '') throw new Error(`invalid taint spec: ${spec}`);
-    if (taints.some(({ key, effect }) => key === taint.key && effect === taint.effect)) {
-      throw new Error(`duplicated taints with the same key and effect: ${spec}`);
-    }
-    taints.push(taint);
-  }
-  return taints;
-}
-
-function parseTaint(spec: string): Taint {
-  const [pair = '', effect = '', ...more] = spec.split(':');
-  const [key = '', value = '', ...rest] = pair.split('=');
-  if (more.length > 0 || rest.length > 0) throw new Error(`invalid taint spec: ${spec}`);
-  if (spec.includes(':') && !(taintEffects as readonly string[]).includes(effect)) {
-    throw new Error(`invalid taint effect: ${effect}, unsupported taint effect`);
-  }
-  const errors = [...labelValueErrors(value), ...labelKeyErrors(key)];
-  if (errors.length > 0) throw new Error(`invalid taint spec: ${spec}, ${errors.join('; ')}`);
-  return { key, value, effect, timeAdded: null };
-}
-
-/** `0:memory=1Gi,hugepages-2Mi=2Gi;1:memory=2Gi`. A second flag adds to the first. */
+/** Parses `0:memory=1Gi,hugepages-2Mi=2Gi;1:memory=2Gi`. A repeated flag adds to the earlier ones. */
 export function parseReservedMemory(text: string, before: unknown): MemoryReservation[] {
   const earlier = (before as MemoryReservation[] | undefined) ?? [];
   return text === '' ? earlier : [...earlier, ...text.split(';').map(parseReservation)];
