@@ -16,7 +16,7 @@ export const conflict = apiError(409, 'AlreadyExists');
 
 /** A server with one Node, or none, whose versions count up with each write. */
 export async function aCluster(
-  settings: { registerNode?: boolean; existing?: Partial<Node>; local?: Partial<LocalNodeStatusOptions>; podsSeen?: Promise<void> } = {},
+  settings: { registerNode?: boolean; existing?: Partial<Node>; local?: Partial<LocalNodeStatusOptions>; firstRelist?: Promise<void> } = {},
 ) {
   const [clock, api] = [new FakeClock(), new FakeApi()];
   const { local, world } = await aLocalNodeStatus({ clock, ...settings.local });
@@ -56,7 +56,7 @@ export async function aCluster(
       featureGates: computeFeatureGates({}).gates,
       rootDir: '/nowhere',
       resetExtendedResources: async () => false,
-      podsSeen: settings.podsSeen ?? Promise.resolve(),
+      firstRelist: settings.firstRelist ?? Promise.resolve(),
       events: { record: ({ object, reason }) => void events.push(`${object.kind}/${object.uid} ${reason}`) },
       onRepeatedHeartbeatFailure: () => (failures += 1),
       clock,

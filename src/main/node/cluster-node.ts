@@ -1,6 +1,6 @@
 /**
- * This node's membership in its cluster: registers it, keeps its status and its lease, and follows the Node at the API server. The
- * room's one part that the composition root starts.
+ * Keeps this node's Node object in the API server: registers it, reports its status, renews its lease and watches it. Exists only in a
+ * cluster. The composition root starts it.
  */
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,28 +33,30 @@ export interface ClusterNodeOptions {
     'registerNode' | 'nodeStatusUpdateFrequency' | 'nodeStatusReportFrequency' | 'nodeLeaseDurationSeconds'
   >;
   readonly featureGates: FeatureGates;
-  /** `/var/lib/kubelet` unless told. */
+  /** The flag --root-dir. */
   readonly rootDir: string;
-  /** Whether the devices that an existing Node has are to be none until their plugins come. Default: the device manager has no checkpoint. */
+  /**
+   * Decides whether the extended resources of an existing Node are zeroed until their device plugins register. Default: true without a
+   * checkpoint of the device manager.
+   */
   readonly resetExtendedResources?: () => Promise<boolean>;
-  /** Resolves when the runtime's pods were looked at once. Until then a node that was ready would be called unready, and its pods with it. */
-  readonly podsSeen: Promise<unknown>;
+  /** Resolves when the first relist is complete. A status reported before would mark a ready node, and with it its pods, as not ready. */
+  readonly firstRelist: Promise<unknown>;
   readonly events: EventSink;
-  /** Heartbeats failed more than once: the client should close its connections. */
+  /** Called when heartbeats failed more than once. The client should then renew its connections. */
   readonly onRepeatedHeartbeatFailure: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random?: () => number;
 }
 
-/** Of nodeStatusUpdateFrequency: so that many nodes don't report together. */
+/** Jitter as a fraction of nodeStatusUpdateFrequency, so that many nodes do not report together. */
 const updateJitter = 0.04;
-/** How often a well node looks whether it still is, and one that is not whether it is again. Upstream's fast look at the start: 100 ms. */
-const readinessPeriodMs = { well: 1000, unwell: 200 };
+/** How often the readiness of a ready and of an unready node is checked. Upstream checks every 100 ms at start. */
+const readinessPeriodMs = { ready: 1000, unready: 200 };
 
 export class ClusterNode {
-  /** The Node as the API server has it. */
   readonly store: NodeStore;
   readonly #options: ClusterNodeOptions;
   readonly #random: () => number;
@@ -63,15 +65,15 @@ export class ClusterNode {
   readonly #wakeup: Wakeup;
   readonly #updater: NodeStatusUpdater;
   readonly #lease: NodeLease;
-  readonly #cluster: ClusterIdentity;
+  readonly #clusterIdentity: ClusterIdentity;
   readonly #registered = Promise.withResolvers<void>();
   readonly #latency: StartupLatency;
-  readonly #newest = new SharedFetch(() => this.#fetch());
+  readonly #sharedFetch = new SharedFetch(() => this.#fetch());
   #bootedAtMs = 0;
   #needsRegistration: boolean;
   #isReported = false;
-  /** As it was when the status was last looked at; null: it was not yet. */
-  #wasWell: boolean | null = null;
+  /** The readiness at the last status update. Null: no update yet. */
+  #wasReady: boolean | null = null;
   #running: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ClusterNodeOptions) {
@@ -79,10 +81,10 @@ export class ClusterNode {
     this.#options = options;
     this.#random = random;
     this.#needsRegistration = config.registerNode;
-    // It may end with the kubelet before anybody waits for it.
-    options.podsSeen.catch(() => {});
+    // The promise may reject at shutdown before anything awaits it.
+    options.firstRelist.catch(() => {});
     this.#wakeup = new Wakeup(clock);
-    // Upstream's: a heartbeat that takes longer than until the next one is none.
+    // As upstream: a heartbeat must not take longer than the interval until the next one.
     this.#deadlineMs = Math.min(config.nodeStatusUpdateFrequency, config.nodeLeaseDurationSeconds * 1000);
     const { nodeName } = local;
     const common = { client, nodeName, clock, random, logger };
@@ -99,7 +101,7 @@ export class ClusterNode {
     });
     const kubeletStartedAtMs = clock.now() - process.uptime() * 1000;
     this.#latency = new StartupLatency({ clock, bootedAtMs: () => this.#bootedAtMs, kubeletStartedAtMs });
-    this.#cluster = new ClusterIdentity({ client, logger, deadlineMs: this.#deadlineMs });
+    this.#clusterIdentity = new ClusterIdentity({ client, logger, deadlineMs: this.#deadlineMs });
     this.#lease = new NodeLease({
       ...heartbeats,
       durationSeconds: config.nodeLeaseDurationSeconds,
@@ -107,46 +109,46 @@ export class ClusterNode {
     });
   }
 
-  /** Goes on by itself: a server that is not there is waited for. */
+  /** Starts the loops. They retry until the API server is available. */
   static start(options: ClusterNodeOptions): ClusterNode {
-    const membership = new ClusterNode(options);
-    membership.#record({ type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' });
-    membership.store.onChange((change) => membership.#onNodeChange(change));
-    const { signal } = membership.#stop;
+    const clusterNode = new ClusterNode(options);
+    clusterNode.#record({ type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' });
+    clusterNode.store.onChange((change) => clusterNode.#onNodeChange(change));
+    const { signal } = clusterNode.#stop;
     void readFile('/proc/stat', 'utf8').then(
-      (text) => (membership.#bootedAtMs = parseBootTime(text) * 1000),
+      (text) => (clusterNode.#bootedAtMs = parseBootTime(text) * 1000),
       () => {},
     );
-    membership.#running = Promise.all([membership.#run(signal), membership.#followReadiness(signal), membership.#lease.run(signal)]);
-    return membership;
+    clusterNode.#running = Promise.all([clusterNode.#run(signal), clusterNode.#pollReadiness(signal), clusterNode.#lease.run(signal)]);
+    return clusterNode;
   }
 
-  /** Resolves when the Node is there at the API server, made by this kubelet or, without registerNode, by another. */
+  /** Resolves when the Node exists in the API server, created by this kubelet or, without registerNode, by another client. */
   get registered(): Promise<void> {
     return this.#registered.promise;
   }
 
-  /** The Node as the API server has it; else as this kubelet would register it. For admission and fieldRef. */
+  /** Returns the Node in the API server, else the Node that this kubelet would register. For admission and fieldRef. */
   node(): Node {
     return this.store.get() ?? this.#options.local.node();
   }
 
-  /** The Node as the server has it now, for a decision that the one last seen speaks against. Rejects with ApiError. */
+  /** Gets the Node from the API server, for a decision that the cached Node would reject. Rejects with ApiError. */
   fetch(): Promise<Node> {
-    return this.#newest.get();
+    return this.#sharedFetch.get();
   }
 
-  /** Of the Node as the API server has it, primary first; empty: not known yet. */
+  /** Returns the host IPs of the Node in the API server, primary first. Empty: not known yet. */
   hostIPs(): string[] {
     return nodeHostIPs(this.store.get()?.status?.addresses);
   }
 
-  /** What the status is made of may have changed: readiness, pressures, volumes in use. It is looked at now. */
+  /** Called when readiness, pressures or volumes in use may have changed. Updates the status now. */
   wake(): void {
     this.#wakeup.wake();
   }
 
-  /** The Node and its lease stay: that the kubelet is gone is seen by the lease's end. */
+  /** Stops the loops. Does not delete the Node and its lease; the expired lease shows that the kubelet has stopped. */
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.all([this.#running, this.store.close()]);
@@ -163,16 +165,16 @@ export class ClusterNode {
   async #run(signal: AbortSignal): Promise<void> {
     const { config, local, logger } = this.#options;
     await local.untilNetworkKnown();
-    // Registered without them, as upstream while its cache of images is empty; the next status has them.
+    // As upstream with an empty image cache, the Node is registered without images. The next status has them.
     if (!local.hasImages) void local.untilImagesKnown().then(() => this.wake());
     while (!signal.aborted) {
       try {
         if (this.#needsRegistration) await this.#register(signal);
-        await this.#untilPodsSeen(signal);
-        this.#wasWell = this.#isWell();
+        await this.#untilFirstRelist(signal);
+        this.#wasReady = this.#isReady();
         await this.#updater.update(signal);
-        if (this.#updater.isMissing) await this.#lookForNewCluster(signal);
-        else await this.#cluster.recordUID(signal);
+        if (this.#updater.isMissing) await this.#handleMissingNode(signal);
+        else await this.#clusterIdentity.recordUID(signal);
       } catch (err) {
         if (!signal.aborted) logger.error({ err }, 'Keeping the node up to date failed, will try again');
       }
@@ -180,26 +182,26 @@ export class ClusterNode {
     }
   }
 
-  /** Not for ever: a runtime that does not tell its pods makes no node ready. */
-  async #untilPodsSeen(signal: AbortSignal): Promise<void> {
-    if (this.#wasWell !== null) return;
-    const { podsSeen, clock, config } = this.#options;
+  /** Waits for the first relist, but at most nodeStatusUpdateFrequency: the status must also report a runtime that lists no pods. */
+  async #untilFirstRelist(signal: AbortSignal): Promise<void> {
+    if (this.#wasReady !== null) return;
+    const { firstRelist, clock, config } = this.#options;
     const seen = new AbortController();
-    const stopWaiting = () => seen.abort();
-    podsSeen.then(stopWaiting, stopWaiting);
+    const finish = () => seen.abort();
+    firstRelist.then(finish, finish);
     await clock.sleep(config.nodeStatusUpdateFrequency, AbortSignal.any([signal, seen.signal])).catch(() => {});
   }
 
-  /** Who changes it does not always say so: a thread that hangs can't. */
-  async #followReadiness(signal: AbortSignal): Promise<void> {
+  /** Polls the readiness, because not every change is notified: a hanging thread sends nothing. */
+  async #pollReadiness(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
-      await clock.sleep(this.#wasWell === false ? readinessPeriodMs.unwell : readinessPeriodMs.well, signal).catch(() => {});
-      if (this.#wasWell !== null && this.#wasWell !== this.#isWell()) this.wake();
+      await clock.sleep(this.#wasReady === false ? readinessPeriodMs.unready : readinessPeriodMs.ready, signal).catch(() => {});
+      if (this.#wasReady !== null && this.#wasReady !== this.#isReady()) this.wake();
     }
   }
 
-  #isWell(): boolean {
+  #isReady(): boolean {
     return this.#options.local.problems().length === 0;
   }
 
@@ -221,8 +223,8 @@ export class ClusterNode {
       },
       signal,
     );
-    // As soon as the Node is there, it is known whose it is: that cluster may begin anew at any time.
-    const [registered] = await Promise.all([registering, this.#cluster.recordUID(signal)]);
+    // Records the cluster's UID together with the registration, because the cluster may be reset at any time.
+    const [registered] = await Promise.all([registering, this.#clusterIdentity.recordUID(signal)]);
     this.#needsRegistration = false;
     if (registered.isNew) this.#latency.markRegistered();
     this.store.observe(registered.node);
@@ -233,21 +235,21 @@ export class ClusterNode {
 
   #onNodeChange(change: NodeChange): void {
     if (change === 'changed') this.#registered.resolve();
-    // The first time it is seen, and when it is gone; otherwise it is mostly our own write that is seen.
+    // Later changes are mostly this kubelet's own writes.
     if (change === 'changed' && this.#isReported) return;
     this.wake();
     this.#lease.wake();
   }
 
   /**
-   * A Node that was deleted stays deleted: whoever did it meant it, and a kubelet that is to come back is started again, as upstream.
-   * But one that is missing because its cluster began anew is registered there.
+   * A deleted Node stays deleted, as upstream: the deletion was intended, and a restart of the kubelet registers the Node again. A Node that
+   * is missing because the cluster was reset is registered again.
    */
-  async #lookForNewCluster(signal: AbortSignal): Promise<void> {
+  async #handleMissingNode(signal: AbortSignal): Promise<void> {
     const { config, logger } = this.#options;
     this.#isReported = false;
-    if (!config.registerNode || !(await this.#cluster.hasChanged(signal))) return;
-    logger.warn('The cluster began anew: registering the node again');
+    if (!config.registerNode || !(await this.#clusterIdentity.hasChanged(signal))) return;
+    logger.warn('The cluster was reset, registering the node again');
     this.store.reset();
     this.#needsRegistration = true;
     this.wake();
@@ -264,7 +266,7 @@ export class ClusterNode {
   }
 }
 
-/** The device manager writes its checkpoint as soon as a device plugin has registered; a node that was made anew has none. */
+/** The device manager writes its checkpoint when a device plugin registers. A reinstalled node has none. */
 async function isWithoutDeviceCheckpoint(rootDir: string): Promise<boolean> {
   const checkpoint = join(rootDir, 'device-plugins', 'kubelet_internal_checkpoint');
   return access(checkpoint).then(

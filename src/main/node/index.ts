@@ -1,6 +1,10 @@
 /**
- * The node: what it has, how it is, and its membership in a cluster. Owns the Node object at the API server and the node's lease; the
- * composition root starts it, admission and the syncs read it.
+ * This node. Owns the Node object in the API server and the node's lease.
+ *
+ *  - `LocalNodeStatus` computes the Node from the host, the runtime and the configuration. It exists standalone, too.
+ *  - `ClusterNode` registers that Node in the API server, reports its status and renews its lease. It exists only in a cluster.
+ *
+ * The composition root starts both. Admission, pod syncs and the pods' downward API read the Node.
  */
 export { declaredFeatures } from './status/declared-features.ts';
 export { LocalNodeStatus, type LocalNodeStatusOptions } from './status/local-node-status.ts';

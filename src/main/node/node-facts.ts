@@ -1,4 +1,4 @@
-/** The node as a sync must know it, kept up to date: each task is sent what holds when it is sent. */
+/** The facts about the node that a pod sync needs, such as addresses and allocatable. Each task gets the current ones. */
 import type { NodeFacts, NodeResources } from '../../shared/contracts/node-facts.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { hostIPs } from './addresses/host-ips.ts';
@@ -7,9 +7,9 @@ import type { RuntimeState } from './status/runtime-state.ts';
 
 export interface NodeFactsOptions {
   readonly nodeName: string;
-  /** `--node-ip`; empty: found out. */
+  /** The flag `--node-ip`. Empty: the address is detected. */
   readonly nodeIP: string;
-  /** The addresses of the Node as the API server has it, a cloud provider's too; empty: not known, and found out here. */
+  /** The addresses of the Node in the API server, including those of a cloud provider. Empty: not known yet, so the host's own are used. */
   readonly registeredHostIPs?: () => readonly string[];
   readonly capacity: NodeResources;
   readonly allocatable: NodeResources;
@@ -17,7 +17,7 @@ export interface NodeFactsOptions {
   readonly clock: Clock;
 }
 
-/** Upstream's nodeStatusUpdateFrequency: how soon a changed address is seen. */
+/** Limits the delay until a changed address is noticed. Equals upstream's nodeStatusUpdateFrequency. */
 const refreshPeriodMs = 10_000;
 
 export class NodeFactsSource {
@@ -54,7 +54,7 @@ export class NodeFactsSource {
     };
   }
 
-  /** Follows the host's addresses until the signal aborts. */
+  /** Refreshes the host's addresses periodically until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#options.clock.sleep(refreshPeriodMs, signal).catch(() => {});

@@ -1,5 +1,5 @@
 /**
- * The node's lease in kube-node-lease: the cheap heartbeat by which the node controller knows that the kubelet lives. Upstream:
+ * Creates and renews the node's lease in kube-node-lease, the cheap heartbeat that the node controller observes. Upstream:
  * component-helpers/apimachinery/lease.
  */
 import type { V1Lease } from '@kubernetes/client-node';
@@ -17,7 +17,7 @@ export interface NodeLeaseOptions {
   readonly client: ApiClient;
   readonly nodeName: string;
   readonly durationSeconds: number;
-  /** The Node's UID, for the owner reference; null: not known yet, and no lease is made. */
+  /** The Node's UID, for the owner reference. Null: not known yet, so no lease is created. */
   readonly nodeUID: () => string | null;
   readonly onRepeatedHeartbeatFailure: () => void;
   readonly deadlineMs: number;
@@ -27,7 +27,7 @@ export interface NodeLeaseOptions {
 }
 
 const leaseNamespace = 'kube-node-lease';
-/** Of the lease's duration. */
+/** The renewal interval as a fraction of the lease's duration. */
 const renewFraction = 0.25;
 const renewJitter = 0.04;
 const maxUpdates = 5;
@@ -37,7 +37,7 @@ const retryJitter = 0.1;
 export class NodeLease {
   readonly #options: NodeLeaseOptions;
   readonly #wakeup: Wakeup;
-  /** As the server has it, as far as is known; null: it must be asked. */
+  /** The lease as last returned by the server. Null: the next sync must get it. */
   #latest: Lease | null = null;
 
   constructor(options: NodeLeaseOptions) {
@@ -45,12 +45,12 @@ export class NodeLease {
     this.#wakeup = new Wakeup(options.clock);
   }
 
-  /** The Node is there now: a lease that could not be made before need not wait for the next time. */
+  /** Called when the Node exists. Creates a missing lease now instead of at the next renewal. */
   wake(): void {
     if (this.#latest === null) this.#wakeup.wake();
   }
 
-  /** Renews until the signal aborts. The lease stays: it ends by itself. */
+  /** Renews the lease until the signal aborts. Does not delete the lease, which expires. */
   async run(signal: AbortSignal): Promise<void> {
     const { durationSeconds, random, logger } = this.#options;
     const intervalMs = durationSeconds * 1000 * renewFraction;
@@ -71,14 +71,14 @@ export class NodeLease {
     if (lease && !isNew) await this.#renew(lease, signal);
   }
 
-  /** With the version that is known: nobody else writes it, so there is no GET. False: it is gone, or all tries failed. */
+  /** Updates the known version without a GET, since only this kubelet writes the lease. Returns false if the lease is gone or all attempts failed. */
   async #renew(base: Lease, signal: AbortSignal): Promise<boolean> {
     const { nodeName, onRepeatedHeartbeatFailure, logger } = this.#options;
     let [lease, delayMs]: [Lease, number | undefined] = [base, undefined];
     for (let attempt = 0; attempt < maxUpdates; attempt += 1) {
       try {
         const path = apiPath('apis', 'coordination.k8s.io', 'v1', 'namespaces', leaseNamespace, 'leases', nodeName);
-        this.#latest = await this.#call({ method: 'PUT', path, body: this.#renewed(lease) }, signal);
+        this.#latest = await this.#call({ method: 'PUT', path, body: this.#toRenewedLease(lease) }, signal);
         return true;
       } catch (err) {
         signal.throwIfAborted();
@@ -100,7 +100,7 @@ export class NodeLease {
     return false;
   }
 
-  /** The lease that there is, or a new one. Null: the Node is not known. Tries until the server answers. */
+  /** Gets or creates the lease. Null: the Node's UID is not known. Retries until the server responds. */
   async #ensure(signal: AbortSignal): Promise<{ readonly lease: Lease | null; readonly isNew: boolean }> {
     const { nodeName, nodeUID, logger } = this.#options;
     const collection = apiPath('apis', 'coordination.k8s.io', 'v1', 'namespaces', leaseNamespace, 'leases');
@@ -112,7 +112,7 @@ export class NodeLease {
         });
         if (lease) return { lease, isNew: false };
         if (nodeUID() === null) return { lease: null, isNew: false };
-        return { lease: await this.#call({ method: 'POST', path: collection, body: this.#new() }, signal), isNew: true };
+        return { lease: await this.#call({ method: 'POST', path: collection, body: this.#newLease() }, signal), isNew: true };
       } catch (err) {
         signal.throwIfAborted();
         logger.error({ err: messageOf(err) }, 'Failed to ensure lease exists, will retry');
@@ -121,9 +121,9 @@ export class NodeLease {
     }
   }
 
-  #new(): Lease {
+  #newLease(): Lease {
     const { nodeName } = this.#options;
-    return this.#renewed({
+    return this.#toRenewedLease({
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: { name: nodeName, namespace: leaseNamespace },
@@ -131,8 +131,8 @@ export class NodeLease {
     });
   }
 
-  /** Its duration too: the configuration may have changed since it was made. Without an owner it would outlive its Node. */
-  #renewed(lease: Lease): Lease {
+  /** Also sets the duration, because the configuration may have changed, and the owner, because a lease without one outlives its Node. */
+  #toRenewedLease(lease: Lease): Lease {
     const { nodeName, nodeUID, durationSeconds, clock } = this.#options;
     const uid = nodeUID();
     const hasOwner = (lease.metadata?.ownerReferences ?? []).length > 0;
@@ -157,7 +157,7 @@ export class NodeLease {
   }
 }
 
-/** As the API's MicroTime. */
+/** Formats a time as the API's MicroTime. */
 function microTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }

@@ -1,8 +1,8 @@
-/** The name of the Node, and the host name that it shows. Pure. Upstream: GetHostname of component-helpers/node/util. */
+/** Derives the Node's name, which is also its host name. Pure. Upstream: GetHostname of component-helpers/node/util. */
 
 /**
  * @param override `--hostname-override`; empty: the host's own name
- * @throws Error when nothing is left of it: a watch for the pods of no node is one for all pods that are bound to none
+ * @throws Error for an empty name: a watch for pods with an empty spec.nodeName would select all unscheduled pods
  */
 export function toNodeName(override: string, hostname: string): string {
   const name = (override === '' ? hostname : override).trim().toLowerCase();

@@ -1,10 +1,10 @@
-/** The Node as it stands on the wire, and the names of the API that the rest of this room uses. */
+/** The types of the Node object, and the API's well-known names that this folder uses. */
 import type { V1Node } from '@kubernetes/client-node';
 import type { Draft, Wire } from '../../shared/kubernetes/api.ts';
 
 type WireNode = Wire<V1Node>;
 
-/** A Node with what every Node has: a name. Fields of it that this kubelet does not know are kept. */
+/** A Node with a name. Unknown fields are kept. */
 export interface Node extends Omit<WireNode, 'metadata'> {
   readonly metadata: NonNullable<WireNode['metadata']> & { readonly name: string };
 }
@@ -16,25 +16,25 @@ export type NodeSystemInfo = NonNullable<NodeStatus['nodeInfo']>;
 export type ResourceList = Readonly<Record<string, string>>;
 export type DraftNode = Draft<Node>;
 
-/** An event about the node; the object that it is about is added where it is recorded. */
+/** An event about the node. The recorder adds the object reference. */
 export interface NodeEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/** Set where the attach-detach controller, not the kubelet, attaches volumes (upstream: pkg/volume/util). */
+/** Marks a node whose volumes the attach-detach controller, not the kubelet, attaches (upstream: pkg/volume/util). */
 export const controllerManagedAttachAnnotation = 'volumes.kubernetes.io/controller-managed-attach-detach';
-/** Tells an external cloud provider which address was asked for (upstream: cloud-provider/api). */
+/** Passes `--node-ip` to an external cloud provider (upstream: cloud-provider/api). */
 export const providedNodeIPAnnotation = 'alpha.kubernetes.io/provided-node-ip';
-/** Keeps pods away until the external cloud provider has seen the node. */
+/** Prevents scheduling until the external cloud provider has initialized the node. */
 export const uninitializedTaint = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' } as const;
 
 export function isReady(node: Node | null): boolean {
   return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }
 
-/** Go's names of what this process runs on. */
+/** Go's names of the operating system and the architecture (GOOS, GOARCH). */
 export const operatingSystem = 'linux';
 export const architecture = goArchitecture(process.arch);
 

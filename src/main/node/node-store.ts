@@ -1,6 +1,6 @@
 /**
- * The Node as the API server has it: kept by a reflector on this one object, and by the answers to our own writes, whichever is newer.
- * For admission, fieldRef, owner references and the status.
+ * Caches this node's Node object from the API server: from a reflector on this one object and from the responses to the kubelet's own writes,
+ * whichever is newer. For admission, fieldRef, owner references and the status.
  */
 import { node as nodeSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -18,7 +18,7 @@ import {
 import type { Node } from './node-object.ts';
 
 export type StoredNode = Node & ApiObject;
-/** `deleted`: the server said so. `missing`: it was not there any more when everything had to be read afresh. */
+/** `deleted`: the watch reported the deletion. `missing`: a new list no longer contained the Node. */
 export type NodeChange = 'changed' | 'deleted' | 'missing';
 
 export interface NodeStoreOptions {
@@ -26,7 +26,7 @@ export interface NodeStoreOptions {
   readonly nodeName: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random?: () => number;
 }
 
@@ -34,7 +34,7 @@ export class NodeStore {
   readonly #nodeName: string;
   #reflector: Reflector<StoredNode> | null = null;
   #node: StoredNode | null = null;
-  /** The last version that was seen of any Node of this name. */
+  /** The last observed version of any Node of this name. */
   #lastVersion = '';
   readonly #listeners = new Set<(change: NodeChange) => void>();
   readonly #synced = Promise.withResolvers<void>();
@@ -65,12 +65,12 @@ export class NodeStore {
     return store;
   }
 
-  /** Null: not seen yet, or gone. */
+  /** Returns null if the Node is not known yet or no longer exists. */
   get(): StoredNode | null {
     return this.#node;
   }
 
-  /** The server was asked once, whether it has the Node or not. */
+  /** True after the first list, whether it contained the Node or not. */
   hasSynced(): boolean {
     return this.#reflector?.hasSynced() ?? false;
   }
@@ -80,20 +80,20 @@ export class NodeStore {
     return this.#synced.promise;
   }
 
-  /** The answer to a write of our own: it is the newest, unless the reflector was faster. */
+  /** Stores the response to the kubelet's own read or write, unless the reflector has delivered a newer version. */
   observe(node: StoredNode): void {
     const { uid, resourceVersion = '' } = node.metadata;
     const isLate = this.#node?.metadata.uid === uid || this.#node === null ? isOlder(resourceVersion, this.#lastVersion) : true;
     if (!isLate) this.#set(node);
   }
 
-  /** The cluster began anew: its versions may be lower than those that were seen. */
+  /** Called when the cluster was reset. The new cluster's versions may be lower than the observed ones. */
   reset(): void {
     this.#node = null;
     this.#lastVersion = '';
   }
 
-  /** @returns ends the subscription. */
+  /** Returns an unsubscribe function. */
   onChange(listener: (change: NodeChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -106,7 +106,7 @@ export class NodeStore {
 
   #replace(nodes: readonly StoredNode[]): void {
     const node = nodes.find(({ metadata }) => metadata.name === this.#nodeName);
-    // Also an older version: the cluster may have been restored from a copy. Was only our last write faster, its event comes next.
+    // Accepts an older version, because the cluster may have been restored from a backup. If only the last own write was newer, its event follows.
     if (node) this.#set(node);
     else if (this.#node) {
       this.#node = null;

@@ -109,7 +109,7 @@ export class Cluster {
       config: options.config,
       featureGates: options.featureGates,
       rootDir: options.flags.rootDirectory,
-      podsSeen,
+      firstRelist: podsSeen,
       events,
       onRepeatedHeartbeatFailure: this.#renewConnections,
       clock,

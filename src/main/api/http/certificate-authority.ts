@@ -56,7 +56,7 @@ export class CertificateAuthority {
       if (old) transportCAReloads.inc({ result: 'success', reason: 'updated' });
     } catch (err) {
       if (!old) throw new Error(`certificate-authority ${path}: ${messageOf(err)}`, { cause: err });
-      this.#logger.error({ path, err: messageOf(err) }, 'Certificate authority can not be read, the last one goes on');
+      this.#logger.error({ path, err: messageOf(err) }, 'Certificate authority can not be read, keeping the last one');
     } finally {
       this.#reading = null;
     }

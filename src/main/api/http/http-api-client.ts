@@ -122,7 +122,7 @@ export class HttpApiClient implements ApiClient {
       if ('value' in outcome) return outcome.value;
       const delayMs = retryDelayMs(call.method, outcome.failure, attempts, call.maxAttempts);
       if (delayMs === null) throw outcome.error;
-      logger.debug({ method: call.method, path: call.path, attempts, delayMs, err: outcome.error.message }, 'API call is made again');
+      logger.debug({ method: call.method, path: call.path, attempts, delayMs, err: outcome.error.message }, 'Retrying API call');
       await clock.sleep(delayMs, signal);
     }
   }

@@ -58,7 +58,7 @@ export class ClientCertificateFiles {
       if (!this.#current) throw new Error(`client certificate: ${messageOf(err)}`, { cause: err });
       // A renewal in progress is complete at the next reread.
       this.#readAt = clock.monotonic();
-      logger.warn({ err: messageOf(err), ...pathsOf(this.#options) }, 'Client certificate can not be read, the last one goes on');
+      logger.warn({ err: messageOf(err), ...pathsOf(this.#options) }, 'Client certificate can not be read, keeping the last one');
     } finally {
       this.#reading = null;
     }

@@ -77,7 +77,7 @@ export class ExecPlugin {
       this.#isRefused = false;
     } catch (err) {
       this.#failure = new Error(`getting credentials: ${messageOf(err)}`, { cause: err });
-      logger.error({ err: messageOf(err), command: plugin.command }, 'Exec plugin gave no credentials');
+      logger.error({ err: messageOf(err), command: plugin.command }, 'Exec plugin returned no credentials');
     } finally {
       this.#ranAt = clock.monotonic();
       this.#running = null;

@@ -103,7 +103,7 @@ export class Reflector<T extends ApiObject> {
     await clock.sleep(delayMs, AbortSignal.any([this.#stop.signal, recovered.signal])).catch(() => {});
     this.#cancelWait = null;
     if (!recovered.signal.aborted || this.#stop.signal.aborted) return;
-    this.#logger.debug('The API server is back, no longer waiting');
+    this.#logger.debug('API server has recovered, ending the back-off');
     await clock.sleep(this.#random() * recoverySpreadMs, this.#stop.signal).catch(() => {});
   }
 
@@ -257,8 +257,8 @@ export class Reflector<T extends ApiObject> {
       const level = event.failure === 'expired' ? 'info' : 'warn';
       this.#logger[level]({ ...fields, err: messageOf(err) }, 'Watch failed');
     } else if (event.type === 'versionWentBack')
-      this.#logger.warn(fields, "The server's resource version went back, everything is read afresh");
-    else if (event.type === 'idle') this.#logger.info(fields, 'The watch is silent for too long, it is begun again');
+      this.#logger.warn(fields, "The server's resource version went back, reading everything again");
+    else if (event.type === 'idle') this.#logger.info(fields, 'The watch received no events for too long, restarting it');
     else if (event.type === 'initialEventsTimedOut')
       this.#logger.warn(fields, 'The initial events of the watch do not end, listing instead');
     else this.#logger.debug({ ...fields, event: event.type }, 'Watch closed');

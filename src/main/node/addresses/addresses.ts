@@ -1,38 +1,38 @@
-/** The node's addresses and what an external cloud provider is told of them. Pure. Upstream: NodeAddress in pkg/kubelet/nodestatus/setters.go. */
+/** Computes the node's addresses and the annotation for an external cloud provider. Pure. Upstream: NodeAddress in pkg/kubelet/nodestatus/setters.go. */
 import { hostAddress, type NetworkInterfaces, type RouteFiles } from './host-ips.ts';
 import { isUnspecified, parseIP, type IPAddress } from './ip-address.ts';
 import { nodeIPProblem } from './node-ips.ts';
 import type { Node, NodeAddress } from '../node-object.ts';
 
-/** What is known of the host's network when the status is made. */
+/** The state of the host's network, read before each status update. */
 export interface HostNetwork {
   readonly interfaces: NetworkInterfaces;
   readonly routes: RouteFiles;
-  /** What the node's name resolves to. */
+  /** The addresses that the node's name resolves to. */
   readonly resolved: readonly string[];
 }
 
 export interface AddressInputs {
   readonly nodeName: string;
   readonly hostname: string;
-  /** As `--node-ip` says. */
+  /** From `--node-ip`. */
   readonly nodeIPs: readonly IPAddress[];
   readonly externalCloudProvider: boolean;
   readonly network: HostNetwork;
 }
 
 export interface Addresses {
-  /** Absent: those that the Node has stay. */
+  /** Absent: the Node keeps its addresses. */
   readonly addresses?: readonly NodeAddress[];
-  /** The value of the annotation `alpha.kubernetes.io/provided-node-ip`; null: it is removed; absent: it stays. */
+  /** The value of the annotation `alpha.kubernetes.io/provided-node-ip`. Null removes the annotation, absent keeps it. */
   readonly providedNodeIP?: string | null;
-  /** Why there are none. */
+  /** The reason for missing addresses. */
   readonly problem?: string;
 }
 
 /**
- * By `--node-ip`, else by a host name that is an address, else by DNS, else by the default route; IPv4 is preferred unless `--node-ip` is
- * `::`. Addresses that an external cloud provider has set go before all.
+ * Takes the address from `--node-ip`, else from a host name that is an address, else from DNS, else from the default route. Prefers IPv4
+ * unless `--node-ip` is `::`. Addresses set by an external cloud provider take precedence.
  */
 export function computeAddresses(existing: Node['status'], inputs: AddressInputs): Addresses {
   const { hostname, nodeIPs, externalCloudProvider, network } = inputs;
@@ -46,7 +46,7 @@ export function computeAddresses(existing: Node['status'], inputs: AddressInputs
   const hostnameAddress: NodeAddress = { type: 'Hostname', address: hostname };
   if (externalCloudProvider) {
     if ((existing?.addresses ?? []).length > 0) return { providedNodeIP };
-    // The cloud provider will know; until then nothing is guessed.
+    // The cloud provider sets the addresses later.
     if (nodeIPs.length === 0) return { providedNodeIP, addresses: [hostnameAddress] };
   }
   const internal = texts.length > 0 ? texts : detectAddress(inputs);
@@ -66,8 +66,8 @@ function detectAddress({ hostname, nodeIPs, network }: AddressInputs): [string] 
 }
 
 /**
- * The addresses that pods on the host's network have, primary first, at most one of each family: internal before external. Empty where
- * the Node has none. Upstream: GetNodeHostIPs in pkg/util/node.
+ * Returns the addresses of pods on the host's network, primary first, at most one per family, internal before external. Empty if the Node
+ * has none. Upstream: GetNodeHostIPs in pkg/util/node.
  */
 export function nodeHostIPs(addresses: readonly NodeAddress[] = []): string[] {
   const all = ['InternalIP', 'ExternalIP'].flatMap((wanted) =>

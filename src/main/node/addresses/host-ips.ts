@@ -1,31 +1,31 @@
-/** The host's own addresses: what the node is reached by where nobody said so. Pure. Upstream: apimachinery pkg/util/net/interface.go. */
+/** Finds the host's own address for a node without `--node-ip`. Pure. Upstream: apimachinery pkg/util/net/interface.go. */
 import type { NetworkInterfaceInfo } from 'node:os';
 import { isGlobalUnicast, isUnspecified, parseIP } from './ip-address.ts';
 
 export type NetworkInterfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
-/** /proc/net/route and /proc/net/ipv6_route; empty where the host has none. */
+/** The content of /proc/net/route and /proc/net/ipv6_route. Empty if the host lacks the file. */
 export interface RouteFiles {
   readonly ipv4: string;
   readonly ipv6: string;
 }
 
 /**
- * `--node-ip` where it is set; else the address that `hostAddress` finds. Empty: the host has no address at all.
- * @param routes /proc/net/route, or both files
+ * Returns the addresses of `--node-ip`, else the address that `hostAddress` finds. Empty: the host has no address.
+ * @param routes the content of /proc/net/route, or of both files
  */
 export function hostIPs(nodeIP: string, interfaces: NetworkInterfaces, routes: string | RouteFiles): string[] {
-  const told = nodeIP.split(',').flatMap((text) => parseIP(text) ?? []);
+  const parsed = nodeIP.split(',').flatMap((text) => parseIP(text) ?? []);
   // An unspecified address only chooses the family.
-  const given = told.filter((ip) => !isUnspecified(ip));
+  const given = parsed.filter((ip) => !isUnspecified(ip));
   if (given.length > 0) return given.map(({ text }) => text);
   const files = typeof routes === 'string' ? { ipv4: routes, ipv6: '' } : routes;
-  return hostAddress(told[0]?.family === 'IPv6' ? 'IPv6' : 'IPv4', interfaces, files) ?? [];
+  return hostAddress(parsed[0]?.family === 'IPv6' ? 'IPv6' : 'IPv4', interfaces, files) ?? [];
 }
 
 /**
- * The address of the interface that the default route leaves by, of the preferred family before the other; else a global one of the
- * loopback interface (routers that speak BGP over link-local addresses have theirs there); else of any other interface.
+ * Returns the address of the default route's interface, preferably of the preferred family; else a global address of the loopback interface
+ * (where hosts with BGP over link-local addresses have theirs); else one of any other interface.
  */
 export function hostAddress(preferred: 'IPv4' | 'IPv6', interfaces: NetworkInterfaces, routes: RouteFiles): [string] | null {
   const families = preferred === 'IPv6' ? (['IPv6', 'IPv4'] as const) : (['IPv4', 'IPv6'] as const);
@@ -46,7 +46,7 @@ export function hostAddress(preferred: 'IPv4' | 'IPv6', interfaces: NetworkInter
 }
 
 function globalAddress(infos: readonly NetworkInterfaceInfo[] | undefined, family: 'IPv4' | 'IPv6'): string | undefined {
-  // The host of many pods has an interface, with a link-local address, for each.
+  // Filters by family first: a host has one interface with a link-local address per pod.
   const ofFamily = infos?.filter((info) => info.family === family).map(({ address }) => parseIP(address));
   return ofFamily?.find((ip) => ip !== null && isGlobalUnicast(ip))?.text;
 }
@@ -56,7 +56,7 @@ function loopbackAddress(interfaces: NetworkInterfaces, family: 'IPv4' | 'IPv6')
   return loopback.map((infos) => globalAddress(infos, family)).find((address) => address !== undefined);
 }
 
-/** The interface of the default route with the lowest metric. */
+/** Returns the interface of the default route with the lowest metric. */
 function defaultIPv4Interface(routes: string): string | null {
   const candidates = routes
     .split('\n')
@@ -69,12 +69,12 @@ function defaultIPv4Interface(routes: string): string | null {
   return lowestMetric(candidates);
 }
 
-/** Its lines are: destination, length, source, length, gateway, metric, use count, references, flags, interface; all in hex. */
+/** The columns of ipv6_route are, in hex: destination, length, source, length, gateway, metric, references, use count, flags, interface. */
 function defaultIPv6Interface(routes: string): string | null {
   const zero = '0'.repeat(32);
   const candidates = routes.split('\n').flatMap((line) => {
     const [destination, length, , , gateway, metric = '0', , , , name = ''] = line.trim().split(/\s+/);
-    // Without a gateway it is the unreachable route of the loopback interface.
+    // A default route without a gateway is the unreachable route of the loopback interface.
     return destination === zero && length === '00' && gateway !== zero ? [{ name, metric: Number.parseInt(metric, 16) }] : [];
   });
   return lowestMetric(candidates);

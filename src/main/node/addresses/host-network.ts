@@ -1,4 +1,4 @@
-/** Reads the host's network for the node's addresses: its interfaces, its routes, and what its name resolves to. */
+/** Reads the host's network for the node's addresses: interfaces, routes, and the addresses that the node's name resolves to. */
 import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
@@ -6,25 +6,25 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { HostNetwork } from './addresses.ts';
 
 export interface HostNetworkReaderOptions {
-  /** Looked up in DNS; null: what it resolves to is not asked for. */
+  /** The name to look up in DNS. Null: no lookup. */
   readonly name: string | null;
   readonly clock: Clock;
 }
 
-/** A dead resolver must not delay a node's heartbeat: what was known before is taken then. */
+/** A dead resolver must not delay the node's heartbeat. After this deadline the previous result is used. */
 const lookupDeadlineMs = 1000;
 
 export class HostNetworkReader {
   readonly #options: HostNetworkReaderOptions;
   #resolved: readonly string[] = [];
-  /** One at a time: each holds one of the process' few threads for files for as long as the resolver takes. */
+  /** At most one lookup runs at a time, because each occupies one of the process' few file threads until the resolver responds. */
   #lookup: Promise<void> | null = null;
 
   constructor(options: HostNetworkReaderOptions) {
     this.#options = options;
   }
 
-  /** Never rejects: what can't be read is empty. */
+  /** Never rejects. Unreadable parts are empty. */
   async read(): Promise<HostNetwork> {
     const file = (path: string) => readFile(path, 'utf8').catch(() => '');
     const [ipv4, ipv6] = await Promise.all([file('/proc/net/route'), file('/proc/net/ipv6_route'), this.#resolve()]);

@@ -1,26 +1,26 @@
-/** IP addresses as Go's net.IP tells them apart, in their canonical text. Pure. */
+/** Parses and classifies IP addresses like Go's net.IP. Pure. */
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 
 export interface IPAddress {
-  /** Canonical: no leading zeros, lower case, the longest run of zeros left out. */
+  /** Canonical: no leading zeros, lower case, the longest run of zeros shortened to `::`. */
   readonly text: string;
   readonly family: 'IPv4' | 'IPv6';
 }
 
-/** Null: it is no address. As upstream's ParseIPSloppy leading zeros of IPv4 are read as decimal; an IPv4-mapped address is IPv4. */
+/** Returns null if the text is not an address. Like upstream's ParseIPSloppy, reads IPv4 octets with leading zeros as decimal. An IPv4-mapped address is IPv4. */
 export function parseIP(text: string): IPAddress | null {
   const trimmed = text.trim();
   if (trimmed === '') return null;
   const plain = /^[0-9.]+$/.test(trimmed) ? trimmed.replaceAll(/\b0+(?=\d)/g, '') : trimmed;
   if (isIPv4(plain)) return { text: plain, family: 'IPv4' };
-  // A zone (`fe80::1%eth0`) is no part of an address.
+  // Go rejects an address with a zone (`fe80::1%eth0`).
   if (!isIPv6(plain) || plain.includes('%')) return null;
   const canonical = new SocketAddress({ address: plain, family: 'ipv6' }).address;
   const mapped = /^::ffff:([0-9.]+)$/.exec(canonical)?.[1];
   return mapped === undefined ? { text: canonical, family: 'IPv6' } : { text: mapped, family: 'IPv4' };
 }
 
-/** `0.0.0.0`, `::`. */
+/** True for `0.0.0.0` and `::`. */
 export function isUnspecified({ text }: IPAddress): boolean {
   return text === '0.0.0.0' || text === '::';
 }
@@ -37,7 +37,7 @@ export function isLinkLocalUnicast({ text }: IPAddress): boolean {
   return text.startsWith('169.254.') || /^fe[89ab]/.test(text);
 }
 
-/** Neither unspecified, broadcast, loopback, multicast nor link-local; private ones are. */
+/** True for addresses that are not unspecified, broadcast, loopback, multicast or link-local. Private addresses are global unicast. */
 export function isGlobalUnicast(ip: IPAddress): boolean {
   return !isUnspecified(ip) && ip.text !== '255.255.255.255' && !isLoopback(ip) && !isMulticast(ip) && !isLinkLocalUnicast(ip);
 }

@@ -1,16 +1,16 @@
-/** What `--node-ip` says, and whether it can be true of this host. Pure. Upstream: component-helpers/node/util/ips.go, validateNodeIP. */
+/** Parses `--node-ip` and checks it against the host. Pure. Upstream: component-helpers/node/util/ips.go, validateNodeIP. */
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import type { NetworkInterfaces } from './host-ips.ts';
 import { isLinkLocalUnicast, isLoopback, isMulticast, isUnspecified, parseIP, type IPAddress } from './ip-address.ts';
 
 export interface NodeIPs {
-  /** None, one, or one of each family, primary first. An unspecified address only chooses a family. */
+  /** At most one per family, primary first. An unspecified address only selects the family. */
   readonly ips: readonly IPAddress[];
-  /** What is no address: told, and otherwise left out. */
+  /** The parts that are not addresses. The caller logs and ignores them. */
   readonly invalid: readonly string[];
 }
 
-/** Throws an Error with upstream's sentence when there are too many, or of the wrong families. */
+/** Throws an Error with upstream's message for too many addresses or an invalid combination. */
 export function parseNodeIPs(nodeIP: string): NodeIPs {
   const parts = nodeIP === '' ? [] : nodeIP.split(',').map((part) => part.trim());
   const parsed = parts.map((part) => ({ part, ip: parseIP(part) }));
@@ -25,7 +25,7 @@ export function parseNodeIPs(nodeIP: string): NodeIPs {
   return { ips, invalid: parsed.flatMap(({ part, ip }) => (ip ? [] : [part])) };
 }
 
-/** Why this can't be the node's address; undefined: it can. */
+/** Returns the reason why this can't be the node's address, or undefined. */
 export function nodeIPProblem(ip: IPAddress, interfaces: NetworkInterfaces): string | undefined {
   if (isLoopback(ip)) return "nodeIP can't be loopback address";
   if (isMulticast(ip)) return "nodeIP can't be a multicast address";

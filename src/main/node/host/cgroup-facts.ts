@@ -1,13 +1,13 @@
-/** What of the host decides how pods are run on it: the version of its cgroups, and who drives them. */
+/** The host's cgroup version and the configured cgroup driver, read once at start for the threads and the admission. */
 import { cgroupVersion } from '../../process/host-settings.ts';
 
 export interface CgroupSettings {
   readonly cgroupVersion: 1 | 2;
-  /** As configured: the runtime's own word goes before it, once there is one (shared/state/runtime-cgroup-driver.ts). */
+  /** The configured driver. A driver reported by the runtime takes precedence (shared/state/runtime-cgroup-driver.ts). */
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
 }
 
-/** Where the cgroup hierarchy is mounted, on every host that systemd or a container runtime has set up. */
+/** The mount point of the cgroup hierarchy on every host set up by systemd or a container runtime. */
 export const cgroupFsRoot = '/sys/fs/cgroup';
 
 export function readCgroupFacts(configuredDriver: string): CgroupSettings {

@@ -1,13 +1,13 @@
-/** What an operator should know of the host, told as events about the node when the kubelet starts. Pure. */
+/** Computes the warning events about the host that the kubelet records at start. Pure. */
 import type { RecordedEvent } from '../../../shared/contracts/event.ts';
 import { nodeReference } from '../../../shared/kubernetes/node-reference.ts';
 
 export interface HostWarningInputs {
   readonly cgroupVersion: 1 | 2;
-  /** Memory may be written to a disk, and memory volumes with it. */
+  /** With swap on, memory-backed volumes may be written to disk. */
   readonly isSwapOn: boolean;
   readonly supportsNoswap: boolean;
-  /** From `resolvConfProblem`. */
+  /** The result of `resolvConfProblem`. */
   readonly resolvConfProblem: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Looks at the host once, when the kubelet starts, and tells as events what an operator should know of it (node/host/host-warnings.ts). */
+/** Checks the host once at start and records the warnings of node/host/host-warnings.ts as events about the node. */
 import { supportsNoswap } from '../../../shared/linux/noswap.ts';
 import type { KubeletConfiguration } from '../../config/kubelet-configuration.ts';
 import { swapAreas } from '../../process/host-settings.ts';

@@ -1,4 +1,4 @@
-/** Whether pods can inherit the node's resolv.conf as it is; told as an event when the kubelet starts (upstream CheckLimitsForResolvConf). */
+/** Checks whether pods can inherit the node's resolv.conf within the resolver's limits (upstream: CheckLimitsForResolvConf). */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import {
@@ -9,10 +9,10 @@ import {
   readResolvConf,
 } from '../../../shared/linux/resolv-conf.ts';
 
-/** The search paths that come before the node's: of the pod's namespace, of services, of the cluster. */
+/** The search paths that a pod has before the node's: its namespace's, the services' and the cluster's. */
 const clusterSearchPaths = 3;
 
-/** What is wrong with the file; null: nothing, or there is none to inherit. Never throws. */
+/** Returns the problem of the file, or null if there is no problem or no file to inherit. Never throws. */
 export function resolvConfProblem(path: string, clusterDomain: string): string | null {
   if (path === '') return null;
   try {

@@ -1,6 +1,6 @@
 /**
- * Which cluster this is: known by the UID of the service `default/kubernetes`, which every API server makes at its first start and a
- * node may read. Its etcd emptied, the same address is another cluster, in which nothing of this node is known.
+ * Identifies the cluster by the UID of the service `default/kubernetes`, which every API server creates at its first start and which nodes
+ * may read. After its etcd was emptied, the same address is another cluster that does not know this node.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -22,27 +22,27 @@ export class ClusterIdentity {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Keeps who the cluster is, if that is not known yet. Never rejects. */
+  /** Records the cluster's UID if it is not known yet. Never rejects. */
   async recordUID(signal: AbortSignal): Promise<void> {
-    if (this.#uid === null) this.#uid = await this.#ask(signal);
+    if (this.#uid === null) this.#uid = await this.#fetchUID(signal);
   }
 
-  /** True when it is surely another than the one that was known; what is remembered is then the new one. Never rejects. */
+  /** Resolves with true if the cluster's UID differs from the recorded one, and records the new UID. Never rejects. */
   async hasChanged(signal: AbortSignal): Promise<boolean> {
-    const uid = await this.#ask(signal);
+    const uid = await this.#fetchUID(signal);
     const hasChanged = uid !== null && this.#uid !== null && uid !== this.#uid;
     this.#uid = uid ?? this.#uid;
     return hasChanged;
   }
 
-  /** Null: it can't be told now. */
-  async #ask(signal: AbortSignal): Promise<string | null> {
+  /** Resolves with null if the UID can't be read. */
+  async #fetchUID(signal: AbortSignal): Promise<string | null> {
     const path = '/api/v1/namespaces/default/services/kubernetes';
     try {
       const call = { method: 'GET', path, trafficClass: 'node', deadlineMs: this.#deadlineMs, maxAttempts: 1, signal } as const;
       return (await this.#client.call<Service>(call)).metadata?.uid ?? null;
     } catch (err) {
-      if (!signal.aborted && !isNotFound(err)) this.#logger.debug({ err: messageOf(err) }, 'Asking which cluster this is failed');
+      if (!signal.aborted && !isNotFound(err)) this.#logger.debug({ err: messageOf(err) }, 'Reading the identity of the cluster failed');
       return null;
     }
   }

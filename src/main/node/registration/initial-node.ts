@@ -1,11 +1,11 @@
-/** The Node as this kubelet registers it. Pure. Upstream: initialNode in pkg/kubelet/kubelet_node_status.go. */
+/** Builds the Node that this kubelet registers. Pure. Upstream: initialNode in pkg/kubelet/kubelet_node_status.go. */
 import type { StringMap, Taint } from '../../config/kubelet-configuration.ts';
 import { architecture, controllerManagedAttachAnnotation, operatingSystem, uninitializedTaint, type Node } from '../node-object.ts';
 
 export interface NodeIdentity {
   readonly nodeName: string;
   readonly hostname: string;
-  /** `--node-labels`: over the kubelet's own. */
+  /** From `--node-labels`. These override the kubelet's default labels. */
   readonly labels: StringMap;
   readonly taints: readonly Taint[];
   readonly providerID: string;
@@ -13,7 +13,7 @@ export interface NodeIdentity {
   readonly enableControllerAttachDetach: boolean;
 }
 
-/** Without a status. */
+/** Returns the Node without a status. */
 export function initialNode(identity: NodeIdentity): Node {
   const taints = [
     ...identity.taints.map(({ key, value, effect }) => ({ key, ...(value === '' ? {} : { value }), effect })),

@@ -1,13 +1,13 @@
 /**
- * What of a Node that exists already is brought in line with this kubelet when it registers. Pure. Taints and the rest of its spec, and
- * labels outside a fixed set, are the cluster's. Upstream: tryRegisterWithAPIServer and what it calls.
+ * Updates an existing Node for this kubelet at registration. Pure. Leaves the spec, including taints, and labels outside a fixed set
+ * unchanged. Upstream: tryRegisterWithAPIServer and the functions that it calls.
  */
 import type { StringMap } from '../../config/kubelet-configuration.ts';
 import { sameQuantity } from '../status/node-status-patch.ts';
 import { controllerManagedAttachAnnotation, operatingSystem, architecture, type Node, type ResourceList } from '../node-object.ts';
 import { isExtendedResource, isHugePages } from '../resource-names.ts';
 
-/** The labels that follow the kubelet's settings; all others of `--node-labels` count only when the Node is made. */
+/** The labels that are updated to the kubelet's settings. All other `--node-labels` apply only when the Node is created. */
 const reconciledLabels = [
   'kubernetes.io/hostname',
   'topology.kubernetes.io/zone',
@@ -24,11 +24,11 @@ const reconciledLabels = [
 ];
 
 export interface Reconciliation {
-  /** No checkpoint of the device manager: the node was made anew, and its devices are not there before their plugins say so. */
+  /** True without a checkpoint of the device manager: the node was reinstalled, and its devices are unknown until their plugins register. */
   readonly resetExtendedResources: boolean;
 }
 
-/** The existing Node as it should be; the same object when it is. */
+/** Returns the updated Node, or the same object if nothing changes. */
 export function reconcileNode(initial: Node, existing: Node, { resetExtendedResources }: Reconciliation): Node {
   const labels = reconcileLabels(initial.metadata.labels ?? {}, existing.metadata.labels ?? {});
   const annotations = reconcileAnnotations(initial, existing);
@@ -53,7 +53,7 @@ export function reconcileNode(initial: Node, existing: Node, { resetExtendedReso
   };
 }
 
-/** The labels that every Node must have, which also a running kubelet keeps. The same object when they are there. */
+/** Adds the labels that every Node must have; every status update restores them. Returns the same object if the Node has them. */
 export function withRequiredLabels(node: Node): Node {
   const required = { 'kubernetes.io/os': operatingSystem, 'kubernetes.io/arch': architecture };
   if (Object.entries(required).every(([name, value]) => node.metadata.labels?.[name] === value)) return node;
@@ -64,7 +64,7 @@ function reconcileLabels(initial: StringMap, existing: StringMap): StringMap {
   const differing = reconciledLabels.filter((name) => Object.hasOwn(initial, name) && (existing[name] ?? '') !== initial[name]);
   if (differing.length === 0) return existing;
   const followed = Object.fromEntries(differing.map((name) => [name, initial[name]!]));
-  // A label of the followed ones with an empty value is none.
+  // As upstream, an empty value removes the label.
   return Object.fromEntries(
     Object.entries({ ...existing, ...followed }).filter(([name, value]) => value !== '' || !differing.includes(name)),
   );
@@ -77,7 +77,7 @@ function reconcileAnnotations({ metadata: initial }: Node, { metadata: existing 
   return wanted === undefined ? others : { ...others, [controllerManagedAttachAnnotation]: wanted };
 }
 
-/** @param of the extended resources among these are set to none */
+/** @param of the list whose extended resources are set to zero */
 function zeroExtended(list: ResourceList, of: ResourceList = list): ResourceList {
   return {
     ...list,
@@ -94,7 +94,7 @@ interface Resources {
   readonly allocatable: ResourceList;
 }
 
-/** Page sizes that the host has no more are removed; those that it has are as it has them. */
+/** Removes huge page sizes that the host no longer has, and updates the others. */
 function reconcileHugePages(initial: Node['status'] & {}, { capacity, allocatable }: Resources): Resources {
   const sizes = Object.keys(initial.capacity ?? {}).filter(isHugePages);
   const withSizes = (list: ResourceList, from: ResourceList = {}): ResourceList => ({

@@ -1,6 +1,6 @@
 /**
- * Makes the Node at the API server, or brings the one that is there in line with this kubelet. Tries until it succeeds. Upstream:
- * registerWithAPIServer in pkg/kubelet/kubelet_node_status.go.
+ * Creates the Node in the API server, or updates an existing one for this kubelet. Retries until it succeeds. Upstream: registerWithAPIServer
+ * in pkg/kubelet/kubelet_node_status.go.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -15,13 +15,13 @@ import { reconcileNode } from './reconcile-node.ts';
 
 export interface RegistrationDependencies {
   readonly client: ApiClient;
-  /** The Node as it is to be now. */
+  /** Returns the Node to register, in its current state. */
   readonly initial: () => ComputedNode;
-  /** Before each try: what the Node is made of is read afresh. */
+  /** Called before each attempt. Rereads the inputs of the Node. */
   readonly refresh: () => Promise<void>;
-  /** No checkpoint of the device manager is there: what devices the Node had is not known to be there. */
+  /** Resolves with true without a checkpoint of the device manager: the devices that an existing Node lists may be gone. */
   readonly resetExtendedResources: () => Promise<boolean>;
-  /** The gate KubeletRegistrationGetOnExistsOnly is off: a kubelet that may not make its Node looks whether it is there. */
+  /** True while the gate KubeletRegistrationGetOnExistsOnly is off: a kubelet that may not create its Node checks whether it exists. */
   readonly getWhenForbidden: boolean;
   readonly deadlineMs: number;
   readonly clock: Clock;
@@ -32,14 +32,14 @@ export interface RegistrationDependencies {
 export interface Registration {
   readonly node: StoredNode;
   readonly isNew: boolean;
-  /** The Node that was to be made, with its events. */
+  /** The Node that was to be created, with its events. */
   readonly initial: ComputedNode;
 }
 
 const retries = { initialMs: 100, maxMs: 7000 };
 const jitter = 0.1;
 
-/** Rejects with the signal's reason only. */
+/** Rejects only with the signal's reason. */
 export async function registerNode(deps: RegistrationDependencies, signal: AbortSignal): Promise<Registration> {
   const { clock, random, logger } = deps;
   for (let delayMs: number | undefined; ;) {
@@ -84,7 +84,7 @@ async function tryRegister(deps: RegistrationDependencies, initial: ComputedNode
   return { node, isNew: false, initial };
 }
 
-/** A Node that has none can be given one, once. Where that is refused, the node joins as it is. */
+/** Sets the provider ID of a Node without one; the field is immutable afterwards. A rejected update does not prevent the registration. */
 async function setProviderID(
   { client, deadlineMs, logger }: RegistrationDependencies,
   initial: Node,
@@ -100,7 +100,7 @@ async function setProviderID(
     return await client.call<StoredNode>(call);
   } catch (err) {
     signal.throwIfAborted();
-    logger.warn({ node: existing.metadata.name, providerID, err: messageOf(err) }, 'Unable to give the node its provider ID');
+    logger.warn({ node: existing.metadata.name, providerID, err: messageOf(err) }, 'Unable to set the provider ID of the node');
     return existing;
   }
 }

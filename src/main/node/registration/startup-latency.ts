@@ -1,4 +1,4 @@
-/** How long the node took to join its cluster, for the metrics kubelet_node_startup_*. Upstream: pkg/kubelet/util/node_startup_latency_tracker.go. */
+/** Measures how long the node takes to join its cluster, for the metrics kubelet_node_startup_*. Upstream: pkg/kubelet/util/node_startup_latency_tracker.go. */
 import {
   nodeStartup,
   nodeStartupPostRegistration,
@@ -10,12 +10,12 @@ import type { Clock } from '../../../shared/time/clock.ts';
 
 export interface StartupLatencyOptions {
   readonly clock: Pick<Clock, 'now'>;
-  /** Wall-clock ms; 0: not known. */
+  /** Wall-clock ms. 0: not known. */
   readonly bootedAtMs: () => number;
   readonly kubeletStartedAtMs: number;
 }
 
-/** Counts only for a kubelet that registered a new node: one that only started again says nothing of a node's start. */
+/** Records only for a kubelet that created its Node. A restarted kubelet has no node startup to measure. */
 export class StartupLatency {
   readonly #options: StartupLatencyOptions;
   #attemptedAtMs = 0;

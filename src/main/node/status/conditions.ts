@@ -1,5 +1,5 @@
 /**
- * The node's conditions, by type: those of others stay where and as they are. Pure. Upstream: the setters of conditions in
+ * Computes the node's conditions. Conditions of other writers stay unchanged and in place. Pure. Upstream: the condition setters in
  * pkg/kubelet/nodestatus/setters.go.
  */
 import type { NodeCondition, NodeEvent, ResourceList } from '../node-object.ts';
@@ -11,11 +11,11 @@ export interface Pressures {
 }
 
 export interface ConditionInputs {
-  /** As the API writes times. */
+  /** In the API's time format. */
   readonly now: string;
   readonly nodeName: string;
   readonly pressures: Pressures;
-  /** Why the node is not ready, in upstream's order: runtime, network, storage, shutdown. */
+  /** The reasons for which the node is not ready, in upstream's order: runtime, network, storage, shutdown. */
   readonly problems: readonly string[];
   readonly capacity: ResourceList;
   readonly localStorageCapacityIsolation: boolean;
@@ -33,7 +33,7 @@ interface PressureCondition {
   readonly relieved: readonly [reason: string, message: string, event: string];
 }
 
-/** In this order they are added; Ready comes last, which controllers of other versions rely on. */
+/** The order in which conditions are added. Ready comes last, because controllers of other versions depend on that. */
 const pressures: readonly PressureCondition[] = [
   {
     type: 'MemoryPressure',
@@ -100,13 +100,13 @@ function readyCondition(before: NodeCondition | undefined, inputs: ConditionInpu
   };
 }
 
-/** Several problems as one message; each once. Upstream: apimachinery's Aggregate. */
+/** Joins distinct problems to one message. Upstream: apimachinery's Aggregate. */
 function aggregate(problems: readonly string[]): string {
   const distinct = [...new Set(problems)];
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
 }
 
-/** The event of a node that changed its state, with upstream's message. */
+/** Returns the event for a changed node state, with upstream's message. */
 export function statusEvent(nodeName: string, reason: string): NodeEvent {
   return { type: 'Normal', reason, message: `Node ${nodeName} status is now: ${reason}` };
 }

@@ -1,16 +1,16 @@
 /**
- * `status.declaredFeatures`: optional behaviour that the scheduler and the API server may count on at this node. Pure. Upstream:
+ * Computes `status.declaredFeatures`: optional behaviour of this node that the scheduler and the API server may rely on. Pure. Upstream:
  * component-helpers/nodedeclaredfeatures.
  *
- * Declared is what this kubelet really does, whatever its gates say: neither resizing in place, nor user namespaces on the host's
- * network.
+ * Declares only features that this kubelet implements. In-place resize and user namespaces on the host's network are missing, whatever their
+ * gates are set to.
  */
 import type { FeatureGates } from '../../config/feature-gates.ts';
 
-/** Each is named as its gate. In order of name. */
+/** Each feature has the name of its gate. Sorted by name. */
 const built = ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'];
 
-/** Null: the gate NodeDeclaredFeatures is off, and what the Node says stays. */
+/** Returns null while the gate NodeDeclaredFeatures is off. The Node's field then stays unchanged. */
 export function declaredFeatures(gates: FeatureGates): readonly string[] | null {
   return gates.enabled('NodeDeclaredFeatures') ? built.filter((name) => gates.enabled(name)) : null;
 }

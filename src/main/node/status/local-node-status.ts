@@ -1,6 +1,6 @@
 /**
- * This node as the kubelet itself sees it: gathers what its status is made of, and makes the Node from it. Standalone it is all there is
- * of the Node; in a cluster it is what is registered and reported.
+ * Computes this node's Node object and status from the host's network, the machine, the runtime, the images and the configuration. Standalone
+ * the result is the only Node; in a cluster `ClusterNode` registers and reports it.
  */
 import type { ImageFacts } from '../../../shared/contracts/images.ts';
 import type { MachineInfo } from '../../../shared/contracts/stats.ts';
@@ -42,11 +42,11 @@ export interface LocalNodeStatusOptions {
   readonly featureGates: FeatureGates;
   readonly machine: MachineInfo;
   readonly runtimeState: Pick<RuntimeState, 'facts' | 'problems' | 'networkErrors'>;
-  /** The images that the runtime has. */
+  /** Lists the runtime's images. */
   readonly listImages: () => Promise<readonly ImageFacts[]>;
-  /** What other parts know of the node; each may be left out where there is no such part. */
+  /** The next functions return the state of other components. Each is absent if the component is. */
   readonly pressures?: () => Pressures;
-  /** Parts of the kubelet that do not live: a sentence each. */
+  /** One sentence per unhealthy component of the kubelet. */
   readonly healthErrors?: () => readonly string[];
   readonly storageErrors?: () => readonly string[];
   /** Null: the node is not shutting down. */
@@ -59,7 +59,7 @@ export interface LocalNodeStatusOptions {
   readonly logger: Logger;
 }
 
-/** How old the list of images may be in the status (upstream's image manager lists them each 30 s). */
+/** The maximum age of the image list in the status. Upstream's image manager lists images every 30 s. */
 const imagesMaxAgeMs = 30_000;
 const noNetwork: HostNetwork = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
 const noPressure: Pressures = { memory: false, disk: false, pid: false };
@@ -68,16 +68,17 @@ export class LocalNodeStatus {
   readonly #options: LocalNodeStatusOptions;
   readonly #nodeIPs: NodeIPs['ips'];
   readonly #readNetwork: () => Promise<HostNetwork>;
-  #known: Promise<void> = Promise.resolve();
-  /** Null: not looked at yet. */
+  #networkKnown: Promise<void> = Promise.resolve();
+  /** Null: not read yet. */
   #network: HostNetwork | null = null;
   #images: readonly ImageFacts[] | null = null;
   #imagesListedAtMs = -Infinity;
   readonly #imagesKnown = Promise.withResolvers<void>();
   #isListing = false;
-  #toldFailures = '';
-  /** What `node` answered last, and what that was made of. */
-  #own: { node: Node; network: HostNetwork | null; images: readonly ImageFacts[] | null; runtime: RuntimeState['facts'] } | null = null;
+  #loggedFailures = '';
+  /** The last result of `node()` and the inputs that it was computed from. */
+  #cachedNode: { node: Node; network: HostNetwork | null; images: readonly ImageFacts[] | null; runtime: RuntimeState['facts'] } | null =
+    null;
 
   private constructor(options: LocalNodeStatusOptions, nodeIPs: NodeIPs['ips']) {
     const { nodeName, clock } = options;
@@ -88,7 +89,7 @@ export class LocalNodeStatus {
     this.#readNetwork = options.readNetwork ?? (() => reader.read());
   }
 
-  /** Begins to look at the host. Throws when `--node-ip` can't be. */
+  /** Starts reading the host's network. Throws if `--node-ip` is invalid. */
   static start(options: LocalNodeStatusOptions): LocalNodeStatus {
     const { flags, logger, nodeName } = options;
     const { ips, invalid } = parseNodeIPs(flags.nodeIP);
@@ -98,16 +99,16 @@ export class LocalNodeStatus {
       if (Object.hasOwn(defaults, label)) logger.info({ label, value, default: defaults[label] }, 'The node label overwrites the default');
     }
     const node = new LocalNodeStatus(options, ips);
-    node.#known = node.refresh();
+    node.#networkKnown = node.refresh();
     return node;
   }
 
-  /** Its addresses are found out. Before, the Node has all else. */
+  /** Resolves when the addresses are known. Before that, the Node is complete except for them. */
   untilNetworkKnown(): Promise<void> {
-    return this.#known;
+    return this.#networkKnown;
   }
 
-  /** The images that the runtime has were listed once. Before, the Node goes without them: a busy runtime may take seconds. */
+  /** Resolves when the images were listed once. Before that, the Node has no images: a busy runtime may take seconds to list them. */
   untilImagesKnown(): Promise<void> {
     return this.#imagesKnown.promise;
   }
@@ -119,26 +120,26 @@ export class LocalNodeStatus {
     return this.#options.nodeName;
   }
 
-  /** Reads the host's network; asks for the images without waiting for them: the runtime may be the one that hangs. */
+  /** Reads the host's network. Starts listing the images but does not wait, because the runtime may hang. */
   async refresh(): Promise<void> {
     if (this.#options.clock.monotonic() - this.#imagesListedAtMs >= imagesMaxAgeMs) void this.#listImages();
     this.#network = await this.#readNetwork();
   }
 
   /**
-   * As it would be registered, for those who ask with every pod: made anew only when something else is known of the network, the images or
-   * the runtime. How the node is (its conditions) may have changed since.
+   * Returns the Node as it would be registered. Called for every pod, so the Node is recomputed only when the network, the images or the
+   * runtime changed. Its conditions may be outdated.
    */
   node(): Node {
     const { facts } = this.#options.runtimeState;
-    const own = this.#own;
-    if (own?.network === this.#network && own.images === this.#images && own.runtime === facts) return own.node;
+    const cached = this.#cachedNode;
+    if (cached?.network === this.#network && cached.images === this.#images && cached.runtime === facts) return cached.node;
     const { node } = this.initialNode();
-    this.#own = { node, network: this.#network, images: this.#images, runtime: facts };
+    this.#cachedNode = { node, network: this.#network, images: this.#images, runtime: facts };
     return node;
   }
 
-  /** As it is registered, with its whole status as it is now. */
+  /** Returns the Node to register, with its full current status. */
   initialNode(): ComputedNode {
     const { nodeName, config, flags } = this.#options;
     const bare = initialNode({
@@ -153,7 +154,7 @@ export class LocalNodeStatus {
     return this.compute(bare);
   }
 
-  /** Why it is not ready, in upstream's order. */
+  /** Returns the reasons for which the node is not ready, in upstream's order. */
   problems(): string[] {
     const { runtimeState, healthErrors, storageErrors, shutdownError } = this.#options;
     return [
@@ -165,7 +166,7 @@ export class LocalNodeStatus {
     ];
   }
 
-  /** The Node with the status that it has now, over what the API server has of it. */
+  /** Returns the API server's Node with this node's current status applied. */
   compute(node: Node): ComputedNode {
     const { nodeName, config, flags, featureGates, machine, runtimeState, clock } = this.#options;
     const { pressures, volumesInUse } = this.#options;
@@ -187,7 +188,7 @@ export class LocalNodeStatus {
       volumesInUse: volumesInUse?.() ?? null,
       declaredFeatures: declaredFeatures(featureGates),
     });
-    if (this.#network) this.#tell(computed.failures);
+    if (this.#network) this.#logFailures(computed.failures);
     return computed;
   }
 
@@ -202,17 +203,17 @@ export class LocalNodeStatus {
       this.#images = await this.#options.listImages();
       this.#imagesKnown.resolve();
     } catch (err) {
-      this.#options.logger.warn({ err: messageOf(err) }, 'Listing the images for the node status failed; the last list stays');
+      this.#options.logger.warn({ err: messageOf(err) }, 'Listing the images for the node status failed, keeping the last list');
     }
     this.#imagesListedAtMs = this.#options.clock.monotonic();
     this.#isListing = false;
   }
 
-  /** Once for each change: the status is made every ten seconds. */
-  #tell(failures: readonly string[]): void {
+  /** Logs failures only when they change, because the status is computed every ten seconds. */
+  #logFailures(failures: readonly string[]): void {
     const text = failures.join('; ');
-    if (text !== '' && text !== this.#toldFailures) this.#options.logger.error({ err: text }, 'Failed to set some node status fields');
-    this.#toldFailures = text;
+    if (text !== '' && text !== this.#loggedFailures) this.#options.logger.error({ err: text }, 'Failed to set some node status fields');
+    this.#loggedFailures = text;
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * What the node has, and what of it pods may use: pure. Upstream: GetNodeAllocatableReservation in
- * pkg/kubelet/cm/node_container_manager_linux.go and MachineInfo in pkg/kubelet/nodestatus/setters.go: what is reserved for the system
- * and for Kubernetes, and the memory and disk that hard eviction keeps free, is not the pods'; nor are huge pages memory.
+ * Computes the node's capacity and allocatable. Allocatable excludes the resources reserved for the system and for Kubernetes, the memory and
+ * disk that hard eviction keeps free, and from memory the huge pages. Pure. Upstream: GetNodeAllocatableReservation in
+ * pkg/kubelet/cm/node_container_manager_linux.go and MachineInfo in pkg/kubelet/nodestatus/setters.go.
  */
 import type { NodeResources } from '../../../shared/contracts/node-facts.ts';
 import type { MachineInfo } from '../../../shared/contracts/stats.ts';
@@ -22,7 +22,7 @@ import type { ResourceList } from '../node-object.ts';
 type Settings = Pick<KubeletConfiguration, 'systemReserved' | 'kubeReserved' | 'evictionHard' | 'maxPods' | 'podsPerCore'>;
 export type ResourceSettings = Settings & Pick<KubeletConfiguration, 'localStorageCapacityIsolation'>;
 
-/** With the flag, what hard eviction keeps free is the pods' all the same. */
+/** With the flag experimental-allocatable-ignore-eviction, hard eviction thresholds do not reduce allocatable. */
 export function resourceSettings<S extends Settings>(
   config: S,
   { experimentalAllocatableIgnoreEviction }: Pick<KubeletFlags, 'experimentalAllocatableIgnoreEviction'>,
@@ -30,7 +30,7 @@ export function resourceSettings<S extends Settings>(
   return experimentalAllocatableIgnoreEviction ? { ...config, evictionHard: {} } : config;
 }
 
-/** In numbers, for syncs. */
+/** Returns the capacity as numbers, for pod syncs. */
 export function nodeCapacity(machine: MachineInfo, settings: Settings): NodeResources {
   return {
     milliCPU: machine.numCores * 1000,
@@ -62,7 +62,7 @@ export function nodeAllocatable(capacity: NodeResources, settings: Settings, hug
   };
 }
 
-/** The capacity for the Node's status: what the machine has, over what the status says already of resources that are others'. */
+/** Returns the capacity for the Node's status. Keeps existing resources that the kubelet does not measure. */
 export function capacityList(existing: ResourceList, machine: MachineInfo, settings: ResourceSettings): ResourceList {
   const bytes = (count: number) => formatQuantity(quantityOf(count, 'BinarySI'));
   const hugePages = machine.hugePages.map(({ pageSizeKiB, pages }): [string, string] => [
@@ -79,7 +79,7 @@ export function capacityList(existing: ResourceList, machine: MachineInfo, setti
   };
 }
 
-/** What of the capacity pods may use. Allocatable without capacity stays only where it is none of an extended resource. */
+/** Returns allocatable for the Node's status. An existing entry without capacity stays unless it is an extended resource. */
 export function allocatableList(existing: ResourceList, capacity: ResourceList, settings: ResourceSettings): ResourceList {
   const kept = Object.entries(existing).filter(([name]) => Object.hasOwn(capacity, name) || !isExtendedResource(name));
   const allocatable = Object.entries(capacity).flatMap(([name, text]): [string, Quantity][] => {
@@ -95,7 +95,7 @@ export function allocatableList(existing: ResourceList, capacity: ResourceList, 
   return { ...Object.fromEntries(kept), ...Object.fromEntries([...list].map(([name, amount]) => [name, formatQuantity(amount)])) };
 }
 
-/** Of what a machine may have. Pods are kept back by nobody, nor is an extended resource. */
+/** Returns the reserved amount of one resource in nanos. Pods and extended resources have no reservation. */
 function reservation(name: string, total: Quantity, { systemReserved, kubeReserved, evictionHard }: Settings): bigint {
   const evictionSignals: Readonly<Record<string, string>> = { memory: 'memory.available', 'ephemeral-storage': 'nodefs.available' };
   const signal = evictionSignals[name];
@@ -103,7 +103,7 @@ function reservation(name: string, total: Quantity, { systemReserved, kubeReserv
   return toQuantity(systemReserved[name]).nanos + toQuantity(kubeReserved[name]).nanos + quantityOf(kept).nanos;
 }
 
-/** Never below zero: what is reserved beyond what there is takes all of it. */
+/** Subtracts, but not below zero: a reservation may exceed the capacity. */
 function subtract(total: Quantity, taken: bigint | Quantity): Quantity {
   const nanos = total.nanos - (typeof taken === 'bigint' ? taken : taken.nanos);
   return { nanos: nanos < 0n ? 0n : nanos, format: total.format };
@@ -114,8 +114,8 @@ function maxPods(machine: MachineInfo, { maxPods, podsPerCore }: Settings): numb
 }
 
 /**
- * A hard eviction threshold in bytes: a quantity, or a share of the total. A share is of single precision upstream, and the difference
- * of some bytes is seen in the status.
+ * Returns a hard eviction threshold in bytes, from a quantity or a percentage of the total. Upstream computes percentages in single
+ * precision; the difference of some bytes is visible in the status.
  */
 function threshold(evictionHard: StringMap, signal: string, totalBytes: number): number {
   const text = evictionHard[signal];

@@ -1,11 +1,11 @@
-/** `status.nodeInfo`, images, runtime handlers and features, from what the machine and the runtime say. Pure. Upstream: nodestatus/setters.go. */
+/** Computes `status.nodeInfo`, the images and the runtime handlers of the Node. Pure. Upstream: nodestatus/setters.go. */
 import type { ImageFacts } from '../../../shared/contracts/images.ts';
 import type { RuntimeFacts } from '../../../shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../../shared/contracts/stats.ts';
 import { kubernetesVersion } from '../../cli/version.ts';
 import { architecture, operatingSystem, type NodeStatus, type NodeSystemInfo } from '../node-object.ts';
 
-/** Over what was there, so that a field that this kubelet does not know stays. */
+/** Keeps existing fields that this kubelet does not know. */
 export function nodeInfo(existing: NodeSystemInfo | undefined, machine: MachineInfo, runtime: RuntimeFacts | null): NodeSystemInfo {
   const { swap: _, ...rest } = { ...existing };
   return {
@@ -30,7 +30,10 @@ export function nodeInfo(existing: NodeSystemInfo | undefined, machine: MachineI
 /** Upstream's MaxNamesPerImageInNodeStatus. */
 const maxNamesPerImage = 5;
 
-/** The largest images first, digests before tags. @param maxImages nodeStatusMaxImages; −1: all. */
+/**
+ * Returns the largest images first, with digests before tags.
+ * @param maxImages nodeStatusMaxImages; −1: all
+ */
 export function nodeImages(images: readonly ImageFacts[], maxImages: number): NonNullable<NodeStatus['images']> {
   const bySize = [...images].sort((a, b) => b.sizeBytes - a.sizeBytes || (a.id < b.id ? 1 : -1));
   return (maxImages < 0 ? bySize : bySize.slice(0, maxImages)).map(({ repoDigests, repoTags, sizeBytes }) => ({
@@ -39,7 +42,7 @@ export function nodeImages(images: readonly ImageFacts[], maxImages: number): No
   }));
 }
 
-/** In order of name: the runtime tells them in any order, and a change of order is no change. */
+/** Sorts by name, because the runtime's order varies and a changed order must not cause a status update. */
 export function runtimeHandlers(runtime: RuntimeFacts): NonNullable<NodeStatus['runtimeHandlers']> {
   return runtime.handlers
     .map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({ name, features: { recursiveReadOnlyMounts, userNamespaces } }))

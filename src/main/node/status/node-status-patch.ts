@@ -1,6 +1,6 @@
 /**
- * Whether a Node's status differs from what the server has, and the patch that says so and nothing else. Pure. Upstream:
- * nodeStatusHasChanged, and PatchNodeStatus of component-helpers/node/util.
+ * Compares a Node's status with the server's and computes the minimal patch. Pure. Upstream: nodeStatusHasChanged, and PatchNodeStatus of
+ * component-helpers/node/util.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { compareQuantities, QuantityError } from '../../../shared/kubernetes/quantity.ts';
@@ -8,12 +8,12 @@ import type { Node, NodeAddress, NodeCondition, NodeStatus, ResourceList } from 
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** True when there is more to write than the times of the heartbeats. Quantities are compared by value; empty is as good as absent. */
+/** Returns true if more than heartbeat times changed. Compares quantities by value; empty is the same as absent. */
 export function statusHasChanged(before: NodeStatus = {}, after: NodeStatus = {}): boolean {
   return !isSameInGo(comparable(before), comparable(after)) || !sameResources(before, after);
 }
 
-/** Without what is compared by itself: resources; and without the heartbeats. Conditions in order of type. */
+/** Omits heartbeat times, and resources, which are compared separately. Sorts conditions by type. */
 function comparable(status: NodeStatus): unknown {
   const { conditions = [], capacity: _capacity, allocatable: _allocatable, ...rest } = status;
   const settled = conditions.map((condition) => {
@@ -43,8 +43,8 @@ export function sameQuantity(a: string | undefined, b: string | undefined): bool
 }
 
 /**
- * A strategic merge patch for `/status`: the labels, annotations and parts of the status that changed. Null: nothing did. The spec is
- * never part of it, and foreign conditions, labels and annotations are not named in it, so they stay.
+ * Returns a strategic merge patch for `/status` with the changed labels, annotations and parts of the status. Null: no change. The patch
+ * never contains the spec, nor conditions, labels and annotations of other writers.
  */
 export function nodeStatusPatch(before: Node, after: Node): Json | null {
   const metadata = mapPatch(maps(before.metadata), maps(after.metadata));
@@ -61,7 +61,7 @@ export function nodeStatusPatch(before: Node, after: Node): Json | null {
   return Object.keys(patch).length > 0 ? patch : null;
 }
 
-/** Merged by type: each as what changed of it. */
+/** Conditions are merged by type. Each contains only its changed fields. */
 function patchConditions(before: readonly NodeCondition[], after: readonly NodeCondition[]): Json[] {
   return after.flatMap((condition) => {
     const known = before.find(({ type }) => type === condition.type);
@@ -70,20 +70,20 @@ function patchConditions(before: readonly NodeCondition[], after: readonly NodeC
   });
 }
 
-/** Their type is declared as their merge key, and two may have the same one: they are replaced whole. */
+/** The API declares the type as merge key although two addresses may share one, so the list is replaced as a whole. */
 function patchAddresses(before: readonly NodeAddress[], after: readonly NodeAddress[]): readonly unknown[] | null {
   if (isSameInGo(before, after)) return null;
   return before.length === 0 ? after : [...after, { $patch: 'replace' }];
 }
 
-/** Objects are merged, field by field; what is not one is replaced; what is gone is null. Null: nothing changed. */
+/** Merges objects field by field, replaces other values and sets removed fields to null. Returns null for no change. */
 function mapPatch(before: object, after: object): Json | null {
   const [old, next] = [withoutEmpty(before), withoutEmpty(after)];
   const changes = [...new Set([...Object.keys(old), ...Object.keys(next)])].flatMap((name): [string, unknown][] => {
     const [from, to] = [own(old, name), own(next, name)];
     if (isSameInGo(from, to)) return [];
     if (to === undefined) return [[name, null]];
-    // Entry by entry, also when none is left: what others have added meanwhile is not ours to remove.
+    // Removes entries one by one, even the last, so that entries added by others since stay.
     return [[name, isPlainObject(from) && isPlainObject(to) ? mapPatch(from, to) : to]];
   });
   return changes.length === 0 ? null : Object.fromEntries(changes);
@@ -93,15 +93,15 @@ function own(object: Json, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** As Go writes a struct: what is undefined and empty lists are left out. */
+/** Omits undefined values and empty lists, as Go does in JSON. */
 function withoutEmpty(object: object): Json {
   const isEmpty = (value: unknown) => value === undefined || value === null || (Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(object).filter(([, value]) => !isEmpty(value)));
 }
 
 /**
- * Whether Go means the same by both. The server writes `null` for an image's empty list of names and leaves out its size of zero: who takes
- * that for a change writes all images with every heartbeat.
+ * Compares two values with Go's zero values as absent. The server writes `null` for an image's empty list of names and omits a size of zero.
+ * Without this rule every heartbeat would write all images.
  */
 function isSameInGo(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(normalizeGoZeroValues(a), normalizeGoZeroValues(b));

@@ -1,7 +1,7 @@
 /**
- * Keeps the Node's status at the API server true: computed each nodeStatusUpdateFrequency and whenever it is woken, written when it
- * changed or was not written for nodeStatusReportFrequency, as a patch of what changed. Upstream: updateNodeStatus in
- * pkg/kubelet/kubelet_node_status.go; its fast loop at the start is here a wake-up.
+ * Reports the Node's status to the API server. Each update computes the status and patches the changes if it changed or was not written for
+ * nodeStatusReportFrequency. ClusterNode calls it every nodeStatusUpdateFrequency and on wake-ups, which replace upstream's fast loop at
+ * start. Upstream: updateNodeStatus in pkg/kubelet/kubelet_node_status.go.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -22,11 +22,11 @@ export interface NodeStatusUpdaterDependencies {
   readonly refresh: () => Promise<void>;
   readonly compute: (node: Node) => ComputedNode;
   readonly record: (event: NodeEvent) => void;
-  /** The Node as the server has it now, after a write and also when there was nothing to write. */
+  /** Called with the server's Node after each update, with or without a write. */
   readonly onReported: (node: Node) => void;
-  /** Heartbeats fail again and again: connections that look alive may not be. */
+  /** Called when heartbeats fail repeatedly, because the client's connections may be dead. */
   readonly onRepeatedHeartbeatFailure: () => void;
-  /** nodeStatusReportFrequency */
+  /** The setting nodeStatusReportFrequency. */
   readonly reportFrequencyMs: number;
   readonly deadlineMs: number;
   readonly clock: Clock;
@@ -36,30 +36,30 @@ export interface NodeStatusUpdaterDependencies {
 
 /** Upstream's nodeStatusUpdateRetry. */
 const maxAttempts = 5;
-/** Upstream tries again at once; a server in trouble is given some time. */
+/** Upstream retries at once. This back-off spares a failing server. */
 const retries = { initialMs: 100, maxMs: 2000 };
 const jitter = 0.5;
 
 export class NodeStatusUpdater {
   readonly #deps: NodeStatusUpdaterDependencies;
-  /** Monotonic ms of the last write; null: none yet by this kubelet. */
+  /** Monotonic ms of the last write. Null: this process has not written yet. */
   #reportedAtMs: number | null = null;
-  /** Spreads the writes of many nodes that changed at once, by up to half the frequency either way; 0 once it has been waited out. */
+  /** Jitter of the next periodic report, up to half of the frequency either way: many nodes may have changed at once. 0 after that report. */
   #delayMs = 0;
   #wasUnschedulable = false;
-  #hasToldReboot = false;
+  #hasRecordedReboot = false;
   #isMissing = false;
 
   constructor(deps: NodeStatusUpdaterDependencies) {
     this.#deps = deps;
   }
 
-  /** At the last look the server had no such Node. */
+  /** True if the server had no such Node at the last update. */
   get isMissing(): boolean {
     return this.#isMissing;
   }
 
-  /** One round; never two at once. Resolves also when it failed, which it has logged. */
+  /** Runs one update with retries. Calls must not overlap. Never rejects; failures are logged. */
   async update(signal: AbortSignal): Promise<void> {
     const { clock, random, logger, onRepeatedHeartbeatFailure } = this.#deps;
     let delayMs: number | undefined;
@@ -80,7 +80,7 @@ export class NodeStatusUpdater {
     logger.error({ attempts: maxAttempts }, 'Unable to update node status, will try again with the next heartbeat');
   }
 
-  /** First from the Node as last seen: no GET. What failed may have failed because that was old, so every other try asks for it. */
+  /** The first attempt uses the cached Node without a GET. Later attempts get the Node, because an outdated cache may have caused the failure. */
   async #tryUpdate(attempt: number, signal: AbortSignal): Promise<void> {
     const { store, refresh, compute } = this.#deps;
     await refresh();
@@ -93,12 +93,12 @@ export class NodeStatusUpdater {
       computed.node.metadata.labels !== original.metadata.labels || statusHasChanged(original.status, computed.node.status);
     const isDue = this.#isReportDue();
     if (!hasChanged && !isDue) {
-      this.#settle(original, []);
+      this.#recordResult(original, []);
       return;
     }
     this.#delayMs = hasChanged || this.#reportedAtMs === null ? this.#deps.reportFrequencyMs * (this.#deps.random() - 0.5) : 0;
     const written = await this.#write(original, computed.node, signal);
-    this.#settle(written, computed.events);
+    this.#recordResult(written, computed.events);
   }
 
   #isReportDue(): boolean {
@@ -106,7 +106,7 @@ export class NodeStatusUpdater {
     return this.#deps.clock.monotonic() - this.#reportedAtMs >= this.#deps.reportFrequencyMs + this.#delayMs;
   }
 
-  /** Null: there is none; it is made by whoever makes it, and seen by the store. */
+  /** Resolves with null if the Node does not exist. The store observes its creation. */
   async #get(signal: AbortSignal): Promise<StoredNode | null> {
     const { client, nodeName, deadlineMs, logger } = this.#deps;
     try {
@@ -116,7 +116,7 @@ export class NodeStatusUpdater {
       return node;
     } catch (err) {
       if (!isNotFound(err)) throw err;
-      if (!this.#isMissing) logger.error({ node: nodeName }, 'The node is not there at the API server; its status is not written');
+      if (!this.#isMissing) logger.error({ node: nodeName }, 'The node does not exist in the API server, its status is not written');
       this.#isMissing = true;
       return null;
     }
@@ -127,19 +127,19 @@ export class NodeStatusUpdater {
     const body = nodeStatusPatch(original, node);
     const path = apiPath('api', 'v1', 'nodes', nodeName, 'status');
     const call = { method: 'PATCH', path, patch: 'strategic', body, trafficClass: 'node', deadlineMs, maxAttempts: 1, signal } as const;
-    // Nothing, not even a time, is other than what the server has: it was written this second.
+    // No patch means that not even a heartbeat time differs: the status was written within this second.
     const written = body ? await client.call<StoredNode>(call) : original;
     this.#reportedAtMs = clock.monotonic();
     if (body) store.observe(written);
     return written;
   }
 
-  #settle(node: StoredNode, events: readonly NodeEvent[]): void {
+  #recordResult(node: StoredNode, events: readonly NodeEvent[]): void {
     const { record, nodeName, onReported } = this.#deps;
     for (const event of events) {
-      // Who reads the status late must not tell it again.
-      if (event.reason === 'Rebooted' && this.#hasToldReboot) continue;
-      this.#hasToldReboot ||= event.reason === 'Rebooted';
+      // A cached status that still has the old boot ID must not cause a second event.
+      if (event.reason === 'Rebooted' && this.#hasRecordedReboot) continue;
+      this.#hasRecordedReboot ||= event.reason === 'Rebooted';
       record(event);
     }
     const isUnschedulable = node.spec?.unschedulable ?? false;

@@ -1,6 +1,6 @@
 /**
- * The status of the Node, made anew from all that is known, over what the API server has of it. Pure: every input is an argument, every
- * effect is in the result. Upstream: setNodeStatus and its setters.
+ * Computes the status of the Node from all inputs and the API server's Node. Pure: every input is an argument, every effect is in the result.
+ * Upstream: setNodeStatus and its setters.
  */
 import type { ImageFacts } from '../../../shared/contracts/images.ts';
 import type { RuntimeFacts } from '../../../shared/contracts/pleg.ts';
@@ -12,31 +12,31 @@ import { nodeImages, nodeInfo, runtimeHandlers } from './node-info.ts';
 import { providedNodeIPAnnotation, type Node, type NodeEvent, type NodeStatus } from '../node-object.ts';
 import { allocatableList, capacityList, type ResourceSettings } from './node-capacity.ts';
 
-/** All that the status is made of. */
+/** All inputs of the status. */
 export interface NodeStatusInputs extends AddressInputs {
   readonly nowMs: number;
   readonly machine: MachineInfo;
   readonly resources: ResourceSettings;
-  /** Null: it has not answered yet. */
+  /** Null: the runtime has not responded yet. */
   readonly runtime: RuntimeFacts | null;
-  /** Null: not known, and what the Node says stays. */
+  /** Null: not known. The Node keeps its images. */
   readonly images: readonly ImageFacts[] | null;
   readonly maxImages: number;
   readonly kubeletPort: number;
   readonly pressures: Pressures;
   readonly problems: readonly string[];
-  /** Null: not known yet (volumes are still being found again after a start), and what the Node says stays. */
+  /** Null: not known yet, while mounted volumes are discovered after a start. The Node keeps its list. */
   readonly volumesInUse: readonly string[] | null;
   readonly declaredFeatures: readonly string[] | null;
 }
 
 export interface ComputedNode {
   readonly node: Node;
-  /** To be recorded when the server has taken the status. */
+  /** Recorded after the server has accepted the status. */
   readonly events: readonly NodeEvent[];
-  /** The machine was started anew since the status was last written. */
+  /** True if the machine was rebooted since the status was last written. */
   readonly hasRebooted: boolean;
-  /** What could not be found out. */
+  /** Inputs that could not be determined, as messages. */
   readonly failures: readonly string[];
 }
 

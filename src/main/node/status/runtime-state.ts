@@ -1,8 +1,8 @@
 /**
- * How the runtime is, asked every five seconds through the pleg thread: whether pods can be synced at all, whether its network is ready,
- * and what it is. Upstream: updateRuntimeUp in pkg/kubelet/kubelet.go and pkg/kubelet/runtime.go.
+ * Polls the runtime's status every five seconds through the pleg thread: whether pods can be synced, whether the network is ready, and the
+ * runtime's version and features. Upstream: updateRuntimeUp in pkg/kubelet/kubelet.go and pkg/kubelet/runtime.go.
  *
- * A runtime that is not there, at start or later, is not the kubelet's end: it says so, once for each change, and asks on.
+ * An unavailable runtime, at start or later, does not end the kubelet. Each change is logged once, and polling continues.
  */
 import type { RuntimeFacts } from '../../../shared/contracts/pleg.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -11,67 +11,67 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
 
 export interface RuntimeStateDependencies {
-  /** Must settle. */
+  /** Requests the runtime's status. The promise must settle. */
   readonly fetchFacts: () => Promise<RuntimeFacts>;
-  /** It answers again after it did not, or is ready after it was not: what failed meanwhile need not wait for its back-off. Told twice. */
+  /** Called when the runtime has recovered, so that failed pod syncs need not wait for their back-off. Called twice per recovery. */
   readonly onRecovered: () => void;
-  /** Whether it is well, or what is wrong with it, is not what it was; also with the first answer. */
+  /** Called when the runtime's problem changed, and with the first status. */
   readonly onChanged?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 const periodMs = 5000;
-/** While something is wrong with it, or seems to be: its return is to be seen soon. */
+/** The period while the runtime is unhealthy or suspected to be, so that a recovery is noticed soon. */
 const unhealthyPeriodMs = 1000;
 /**
- * After its return, the pods are told once more: other threads' connections try again at their own pace (grpc's longest back-off in
- * shared/cri/client.ts is 3 s), and what they were asked before fails still.
+ * The delay of the second notification after a recovery. Other threads' connections reconnect later (grpc's maximum back-off in
+ * shared/cri/client.ts is 3 s), and requests before that still fail.
  */
 const secondNotificationDelayMs = 3500;
-/** Upstream's maxWaitForContainerRuntime: without a good answer for so long, the runtime counts as down. */
+/** Upstream's maxWaitForContainerRuntime. A runtime that was not ready for this long counts as down. */
 const downAfterMs = 30_000;
-/** Until the first answer it is asked sooner, from 100 ms, doubling, to the period. */
+/** The first retry before the first status. The delay doubles up to the period. */
 const firstRetryMs = 100;
 const statusUnknownMessage = 'container runtime status check may not have completed yet';
 
 export class RuntimeState {
   readonly #deps: RuntimeStateDependencies;
   #facts: RuntimeFacts | null = null;
-  /** Monotonic ms of the last answer by which the runtime was ready. */
+  /** Monotonic ms of the last status with RuntimeReady. */
   #readyAtMs = -Infinity;
   #notReady: string | null = null;
-  /** The problem as it was last told, null for none, so that the log says each change once. */
-  #told: string | null | undefined;
-  readonly #suspicion: Wakeup;
-  #cancelReminder: () => void = () => {};
+  /** The last reported problem. Null: healthy. Undefined: no status yet. */
+  #reportedProblem: string | null | undefined;
+  readonly #wakeup: Wakeup;
+  #cancelSecondNotification: () => void = () => {};
 
   constructor(dependencies: RuntimeStateDependencies) {
     this.#deps = dependencies;
-    this.#suspicion = new Wakeup(dependencies.clock);
+    this.#wakeup = new Wakeup(dependencies.clock);
   }
 
-  /** The last answer; null: there was none yet. */
+  /** The last status. Null: none yet. */
   get facts(): RuntimeFacts | null {
     return this.#facts;
   }
 
-  /** Why no pod can be synced now; null: it can. Upstream: runtimeErrors. */
+  /** Returns the reason for which no pod can be synced, or null. Upstream: runtimeErrors. */
   errors(): string | null {
     if (this.#facts === null) return statusUnknownMessage;
     if (this.#notReady !== null) return this.#notReady;
     return this.#deps.clock.monotonic() - this.#readyAtMs > downAfterMs ? 'container runtime is down' : null;
   }
 
-  /** All that is wrong with the runtime, as the node's Ready condition tells it. Upstream: runtimeErrors. */
+  /** Returns all problems of the runtime for the node's Ready condition. Upstream: runtimeErrors. */
   problems(): string[] {
     const sinceReadyMs = this.#deps.clock.monotonic() - this.#readyAtMs;
     const isDown = sinceReadyMs > downAfterMs ? 'container runtime is down' : null;
-    const heard = this.#readyAtMs === -Infinity ? statusUnknownMessage : isDown;
-    return [heard, this.#notReady].filter((problem) => problem !== null);
+    const statusProblem = this.#readyAtMs === -Infinity ? statusUnknownMessage : isDown;
+    return [statusProblem, this.#notReady].filter((problem) => problem !== null);
   }
 
-  /** Why only pods on the host's network may start; null: all may. */
+  /** Returns the reason for which only pods on the host's network may start, or null. */
   networkErrors(): string | null {
     if (this.#facts === null) return 'network state unknown';
     const network = this.#facts.conditions.find(({ type }) => type === 'NetworkReady');
@@ -79,62 +79,62 @@ export class RuntimeState {
     return `container runtime network not ready: ${describe('NetworkReady', network)}`;
   }
 
-  /** Asks until there is a first answer. Rejects with the signal's reason. */
+  /** Polls until the first status. Rejects with the signal's reason. */
   async untilFirstStatus(signal: AbortSignal): Promise<RuntimeFacts> {
     let delayMs = firstRetryMs;
     for (;;) {
-      await this.#askOnce(signal);
+      await this.#poll(signal);
       if (this.#facts) return this.#facts;
       await this.#deps.clock.sleep(delayMs, signal);
       delayMs = Math.min(periodMs, delayMs * 2);
     }
   }
 
-  /** Asks every five seconds, sooner while it is not well or seems not to be, until the signal aborts. */
+  /** Polls every five seconds, or every second while the runtime is unhealthy or suspected to be, until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     while (!signal.aborted) {
       await clock.sleep(unhealthyPeriodMs, signal).catch(() => {});
-      if (this.#told === null) await this.#suspicion.next(periodMs - unhealthyPeriodMs, signal);
-      if (!signal.aborted) await this.#askOnce(signal);
+      if (this.#reportedProblem === null) await this.#wakeup.next(periodMs - unhealthyPeriodMs, signal);
+      if (!signal.aborted) await this.#poll(signal);
     }
-    this.#cancelReminder();
+    this.#cancelSecondNotification();
   }
 
-  /** Something that needs the runtime has failed: it is asked within a second, so that also a short absence is noticed. */
+  /** Called when a request to the runtime failed. Polls within a second, so that a short outage is noticed. */
   checkSoon(): void {
-    this.#suspicion.wake();
+    this.#wakeup.wake();
   }
 
-  async #askOnce(signal: AbortSignal): Promise<void> {
+  async #poll(signal: AbortSignal): Promise<void> {
     try {
       const facts = await this.#deps.fetchFacts();
       this.#facts = facts;
       const ready = facts.conditions.find(({ type }) => type === 'RuntimeReady');
       this.#notReady = ready?.status ? null : `container runtime not ready: ${describe('RuntimeReady', ready)}`;
       if (ready?.status) this.#readyAtMs = this.#deps.clock.monotonic();
-      this.#tell(this.#notReady ?? this.networkErrors());
+      this.#reportProblem(this.#notReady ?? this.networkErrors());
     } catch (err) {
-      // Who would have answered may have been stopped with the kubelet.
-      if (!signal.aborted) this.#tell(`container runtime does not answer: ${messageOf(err)}`);
+      // At shutdown the pleg thread may already have stopped.
+      if (!signal.aborted) this.#reportProblem(`container runtime does not answer: ${messageOf(err)}`);
     }
   }
 
-  #tell(problem: string | null): void {
+  #reportProblem(problem: string | null): void {
     const { logger, clock, onRecovered } = this.#deps;
-    const before = this.#told;
+    const before = this.#reportedProblem;
     if (problem === before) return;
-    this.#told = problem;
+    this.#reportedProblem = problem;
     this.#deps.onChanged?.();
     if (problem !== null) {
-      logger.error({ err: problem }, 'Container runtime sanity check failed, will ask again');
+      logger.error({ err: problem }, 'Container runtime sanity check failed, will retry');
       return;
     }
     logger.info({ runtime: this.#facts?.runtimeName, version: this.#facts?.runtimeVersion }, 'Container runtime is ready');
     if (before === undefined) return;
     onRecovered();
-    this.#cancelReminder();
-    this.#cancelReminder = clock.after(secondNotificationDelayMs, onRecovered);
+    this.#cancelSecondNotification();
+    this.#cancelSecondNotification = clock.after(secondNotificationDelayMs, onRecovered);
   }
 }
 

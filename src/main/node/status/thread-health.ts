@@ -1,15 +1,18 @@
 /**
- * Which threads keep the node from being ready. Pure. Upstream knows one such check, the pleg's; here whoever a pod's life depends on has
- * one. The server and the stats threads have none: without them pods live on, and a node that is not ready loses its pods.
+ * Computes which threads make the node not ready. Pure. Upstream has one such check, for the PLEG. Here every thread that pods depend on has
+ * one. The server and stats threads have none: pods keep running without them, whereas a node that is not ready loses its pods.
  */
 import { goDuration } from '../../../shared/kubernetes/go-text.ts';
 import type { ThreadHealth } from '../../../shared/state/heartbeats.ts';
 
-/** A thread that died is there again within a second, or some; one that was silent for so long does not come back by itself. */
+/** A thread that exited is restarted within seconds. A thread without a heartbeat for this long has not recovered. */
 const heartbeatTimeoutMs = 60_000;
 const requiredThreads = ['pleg', 'images', 'probes', 'pod-sync'];
 
-/** @param nowMs monotonic. A sentence for each that is not well. */
+/**
+ * Returns one sentence per unhealthy thread.
+ * @param nowMs monotonic
+ */
 export function threadErrors(threads: readonly ThreadHealth[], nowMs: number): string[] {
   const started = threads.filter(({ starts }) => starts > 0);
   const pleg = started.find(({ thread }) => thread === 'pleg');
@@ -17,7 +20,7 @@ export function threadErrors(threads: readonly ThreadHealth[], nowMs: number): s
   return [
     ...(relistError === undefined ? [] : [`PLEG is not healthy: ${relistError}`]),
     ...requiredThreads.flatMap((name) => {
-      // The sync pool has many, of which one is enough.
+      // The sync pool has several threads. One healthy thread is enough.
       const group = started.filter(({ thread }) => thread === name || thread.startsWith(`${name}-`));
       const silence = Math.min(...group.map(({ beat, startedAtMs }) => nowMs - (beat?.beatAtMs ?? startedAtMs)));
       if (group.length === 0 || silence <= heartbeatTimeoutMs) return [];
@@ -26,7 +29,7 @@ export function threadErrors(threads: readonly ThreadHealth[], nowMs: number): s
   ];
 }
 
-/** In upstream's words. A pleg that had to be started again has the time of a first relist as well. */
+/** Returns upstream's message. A restarted pleg thread gets the time of a first relist. */
 function plegError({ beat, starts, startedAtMs, loopStaleAfterMs }: ThreadHealth, nowMs: number): string | undefined {
   const relistedAtMs = beat?.loopAtMs ?? 0;
   if (relistedAtMs === 0 && starts === 1) return 'pleg has yet to be successful';

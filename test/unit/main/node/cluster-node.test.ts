@@ -70,8 +70,8 @@ for (const { name, until, reports } of [
   { name: 'is called unready when its pods can’t be looked at', until: 'never', reports: ['False'] },
 ]) {
   test(`a ready node whose kubelet starts again ${name}`, async (t) => {
-    const podsSeen = Promise.withResolvers<void>();
-    const { patches, start, world, clock } = await aCluster({ existing: {}, podsSeen: podsSeen.promise });
+    const firstRelist = Promise.withResolvers<void>();
+    const { patches, start, world, clock } = await aCluster({ existing: {}, firstRelist: firstRelist.promise });
     await clock.advance(1500);
     world.problems = ['PLEG is not healthy: pleg has yet to be successful'];
     const { sync } = await start(t);
@@ -80,7 +80,7 @@ for (const { name, until, reports } of [
     assert.deepEqual(patches(), []);
     if (until === 'seen') {
       world.problems = [];
-      podsSeen.resolve();
+      firstRelist.resolve();
     }
     await clock.advance(8000);
     assert.deepEqual(

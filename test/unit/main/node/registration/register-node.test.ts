@@ -88,7 +88,7 @@ test('a kubelet that is not to register waits for its node', async (t) => {
   await sync();
   await clock.advance(60_000);
   assert.equal(api.callsTo('POST', nodes).length, 0);
-  assert.equal(lines.filter(({ msg }) => msg.startsWith('The node is not there')).length, 1);
+  assert.equal(lines.filter(({ msg }) => msg.startsWith('The node does not exist')).length, 1);
   server.node = { metadata: { name: 'n1', uid: 'u1', resourceVersion: '20' } };
   watch.push('ADDED', server.node);
   await idle(clock);
