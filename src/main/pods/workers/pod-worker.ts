@@ -18,7 +18,7 @@ import { isTerminalPhase } from '../api-status/phase.ts';
 import { podReference } from '../../events/index.ts';
 import { firstSeenMs, firstStatusDelayMs } from '../first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
-import { PodTaskRun } from './pod-task-run.ts';
+import { PodTaskRun } from './pod-task-runner.ts';
 import { RuntimeStatusReader } from './runtime-status-reader.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { haveAllContainersExited } from '../pod-running.ts';
