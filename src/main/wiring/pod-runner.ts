@@ -87,7 +87,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       workers: {
         containersEnded: (uid) => workers.containersEnded(uid),
         beginRestart: (uid, containers) => workers.beginRestart(uid, containers),
-        addWaiting: (uid, container, why) => workers.addWaiting(uid, container, why),
+        addWaitingReason: (uid, container, waiting) => workers.addWaitingReason(uid, container, waiting),
       },
     }),
   );

@@ -20,7 +20,7 @@ export interface TaskHandlersOptions {
   readonly values: PodObjectManager | undefined;
   readonly volumes: MountedVolumes;
   readonly scheduler: Pick<PodScheduler, 'acquireStartPermit' | 'tryAcquireStartPermit'>;
-  readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaiting'>;
+  readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaitingReason'>;
 }
 
 export function createTaskHandlers({
@@ -40,7 +40,7 @@ export function createTaskHandlers({
     tryStartPermit: (kind, task) => scheduler.tryAcquireStartPermit(kind, task),
     event: (event) => events.record(event),
     containersEnded: ({ podUID }) => workers.containersEnded(podUID),
-    containerWaiting: (container, why, { podUID }) => workers.addWaiting(podUID, container, why),
+    containerWaiting: (container, waiting, { podUID }) => workers.addWaitingReason(podUID, container, waiting),
     beginRestart: (containers, task) => {
       const known = task.kind === 'sync' ? (task.status?.containers ?? []) : [];
       return workers.beginRestart(

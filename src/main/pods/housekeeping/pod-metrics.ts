@@ -1,7 +1,7 @@
 /** The gauges of how many pods there are, set anew by each round of housekeeping. Upstream: HandlePodCleanups. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { activePods, desiredPods, managedEphemeralContainers, mirrorPods, workingPods } from '../../../shared/metrics/definitions/pods.ts';
-import type { KnownPod } from '../workers/pod-workers.ts';
+import type { PodWorkerSync } from '../workers/pod-workers.ts';
 import { isStaticPod } from '../static/static-pod.ts';
 
 /** Upstream's names of the states (PodWorkerState). */
@@ -18,7 +18,7 @@ export function updatePodMetrics(
   desired: readonly Pod[],
   active: readonly Pod[],
   mirrors: readonly Pod[],
-  known: Iterable<KnownPod>,
+  known: Iterable<PodWorkerSync>,
 ): void {
   mirrorPods.set(mirrors.length);
   managedEphemeralContainers.set(desired.reduce((count, { spec }) => count + (spec.ephemeralContainers?.length ?? 0), 0));

@@ -23,19 +23,19 @@ export class ContainerRestarts {
     return true;
   }
 
-  taskEnded(nowMs: number): void {
+  onTaskEnded(nowMs: number): void {
     this.#overAfterMs = nowMs;
   }
 
   /** The runtime status to publish. `isNewerThan` says whether `status` was seen after that monotonic ms. */
-  shown(status: RuntimePodStatus | null, isNewerThan: (monotonicMs: number) => boolean): RuntimePodStatus | null {
+  statusToPublish(status: RuntimePodStatus | null, isNewerThan: (monotonicMs: number) => boolean): RuntimePodStatus | null {
     if (this.#running.size > 0 && isNewerThan(this.#overAfterMs)) this.#running = new Map();
-    return status && withoutStops(status, this.#running);
+    return status && hideStops(status, this.#running);
   }
 }
 
 /** The status with every container of `restarting` as it ran, unless a newer instance of it has run. */
-export function withoutStops(status: RuntimePodStatus, restarting: ReadonlyMap<ContainerID, RuntimeContainerStatus>): RuntimePodStatus {
+export function hideStops(status: RuntimePodStatus, restarting: ReadonlyMap<ContainerID, RuntimeContainerStatus>): RuntimePodStatus {
   if (restarting.size === 0) return status;
   const names = new Set(status.containers.filter(({ id }) => restarting.has(id)).map(({ name }) => name));
   for (const name of names) {

@@ -68,7 +68,7 @@ const alive: Ending = { deleted: false, evicted: false, restartRequested: false 
  * How a UID begins that was never seen before. One that its source calls terminal, and that the runtime runs nothing of, has been
  * through its termination before this kubelet started: only the cleaning up may be missing.
  */
-export function firstSeen(pod: PodFacts, runsInRuntime: boolean): PodLifecycle {
+export function initialLifecycle(pod: PodFacts, runsInRuntime: boolean): PodLifecycle {
   if (pod.phaseTerminal && !runsInRuntime) return { state: 'terminated', finished: false, ...alive };
   return { state: 'syncing', started: false };
 }

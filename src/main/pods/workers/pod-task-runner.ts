@@ -14,7 +14,7 @@ const operationTypes: Readonly<Record<PodTask['kind'], string>> = {
   cleanUp: 'cleanup',
 };
 
-export class PodTaskRun {
+export class PodTaskRunner {
   readonly #pool: { run(task: PodTask): PodSyncRun };
   readonly #clock: Clock;
   #inFlight: PodSyncRun | null = null;

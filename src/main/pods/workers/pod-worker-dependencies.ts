@@ -1,4 +1,4 @@
-/** What a pod worker is given, and whom it tells what became of its pod. */
+/** What every pod worker gets, and the events that a worker reports to the registry of all workers (pod-workers.ts). */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/task.ts';
@@ -13,7 +13,6 @@ import type { MountedVolumes } from '../mounted-volumes.ts';
 import type { EventSink } from '../../events/index.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 import type { ApiStatusCache } from '../api-status/api-status-cache.ts';
-import type { PodWorker } from './pod-worker.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
 import type { PodScheduler } from '../scheduling/index.ts';
 import type { WorkQueue } from './work-queue.ts';
@@ -29,28 +28,36 @@ export interface PodWorkerDependencies {
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
   readonly node: () => NodeFacts;
-  /** Whether all secrets and config maps that the pod's volumes need are known; absent: there is no API server that has any. */
+  /** Whether all secrets and config maps of the pod's volumes are known. Absent without an API server. */
   readonly dependenciesReady?: (pod: Pod) => boolean;
-  /** How many volumes there are. */
   readonly volumes: Pick<MountedVolumes, 'addPod' | 'areAllMounted' | 'markUnwanted' | 'removePod'>;
-  /** Asked for pods with a RuntimeClass. Must settle, and not reject. */
+  /** Called for pods with a runtime class. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly policy: RequeuePolicy;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A task, or a look, has failed: the runtime may be away. */
+  /** Called when a task or an inspection has failed: the runtime may be down. */
   readonly onFailure: () => void;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
 }
 
-/** What a worker tells the one who keeps all of them. */
+export interface PodIdentity {
+  readonly uid: PodUID;
+  /** `<name>_<namespace>`. */
+  readonly fullName: string;
+  readonly isStatic: boolean;
+  /** The newest spec; null when only the runtime knows the pod. */
+  readonly pod: Pod | null;
+}
+
+/** The registry of all workers. */
 export interface PodWorkerOwner {
-  /** Whether a pod that has not started may do so now; if not, it is woken when its turn comes. */
-  mayStart(worker: PodWorker): boolean;
-  /** The pod is about to be synced, with this status. It may be ended by this. */
-  onStatus(worker: PodWorker, status: PodStatus): void;
-  onTerminated(worker: PodWorker): void;
-  onFinished(worker: PodWorker): void;
-  onCleanedUp(worker: PodWorker): void;
+  /** Whether a pod that has not started may start now. If not, its worker is woken when it may. Upstream: allowPodStart. */
+  allowPodStart(worker: PodIdentity): boolean;
+  /** The pod is about to be synced with this status. May end the pod. */
+  onStatusGenerated(worker: PodIdentity, status: PodStatus): void;
+  onTerminated(worker: PodIdentity): void;
+  onFinished(worker: PodIdentity): void;
+  onCleanedUp(worker: PodIdentity): void;
 }

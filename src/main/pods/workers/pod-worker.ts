@@ -1,10 +1,9 @@
 /**
- * One pod's worker: it takes the pod through its life (pod-lifecycle.ts) with one task in flight at a time. What arrives during a task
- * is merged into the next: the worker keeps the newest spec and the state, never a list of updates. Every result, good or bad, becomes
- * log line, event and next look in one place, `#settle`. Upstream: podWorkerLoop in pkg/kubelet/pod_workers.go, and main's part of
- * SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
+ * One pod's worker: takes the pod through its lifecycle (pod-lifecycle.ts) with one task in flight at a time (pod-syncer.ts). Updates that arrive
+ * during a task are merged into the next step: the worker stores the newest spec and the state, never a list of updates. Every result becomes a log
+ * line, an event and the time of the next sync in one place, `completeWork`. Upstream: podWorkerLoop and completeWork in pkg/kubelet/pod_workers.go.
  */
-import type { ContainerBackoff, CreatedObjects, PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
+import type { PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import { contain, reportFault } from '../../../shared/errors/contain.ts';
@@ -14,40 +13,39 @@ import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-p
 import type { Logger } from '../../../shared/log/logger.ts';
 import { containersPerPod, podWorkerStartDuration } from '../../../shared/metrics/definitions/pods.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
-import { isTerminalPhase } from '../api-status/phase.ts';
 import { podReference } from '../../events/index.ts';
 import { firstSeenMs, firstStatusDelayMs } from '../first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
-import { PodTaskRun } from './pod-task-runner.ts';
+import { PodSyncer, type SyncedPod } from './pod-syncer.ts';
+import { PodTaskRunner } from './pod-task-runner.ts';
 import { RuntimeStatusReader } from './runtime-status-reader.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { haveAllContainersExited } from '../pod-running.ts';
-import { failedWith, hasFailed, mergeBackoffs, requeueDelayMs } from './sync-outcome.ts';
+import { canRetryEarly, failedWith, requeueDelayMs } from './sync-outcome.ts';
 import type { SyncSlot } from '../scheduling/index.ts';
 
-export class PodWorker {
+export class PodWorker implements SyncedPod {
   readonly uid: PodUID;
   readonly fullName: string;
   readonly isStatic: boolean;
-  /** The newest spec; null: only the runtime knows the pod. */
+  /** The newest spec; null when only the runtime knows the pod. */
   pod: Pod | null;
   #lifecycle: PodLifecycle;
   #forgetRequested = false;
   #closed = false;
-  /** A loop of steps is under way; `#dirty`: and something arrived since its last step began. */
-  #working: Promise<void> | null = null;
+  /** The loop of steps in progress. */
+  #loop: Promise<void> | null = null;
   #step: Promise<boolean> | null = null;
-  #dirty = false;
-  readonly #task: PodTaskRun;
-  /** Its sync's place in the line, until that is over. */
-  #turn: SyncSlot | undefined;
-  readonly #view: RuntimeStatusReader;
-  #hasFailed = false;
-  /** Its task has ended every container; that each was seen to have ended may come later. */
-  #containersEnded = false;
-  /** Number of the last inspection after a task. */
-  #inspectionSequence = 0;
-  #backoffs: readonly ContainerBackoff[] = [];
+  /** The worker was woken since the current step began. */
+  #hasPendingUpdate = false;
+  readonly #tasks: PodTaskRunner;
+  /** The slot of the sync in progress. */
+  #slot: SyncSlot | undefined;
+  readonly #reader: RuntimeStatusReader;
+  readonly #syncer: PodSyncer;
+  #canRetryEarly = false;
+  /** The terminating task has stopped every container; the cache may not show that yet. */
+  #haveContainersEnded = false;
   readonly #deps: PodWorkerDependencies;
   readonly #owner: PodWorkerOwner;
   readonly #log: Logger;
@@ -71,18 +69,19 @@ export class PodWorker {
     this.#lifecycle = lifecycle;
     this.#owner = owner;
     this.#deps = dependencies;
-    this.#view = new RuntimeStatusReader(identity.uid, dependencies);
-    this.#task = new PodTaskRun(dependencies.pool, dependencies.clock);
     this.#log = dependencies.logger.child({ pod: `${identity.namespace}/${identity.name}`, podUID: identity.uid });
+    this.#reader = new RuntimeStatusReader(identity.uid, dependencies);
+    this.#tasks = new PodTaskRunner(dependencies.pool, dependencies.clock);
+    this.#syncer = new PodSyncer({ worker: this, owner, dependencies, reader: this.#reader, tasks: this.#tasks, log: this.#log });
   }
 
   get lifecycle(): PodLifecycle {
     return this.#lifecycle;
   }
 
-  /** The last task failed, and waits for nothing but the end of its back-off. */
-  get hasFailed(): boolean {
-    return this.#hasFailed;
+  /** Whether the last task failed and the worker waits for the end of a back-off that a retry may shorten. */
+  get canRetryEarly(): boolean {
+    return this.#canRetryEarly;
   }
 
   /**
@@ -90,92 +89,92 @@ export class PodWorker {
    * A sidecar's start needs one: the next container follows it.
    */
   shouldIgnoreStarts(inspectionSequence: number): boolean {
-    return inspectionSequence === this.#inspectionSequence && !this.pod?.spec.initContainers?.some(isRestartableInitContainer);
+    return inspectionSequence === this.#syncer.inspectionSequence && !this.pod?.spec.initContainers?.some(isRestartableInitContainer);
   }
 
-  /** Settles when the sync that is under way has ended and its status was made; undefined: none is. */
+  /** Settles when the sync in progress has ended and its status is generated; undefined without a sync. */
   get syncUnderWay(): Promise<unknown> | undefined {
     return this.#lifecycle.state === 'syncing' ? (this.#step ?? undefined) : undefined;
   }
 
-  /** Takes the event in; what is under way hears of it when it must stop or hurry. */
+  /** Applies the event. Stops the sync in progress when the pod must terminate, and shortens a termination in progress. */
   apply(event: LifecycleEvent): void {
     const before = this.#lifecycle;
     const after = advance(before, event);
     if (after === before) return;
     this.#lifecycle = after;
     if (before.state !== after.state) this.#log.debug({ from: before.state, to: after.state, event: event.type }, 'Pod lifecycle moved on');
-    if (after.state !== 'syncing') this.#turn?.prioritize();
+    if (after.state !== 'syncing') this.#slot?.prioritize();
     if (after.state !== 'terminating') return;
-    if (before.state === 'syncing') this.#task.stop(true);
-    else if (after.gracePeriodSeconds !== null) this.#task.shrinkGracePeriod(after.gracePeriodSeconds);
+    if (before.state === 'syncing') this.#tasks.stop(true);
+    else if (after.gracePeriodSeconds !== null) this.#tasks.shrinkGracePeriod(after.gracePeriodSeconds);
   }
 
-  /** Looks at the pod now, or once more after the task that is in flight. */
+  /** Runs a step now, or after the step in progress. */
   wake(): void {
-    this.#dirty = true;
+    this.#hasPendingUpdate = true;
     if (this.#closed) return;
-    this.#working ??= this.#work().finally(() => {
-      this.#working = null;
+    this.#loop ??= this.#runSteps().finally(() => {
+      this.#loop = null;
     });
   }
 
-  /** Its history may go, once it is finished and its remains are removed. */
+  /** Removes the worker once its pod is finished and cleaned up. */
   forget(): void {
     if (this.#forgetRequested) return;
     this.#forgetRequested = true;
     this.wake();
   }
 
-  /** Makes the API status anew after the pleg thread has seen something: the end of its last container, for one. */
+  /** Regenerates the API status after a change of the runtime status. */
   refreshStatus(): void {
     contain({ handler: 'pod status', logger: this.#log }, () => {
-      if (this.#containersEnded && haveAllContainersExited(this.#deps.cache.get(this.uid))) this.apply({ type: 'containersEnded' });
+      if (this.#haveContainersEnded && haveAllContainersExited(this.#deps.cache.get(this.uid))) this.apply({ type: 'containersEnded' });
       if (this.pod && this.#lifecycle.state !== 'terminated') {
-        this.#deps.statuses.regenerate(this.pod, this.#view.shown(), this.#lifecycle);
+        this.#deps.statuses.regenerate(this.pod, this.#reader.statusToPublish(), this.#lifecycle);
       }
     });
   }
 
-  /** Its task is about to stop these containers and to start them again. False: it must not, one of them has ended by itself. */
+  /** The task is about to restart these containers. Returns false when one of them has exited by itself: the task must not restart it. */
   beginRestart(containers: readonly RuntimeContainerStatus[]): boolean {
-    return this.#view.beginRestart(containers);
+    return this.#reader.beginRestart(containers);
   }
 
-  /** The runtime has ended every container, and its task goes on with the sandboxes: the pod's end is told meanwhile. */
+  /** The task has stopped every container and continues with the sandboxes: the final status can be published meanwhile. */
   containersEnded(): void {
-    this.#containersEnded = true;
+    this.#haveContainersEnded = true;
     if (haveAllContainersExited(this.#deps.cache.get(this.uid))) this.refreshStatus();
   }
 
-  /** Starts nothing more and stops what is under way; resolves when nothing is. */
+  /** Starts no further step and stops the task in flight. Resolves when the step in progress has ended. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#turn?.prioritize();
-    this.#task.stop(false);
-    await this.#working;
+    this.#slot?.prioritize();
+    this.#tasks.stop(false);
+    await this.#loop;
   }
 
-  async #work(): Promise<void> {
+  async #runSteps(): Promise<void> {
     let again = true;
-    while ((again || this.#dirty) && !this.#closed) {
-      this.#dirty = false;
-      this.#step = this.#takeStep();
+    while ((again || this.#hasPendingUpdate) && !this.#closed) {
+      this.#hasPendingUpdate = false;
+      this.#step = this.#runStep();
       again = await this.#step;
       this.#step = null;
     }
   }
 
-  /** One step of the pod's life. True: the next one follows at once. */
-  async #takeStep(): Promise<boolean> {
-    const pod = this.#lifecycle;
+  /** Returns whether the next step follows at once. */
+  async #runStep(): Promise<boolean> {
+    const lifecycle = this.#lifecycle;
     try {
-      if (pod.state === 'syncing') return await this.#sync();
-      if (pod.state === 'terminating') return await this.#terminate(pod);
-      if (!pod.finished) return await this.#finish();
-      if (this.#forgetRequested) await this.#cleanUp();
+      if (lifecycle.state === 'syncing') return await this.#sync();
+      if (lifecycle.state === 'terminating') return await this.#syncer.syncTerminatingPod(lifecycle);
+      if (!lifecycle.finished) await this.#syncer.syncTerminatedPod();
+      else if (this.#forgetRequested) await this.#cleanUp();
     } catch (err) {
-      this.#fail(pod.state === 'syncing' ? 'sync' : 'terminating', err);
+      this.#failStep(lifecycle.state === 'syncing' ? 'sync' : 'terminating', err);
     }
     return false;
   }
@@ -183,151 +182,52 @@ export class PodWorker {
   async #sync(): Promise<boolean> {
     const { pod } = this;
     if (!pod) return false;
-    if (!this.#owner.mayStart(this)) return false;
-    if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#countStart(pod);
+    if (!this.#owner.allowPodStart(this)) return false;
+    if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#observeStart(pod);
     this.apply({ type: 'started' });
-    const cancelFirstStatus = this.#showFirstStatusInTime(pod);
-    const turn = this.#deps.scheduler?.requestSyncSlot(pod, this.#deps.cache.get(this.uid));
-    this.#turn = turn;
+    const cancelFirstStatus = this.#scheduleFirstStatus(pod);
+    const slot = this.#deps.scheduler?.requestSyncSlot(pod, this.#deps.cache.get(this.uid));
+    this.#slot = slot;
     try {
-      await turn?.granted;
-      // What arrived while it stood in line is known to the sync that begins now.
-      this.#dirty = false;
-      return !this.#closed && (await this.#syncNow(this.pod ?? pod));
+      await slot?.granted;
+      // The sync that begins now includes all updates that arrived while it waited.
+      this.#hasPendingUpdate = false;
+      return !this.#closed && (await this.#syncer.syncPod(this.pod ?? pod));
     } finally {
       cancelFirstStatus();
-      this.#turn = undefined;
-      turn?.release();
+      this.#slot = undefined;
+      slot?.release();
     }
   }
 
-  /** The sync may stand in a queue, or wait for the runtime. Returns how to cancel. */
-  #showFirstStatusInTime(pod: Pod): () => void {
+  /** Publishes a first status in time, even if the sync waits for its slot or for the runtime. Call the result to cancel. */
+  #scheduleFirstStatus(pod: Pod): () => void {
     const { statuses, clock } = this.#deps;
     const isKnown = () => pod.status?.startTime !== undefined || statuses.get(this.uid) !== undefined;
     if (isKnown()) return () => {};
-    // The wall clock may have been set back since.
-    const waitMs = Math.min(firstStatusDelayMs, firstSeenMs(pod) + firstStatusDelayMs - clock.now());
-    return clock.after(Math.max(0, waitMs), () => {
+    // firstSeenMs may be in the future: the wall clock may have been set back.
+    const delayMs = Math.min(firstStatusDelayMs, firstSeenMs(pod) + firstStatusDelayMs - clock.now());
+    return clock.after(Math.max(0, delayMs), () => {
       if (!isKnown()) this.refreshStatus();
     });
   }
 
-  async #syncNow(pod: Pod): Promise<boolean> {
-    const { uid } = this;
-    const runtimeHandler = pod.spec.runtimeClassName ? await this.#deps.runtimeHandler(pod) : undefined;
-    const status = await this.#view.fresh();
-    if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
-    if (this.#lifecycle.state !== 'syncing') return true;
-    const apiStatus = this.#deps.statuses.regenerate(pod, status, this.#lifecycle);
-    if (isTerminalPhase(apiStatus.phase)) {
-      this.apply({ type: 'completed' });
-      return true;
-    }
-    this.#owner.onStatus(this, apiStatus);
-    if (this.#lifecycle.state !== 'syncing') return true;
-    const result = await this.#task.run({
-      kind: 'sync',
-      podUID: uid,
-      node: this.#deps.node(),
-      pod,
-      status,
-      dependenciesReady: this.#deps.dependenciesReady?.(pod) ?? true,
-      volumesMounted: this.#deps.volumes.areAllMounted(uid),
-      apiStatus,
-      backoffs: this.#backoffs,
-      ...(runtimeHandler && { runtimeHandler }),
-    });
-    this.#view.taskEnded();
-    this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
-    const isNews = this.#deps.statuses.setWaitingReasons(uid, result.waiting);
-    this.#settle('sync', result);
-    if (result.changedRuntime) await this.#inspectAfterSync(result.created);
-    // A sync that found all as it should be has said nothing new; what the runtime does meanwhile, the pleg thread tells.
-    if (isNews || result.changedRuntime) this.refreshStatus();
-    if (result.outcome === 'failed') this.#deps.statuses.expedite(uid);
-    return this.#lifecycle.state !== 'syncing' || isTerminalPhase(this.#deps.statuses.get(uid)?.phase);
-  }
-
-  /** Brings the status up to date. When this fails, the next step inspects again. */
-  async #inspectAfterSync(created: CreatedObjects | undefined): Promise<void> {
-    this.#inspectionSequence += 1;
-    try {
-      await this.#view.inspect(created, this.#inspectionSequence);
-    } catch (err) {
-      this.#log.debug({ err }, 'Could not inspect the pod after its sync');
-    }
-  }
-
-  #countStart(pod: Pod): void {
+  #observeStart(pod: Pod): void {
     const seenAtMs = firstSeenMs(pod);
     containersPerPod.observe(pod.spec.containers.length);
     if (seenAtMs > 0) podWorkerStartDuration.observe(Math.max(0, this.#deps.clock.now() - seenAtMs) / 1000);
   }
 
-  async #terminate(lifecycle: PodLifecycle & { state: 'terminating' }): Promise<boolean> {
-    const { pod, uid } = this;
-    let status = await this.#view.fresh();
-    // Of one that was never started the next word is the last.
-    if (lifecycle.started || status) this.refreshStatus();
-    // Read again: it may have shrunk since the step began.
-    const { gracePeriodSeconds } = this.#lifecycle as typeof lifecycle;
-    if (status) {
-      const result = await this.#task.run({ kind: 'terminating', podUID: uid, node: this.#deps.node(), pod, status, gracePeriodSeconds });
-      if (result.outcome !== 'synced') {
-        this.#settle('terminating', result);
-        return false;
-      }
-      this.#view.expire();
-      status = await this.#view.inspect(result.created);
-      if (status?.failure)
-        throw new KubeletError('FailedKillPod', `error killing pod: unable to read its final status: ${status.failure.message}`);
-      const running = status?.containers.filter(({ state }) => state === 'running') ?? [];
-      if (running.length > 0) {
-        const ids = running.map(({ name, id }) => `${name} (${id})`).join(', ');
-        throw new KubeletError('FailedKillPod', `error killing pod: containers still run after the runtime stopped them: ${ids}`);
-      }
-    }
-    this.apply({ type: 'containersStopped' });
-    if (pod) this.#deps.statuses.regenerate(pod, status, this.#lifecycle);
-    this.#log.info('Pod has terminated: none of its containers runs any more');
-    this.#owner.onTerminated(this);
-    return true;
-  }
-
-  async #finish(): Promise<boolean> {
-    const { pod, uid } = this;
-    if (pod) {
-      const result = await this.#task.run({
-        kind: 'terminated',
-        podUID: uid,
-        node: this.#deps.node(),
-        pod,
-        status: this.#deps.cache.get(uid),
-      });
-      if (result.outcome !== 'synced') {
-        this.#settle('terminated', result);
-        return false;
-      }
-    }
-    this.apply({ type: 'cleanedUp' });
-    if (pod) this.#deps.statuses.markFinished(pod, this.#deps.cache.get(uid), this.#lifecycle);
-    this.#owner.onFinished(this);
-    return false;
-  }
-
+  /** Removes everything of a finished pod from the node. */
   async #cleanUp(): Promise<void> {
-    const result = await this.#task.run({ kind: 'cleanUp', podUID: this.uid, node: this.#deps.node() });
-    if (result.outcome === 'synced') {
-      this.#closed = true;
-      this.#owner.onCleanedUp(this);
-    } else {
-      this.#settle('cleanUp', result);
-    }
+    const result = await this.#tasks.run({ kind: 'cleanUp', podUID: this.uid, node: this.#deps.node() });
+    if (result.outcome !== 'synced') return this.completeWork('cleanUp', result);
+    this.#closed = true;
+    this.#owner.onCleanedUp(this);
   }
 
-  /** A failure of main's own. One that nobody expected is shown in the pod's status too. Never throws: it ends the pod's step. */
-  #fail(kind: PodTask['kind'], err: unknown): void {
+  /** Completes a step that failed in main. An unexpected exception appears in the pod's status too. Never throws. */
+  #failStep(kind: PodTask['kind'], err: unknown): void {
     const context = { handler: 'pod worker', logger: this.#log };
     const { pod } = this;
     const result = failedWith(err);
@@ -335,24 +235,24 @@ export class PodWorker {
       reportFault(context, err);
       if (pod) contain(context, () => this.#deps.statuses.setFailedSync(pod, result.failure.message));
     }
-    contain(context, () => this.#settle(kind, result, 'main'));
+    contain(context, () => this.completeWork(kind, result, 'main'));
   }
 
-  /** The one place where a result becomes log line, event and next look. */
-  #settle(kind: PodTask['kind'], result: PodSyncResult, failedIn: 'task' | 'main' = 'task'): void {
+  /** Turns a result into a log line, an event and the time of the next step. */
+  completeWork(kind: PodTask['kind'], result: PodSyncResult, failedIn: 'task' | 'main' = 'task'): void {
     const { policy, clock, random, workQueue, events, onFailure, statuses } = this.#deps;
-    this.#hasFailed = hasFailed(result);
-    if (result.changedRuntime) this.#view.expire();
+    this.#canRetryEarly = canRetryEarly(result);
+    if (result.changedRuntime) this.#reader.invalidate();
     if (this.#closed) return;
     const delayMs = requeueDelayMs(kind, result, policy, clock.now(), random());
     workQueue.enqueue(this.uid, delayMs);
     if (result.outcome !== 'failed') return;
-    if (this.#hasFailed) onFailure();
-    // The sync could not even begin: the pod may have no status yet.
+    if (this.#canRetryEarly) onFailure();
+    // The sync failed before it generated a status.
     if (failedIn === 'main' && statuses.get(this.uid) === undefined) this.refreshStatus();
     const { reason, message } = result.failure;
     this.#log.warn({ task: kind, reason, err: message, retryAfterMs: Math.round(delayMs) }, 'Error syncing pod, will try again');
-    // A task records the events of what it did itself, but for what it did not expect, and for what keeps an ended pod from going.
+    // Tasks record the events of their steps, except for unexpected failures and for failures to clean up an ended pod.
     if (this.pod && (failedIn === 'main' || reason === 'FailedSync' || reason === 'FailedCleanUp')) {
       events.record({ object: podReference(this.pod), type: 'Warning', reason, message });
     }

@@ -1,6 +1,6 @@
 /**
- * The workers of all pods, one for each UID: what runs, is ending or has ended on this node, whatever the sources say. The sync loop
- * tells it what is wanted (`update`, `remove`, `kill`), housekeeping compares the two (`syncKnownPods`). Upstream:
+ * The registry of pod workers, one per UID: every pod that runs, terminates or has terminated on this node, whether a source wants the pod or not.
+ * Pod handlers pass in what the sources want (`update`, `remove`); housekeeping compares both (`syncKnownPods`). Upstream:
  * pkg/kubelet/pod_workers.go.
  */
 import type { InspectionRequest } from '../../../shared/contracts/pleg.ts';
@@ -9,77 +9,63 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/c
 import { contain } from '../../../shared/errors/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
-import { ActiveDeadlines, deadlineExceeded } from '../termination/active-deadlines.ts';
 import { isTerminalPhase } from '../api-status/phase.ts';
-import { podReference } from '../../events/index.ts';
-import { isDeleted } from '../termination/is-deleted.ts';
-import { firstSeen, hasEnded, type PodFacts, type PodLifecycle } from './pod-lifecycle.ts';
-import type { FailedPod } from '../api-status/api-status-cache.ts';
-import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
+import { hasEnded, initialLifecycle, type PodLifecycle } from './pod-lifecycle.ts';
+import { podFacts } from './pod-facts.ts';
+import { PodKiller, type KillPodOptions } from './pod-killer.ts';
+import type { PodIdentity, PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { PodWorker } from './pod-worker.ts';
 import { isPodRunning } from '../pod-running.ts';
 import { isStaticPod } from '../static/static-pod.ts';
 import { StaticPodOrder } from '../static/static-pod-order.ts';
-import { exceededGracePeriod, TerminationWaiters } from '../termination/termination-waiters.ts';
 
-export interface KillPodOptions {
-  readonly evicted: boolean;
-  readonly gracePeriodOverrideSeconds: number | null;
-  /** The pod ends as Failed for this reason. */
-  readonly failed?: FailedPod;
-}
-
-export interface KnownPod {
+/** Upstream: PodWorkerSync. */
+export interface PodWorkerSync {
   readonly state: PodLifecycle['state'];
-  /** No source wants it. */
+  /** No source wants the pod. */
   readonly orphan: boolean;
-  /** Undefined: only the runtime knows it. */
+  /** Undefined when only the runtime knows the pod. */
   readonly isStatic: boolean | undefined;
 }
 
 export interface PodWorkersDependencies extends PodWorkerDependencies {
-  /** A pod has finished: housekeeping need not wait for its next round. */
+  /** Called when a pod has finished: housekeeping may run at once. */
   readonly onFinished: (uid: PodUID) => void;
-  /** Nothing is left of this UID: from now on it may start anew. */
+  /** Called when nothing is left of this UID: a pod with the same UID may start. */
   readonly onForgotten: (uid: PodUID) => void;
 }
 
 export class PodWorkers implements PodWorkerOwner {
   readonly #workers = new Map<PodUID, PodWorker>();
-  readonly #order = new StaticPodOrder();
-  readonly #terminationWaiters: TerminationWaiters;
+  readonly #staticPodOrder = new StaticPodOrder();
+  readonly #killer: PodKiller;
   readonly #deps: PodWorkersDependencies;
-  readonly #deadlines: ActiveDeadlines;
   #closed = false;
 
   constructor(dependencies: PodWorkersDependencies) {
     this.#deps = dependencies;
-    this.#terminationWaiters = new TerminationWaiters(dependencies.clock);
-    this.#deadlines = new ActiveDeadlines({ clock: dependencies.clock, onExceeded: (uid) => this.#onDeadline(uid) });
+    this.#killer = new PodKiller(dependencies, (uid) => this.#workers.get(uid));
   }
 
-  /** A source has the pod, new or changed. */
+  /** A source has a new or changed pod. */
   update(pod: Pod, update: 'create' | 'update'): void {
     if (this.#closed) return;
     const uid = podUID(pod);
     const facts = podFacts(pod);
     let worker = this.#workers.get(uid);
     if (worker) {
-      // A create on a UID that is ending is a new pod of the same UID: the old one ends with the spec that it had.
+      // A create for a terminating UID is a new pod with the same UID: the old pod terminates with its own spec.
       if (worker.lifecycle.state === 'syncing' || update !== 'create') worker.pod = pod;
       worker.apply({ type: 'updated', update, pod: facts });
     } else {
-      worker = this.#add(pod, firstSeen(facts, isPodRunning(this.#deps.cache.get(uid))));
+      worker = this.#add(pod, initialLifecycle(facts, isPodRunning(this.#deps.cache.get(uid))));
       worker.apply({ type: 'updated', update, pod: facts });
     }
     if (worker.lifecycle.state === 'syncing') this.#deps.volumes.addPod(pod);
     worker.wake();
   }
 
-  /**
-   * Only its status differs from what its source had: conditions of others, which readiness gates ask for. It is not synced for that, but
-   * one that somebody has called Succeeded or Failed ends.
-   */
+  /** Only the pod's status has changed in its source. A changed readiness gate needs a new status but no sync; a terminal phase ends the pod. */
   reconcile(pod: Pod): void {
     const worker = this.#workers.get(podUID(pod));
     if (worker?.lifecycle.state !== 'syncing') return;
@@ -90,46 +76,25 @@ export class PodWorkers implements PodWorkerOwner {
     } else if (pod.spec.readinessGates?.length) worker.refreshStatus();
   }
 
-  /** A pod that was deleted, and that never had a worker since it was refused: nothing is left to do but to clean up after it. */
+  /** Cleans up after a deleted pod that was rejected and so never had a worker. */
   finish(pod: Pod): void {
     if (this.#closed || this.#workers.has(podUID(pod))) return;
     this.#add(pod, { state: 'terminated', finished: false, deleted: true, evicted: false, restartRequested: false }).wake();
   }
 
-  /** No source has the pod any more. */
+  /** No source has the pod any more: ends the pod. */
   remove(pod: Pod): void {
     const worker = this.#workers.get(podUID(pod));
     worker?.apply({ type: 'removed', pod: podFacts(pod) });
     worker?.wake();
   }
 
-  /**
-   * Ends the pod (an eviction, a node shutdown) and waits until none of its containers runs. Rejects with ExceededGracePeriod when
-   * that takes half as long again as the grace period, and at least 10 s; the pod's end goes on all the same. What it ends for is
-   * shown from now on, its phase when nothing runs any more.
-   */
-  async kill(uid: PodUID, options: KillPodOptions): Promise<void> {
-    const worker = this.#workers.get(uid);
-    if (!worker || worker.lifecycle.state === 'terminated') return;
-    const { pod } = worker;
-    // What only the runtime knows is ending already, and its own end is waited for.
-    if (pod) this.#end(worker, pod, options);
-    const graceSeconds = options.gracePeriodOverrideSeconds ?? pod?.spec.terminationGracePeriodSeconds ?? 0;
-    try {
-      await this.#terminationWaiters.wait(uid, graceSeconds);
-    } catch (err) {
-      if (pod) this.#deps.events.record({ object: podReference(pod), type: 'Warning', ...exceededGracePeriod });
-      throw err;
-    }
+  /** Ends the pod and waits until none of its containers runs; see PodKiller. */
+  kill(uid: PodUID, options: KillPodOptions): Promise<void> {
+    return this.#killer.kill(uid, options);
   }
 
-  #end(worker: PodWorker, pod: Pod, { evicted, gracePeriodOverrideSeconds, failed }: KillPodOptions): void {
-    if (failed) this.#deps.statuses.setFailed(worker.uid, failed);
-    worker.apply({ type: 'killRequested', pod: podFacts(pod), evicted, gracePeriodOverrideSeconds });
-    worker.wake();
-  }
-
-  /** A pod that only the runtime knows: it is ended as its own annotations say, and its remains are removed. */
+  /** Terminates and cleans up a pod that only the runtime knows. Its annotations state its grace period. */
   terminateRuntimePod(status: RuntimePodStatus): void {
     if (this.#closed || this.#workers.has(status.podUID)) return;
     const { podUID: uid, name, namespace } = status;
@@ -138,39 +103,39 @@ export class PodWorkers implements PodWorkerOwner {
     worker.wake();
   }
 
-  /** Something of this UID is on disk, and nobody knows it: it is removed, and the UID does not start meanwhile. */
+  /** Removes the directory of an unknown UID. No pod with this UID starts meanwhile. */
   cleanUpUnknown(uid: PodUID): void {
     if (this.#closed || this.#workers.has(uid)) return;
     const ended = { state: 'terminated', finished: true, deleted: true, evicted: false, restartRequested: false } as const;
     this.#addWorker({ uid, name: '', namespace: '', isStatic: false, pod: null }, ended).forget();
   }
 
-  /** Wakes the workers whose time has come. */
+  /** Wakes the workers of these pods. */
   wake(uids: Iterable<PodUID>): void {
     for (const uid of uids) this.#workers.get(uid)?.wake();
   }
 
-  /** Wakes those whose last task failed, before the end of its back-off: what it failed of may be over. */
+  /** Wakes the workers whose last task failed before the end of their back-off: the cause may be gone. */
   wakeFailed(): void {
-    for (const worker of this.#workers.values()) if (worker.hasFailed) worker.wake();
+    for (const worker of this.#workers.values()) if (worker.canRetryEarly) worker.wake();
   }
 
-  /** Its task has ended every container of the pod. */
+  /** The task has stopped every container of the pod. */
   containersEnded(uid: PodUID): void {
     this.#workers.get(uid)?.containersEnded();
   }
 
-  /** Its task is about to stop these containers and to start them again. False: it must not, one of them has ended by itself. */
+  /** The task is about to restart these containers. Returns false when one of them has exited by itself: the task must not restart it. */
   beginRestart(uid: PodUID, containers: readonly RuntimeContainerStatus[]): boolean {
     return this.#workers.get(uid)?.beginRestart(containers) ?? true;
   }
 
-  /** Its task could not start the container. */
-  addWaiting(uid: PodUID, container: string, why: WaitingReason): void {
-    if (this.#deps.statuses.addWaitingReason(uid, container, why)) this.#workers.get(uid)?.refreshStatus();
+  /** The task could not start the container. */
+  addWaitingReason(uid: PodUID, container: string, waiting: WaitingReason): void {
+    if (this.#deps.statuses.addWaitingReason(uid, container, waiting)) this.#workers.get(uid)?.refreshStatus();
   }
 
-  /** Settles when the sync of the pod that is under way has ended and its status was made; undefined: none is. */
+  /** Settles when the sync in progress has ended and its status is generated; undefined without a sync. */
   syncUnderWay(uid: PodUID): Promise<unknown> | undefined {
     return this.#workers.get(uid)?.syncUnderWay;
   }
@@ -180,11 +145,11 @@ export class PodWorkers implements PodWorkerOwner {
   }
 
   /**
-   * Compares with the pods that the sources want: those that are not wanted are ended, and forgotten once they have; so are those
-   * that were created again meanwhile. Answers with every pod that is still known. Upstream: SyncKnownPods.
+   * Terminates the pods that no source wants, and forgets them when they have finished; forgets finished pods that were recreated with the same UID
+   * too. Returns every known pod. Upstream: SyncKnownPods.
    */
-  syncKnownPods(desired: ReadonlySet<PodUID>): Map<PodUID, KnownPod> {
-    const known = new Map<PodUID, KnownPod>();
+  syncKnownPods(desired: ReadonlySet<PodUID>): Map<PodUID, PodWorkerSync> {
+    const known = new Map<PodUID, PodWorkerSync>();
     for (const [uid, worker] of this.#workers) {
       const orphan = !desired.has(uid);
       const { lifecycle } = worker;
@@ -209,21 +174,21 @@ export class PodWorkers implements PodWorkerOwner {
     return this.#workers.has(uid);
   }
 
-  /** It is ending or has ended; false for a pod that is not known. */
+  /** Whether the pod is terminating or terminated; false for an unknown pod. */
   isTerminationRequested(uid: PodUID): boolean {
     const state = this.#workers.get(uid)?.lifecycle.state;
     return state !== undefined && state !== 'syncing';
   }
 
-  /** None of its containers runs, or will run again: what they had of the node is free, and its API server may know. */
+  /** Whether no container of the pod runs or will run again. Its resources are free, and its final status may be published. */
   hasEnded(uid: PodUID): boolean {
     const lifecycle = this.#workers.get(uid)?.lifecycle;
     return lifecycle !== undefined && hasEnded(lifecycle);
   }
 
   /**
-   * A static pod of this name has not ended yet, other than the wanted one, which may run. Upstream: startedStaticPodsByFullname, and
-   * IsPodForMirrorPodTerminatingByFullName.
+   * Whether a static pod of this name has not finished, except for the wanted pod while it syncs. Upstream: startedStaticPodsByFullname
+   * and IsPodForMirrorPodTerminatingByFullName.
    */
   isStaticPodEnding(fullName: string, wanted: PodUID | undefined): boolean {
     return this.#workers.values().some(({ uid, isStatic, fullName: name, lifecycle }) => {
@@ -233,8 +198,9 @@ export class PodWorkers implements PodWorkerOwner {
   }
 
   /**
-   * Nobody will ask for its containers and logs again: it was evicted, or is deleted and has ended. Upstream: ShouldPodContentBeRemoved; but one
-   * that comes back by the same UID writes into the folder of its logs again, before a collection that was asked for now may have come there.
+   * Whether the containers and logs of the pod may be removed: the pod was evicted, or is deleted and has terminated. Upstream:
+   * ShouldPodContentBeRemoved. Unlike upstream, a pod that is recreated with the same UID keeps them: it may write to its log directory before a
+   * removal that was requested now.
    */
   shouldContentBeRemoved(uid: PodUID): boolean {
     const lifecycle = this.#workers.get(uid)?.lifecycle;
@@ -243,7 +209,7 @@ export class PodWorkers implements PodWorkerOwner {
     return lifecycle.evicted || (lifecycle.deleted && lifecycle.state === 'terminated');
   }
 
-  /** The spec that is being worked towards; undefined when only the runtime knows the pod, or nobody. */
+  /** Returns the spec that the worker syncs; undefined when only the runtime knows the pod, or for an unknown pod. */
   pod(uid: PodUID): Pod | undefined {
     return this.#workers.get(uid)?.pod ?? undefined;
   }
@@ -252,36 +218,35 @@ export class PodWorkers implements PodWorkerOwner {
     return [...this.#workers.keys()];
   }
 
-  /** Stops every task where it does no harm; resolves when none is under way. Pods keep running. */
+  /** Stops every task where no step stays half done; resolves when no task is in flight. Pods keep running. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#deadlines.close();
+    this.#killer.close();
     await Promise.all(this.#workers.values().map((worker) => worker.close()));
   }
 
-  mayStart(worker: PodWorker): boolean {
+  allowPodStart(worker: PodIdentity): boolean {
     if (!worker.isStatic) return true;
-    return this.#order.tryStart(worker.fullName, worker.uid);
+    return this.#staticPodOrder.tryStart(worker.fullName, worker.uid);
   }
 
-  onStatus(worker: PodWorker, status: PodStatus): void {
-    if (worker.pod) this.#deadlines.watch(worker.pod, status.startTime);
+  onStatusGenerated(worker: PodIdentity, status: PodStatus): void {
+    if (worker.pod) this.#killer.watchDeadline(worker.pod, status.startTime);
   }
 
-  onTerminated(worker: PodWorker): void {
-    this.#deadlines.forget(worker.uid);
-    this.#terminationWaiters.notifyTerminated(worker.uid);
+  onTerminated(worker: PodIdentity): void {
+    this.#killer.onTerminated(worker.uid);
     this.#deps.volumes.markUnwanted(worker.uid);
   }
 
-  onFinished(worker: PodWorker): void {
-    const next = worker.isStatic ? this.#order.release(worker.fullName, worker.uid) : null;
+  onFinished(worker: PodIdentity): void {
+    const next = worker.isStatic ? this.#staticPodOrder.release(worker.fullName, worker.uid) : null;
     if (next !== null) this.wake([next]);
     this.#deps.volumes.removePod(worker.uid);
     this.#deps.onFinished(worker.uid);
   }
 
-  onCleanedUp(worker: PodWorker): void {
+  onCleanedUp(worker: PodIdentity): void {
     this.#workers.delete(worker.uid);
     this.#deps.workQueue.remove(worker.uid);
     this.#deps.statuses.forget(worker.uid);
@@ -291,7 +256,7 @@ export class PodWorkers implements PodWorkerOwner {
   #add(pod: Pod, lifecycle: PodLifecycle): PodWorker {
     const { name, namespace } = pod.metadata;
     const worker = this.#addWorker({ uid: podUID(pod), name, namespace, isStatic: isStaticPod(pod), pod }, lifecycle);
-    if (worker.isStatic) this.#order.enqueue(worker.fullName, worker.uid);
+    if (worker.isStatic) this.#staticPodOrder.enqueue(worker.fullName, worker.uid);
     return worker;
   }
 
@@ -300,24 +265,4 @@ export class PodWorkers implements PodWorkerOwner {
     this.#workers.set(identity.uid, worker);
     return worker;
   }
-
-  #onDeadline(uid: PodUID): void {
-    contain({ handler: 'active deadlines', logger: this.#deps.logger, fields: { podUID: uid } }, () => this.#endByDeadline(uid));
-  }
-
-  #endByDeadline(uid: PodUID): void {
-    const worker = this.#workers.get(uid);
-    if (!worker?.pod || worker.lifecycle.state !== 'syncing') return;
-    this.#deps.events.record({ object: podReference(worker.pod), type: 'Normal', ...deadlineExceeded });
-    this.#end(worker, worker.pod, { evicted: false, gracePeriodOverrideSeconds: null, failed: deadlineExceeded });
-  }
-}
-
-function podFacts(pod: Pod): PodFacts {
-  return {
-    deletionRequested: isDeleted(pod),
-    deletionGracePeriodSeconds: pod.metadata.deletionGracePeriodSeconds ?? null,
-    terminationGracePeriodSeconds: pod.spec.terminationGracePeriodSeconds ?? null,
-    phaseTerminal: isTerminalPhase(pod.status?.phase),
-  };
 }

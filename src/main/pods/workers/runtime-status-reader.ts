@@ -22,7 +22,7 @@ export class RuntimeStatusReader {
   }
 
   /** The runtime was changed: what was seen before is of no use. */
-  expire(): void {
+  invalidate(): void {
     this.#freshAfterMs = this.#deps.clock.monotonic();
   }
 
@@ -30,18 +30,18 @@ export class RuntimeStatusReader {
     return this.#restarts.begin(containers, this.#deps.cache.get(this.#uid));
   }
 
-  taskEnded(): void {
-    this.#restarts.taskEnded(this.#deps.clock.monotonic());
+  onTaskEnded(): void {
+    this.#restarts.onTaskEnded(this.#deps.clock.monotonic());
   }
 
   /** What was last seen of the pod, as its status is to show it. */
-  shown(): RuntimePodStatus | null {
+  statusToPublish(): RuntimePodStatus | null {
     const { cache } = this.#deps;
-    return this.#restarts.shown(cache.get(this.#uid), (monotonicMs) => cache.isNewerThan(this.#uid, monotonicMs));
+    return this.#restarts.statusToPublish(cache.get(this.#uid), (monotonicMs) => cache.isNewerThan(this.#uid, monotonicMs));
   }
 
   /** What the runtime has of the pod; null: nothing. Rejects with FailedSync when it can't be asked. */
-  async fresh(): Promise<RuntimePodStatus | null> {
+  async getLatest(): Promise<RuntimePodStatus | null> {
     const { cache } = this.#deps;
     if (!cache.isNewerThan(this.#uid, this.#freshAfterMs)) return this.inspect();
     const seen = cache.get(this.#uid);

@@ -52,7 +52,7 @@ export function requeueDelayMs(
 }
 
 /** Whether the result is a failure that may be over sooner than its back-off is: not one that waits for a time of its own. */
-export function hasFailed(result: PodSyncResult): boolean {
+export function canRetryEarly(result: PodSyncResult): boolean {
   return result.outcome === 'failed' && !waitsForItsTime.has(result.failure.reason);
 }
 

@@ -1,7 +1,7 @@
 /** A container that the task in flight stops and starts again is published as it ran, and nothing else is hidden. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ContainerRestarts, withoutStops } from '../../../../../src/main/pods/workers/container-restarts.ts';
+import { ContainerRestarts, hideStops } from '../../../../../src/main/pods/workers/container-restarts.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
@@ -35,17 +35,17 @@ const cases: { name: string; seen: RuntimeContainerStatus[]; want: string[] }[] 
 table('a container under restart', (row) => {
   for (const { name, seen, want } of cases) {
     const status = aRuntimePodStatus({ containers: seen });
-    row(name, () => assert.deepEqual(withoutStops(status, new Map([[old.id, old]])).containers.map(summary), want));
+    row(name, () => assert.deepEqual(hideStops(status, new Map([[old.id, old]])).containers.map(summary), want));
   }
 });
 
 test('a restart is over when the pod was inspected after its task, and not before', () => {
   const restarts = new ContainerRestarts();
   const status = aRuntimePodStatus({ containers: [stopped] });
-  const shown = (seenAtMs: number) => restarts.shown(status, (ms) => seenAtMs > ms)?.containers.map(summary);
+  const shown = (seenAtMs: number) => restarts.statusToPublish(status, (ms) => seenAtMs > ms)?.containers.map(summary);
   assert.equal(restarts.begin([old], aRuntimePodStatus({ containers: [old] })), true);
   assert.deepEqual(shown(50), ['old running']);
-  restarts.taskEnded(100);
+  restarts.onTaskEnded(100);
   assert.deepEqual(shown(99), ['old running']);
   assert.deepEqual(shown(101), ['old exited']);
 });
@@ -54,5 +54,5 @@ test('a container that has ended by itself is not restarted', () => {
   const restarts = new ContainerRestarts();
   const status = aRuntimePodStatus({ containers: [anExitedContainer(0, { id: id('old') })] });
   assert.equal(restarts.begin([old], status), false);
-  assert.deepEqual(restarts.shown(status, () => false)?.containers.map(summary), ['old exited']);
+  assert.deepEqual(restarts.statusToPublish(status, () => false)?.containers.map(summary), ['old exited']);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { calculateEffectiveGracePeriod } from '../../../../../src/main/pods/termination/effective-grace-period.ts';
 import {
   advance,
-  firstSeen,
+  initialLifecycle,
   type LifecycleEvent,
   type PodFacts,
   type PodLifecycle,
@@ -154,8 +154,8 @@ test('an event that changes nothing gives the same state back', () => {
 });
 
 test('a pod that had ended before this kubelet started is only cleaned up', () => {
-  assert.equal(summary(firstSeen(facts({ phaseTerminal: true }), false)), 'terminated');
-  assert.equal(summary(firstSeen(facts({ phaseTerminal: true }), true)), 'syncing');
+  assert.equal(summary(initialLifecycle(facts({ phaseTerminal: true }), false)), 'terminated');
+  assert.equal(summary(initialLifecycle(facts({ phaseTerminal: true }), true)), 'syncing');
 });
 
 test("the pod's own grace period holds only where nobody else spoke", () => {

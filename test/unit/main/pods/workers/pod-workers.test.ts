@@ -579,7 +579,7 @@ test('a pod that the runtime does not answer about has a status, also its first'
 test('why a container cannot be started is known before its task ends', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('web'));
-  node.workers.addWaiting(uid('web'), 'app', { reason: 'ErrImagePull', message: 'x' });
+  node.workers.addWaitingReason(uid('web'), 'app', { reason: 'ErrImagePull', message: 'x' });
   assert.equal(state(node)?.waiting?.reason, 'ErrImagePull');
 });
 

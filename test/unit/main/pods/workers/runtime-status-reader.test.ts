@@ -32,8 +32,8 @@ async function check({ seen, expired, looks: want }: (typeof cases)[number]): Pr
     return aRuntimePodStatus({ observedAtMs: 100 });
   };
   const view = new RuntimeStatusReader(listed.podUID, { cache, clock, inspectPod: look });
-  if (expired) view.expire();
-  const status = await view.fresh();
+  if (expired) view.invalidate();
+  const status = await view.getLatest();
   assert.deepEqual(looks, want);
   assert.equal(status?.observedAtMs, looks.length > 0 ? 100 : seen ? 50 : undefined);
 }

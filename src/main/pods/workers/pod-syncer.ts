@@ -1,0 +1,153 @@
+/**
+ * The syncs of one pod, one per lifecycle state: each runs one task in the sync pool and applies its result to the pod's lifecycle and status.
+ * Upstream: main's part of SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
+ */
+import type { ContainerBackoff, CreatedObjects, PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
+import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { PodTask } from '../../threads/task-channel.ts';
+import { isTerminalPhase } from '../api-status/phase.ts';
+import type { LifecycleEvent, PodLifecycle } from './pod-lifecycle.ts';
+import type { PodTaskRunner } from './pod-task-runner.ts';
+import type { PodIdentity, PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
+import type { RuntimeStatusReader } from './runtime-status-reader.ts';
+import { mergeBackoffs } from './sync-outcome.ts';
+
+/** The worker whose pod is synced. */
+export interface SyncedPod extends PodIdentity {
+  readonly lifecycle: PodLifecycle;
+  apply(event: LifecycleEvent): void;
+  refreshStatus(): void;
+  completeWork(kind: PodTask['kind'], result: PodSyncResult): void;
+}
+
+export interface PodSyncerOptions {
+  readonly worker: SyncedPod;
+  readonly owner: PodWorkerOwner;
+  readonly dependencies: PodWorkerDependencies;
+  readonly reader: RuntimeStatusReader;
+  readonly tasks: PodTaskRunner;
+  readonly log: Logger;
+}
+
+export class PodSyncer {
+  readonly #uid: PodUID;
+  readonly #worker: SyncedPod;
+  readonly #owner: PodWorkerOwner;
+  readonly #deps: PodWorkerDependencies;
+  readonly #reader: RuntimeStatusReader;
+  readonly #tasks: PodTaskRunner;
+  readonly #log: Logger;
+  #inspectionSequence = 0;
+  #backoffs: readonly ContainerBackoff[] = [];
+
+  constructor({ worker, owner, dependencies, reader, tasks, log }: PodSyncerOptions) {
+    this.#uid = worker.uid;
+    this.#worker = worker;
+    this.#owner = owner;
+    this.#deps = dependencies;
+    this.#reader = reader;
+    this.#tasks = tasks;
+    this.#log = log;
+  }
+
+  /** Number of the last inspection after a task. */
+  get inspectionSequence(): number {
+    return this.#inspectionSequence;
+  }
+
+  /** Returns whether the next step follows at once. */
+  async syncPod(pod: Pod): Promise<boolean> {
+    const uid = this.#uid;
+    const { statuses } = this.#deps;
+    const runtimeHandler = pod.spec.runtimeClassName ? await this.#deps.runtimeHandler(pod) : undefined;
+    const status = await this.#reader.getLatest();
+    if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
+    if (this.#worker.lifecycle.state !== 'syncing') return true;
+    const apiStatus = statuses.regenerate(pod, status, this.#worker.lifecycle);
+    if (isTerminalPhase(apiStatus.phase)) {
+      this.#worker.apply({ type: 'completed' });
+      return true;
+    }
+    this.#owner.onStatusGenerated(this.#worker, apiStatus);
+    if (this.#worker.lifecycle.state !== 'syncing') return true;
+    const result = await this.#tasks.run({
+      kind: 'sync',
+      podUID: uid,
+      node: this.#deps.node(),
+      pod,
+      status,
+      dependenciesReady: this.#deps.dependenciesReady?.(pod) ?? true,
+      volumesMounted: this.#deps.volumes.areAllMounted(uid),
+      apiStatus,
+      backoffs: this.#backoffs,
+      ...(runtimeHandler && { runtimeHandler }),
+    });
+    this.#reader.onTaskEnded();
+    this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
+    const isWaitingChanged = statuses.setWaitingReasons(uid, result.waiting);
+    this.#worker.completeWork('sync', result);
+    if (result.changedRuntime) await this.#inspectAfterSync(result.created);
+    // A sync without an effect changes no status; other changes in the runtime arrive from the pleg thread.
+    if (isWaitingChanged || result.changedRuntime) this.#worker.refreshStatus();
+    if (result.outcome === 'failed') statuses.expedite(uid);
+    return this.#worker.lifecycle.state !== 'syncing' || isTerminalPhase(statuses.get(uid)?.phase);
+  }
+
+  /** Brings the status up to date. When this fails, the next step inspects again. */
+  async #inspectAfterSync(created: CreatedObjects | undefined): Promise<void> {
+    this.#inspectionSequence += 1;
+    try {
+      await this.#reader.inspect(created, this.#inspectionSequence);
+    } catch (err) {
+      this.#log.debug({ err }, 'Could not inspect the pod after its sync');
+    }
+  }
+
+  /** Returns whether the next step follows at once. */
+  async syncTerminatingPod(lifecycle: PodLifecycle & { state: 'terminating' }): Promise<boolean> {
+    const uid = this.#uid;
+    const { pod } = this.#worker;
+    let status = await this.#reader.getLatest();
+    // A pod that never started gets only its final status.
+    if (lifecycle.started || status) this.#worker.refreshStatus();
+    // The grace period may have shrunk since this step began.
+    const { gracePeriodSeconds } = this.#worker.lifecycle as typeof lifecycle;
+    if (status) {
+      const result = await this.#tasks.run({ kind: 'terminating', podUID: uid, node: this.#deps.node(), pod, status, gracePeriodSeconds });
+      if (result.outcome !== 'synced') {
+        this.#worker.completeWork('terminating', result);
+        return false;
+      }
+      this.#reader.invalidate();
+      status = await this.#reader.inspect(result.created);
+      if (status?.failure)
+        throw new KubeletError('FailedKillPod', `error killing pod: unable to read its final status: ${status.failure.message}`);
+      const running = status?.containers.filter(({ state }) => state === 'running') ?? [];
+      if (running.length > 0) {
+        const ids = running.map(({ name, id }) => `${name} (${id})`).join(', ');
+        throw new KubeletError('FailedKillPod', `error killing pod: containers still run after the runtime stopped them: ${ids}`);
+      }
+    }
+    this.#worker.apply({ type: 'containersStopped' });
+    if (pod) this.#deps.statuses.regenerate(pod, status, this.#worker.lifecycle);
+    this.#log.info('Pod has terminated: none of its containers runs any more');
+    this.#owner.onTerminated(this.#worker);
+    return true;
+  }
+
+  async syncTerminatedPod(): Promise<void> {
+    const uid = this.#uid;
+    const { pod } = this.#worker;
+    const { cache, node, statuses } = this.#deps;
+    if (pod) {
+      const result = await this.#tasks.run({ kind: 'terminated', podUID: uid, node: node(), pod, status: cache.get(uid) });
+      if (result.outcome !== 'synced') return this.#worker.completeWork('terminated', result);
+    }
+    this.#worker.apply({ type: 'cleanedUp' });
+    if (pod) statuses.markFinished(pod, cache.get(uid), this.#worker.lifecycle);
+    this.#owner.onFinished(this.#worker);
+  }
+}
