@@ -1,6 +1,6 @@
 /**
- * The runtime as the pleg thread sees it, in memory: what is put into it is listed and answered at once, unless a test makes it fail,
- * hang or wait. Lists come in another order on each call, as containerd's.
+ * An in-memory runtime for the pleg thread. It lists and returns its items immediately, unless a test makes a call fail, hang or wait.
+ * Lists have a different order on each call, like containerd's.
  */
 import type { RuntimeFacts } from '../../src/shared/contracts/pleg.ts';
 import { CriError, grpcCode } from '../../src/shared/cri/cri-error.ts';
@@ -25,17 +25,17 @@ interface FakeContainer {
 export class FakePlegRuntime implements PlegRuntime {
   readonly sandboxes = new Map<string, { readonly podUID: string; state: 0 | 1 }>();
   readonly containers = new Map<string, FakeContainer>();
-  /** Each call, with what it was about. */
+  /** Each call with its argument. */
   readonly calls: string[] = [];
-  /** By call, or call and ID (`containerStatus c1`): what the call waits for before it answers. */
-  readonly gates = new Map<string, Promise<void>>();
-  /** By call, or call and ID: the code that it fails with. */
+  /** What a call waits for before its reply, keyed by the call, or by call and ID (`containerStatus c1`). */
+  readonly blockedCalls = new Map<string, Promise<void>>();
+  /** The code of a failing call, keyed by the call, or by call and ID. */
   readonly failures = new Map<string, number>();
-  /** The runtime's stream of events: what ends it, and how to say something on it. */
+  /** The runtime's event stream: ends it, and sends events on it. */
   #stream = Promise.withResolvers<cri.ContainerEventResponse | null>();
   closed = false;
 
-  /** A pod with one ready sandbox, `<uid>-s`, and running containers by name: `<uid>-<name>`. */
+  /** Adds a pod with one ready sandbox, `<uid>-s`, and running containers by name: `<uid>-<name>`. */
   addPod(uid: string, ...containers: string[]): PodUID {
     this.sandboxes.set(`${uid}-s`, { podUID: uid, state: 0 });
     for (const name of containers) this.addContainer(uid, name);
@@ -53,12 +53,12 @@ export class FakePlegRuntime implements PlegRuntime {
     Object.assign(this.containers.get(id)!, { state: exited, exitCode });
   }
 
-  /** The next call of this name (and ID) waits until the returned function is called. */
-  hold(key: string): () => void {
+  /** Makes the next call with this name (and ID) wait until the returned function is called. */
+  block(key: string): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.gates.set(key, promise);
+    this.blockedCalls.set(key, promise);
     return () => {
-      this.gates.delete(key);
+      this.blockedCalls.delete(key);
       resolve();
     };
   }
@@ -69,7 +69,7 @@ export class FakePlegRuntime implements PlegRuntime {
     return [cri.ListPodSandboxResponse.encode({ items }).finish()];
   }
 
-  /** In two messages, as a streamed list. */
+  /** In two messages, like a streamed list. */
   async listContainers(signal: AbortSignal): Promise<readonly Uint8Array[]> {
     const containers = this.#containerItems();
     await this.#call('listContainers', '', signal);
@@ -109,7 +109,7 @@ export class FakePlegRuntime implements PlegRuntime {
     }
   }
 
-  say(event: cri.DeepPartial<cri.ContainerEventResponse> | null): void {
+  sendEvent(event: cri.DeepPartial<cri.ContainerEventResponse> | null): void {
     this.#stream.resolve(event && cri.ContainerEventResponse.fromPartial(event));
   }
 
@@ -126,8 +126,8 @@ export class FakePlegRuntime implements PlegRuntime {
     signal.throwIfAborted();
     const key = id === '' ? call : `${call} ${id}`;
     this.calls.push(key);
-    const gate = this.gates.get(key) ?? this.gates.get(call);
-    if (gate) await Promise.race([gate, aborted(signal)]);
+    const blocked = this.blockedCalls.get(key) ?? this.blockedCalls.get(call);
+    if (blocked) await Promise.race([blocked, aborted(signal)]);
     const failure = this.failures.get(key) ?? this.failures.get(call) ?? this.failures.get('*');
     if (failure !== undefined) throw new CriError(call, failure, failure === grpcCode.UNAVAILABLE ? 'nobody serves' : 'no');
   }
@@ -145,7 +145,7 @@ export class FakePlegRuntime implements PlegRuntime {
   }
 }
 
-/** Nanoseconds; of everything. */
+/** The creation time of every item, in nanoseconds. */
 const createdAt = 1_767_225_600_000_000_000n;
 
 function metadataOf(uid: string) {
@@ -166,8 +166,8 @@ function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
 }
 
-let turn = 0;
+let listCount = 0;
 function shuffled<T>(items: T[]): T[] {
-  turn += 1;
-  return items.map((_, index) => items[(index + turn) % items.length]!);
+  listCount += 1;
+  return items.map((_, index) => items[(index + listCount) % items.length]!);
 }

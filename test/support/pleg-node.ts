@@ -1,4 +1,4 @@
-/** The pleg's parts together, on a runtime in memory and a clock that the test moves. */
+/** The parts of the pleg thread, on an in-memory runtime and a fake clock. */
 import type { TestContext } from 'node:test';
 import type { PlegNotification } from '../../src/shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../src/shared/contracts/runtime-status.ts';
@@ -15,7 +15,7 @@ interface Options {
   readonly useEventStream?: boolean;
 }
 
-/** A pleg that has not relisted yet. Pods are made by `runtime.addPod`; time passes by `clock.advance`. */
+/** Creates a Pleg before its first relist. `runtime.addPod` adds pods; `clock.advance` advances the time. */
 export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: Options = {}) {
   const runtime = new FakePlegRuntime();
   const clock = new FakeClock();
@@ -45,12 +45,15 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
     start,
     snapshot: new RuntimeSnapshotReader(buffer),
     relists: () => relists,
-    /** What was posted since the last question, shortly: `events`, `status` and `gone`, without the messages that only end a relist. */
-    news: () =>
+    /**
+     * Returns a summary of the notifications since the last call: `events`, `status` and `gone`, without the notifications that only end
+     * a relist.
+     */
+    takeNotifications: () =>
       posted
         .splice(0)
         .flatMap(({ events, statuses, gone }) => [
-          ...statuses.map((status) => `status ${show(status)}`),
+          ...statuses.map((status) => `status ${summarize(status)}`),
           ...gone.map((uid) => `gone ${uid}`),
           ...events.map((event) => ('containerID' in event ? `${event.type} ${event.containerID}` : `${event.type} ${event.podUID}`)),
         ]),
@@ -58,8 +61,8 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
   };
 }
 
-/** `u1: s=ready app=running` and ` !` with its failure's reason. */
-export function show({ podUID, sandboxes, containers, failure }: RuntimePodStatus): string {
+/** `u1: s=ready app=running`, followed by ` !` and the reason of a failure. */
+export function summarize({ podUID, sandboxes, containers, failure }: RuntimePodStatus): string {
   const parts = [
     ...sandboxes.map(({ id, state }) => `${id.slice(podUID.length + 1)}=${state}`),
     ...containers.map(({ name, state }) => `${name}=${state}`),

@@ -1,4 +1,4 @@
-/** The pleg thread on the simulated runtime: what main hears of what happens there. */
+/** Tests the pleg thread on the simulated runtime through its notifications to main. */
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test, type TestContext } from 'node:test';
@@ -75,7 +75,7 @@ async function aPlegThread(t: TestContext, { relistPeriodMs = 100, useEventStrea
   };
 }
 
-test('500 pods are found, each with all its containers, and an unchanged runtime makes no news', async (t) => {
+test('500 pods are reported with all their containers, and an unchanged runtime causes no notification', async (t) => {
   const node = await aPlegThread(t);
   const pods = await node.control.seed({ pods: 500, containersPerPod: 2 });
   const pleg = node.start();
@@ -88,7 +88,7 @@ test('500 pods are found, each with all its containers, and an unchanged runtime
     assert.equal(status.containers[0]!.hash, '8cc09462');
   }
   await pleg.relist();
-  await waitUntil('each was looked at', () => [...node.cache.values()].every(({ podIPs }) => podIPs.length === 1));
+  await waitUntil('every pod was inspected', () => [...node.cache.values()].every(({ podIPs }) => podIPs.length === 1));
   assert.equal(node.events().length, 1500);
   assert.equal(node.snapshot.size, 1500);
   node.messages.length = 0;
@@ -106,7 +106,7 @@ test('500 pods are found, each with all its containers, and an unchanged runtime
 });
 
 for (const useEventStream of [true, false]) {
-  test(`an exit is news ${useEventStream ? 'long before the next relist' : 'with the next relist, where the runtime has no events'}`, async (t) => {
+  test(`an exit is reported ${useEventStream ? 'long before the next relist' : 'with the next relist when the runtime has no events'}`, async (t) => {
     const node = await aPlegThread(t, { events: useEventStream, relistPeriodMs: useEventStream ? 60_000 : 100 });
     const [pod] = await node.control.seed({ pods: 1, containersPerPod: 2 });
     const pleg = node.start();
@@ -125,7 +125,7 @@ for (const useEventStream of [true, false]) {
   });
 }
 
-test('a look sees what is there now', async (t) => {
+test('an inspection returns the current state', async (t) => {
   const node = await aPlegThread(t, { events: false, relistPeriodMs: 60_000 });
   const pleg = node.start();
   await pleg.relist();
@@ -139,7 +139,7 @@ test('a look sees what is there now', async (t) => {
   assert.deepEqual(facts.conditions.map(({ type, status }) => `${type} ${status}`).sort(), ['NetworkReady true', 'RuntimeReady true']);
 });
 
-test('a wedged container is named by its pod; everything else goes on', async (t) => {
+test('a hanging container is a failure of its pod and affects nothing else', async (t) => {
   const node = await aPlegThread(t, { events: false });
   const [wedged, well] = await node.control.seed({ pods: 2, containersPerPod: 2 });
   const [hangs, dies] = wedged!.containerIDs;
@@ -151,7 +151,7 @@ test('a wedged container is named by its pod; everything else goes on', async (t
   await node.control.exitContainer(well!.containerIDs[0]!, 2);
   await node.event('ContainerDied', well!.containerIDs[0]!);
   assert.equal(node.cache.get(wedged!.podUID as PodUID)!.failure, undefined);
-  // What answered beside it is told once the look has taken long.
+  // Items with a reply are reported once the inspection is slow.
   await node.event('ContainerDied', dies!);
   assert.match(
     node.cache.get(wedged!.podUID as PodUID)!.failure!.message,
@@ -162,7 +162,7 @@ test('a wedged container is named by its pod; everything else goes on', async (t
   await waitUntil('it answers', () => node.cache.get(wedged!.podUID as PodUID)!.failure === undefined);
 });
 
-test('a runtime that is away and comes back loses nobody anything', async (t) => {
+test('a restart of the runtime loses no events', async (t) => {
   const node = await aPlegThread(t, { relistPeriodMs: 100 });
   const pods = await node.control.seed({ pods: 20, containersPerPod: 2 });
   const pleg = node.start();
@@ -202,7 +202,7 @@ test('lists above the message limit are streamed where the runtime supports it; 
   assert.equal(node.cache.size, 3);
 });
 
-test('a pleg thread that dies is back with all that the runtime has', async (t) => {
+test('a restarted pleg thread reports everything that the runtime has', async (t) => {
   const node = await aPlegThread(t);
   const pods = await node.control.seed({ pods: 5, containersPerPod: 1 });
   const pleg = node.start();

@@ -1,4 +1,4 @@
-/** In a process of its own: what other tests leave running makes objects too. */
+/** Runs in a separate process, because code that other tests leave running would allocate objects too. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { objectsMadeBy } from '../../../bench/harness/count-objects.ts';
@@ -7,7 +7,7 @@ import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../src/share
 import { hasReadySandbox } from '../../../src/workers/pleg/records/pod-record.ts';
 import { PodRecords } from '../../../src/workers/pleg/records/pod-records.ts';
 
-/** 40 pods with ten containers each, as lists. */
+/** The lists of 40 pods with ten containers each. */
 function lists() {
   const uids = Array.from({ length: 40 }, (_, pod) => `u${pod}`);
   const items = uids.map((uid) => PodSandbox.fromPartial({ id: `${uid}-s`, metadata: { name: uid, uid, namespace: 'default' } }));
@@ -29,7 +29,7 @@ function lists() {
   };
 }
 
-test('a relist of 400 containers that brings nothing new makes next to no objects', async () => {
+test('a relist of 400 containers without changes allocates almost no objects', async () => {
   const records = new PodRecords(new RuntimeSnapshotWriter(createRuntimeSnapshot(100)), (id, reason) => assert.fail(`${id}: ${reason}`));
   const { sandboxes, containers } = lists();
   assert.equal(records.applyLists(sandboxes, containers, 0, 1), true);
@@ -38,14 +38,14 @@ test('a relist of 400 containers that brings nothing new makes next to no object
   assert.deepEqual(records.containersByState(), [0, 400, 0, 0]);
   let now = 2;
   const changes: boolean[] = [];
-  // Each item as an object would be 440 in every relist. What V8 makes as it compiles is counted too, for some relists.
-  const made: number[] = [];
-  while (made.length < 10 && !made.some((count) => count < 100)) {
-    made.push(await objectsMadeBy(() => void changes.push(records.applyLists(sandboxes, containers, (now += 1), now))));
+  // One object per item would be 440 per relist. For some relists the count includes objects of V8's compiler.
+  const counts: number[] = [];
+  while (counts.length < 10 && !counts.some((count) => count < 100)) {
+    counts.push(await objectsMadeBy(() => void changes.push(records.applyLists(sandboxes, containers, (now += 1), now))));
   }
   assert.ok(
-    made.some((count) => count < 100),
-    `objects in each relist: ${made.join()}`,
+    counts.some((count) => count < 100),
+    `objects in each relist: ${counts.join()}`,
   );
   assert.deepEqual(new Set(changes), new Set([false]));
 });

@@ -20,48 +20,48 @@ const mounts = [
   { containerPath: '/dev/termination-log', hostPath: '/kubelet/message' },
 ];
 
-suite('where the termination message of a container is', () => {
+suite('the source of a termination message', () => {
   const annotations = (policy: string, path = '/dev/termination-log') => ({
     'io.kubernetes.container.terminationMessagePath': path,
     'io.kubernetes.container.terminationMessagePolicy': policy,
   });
   const ended = { state: 2 as const, exitCode: 1, mounts, logPath: '/logs/0.log' };
   const cases: { name: string; given: DeepPartial<ContainerStatus>; want: { file?: string; log?: string } }[] = [
-    { name: 'nowhere while it runs', given: { ...ended, state: 1, annotations: annotations('File') }, want: {} },
+    { name: 'nothing for a running container', given: { ...ended, state: 1, annotations: annotations('File') }, want: {} },
     {
-      name: 'in the file that is mounted there',
+      name: 'the file that is mounted at the path',
       given: { ...ended, annotations: annotations('File') },
       want: { file: '/kubelet/message' },
     },
-    { name: 'nowhere when nothing is mounted there', given: { ...ended, annotations: annotations('File', '/else') }, want: {} },
-    { name: 'nowhere when it has no path', given: { ...ended, annotations: annotations('File', '') }, want: {} },
+    { name: 'nothing without a mount at the path', given: { ...ended, annotations: annotations('File', '/else') }, want: {} },
+    { name: 'nothing without a path', given: { ...ended, annotations: annotations('File', '') }, want: {} },
     {
-      name: 'also in the log, where it falls back and failed',
+      name: 'also the log, with fallback after a failure',
       given: { ...ended, annotations: annotations('FallbackToLogsOnError') },
       want: { file: '/kubelet/message', log: '/logs/0.log' },
     },
     {
-      name: 'not in the log of one that succeeded',
+      name: 'not the log after a success',
       given: { ...ended, exitCode: 0, annotations: annotations('FallbackToLogsOnError') },
       want: { file: '/kubelet/message' },
     },
     {
-      name: 'not in the log of one that could not be run',
+      name: 'not the log of a container that failed to start',
       given: { ...ended, reason: 'ContainerCannotRun', annotations: annotations('FallbackToLogsOnError', '') },
       want: {},
     },
     {
-      name: 'in the file of the kubelet where a volume is mounted at the same place',
+      name: 'the kubelet’s file when a volume is mounted at the same path',
       given: { ...ended, annotations: annotations('File', '/twice') },
       want: { file: '/kubelet/message-twice' },
     },
     {
-      name: 'in the file even when its path was written relative or with dots',
+      name: 'the file also for a relative path or a path with dots',
       given: { ...ended, annotations: annotations('File', 'dev/./termination-log') },
       want: { file: '/kubelet/message' },
     },
   ];
-  table('the message of an ended container comes from where its spec says', (row) => {
+  table('the source of an exited container’s message is', (row) => {
     for (const { name, given, want } of cases) {
       row(name, () => assert.deepEqual(terminationMessageSource(ContainerStatus.fromPartial(given as object)), want));
     }
@@ -80,22 +80,22 @@ suite('reading a termination message', () => {
   const read = (source: TerminationMessageSource) => readTerminationMessage(source, { rootDir: at('root'), podLogsDir: folder });
   const log = () => write('log', '2026-01-01T00:00:00.1Z stderr F last words\n');
 
-  test('the file says it', async () => {
+  test('the message is the file’s content', async () => {
     assert.equal(await read({ file: write('message', 'disk full\n'), log: log() }), 'disk full\n');
   });
-  test('of a long file its last 4096 bytes', async () => {
+  test('the message of a long file is its last 4096 bytes', async () => {
     const message = await read({ file: write('long', `${'x'.repeat(5000)}end`) });
     assert.deepEqual([message.length, message.endsWith('xend')], [4096, true]);
   });
-  test('the log says it where the file is empty or absent', async () => {
+  test('the message is the log’s tail when the file is empty or absent', async () => {
     assert.equal(await read({ file: write('empty', ''), log: log() }), 'last words\n');
     assert.equal(await read({ file: at('absent'), log: log() }), 'last words\n');
   });
-  test('nobody says anything where there is neither', async () => {
+  test('the message is empty without file and log', async () => {
     assert.equal(await read({ file: at('absent') }), '');
     assert.equal(await read({}), '');
   });
-  test('a link, a pipe, a device and a folder in its place are refused, and do not hang', async () => {
+  test('a symlink, pipe, device or directory is rejected without hanging', async () => {
     symlinkSync('/etc/passwd', at('link'));
     execFileSync('mkfifo', [at('pipe')]);
     assert.match(await read({ file: at('link'), log: log() }), /^Error on reading termination log .*link: it is reached by a symlink/);
@@ -103,13 +103,13 @@ suite('reading a termination message', () => {
     assert.match(await read({ file: '/dev/zero' }), /not a regular file/);
     assert.match(await read({ file: folder }), /Error on reading termination log/);
   });
-  test('a link on the way to the file is refused, but for those of the root dir itself', async () => {
+  test('a symlink in the path is rejected, except those of the root directory', async () => {
     mkdirSync(at('real/pods/uid'), { recursive: true });
     write('real/pods/uid/message', 'own words');
     symlinkSync(at('real'), at('root'));
     assert.equal(await read({ file: at('root/pods/uid/message') }), 'own words');
     assert.equal(await read({ file: at('real/pods/uid/message') }), 'own words');
-    // A volume's folder that its writer exchanged for a link to a folder of the host.
+    // A volume directory that its writer replaced by a symlink to a directory of the host.
     mkdirSync(at('host'));
     write('host/message', 'secret');
     for (const folder of [at('real/pods/uid/volume'), at('hostPath')]) symlinkSync(at('host'), folder);
@@ -118,7 +118,7 @@ suite('reading a termination message', () => {
     }
     assert.equal(await read({ file: at('host/message') }), 'secret');
   });
-  test('a log that a link takes out of the log folder is refused, one that a link leaves in it is read', async () => {
+  test('a symlink to a log outside of the log directory is rejected, one inside is read', async () => {
     mkdirSync(at('logs/app'), { recursive: true });
     const podLogsDir = at('logs');
     const outside = write('outside.log', '2026-01-01T00:00:00Z stdout F root:x:0:0\n');
@@ -135,7 +135,7 @@ suite('reading a termination message', () => {
     execFileSync('mkfifo', [at('logs/app/pipe')]);
     assert.match(await readLog(at('logs/app/pipe')), /not a regular file/);
   });
-  test('a log that is none, or absent, is named', async () => {
+  test('a malformed or missing log is reported in the message', async () => {
     assert.match(
       await read({ log: write('binary', '\u0000\u0001\u0002') }),
       /^Error on reading termination message from logs: unsupported/,
@@ -143,7 +143,7 @@ suite('reading a termination message', () => {
     assert.match(await read({ log: at('absent') }), /from logs: ENOENT/);
   });
 
-  test('a log far larger than its tail is read from its end', async () => {
+  test('a large log is read from its end', async () => {
     const line = (n: number) => `2026-01-01T00:00:00.000000001Z stdout F line ${n}\n`;
     const path = write('large', Array.from({ length: 4000 }, (_, n) => line(n)).join(''));
     const tail = await readLogTail(path, folder, { maxLines: 3, maxBytes: 2048 });
@@ -157,16 +157,16 @@ suite('the tail of a log', () => {
   const stdout = (text: string, tag = 'F') => `2026-01-01T00:00:00.5+01:00 stdout ${tag} ${text}\n`;
   const cases: { name: string; log: string; maxLines?: number; maxBytes?: number; want: string }[] = [
     { name: 'is empty for an empty log', log: '', want: '' },
-    { name: 'has both streams in their order', log: `${stdout('a')}2026-01-01T00:00:00Z stderr F b\n`, want: 'a\nb\n' },
+    { name: 'has both streams in order', log: `${stdout('a')}2026-01-01T00:00:00Z stderr F b\n`, want: 'a\nb\n' },
     { name: 'joins the parts of a line that the runtime split', log: stdout('a', 'P') + stdout('b', 'P:x') + stdout('c'), want: 'abc\n' },
-    { name: 'is the last lines only', log: stdout('a') + stdout('b') + stdout('c'), maxLines: 2, want: 'b\nc\n' },
-    { name: 'is the last bytes only', log: stdout('abc') + stdout('def'), maxBytes: 6, want: 'c\ndef\n' },
-    { name: 'has an unfinished line where there are few others', log: stdout('a') + stdout('b').slice(0, -1), want: 'a\nb' },
-    { name: 'has no unfinished line after enough others', log: stdout('a') + stdout('b').slice(0, -1), maxLines: 1, want: 'a\n' },
-    { name: 'leaves out a line that is none', log: `${stdout('a')}garbage\n${stdout('b')}`, want: 'a\nb\n' },
+    { name: 'has the last lines only', log: stdout('a') + stdout('b') + stdout('c'), maxLines: 2, want: 'b\nc\n' },
+    { name: 'has the last bytes only', log: stdout('abc') + stdout('def'), maxBytes: 6, want: 'c\ndef\n' },
+    { name: 'includes an unterminated line when there are few others', log: stdout('a') + stdout('b').slice(0, -1), want: 'a\nb' },
+    { name: 'excludes an unterminated line after enough others', log: stdout('a') + stdout('b').slice(0, -1), maxLines: 1, want: 'a\n' },
+    { name: 'skips a malformed line', log: `${stdout('a')}garbage\n${stdout('b')}`, want: 'a\nb\n' },
     { name: 'keeps an empty line', log: stdout('') + stdout('b'), want: '\nb\n' },
   ];
-  table('the tail of a log is as long as it may be', (row) => {
+  table('the tail of a log', (row) => {
     for (const { name, log, maxLines = 80, maxBytes = 2048, want } of cases) {
       row(name, () => assert.equal(tailOfLog(Buffer.from(log), { maxLines, maxBytes }).text, want));
     }

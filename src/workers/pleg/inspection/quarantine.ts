@@ -16,7 +16,7 @@ interface QuarantinedItem {
 }
 
 export class Quarantine {
-  readonly #held = new Map<string, QuarantinedItem>();
+  readonly #items = new Map<string, QuarantinedItem>();
   readonly #random: () => number;
 
   constructor(random: () => number = Math.random) {
@@ -24,29 +24,29 @@ export class Quarantine {
   }
 
   get size(): number {
-    return this.#held.size;
+    return this.#items.size;
   }
 
   /** Records a failed call that took `tookMs`. Times are monotonic ms. */
   add(id: string, failure: Failure, tookMs: number, nowMs: number): void {
-    const before = this.#held.get(id)?.backoffMs;
+    const before = this.#items.get(id)?.backoffMs;
     const backoffMs = nextBackoffMs(before, { initialMs: Math.max(initialBackoffMs, tookMs), maxMs: maxBackoffMs });
-    this.#held.set(id, { failure, backoffMs, retryAtMs: nowMs + withJitter(backoffMs, 0.1, this.#random) });
+    this.#items.set(id, { failure, backoffMs, retryAtMs: nowMs + withJitter(backoffMs, 0.1, this.#random) });
   }
 
   /** Returns the failure while the item must not be requested, otherwise undefined. */
   failureOf(id: string, nowMs: number): Failure | undefined {
-    const held = this.#held.get(id);
-    return held && held.retryAtMs > nowMs ? held.failure : undefined;
+    const item = this.#items.get(id);
+    return item && item.retryAtMs > nowMs ? item.failure : undefined;
   }
 
   /** The time of the next allowed call. 0 for an item without failures. */
   retryAtMs(id: string): number {
-    return this.#held.get(id)?.retryAtMs ?? 0;
+    return this.#items.get(id)?.retryAtMs ?? 0;
   }
 
   /** The item replied or was removed. */
   release(id: string): void {
-    this.#held.delete(id);
+    this.#items.delete(id);
   }
 }

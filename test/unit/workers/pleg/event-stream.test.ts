@@ -7,76 +7,76 @@ import { settle } from '../../../support/fake-clock.ts';
 import { aPleg, died, u1 } from '../../../support/pleg-node.ts';
 
 suite('the event stream of the runtime', () => {
-  test('makes a pod be looked at long before the next relist', async (t) => {
+  test('triggers an inspection long before the next relist', async (t) => {
     const node = aPleg(t, { useEventStream: true });
     node.runtime.addPod('u1', 'app');
     node.start();
     await settle();
-    node.news();
+    node.takeNotifications();
     await node.clock.advance(100);
     node.runtime.exit('u1-app', 4);
-    node.runtime.say(died('u1-app', 'u1'));
+    node.runtime.sendEvent(died('u1-app', 'u1'));
     await settle();
-    assert.deepEqual(node.news(), ['status u1: app=exited s=ready', 'ContainerDied u1-app']);
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=exited s=ready', 'ContainerDied u1-app']);
     assert.equal(node.relists(), 1);
   });
 
-  test('what is known is asked about by its ID, also where nothing more was expected of it; what is not known is listed', async (t) => {
+  test('a known item is inspected by its ID, even a final one; an unknown item requires a list', async (t) => {
     const node = aPleg(t, { useEventStream: true });
     node.runtime.addPod('u1', 'app');
     node.start();
     await settle();
     node.runtime.exit('u1-app', 4);
-    node.runtime.say(died('u1-app', 'u1'));
+    node.runtime.sendEvent(died('u1-app', 'u1'));
     await settle();
     node.runtime.calls.length = 0;
     node.runtime.containers.delete('u1-app');
-    node.runtime.say({ ...died('u1-app', 'u1'), containerEventType: ContainerEventType.CONTAINER_DELETED_EVENT });
+    node.runtime.sendEvent({ ...died('u1-app', 'u1'), containerEventType: ContainerEventType.CONTAINER_DELETED_EVENT });
     await settle();
     assert.deepEqual(node.runtime.calls, ['sandboxStatus u1-s', 'containerStatus u1-app']);
-    node.news();
+    node.takeNotifications();
     node.runtime.addContainer('u1', 'other');
     node.runtime.exit('u1-other', 1);
-    node.runtime.say(died('u1-other', 'u1'));
+    node.runtime.sendEvent(died('u1-other', 'u1'));
     await settle();
-    assert.deepEqual(node.news(), ['status u1: other=exited s=ready', 'ContainerDied u1-other']);
+    assert.deepEqual(node.takeNotifications(), ['status u1: other=exited s=ready', 'ContainerDied u1-other']);
     assert.ok(node.runtime.calls.includes('listPod u1'));
   });
 
-  test('an event without a sandbox status is about the pod that has the container', async (t) => {
+  test('an event without a sandbox status belongs to the pod of the container', async (t) => {
     const node = aPleg(t, { useEventStream: true });
     node.runtime.addPod('u1', 'app');
     node.start();
     await settle();
-    node.news();
+    node.takeNotifications();
     node.runtime.sandboxes.clear();
     node.runtime.containers.clear();
-    node.runtime.say({ containerId: 'u1-s', containerEventType: ContainerEventType.CONTAINER_DELETED_EVENT });
+    node.runtime.sendEvent({ containerId: 'u1-s', containerEventType: ContainerEventType.CONTAINER_DELETED_EVENT });
     await settle();
-    assert.equal(node.news()[0], 'gone u1');
+    assert.equal(node.takeNotifications()[0], 'gone u1');
   });
 
-  test('a start waits a moment for the look that its sync will ask for', async (t) => {
+  test('the inspection of a start waits for the one that its sync requests', async (t) => {
     const node = aPleg(t, { useEventStream: true });
     const pleg = node.start();
     await settle();
     await node.clock.advance(10);
     const started = { ...died('u1-app', 'u1'), containerEventType: ContainerEventType.CONTAINER_STARTED_EVENT };
     node.runtime.addPod('u1', 'app');
-    node.runtime.say(started);
+    node.runtime.sendEvent(started);
     await node.clock.advance(1);
     await pleg.inspectPod(u1);
     await node.clock.advance(200);
     assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 1);
     node.runtime.addContainer('u1', 'other');
-    node.runtime.say(started);
+    node.runtime.sendEvent(started);
     await node.clock.advance(200);
     assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 1);
     await node.clock.advance(startInspectionDelayMs);
     assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 2);
   });
 
-  test('is not missed where the runtime has none, and looked for again when another runtime is back', async (t) => {
+  test('is optional, and is retried when another runtime serves the socket', async (t) => {
     const node = aPleg(t, { useEventStream: true });
     node.runtime.failures.set('events', grpcCode.UNIMPLEMENTED);
     node.start();
@@ -93,12 +93,12 @@ suite('the event stream of the runtime', () => {
     assert.equal(node.runtime.calls.filter((call) => call === 'events').length, 2);
   });
 
-  test('that breaks comes back with a growing delay, and is logged twice', async (t) => {
+  test('that breaks reconnects with back-off and is logged twice', async (t) => {
     const node = aPleg(t, { useEventStream: true });
     node.start();
     await node.clock.advance(2000);
     node.runtime.failures.set('events', grpcCode.UNAVAILABLE);
-    node.runtime.say(null);
+    node.runtime.sendEvent(null);
     await node.clock.advance(30_000);
     const tries = node.runtime.calls.filter((call) => call === 'events').length;
     assert.ok(tries >= 8 && tries <= 14, `${tries} tries`);

@@ -30,7 +30,7 @@ suite('the events of one container', () => {
     { from: 'exited', to: 'unknown', want: ['ContainerChanged'] },
     { from: 'exited', to: 'nonExistent', want: ['ContainerRemoved'] },
   ];
-  table('of a container gives events', (row) => {
+  table('a container’s change generates events', (row) => {
     for (const { from, to, want } of cases) {
       row(`that was ${from} and is ${to}: ${want.join(', ') || 'none'}`, () => {
         assert.deepEqual(types(generateEvents(change(from, to))), want);
@@ -46,37 +46,37 @@ suite('the events of one container', () => {
 suite('the events of one pod', () => {
   const cases: { name: string; changes: ItemChange[]; reinspected: boolean; want: string[] }[] = [
     { name: 'nothing changed', changes: [change('running', 'running')], reinspected: false, want: [] },
-    { name: 'nothing changed since a look that failed', changes: [change('running', 'running')], reinspected: true, want: ['PodSync'] },
-    { name: 'a death after a look that failed', changes: [change('running', 'exited')], reinspected: true, want: ['ContainerDied'] },
+    { name: 'nothing changed after a failed inspection', changes: [change('running', 'running')], reinspected: true, want: ['PodSync'] },
+    { name: 'a death after a failed inspection', changes: [change('running', 'exited')], reinspected: true, want: ['ContainerDied'] },
     {
-      name: 'a start after a look that failed',
+      name: 'a start after a failed inspection',
       changes: [change('unknown', 'running')],
       reinspected: true,
       want: ['ContainerStarted', 'PodSync'],
     },
     {
-      name: 'a removal after a look that failed',
+      name: 'a removal after a failed inspection',
       changes: [change('exited', 'nonExistent')],
       reinspected: true,
       want: ['ContainerRemoved', 'PodSync'],
     },
-    { name: 'a change that stays with the pleg, after one', changes: [change('running', 'unknown')], reinspected: true, want: ['PodSync'] },
-    { name: 'a change that stays with the pleg', changes: [change('running', 'unknown')], reinspected: false, want: [] },
+    { name: 'a ContainerChanged after a failed inspection', changes: [change('running', 'unknown')], reinspected: true, want: ['PodSync'] },
+    { name: 'a ContainerChanged, which is not sent', changes: [change('running', 'unknown')], reinspected: false, want: [] },
     {
-      name: 'a sandbox and its container are gone',
+      name: 'a sandbox and its container are removed',
       changes: [change('running', 'nonExistent'), change('exited', 'nonExistent')],
       reinspected: false,
       want: ['ContainerDied', 'ContainerRemoved', 'ContainerRemoved'],
     },
   ];
-  table('of a pod gives events', (row) => {
+  table('a pod’s changes generate events', (row) => {
     for (const { name, changes, reinspected, want } of cases) {
       row(name, () => assert.deepEqual(types(computePodEvents(podUID, changes, reinspected)), want));
     }
   });
 });
 
-test('the states of the protocol become those of the pleg, numbers beyond them unknown', () => {
+test('CRI states convert to PLEG states, unrecognized numbers to unknown', () => {
   assert.deepEqual([0, 1, 2, 3, 4, -1].map(containerPlegState), ['unknown', 'running', 'exited', 'unknown', 'unknown', 'unknown']);
   assert.deepEqual([0, 1, 2, -1].map(sandboxPlegState), ['running', 'exited', 'unknown', 'unknown']);
 });

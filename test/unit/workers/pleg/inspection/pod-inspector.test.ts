@@ -4,27 +4,27 @@ import { grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
 import type { ContainerID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { exited } from '../../../../support/fake-pleg-runtime.ts';
-import { aPleg, show, u1 } from '../../../../support/pleg-node.ts';
+import { aPleg, summarize, u1 } from '../../../../support/pleg-node.ts';
 
-suite('a look', () => {
-  test('answers with what is there now, and with null for a pod that the runtime does not have', async (t) => {
+suite('an inspection', () => {
+  test('returns the current status, and null for a pod that the runtime does not have', async (t) => {
     const node = aPleg(t);
     const pleg = node.start();
     await settle();
     assert.equal(await pleg.inspectPod(u1), null);
     node.runtime.addPod('u1', 'app');
-    assert.equal(show((await pleg.inspectPod(u1))!), 'u1: app=running s=ready');
-    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
+    assert.equal(summarize((await pleg.inspectPod(u1))!), 'u1: app=running s=ready');
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
     await node.clock.advance(1000);
-    assert.deepEqual(node.news(), []);
+    assert.deepEqual(node.takeNotifications(), []);
   });
 
-  test('never is an older one: who asks during one gets the next, shared by all who wait', async (t) => {
+  test('starts after its request: requests during an inspection share the next one', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const pleg = node.start();
     await settle();
-    const release = node.runtime.hold('listPod u1');
+    const release = node.runtime.block('listPod u1');
     const first = pleg.inspectPod(u1);
     await settle();
     node.runtime.exit('u1-app', 1);
@@ -32,40 +32,40 @@ suite('a look', () => {
     const third = pleg.inspectPod(u1);
     release();
     const [seen, seenLater, seenToo] = await Promise.all([first, second, third]);
-    assert.equal(show(seenLater!), 'u1: app=exited s=ready');
+    assert.equal(summarize(seenLater!), 'u1: app=exited s=ready');
     assert.equal(seenToo, seenLater);
     assert.notEqual(seen, seenLater);
     assert.equal(node.runtime.calls.filter((call) => call === 'listPod u1').length, 2);
   });
 
-  test('finds what a list once gave to another pod, and the other pod loses it', async (t) => {
+  test('finds an item that a list assigned to another pod, and the other pod loses the item', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
-    // One list names another pod; the runtime's next answers are right.
+    // One list names another pod. Later replies are correct.
     node.runtime.sandboxes.set('u1-s', { podUID: 'u9', state: 0 });
     const pleg = node.start();
     await settle();
     node.runtime.sandboxes.set('u1-s', { podUID: 'u1', state: 0 });
-    assert.equal(show((await pleg.inspectPod(u1))!), 'u1: app=running s=ready');
-    node.news();
+    assert.equal(summarize((await pleg.inspectPod(u1))!), 'u1: app=running s=ready');
+    node.takeNotifications();
     await node.clock.advance(1000);
-    assert.deepEqual(node.news().sort(), ['ContainerDied u1-s', 'ContainerRemoved u1-s', 'gone u9']);
+    assert.deepEqual(node.takeNotifications().sort(), ['ContainerDied u1-s', 'ContainerRemoved u1-s', 'gone u9']);
     await node.clock.advance(1000);
-    assert.deepEqual(node.news(), []);
+    assert.deepEqual(node.takeNotifications(), []);
     assert.equal(node.snapshot.size, 2);
   });
 
-  test('finds a pod gone', async (t) => {
+  test('detects a removed pod', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     node.runtime.addContainer('u1', 'ended', exited);
     const pleg = node.start();
     await settle();
-    node.news();
+    node.takeNotifications();
     node.runtime.sandboxes.clear();
     node.runtime.containers.clear();
     assert.equal(await pleg.inspectPod(u1), null);
-    assert.deepEqual(node.news().sort(), [
+    assert.deepEqual(node.takeNotifications().sort(), [
       'ContainerDied u1-app',
       'ContainerDied u1-s',
       'ContainerRemoved u1-app',
@@ -74,11 +74,11 @@ suite('a look', () => {
       'gone u1',
     ]);
     await node.clock.advance(1000);
-    assert.deepEqual(node.news(), []);
+    assert.deepEqual(node.takeNotifications(), []);
     assert.equal(node.snapshot.size, 0);
   });
 
-  test('asks about a container that has ended only once', async (t) => {
+  test('requests the status of an exited container only once', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1');
     node.runtime.addContainer('u1', 'app', exited);
@@ -90,32 +90,32 @@ suite('a look', () => {
     assert.equal(node.runtime.calls.filter((call) => call === 'sandboxStatus u1-s').length, 3);
   });
 
-  test('rejects when nobody serves, and the pod is looked at again when somebody does', async (t) => {
+  test('rejects when the runtime is unavailable, and is retried when the runtime returns', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const pleg = node.start();
     await settle();
-    node.news();
+    node.takeNotifications();
     node.runtime.failures.set('*', grpcCode.UNAVAILABLE);
     await assert.rejects(pleg.inspectPod(u1), /Unavailable/);
     node.runtime.exit('u1-app', 2);
     node.runtime.failures.clear();
     await node.clock.advance(1000);
-    assert.deepEqual(node.news(), ['status u1: app=exited s=ready', 'ContainerDied u1-app']);
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=exited s=ready', 'ContainerDied u1-app']);
   });
 
-  test('that changes nothing for main posts nothing', async (t) => {
+  test('without changes posts nothing', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const pleg = node.start();
     await pleg.relist();
-    node.news();
+    node.takeNotifications();
     await node.clock.advance(10);
     assert.equal((await pleg.inspectPod(u1))?.observedAtMs, 10);
-    assert.deepEqual(node.news(), []);
+    assert.deepEqual(node.takeNotifications(), []);
   });
 
-  test('keeps showing the IPs of a pod whose sandbox has ended', async (t) => {
+  test('keeps the IPs of a pod whose sandbox exited', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const pleg = node.start();
@@ -124,26 +124,30 @@ suite('a look', () => {
     assert.deepEqual((await pleg.inspectPod(u1))?.podIPs, ['10.0.0.1']);
   });
 
-  test('is not undone by a list that was made before it', async (t) => {
+  test('is not reverted by an older list', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const pleg = node.start();
     await settle();
-    node.news();
-    // Both lists of this relist are made now, and arrive after the look.
-    const release = node.runtime.hold('listContainers');
+    node.takeNotifications();
+    // The runtime computes both lists of this relist now, but they arrive after the inspection.
+    const release = node.runtime.block('listContainers');
     await node.clock.advance(1000);
     node.runtime.exit('u1-app', 5);
     node.runtime.addContainer('u1', 'next');
     await node.clock.advance(5);
     await pleg.inspectPod(u1);
-    assert.deepEqual(node.news(), ['status u1: app=exited next=running s=ready', 'ContainerDied u1-app', 'ContainerStarted u1-next']);
+    assert.deepEqual(node.takeNotifications(), [
+      'status u1: app=exited next=running s=ready',
+      'ContainerDied u1-app',
+      'ContainerStarted u1-next',
+    ]);
     release();
     await node.clock.advance(3000);
-    assert.deepEqual(node.news(), []);
+    assert.deepEqual(node.takeNotifications(), []);
   });
 
-  test('posts the number of the request that is pending, and none when it was not asked by number', async (t) => {
+  test('posts the sequence number of the pending request, and none for a request without a number', async (t) => {
     const node = aPleg(t);
     const pleg = node.start();
     await settle();
@@ -154,9 +158,9 @@ suite('a look', () => {
     node.runtime.addContainer('u1', 'second');
     await pleg.inspectPod(u1, undefined, 1);
     assert.deepEqual(inspections(), [{ podUID: u1, sequence: 1 }]);
-    // The request comes during an inspection that somebody else asked for, which sees all there is to see.
+    // The request arrives during an inspection for another request, which already covers all changes.
     node.runtime.addContainer('u1', 'third');
-    const release = node.runtime.hold('listPod u1');
+    const release = node.runtime.block('listPod u1');
     const other = pleg.inspectPod(u1);
     await settle();
     const own = pleg.inspectPod(u1, undefined, 2);
@@ -168,7 +172,7 @@ suite('a look', () => {
     assert.deepEqual(inspections(), [undefined]);
   });
 
-  test('after a sync asks about what that has made by its IDs, without a list', async (t) => {
+  test('after a sync requests created objects by their IDs, without a list', async (t) => {
     const node = aPleg(t);
     const pleg = node.start();
     await settle();
@@ -179,58 +183,58 @@ suite('a look', () => {
     assert.deepEqual(node.runtime.calls, ['sandboxStatus u1-s', 'containerStatus u1-app']);
     assert.deepEqual([status?.name, status?.namespace], ['web', 'default']);
     assert.deepEqual([status?.sandboxes[0]?.state, status?.containers[0]?.state, status?.containers[0]?.name], ['ready', 'running', 'app']);
-    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
     await node.clock.advance(2000);
-    assert.deepEqual(node.news(), []);
+    assert.deepEqual(node.takeNotifications(), []);
   });
 
-  test('shows nothing to other threads before its age is known: garbage collection would take it for the oldest', async (t) => {
+  test('publishes no item before its age is known, because garbage collection would treat it as the oldest', async (t) => {
     const node = aPleg(t);
     const pleg = node.start();
     await settle();
     node.runtime.addPod('u1', 'app');
     const shown = () =>
       Object.fromEntries([...node.snapshot.all()].map(({ id, containerName, createdAtMs }) => [id, [containerName, createdAtMs > 0]]));
-    const release = node.runtime.hold('containerStatus u1-app');
+    const release = node.runtime.block('containerStatus u1-app');
     const containers = [{ id: 'u1-app' as ContainerID, sandboxID: 'u1-s' as SandboxID, name: 'app' }];
-    const look = pleg.inspectPod(u1, { sandbox: { id: 'u1-s' as SandboxID, podName: 'web', podNamespace: 'default' }, containers });
+    const inspection = pleg.inspectPod(u1, { sandbox: { id: 'u1-s' as SandboxID, podName: 'web', podNamespace: 'default' }, containers });
     await settle();
     assert.deepEqual(shown(), { 'u1-s': ['', true] });
     release();
-    await look;
+    await inspection;
     assert.deepEqual(shown(), { 'u1-s': ['', true], 'u1-app': ['app', true] });
   });
 
-  test('does not ask again what the sync was told of its new sandbox, unless a list knows better', async (t) => {
+  test('does not repeat the status call of the sync for a new sandbox, unless a list differs', async (t) => {
     const node = aPleg(t);
     const pleg = node.start();
     await settle();
     node.runtime.addPod('u1', 'app');
     const u2 = node.runtime.addPod('u2', 'app');
-    const made = async (uid: string) => {
+    const inspectCreated = async (uid: string) => {
       const id = `${uid}-s` as SandboxID;
       const status = (await node.runtime.sandboxStatus(id, t.signal))!;
       const containers = [{ id: `${uid}-app` as ContainerID, sandboxID: id, name: 'app' }];
       return { sandbox: { id, podName: 'web', podNamespace: 'default', status }, containers };
     };
-    const [first, second] = [await made('u1'), await made('u2')];
+    const [first, second] = [await inspectCreated('u1'), await inspectCreated('u2')];
     node.runtime.calls.length = 0;
     const status = await pleg.inspectPod(u1, first);
     assert.deepEqual(node.runtime.calls, ['containerStatus u1-app']);
-    assert.deepEqual(status && show(status), 'u1: app=running s=ready');
+    assert.deepEqual(status && summarize(status), 'u1: app=running s=ready');
     node.runtime.sandboxes.get('u2-s')!.state = 1;
     await node.clock.advance(1000);
-    assert.equal(show((await pleg.inspectPod(u2, second))!), 'u2: app=running s=notReady');
+    assert.equal(summarize((await pleg.inspectPod(u2, second))!), 'u2: app=running s=notReady');
   });
 
-  test('lists the pod where no whole list was had yet, whatever was made: it is not all that there is', async (t) => {
+  test('lists the pod before the first relist, because created objects may not be all objects', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app', 'next');
-    node.runtime.hold('listContainers');
+    node.runtime.block('listContainers');
     const pleg = node.start();
     await settle();
     const containers = [{ id: 'u1-next' as ContainerID, sandboxID: 'u1-s' as SandboxID, name: 'next' }];
     const status = await pleg.inspectPod(u1, { containers });
-    assert.deepEqual(status && show(status), 'u1: app=running next=running s=ready');
+    assert.deepEqual(status && summarize(status), 'u1: app=running next=running s=ready');
   });
 });

@@ -20,10 +20,10 @@ suite('the index of items', () => {
     assert.equal(index.size, 1000 - 334 + 167);
     assert.equal(find(index, 'container-'), undefined);
     assert.equal(index.get(idOf(1)), 1);
-    assert.equal(index.get('nobody'), undefined);
+    assert.equal(index.get('absent'), undefined);
   });
 
-  test('tells what a relist has not seen, and counts states', () => {
+  test('finds the items that a relist has not seen, and counts states', () => {
     const index = new ItemIndex<string>();
     const [a, b, c] = ['a', 'b', 'c'].map((id, state) => index.add(id, state, id)) as [number, number, number];
     index.markSeen(a, 1);
@@ -36,7 +36,7 @@ suite('the index of items', () => {
     assert.deepEqual([index.nextUnseen(0, 1), counts], [-1, [0, 0, 1, 1]]);
   });
 
-  test('refuses an ID that is empty or too long', () => {
+  test('rejects an ID that is empty or too long', () => {
     const index = new ItemIndex<string>();
     assert.throws(() => index.add('', 0, ''), /0 bytes/);
     assert.throws(() => index.add('x'.repeat(maxIdBytes + 1), 0, ''), /129 bytes/);

@@ -6,7 +6,7 @@ import { aLogger } from '../../../../support/logger.ts';
 
 const fails = (call: string, grpcCode: number) => new CriError(call, grpcCode, 'no');
 
-/** A runtime whose unary call and stream each answer, or fail with a code; both can be changed. */
+/** A runtime whose unary and streaming calls each reply or fail with a code. The test can change both. */
 function aList(answers: { unary: number | 'whole'; stream: number | 'whole' }) {
   const calls: string[] = [];
   const { logger, lines } = aLogger();
@@ -31,13 +31,13 @@ function aList(answers: { unary: number | 'whole'; stream: number | 'whole' }) {
 }
 
 suite('a list of the runtime, as bytes', () => {
-  test('is one reply where it fits', async () => {
+  test('is one reply below the limit', async () => {
     const { fetch, calls } = aList({ unary: 'whole', stream: grpcCode.UNIMPLEMENTED });
     assert.deepEqual(await fetch(), [1]);
     assert.deepEqual(calls, ['unary']);
   });
 
-  test('that is over the limit comes as a stream, and from then on always', async () => {
+  test('above the limit is streamed, also later', async () => {
     const { fetch, calls, lines } = aList({ unary: grpcCode.RESOURCE_EXHAUSTED, stream: 'whole' });
     assert.deepEqual(
       [await fetch(), await fetch()],
@@ -50,7 +50,7 @@ suite('a list of the runtime, as bytes', () => {
     assert.equal(lines.length, 1);
   });
 
-  test('is asked for in one again when the stream is not there any more', async () => {
+  test('is requested as one reply again when the runtime no longer supports the stream', async () => {
     const { fetch, calls, answers } = aList({ unary: grpcCode.RESOURCE_EXHAUSTED, stream: 'whole' });
     await fetch();
     Object.assign(answers, { unary: 'whole', stream: grpcCode.UNIMPLEMENTED });
@@ -60,13 +60,13 @@ suite('a list of the runtime, as bytes', () => {
 
   const failures: { name: string; unary: number; stream: number; want: RegExp }[] = [
     {
-      name: 'names the limit where there is no stream',
+      name: 'names the limit when the runtime has no stream',
       unary: grpcCode.RESOURCE_EXHAUSTED,
       stream: grpcCode.UNIMPLEMENTED,
       want: /^KubeletError: ListContainers: the reply is over the limit of 16777216 bytes for a message, and the runtime has no StreamContainers/,
     },
     {
-      name: 'is never the part that came before the stream broke',
+      name: 'is never a partial stream',
       unary: grpcCode.RESOURCE_EXHAUSTED,
       stream: grpcCode.UNAVAILABLE,
       want: /StreamContainers: rpc error: code = Unavailable/,

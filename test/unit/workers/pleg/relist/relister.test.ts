@@ -5,10 +5,10 @@ import { grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
 import { ContainerState } from '../../../../../src/shared/cri/generated/cri-v1.ts';
 import { startInspectionDelayMs } from '../../../../../src/workers/pleg/records/pods-to-inspect.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aPleg, show, u1 } from '../../../../support/pleg-node.ts';
+import { aPleg, summarize, u1 } from '../../../../support/pleg-node.ts';
 
 suite('a relist', () => {
-  test('of a runtime with nothing says so', async (t) => {
+  test('of an empty runtime posts a notification', async (t) => {
     const node = aPleg(t);
     node.start();
     await settle();
@@ -16,7 +16,7 @@ suite('a relist', () => {
     assert.equal(node.relists(), 1);
   });
 
-  test('that is the first of a thread tells of the pods that went while its predecessor was dead', async (t) => {
+  test('that is the first of a thread reports pods that disappeared after the predecessor’s end', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     node.runtime.addPod('u2', 'app');
@@ -25,15 +25,15 @@ suite('a relist', () => {
     await first.close();
     node.runtime.sandboxes.delete('u2-s');
     node.runtime.containers.delete('u2-app');
-    node.news();
+    node.takeNotifications();
     node.runtime.failures.set('listContainers', grpcCode.UNAVAILABLE);
     node.start();
     await settle();
-    assert.deepEqual(node.news(), []);
+    assert.deepEqual(node.takeNotifications(), []);
     assert.equal(node.snapshot.size, 4);
     node.runtime.failures.clear();
     await node.clock.advance(2000);
-    assert.deepEqual(node.news(), [
+    assert.deepEqual(node.takeNotifications(), [
       'gone u2',
       'PodSync u2',
       'status u1: app=running s=ready',
@@ -43,7 +43,7 @@ suite('a relist', () => {
     assert.equal(node.snapshot.size, 2);
   });
 
-  test('that is the first tells at once of what runs, from the lists; its looks wait for who asks, or ten seconds', async (t) => {
+  test('that is the first immediately reports running items from the lists; inspections wait for a request, or ten seconds', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     node.runtime.addPod('u2', 'app');
@@ -54,26 +54,26 @@ suite('a relist', () => {
     await settle();
     assert.deepEqual(asked(), ['sandboxStatus u3-s']);
     const listed = node.posted.flatMap(({ statuses }) => statuses).filter(isOnlyListed);
-    assert.deepEqual(listed.map(show).sort(), ['u1: app=running s=ready', 'u2: app=running s=ready']);
+    assert.deepEqual(listed.map(summarize).sort(), ['u1: app=running s=ready', 'u2: app=running s=ready']);
     assert.equal(node.posted.at(-1)?.uninspected, undefined);
-    node.news();
+    node.takeNotifications();
     await pleg.inspectPod(u1, { containers: [] });
     assert.deepEqual(asked(), ['sandboxStatus u1-s']);
-    assert.deepEqual(node.news(), ['status u1: app=running s=ready']);
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=running s=ready']);
     await node.clock.advance(startInspectionDelayMs - 1);
     assert.deepEqual(asked(), []);
     await node.clock.advance(1000);
     assert.deepEqual(asked(), ['sandboxStatus u2-s']);
-    assert.deepEqual(node.news(), ['status u2: app=running s=ready']);
+    assert.deepEqual(node.takeNotifications(), ['status u2: app=running s=ready']);
   });
 
-  test('that is the first of a successor looks at all: main was told more before', async (t) => {
+  test('that is the first of a successor inspects all pods, because main had more than the lists', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const first = node.start();
     await first.relist();
     await first.close();
-    node.news();
+    node.takeNotifications();
     node.runtime.calls.length = 0;
     node.start();
     await settle();
@@ -84,13 +84,13 @@ suite('a relist', () => {
     assert.deepEqual(node.posted.at(-1)?.uninspected, ['u1'], 'a start waits as ever');
   });
 
-  test('finds pods, their deaths and their ends, each once, and looks at changed pods only', async (t) => {
+  test('reports pods, deaths and removals once, and inspects changed pods only', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app', 'sidecar');
     node.runtime.addPod('u2', 'app');
     node.start();
     await settle();
-    assert.deepEqual(node.news().sort(), [
+    assert.deepEqual(node.takeNotifications().sort(), [
       'ContainerStarted u1-app',
       'ContainerStarted u1-s',
       'ContainerStarted u1-sidecar',
@@ -111,7 +111,7 @@ suite('a relist', () => {
     );
     node.runtime.calls.length = 0;
     await node.clock.advance(3000);
-    assert.deepEqual(node.news(), []);
+    assert.deepEqual(node.takeNotifications(), []);
     assert.deepEqual(new Set(node.runtime.calls), new Set(['listSandboxes', 'listContainers']));
 
     node.runtime.exit('u1-app', 7);
@@ -119,14 +119,14 @@ suite('a relist', () => {
     await node.clock.advance(1000);
     const [{ events } = { events: [] }] = node.posted;
     assert.deepEqual(events, [{ type: 'ContainerDied', podUID: 'u1', containerID: 'u1-app', exitCode: 7 }]);
-    assert.deepEqual(node.news(), ['status u1: app=exited s=ready sidecar=running', 'ContainerDied u1-app']);
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=exited s=ready sidecar=running', 'ContainerDied u1-app']);
     assert.ok(!node.runtime.calls.some((call) => call.includes('u2')));
 
     node.runtime.containers.delete('u1-app');
     node.runtime.containers.delete('u2-app');
     node.runtime.sandboxes.delete('u2-s');
     await node.clock.advance(1000);
-    assert.deepEqual(node.news().sort(), [
+    assert.deepEqual(node.takeNotifications().sort(), [
       'ContainerDied u2-app',
       'ContainerDied u2-s',
       'ContainerRemoved u1-app',
@@ -138,15 +138,15 @@ suite('a relist', () => {
     assert.equal(node.snapshot.size, 2);
   });
 
-  test('that fails changes nothing, is logged once, and is tried again with a growing delay', async (t) => {
+  test('that fails changes nothing, is logged once, and is retried with back-off', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const pleg = node.start();
     await pleg.inspectPod(u1);
-    node.news();
+    node.takeNotifications();
     node.runtime.failures.set('*', grpcCode.UNAVAILABLE);
     await node.clock.advance(20_000);
-    assert.deepEqual(node.news(), []);
+    assert.deepEqual(node.takeNotifications(), []);
     assert.equal(node.relists(), 1);
     const tries = node.runtime.calls.filter((call) => call === 'listContainers').length;
     assert.ok(tries >= 6 && tries <= 10, `${tries} tries in 20 s`);
@@ -157,57 +157,57 @@ suite('a relist', () => {
     await assert.rejects(pleg.relist(), /listSandboxes: rpc error: code = Unavailable/);
     node.runtime.failures.clear();
     await node.clock.advance(4000);
-    assert.deepEqual(node.news(), []);
+    assert.deepEqual(node.takeNotifications(), []);
     assert.equal(node.lines.at(-1)?.msg, 'relist succeeds again');
     assert.equal([...node.snapshot.all()].length, 2);
   });
 
-  test('that is answered by garbage fails, and takes nothing for gone', async (t) => {
+  test('with malformed replies fails, and removes no item', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     node.start();
     await settle();
-    node.news();
+    node.takeNotifications();
     t.mock.method(node.runtime, 'listContainers', () => Promise.resolve([Uint8Array.of(10, 200, 1)]));
     await node.clock.advance(1000);
-    assert.deepEqual(node.news(), []);
+    assert.deepEqual(node.takeNotifications(), []);
     const error = node.lines.find(({ level }) => level === 50);
     assert.match(JSON.stringify(error), /ListContainers: malformed reply at byte 1/);
   });
 
-  test('leaves out an item that can’t be read, and keeps the rest', async (t) => {
+  test('skips a malformed item and keeps the others', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
     const list = node.runtime.listContainers.bind(node.runtime);
-    // A container whose metadata are longer than it is; scanned for its ID only, it looks well.
+    // A container whose metadata field is longer than its message. The scan for the ID does not detect this.
     const broken = Uint8Array.of(10, 7, 10, 1, 66, 26, 2, 10, 9);
     const noText = Uint8Array.of(10, 12, 10, 2, 0xff, 0xfe, 18, 4, 117, 49, 45, 115, 26, 0);
     t.mock.method(node.runtime, 'listContainers', async (signal: AbortSignal) => [...(await list(signal)), broken, noText]);
     node.start();
     await node.clock.advance(3000);
-    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
     assert.equal(node.lines.filter(({ msg }) => msg === 'Skipped an item of the runtime').length, 2);
   });
 
-  test('keeps its period while a pod hangs, and tells of the others at once', async (t) => {
+  test('keeps its period while a pod hangs, and immediately reports the others', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app', 'wedged');
     node.runtime.addPod('u2', 'app');
     node.start();
     await settle();
-    node.news();
-    node.runtime.hold('containerStatus u1-wedged');
+    node.takeNotifications();
+    node.runtime.block('containerStatus u1-wedged');
     node.runtime.exit('u1-app', 1);
     node.runtime.exit('u2-app', 1);
     await node.clock.advance(1000);
-    assert.deepEqual(node.news(), ['status u2: app=exited s=ready', 'ContainerDied u2-app']);
+    assert.deepEqual(node.takeNotifications(), ['status u2: app=exited s=ready', 'ContainerDied u2-app']);
     await node.clock.advance(5000);
     assert.equal(node.relists(), 7);
   });
 
-  test('asked for while one is under way begins anew, and ends when its events are posted', async (t) => {
+  test('requested during another one starts after it, and resolves when its events are posted', async (t) => {
     const node = aPleg(t);
-    const release = node.runtime.hold('listContainers');
+    const release = node.runtime.block('listContainers');
     const pleg = node.start();
     await settle();
     node.runtime.addPod('u1', 'app');
@@ -217,11 +217,11 @@ suite('a relist', () => {
     assert.equal(done, false);
     release();
     await asked;
-    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
     assert.equal(node.relists(), 2);
   });
 
-  test('leaves out what it can’t place, says so once, and keeps the rest', async (t) => {
+  test('skips items without a pod, logs them once, and keeps the others', async (t) => {
     const node = aPleg(t, { maxPods: 0 });
     node.runtime.addPod('u1', 'app');
     node.runtime.containers.set('x'.repeat(200), { ...node.runtime.addContainer('u1', 'long'), id: 'x'.repeat(200) });
@@ -235,7 +235,7 @@ suite('a relist', () => {
     assert.equal(node.posted.find(({ statuses }) => statuses.length > 0)?.statuses[0]?.containers.length, 302);
   });
 
-  test('tells of a start at once, which is looked at later; what main has of that pod is not complete meanwhile', async (t) => {
+  test('posts a start as uninspected, and inspects the pod later', async (t) => {
     const node = aPleg(t);
     node.start();
     await node.clock.advance(1);
@@ -243,11 +243,11 @@ suite('a relist', () => {
     await node.clock.advance(1000);
     assert.deepEqual(node.posted.at(-1), { relistedAtMs: 1000, uninspected: [u1], statuses: [], gone: [], events: [] });
     await node.clock.advance(startInspectionDelayMs);
-    assert.deepEqual(node.news(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
     assert.equal(node.posted.at(-1)?.uninspected, undefined);
   });
 
-  test('that finds an end has it looked at, also when it is a start that ended', async (t) => {
+  test('that finds an exit has the pod inspected immediately, even after a pending start', async (t) => {
     const node = aPleg(t);
     node.start();
     await node.clock.advance(1);
@@ -255,13 +255,13 @@ suite('a relist', () => {
     await node.clock.advance(1000);
     node.runtime.containers.get('u1-app')!.state = ContainerState.CONTAINER_EXITED;
     await node.clock.advance(1000);
-    assert.match(node.news()[0] ?? '', /^status u1: app=exited/);
+    assert.match(node.takeNotifications()[0] ?? '', /^status u1: app=exited/);
   });
 });
 
-test('closing ends a relist that hangs, and the connection', async (t) => {
+test('closing ends a hanging relist and the connection', async (t) => {
   const node = aPleg(t, { useEventStream: true });
-  node.runtime.hold('listSandboxes');
+  node.runtime.block('listSandboxes');
   const pleg = node.start();
   await settle();
   const asked = assert.rejects(pleg.relist(), /closing/);

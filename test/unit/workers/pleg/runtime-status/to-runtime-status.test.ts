@@ -15,8 +15,8 @@ import { table } from '../../../../support/table.ts';
 const sandboxID = 's1' as SandboxID;
 const status = (given: DeepPartial<ContainerStatus>) => toRuntimeContainerStatus(ContainerStatus.fromPartial(given), sandboxID, '');
 
-suite('a container of the runtime as the kubelet knows it', () => {
-  test('one that has exited, with all that the runtime may say', () => {
+suite('the runtime status of a container', () => {
+  test('an exited container with all fields', () => {
     const given = ContainerStatus.fromPartial({
       id: 'c1',
       metadata: { name: 'other', attempt: 7 },
@@ -69,12 +69,12 @@ suite('a container of the runtime as the kubelet knows it', () => {
     });
   });
 
-  test('one that was only created was never started, whatever the runtime says', () => {
+  test('a created container has no start time, whatever the runtime reports', () => {
     const { state, startedAtMs, finishedAtMs } = status({ state: 0, startedAt: 5_000_000n, finishedAt: 5_000_000n });
     assert.deepEqual({ state, startedAtMs, finishedAtMs }, { state: 'created', startedAtMs: 0, finishedAtMs: 0 });
   });
 
-  test('one that runs has no exit code, no reason and no message', () => {
+  test('a running container has no exit code, no reason and no message', () => {
     const { exitCode, reason, message, finishedAtMs } = status({
       state: 1,
       exitCode: 9,
@@ -85,17 +85,17 @@ suite('a container of the runtime as the kubelet knows it', () => {
     assert.deepEqual({ exitCode, reason, message, finishedAtMs }, { exitCode: 0, reason: '', message: '', finishedAtMs: 0 });
   });
 
-  test('the image ID is the image reference where the runtime has no image ID', () => {
+  test('the image ID defaults to the image reference', () => {
     assert.equal(status({ imageRef: 'ref' }).imageID, 'ref');
   });
 
-  test('a state or a signal that nobody knows is unknown', () => {
+  test('an unrecognized state is unknown, an unrecognized signal absent', () => {
     const strange = { ...ContainerStatus.fromPartial({}), state: 12 as 3, stopSignal: 999 as 0 };
     const { state, stopSignal } = toRuntimeContainerStatus(strange, sandboxID, '');
     assert.deepEqual([state, stopSignal], ['unknown', undefined]);
   });
 
-  test('a list alone does not say how a container ended: it counts as a failure', () => {
+  test('an exit that only a list shows counts as a failure', () => {
     const listed = (state: 1 | 2) =>
       toListedContainerStatus(Container.fromPartial({ id: 'c', podSandboxId: 's', metadata: { name: 'app' }, state }));
     assert.deepEqual(
@@ -108,12 +108,12 @@ suite('a container of the runtime as the kubelet knows it', () => {
 
 suite('annotations of a container', () => {
   const name = (short: string) => `io.kubernetes.${short}`;
-  test('what is absent has its default and is no problem', () => {
+  test('an absent annotation has its default and is not a problem', () => {
     const want = { hash: '0', restartCount: 0, terminationMessagePath: '', terminationMessagePolicy: '', orphan: {}, problems: [] };
     assert.deepEqual(readContainerAnnotations({}), want);
   });
 
-  test('what an orphan needs is kept as it was written', () => {
+  test('the annotations for orphans are kept unchanged', () => {
     const { orphan, problems } = readContainerAnnotations({
       [name('pod.terminationGracePeriod')]: '30',
       [name('pod.deletionGracePeriod')]: '-1',
@@ -141,9 +141,9 @@ suite('annotations of a container', () => {
     ['container.preStopHandler', 'null'],
     ['container.ports', '{}'],
   ];
-  table('what is broken is named as a problem, and its default holds', (row) => {
+  table('an invalid annotation is a problem and has its default', (row) => {
     for (const [short, value] of broken) {
-      row(`${short} ${JSON.stringify(value)} is named as a problem, and its default holds`, () => {
+      row(`${short} ${JSON.stringify(value)} is a problem and has its default`, () => {
         const { problems, ...rest } = readContainerAnnotations({ [name(short)]: value });
         assert.deepEqual({ ...rest, problems: [] }, readContainerAnnotations({}));
         assert.equal(problems.length, 1);
@@ -159,12 +159,12 @@ suite('the IPs of a pod', () => {
 
   const networks: { name: string; got: readonly string[]; want: string[] }[] = [
     { name: 'the primary comes first', got: ips('10.0.0.1', 'fd00::1'), want: ['10.0.0.1', 'fd00::1'] },
-    { name: 'a hostNetwork sandbox has none', got: ips(''), want: [] },
-    { name: 'a primary that is no IP takes the others with it', got: ips('nonsense', 'fd00::1'), want: [] },
-    { name: 'so does another that is no IP', got: ips('10.0.0.1', ''), want: [] },
-    { name: 'a sandbox without a network has none', got: toRuntimeSandboxStatus(PodSandboxStatus.fromPartial({})).podIPs, want: [] },
+    { name: 'a hostNetwork sandbox has no IPs', got: ips(''), want: [] },
+    { name: 'an invalid primary IP removes the others', got: ips('nonsense', 'fd00::1'), want: [] },
+    { name: 'an invalid secondary IP removes the others', got: ips('10.0.0.1', ''), want: [] },
+    { name: 'a sandbox without a network has no IPs', got: toRuntimeSandboxStatus(PodSandboxStatus.fromPartial({})).podIPs, want: [] },
   ];
-  table('a pod’s addresses are those of its network', (row) => {
+  table('a sandbox’s IPs are those of its network', (row) => {
     for (const { name, got, want } of networks) row(name, () => assert.deepEqual(got, want));
   });
 
@@ -188,9 +188,9 @@ suite('the IPs of a pod', () => {
       observedAtMs: 1,
     }).podIPs;
 
-  test('are those of its newest sandbox', () => assert.deepEqual(podIPs(sandbox(0, 'notReady'), sandbox(1, 'ready')), ['10.0.0.1']));
-  test('are what they were while no sandbox is ready', () =>
+  test('are the IPs of its newest sandbox', () => assert.deepEqual(podIPs(sandbox(0, 'notReady'), sandbox(1, 'ready')), ['10.0.0.1']));
+  test('stay unchanged while no sandbox is ready', () =>
     assert.deepEqual(podIPs(sandbox(0, 'notReady'), sandbox(1, 'notReady')), ['10.9.9.9']));
-  test('are none while only an older sandbox is ready', () => assert.deepEqual(podIPs(sandbox(0, 'ready'), sandbox(1, 'notReady')), []));
-  test('are none while the ready sandbox has none yet', () => assert.deepEqual(podIPs(sandbox(1, 'ready', [])), []));
+  test('are empty while only an older sandbox is ready', () => assert.deepEqual(podIPs(sandbox(0, 'ready'), sandbox(1, 'notReady')), []));
+  test('are empty while the ready sandbox has no IPs yet', () => assert.deepEqual(podIPs(sandbox(1, 'ready', [])), []));
 });
