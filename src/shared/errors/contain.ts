@@ -1,21 +1,21 @@
 /**
- * Containment: an exception costs the message, the timer or the pod that it was thrown for, and nothing else. Whoever calls handlers for
- * many (a loop over pods, the messages of a thread, the listeners of a watch) calls each of them through `contain`. What is contained is
- * logged with its stack and counted; main also tells the pod (main/pods/workers/pod-faults.ts).
+ * Containment of faults: an exception ends the handling of one message, one timer or one pod, and nothing else. Code that calls many handlers (a loop
+ * over pods, a thread's messages, a watch's listeners) calls each of them through `contain`, which logs the fault with its stack and counts it. Main
+ * also shows the fault in the pod's status (main/pods/workers/pod-faults.ts).
  */
 import { messageOf } from './kubelet-error.ts';
 import type { Logger } from '../log/logger.ts';
 import { containedFaults } from '../metrics/definitions/faults.ts';
 
 export interface FaultContext {
-  /** The handler's name: a label of the metric, so one of few. */
+  /** The handler's name. A metric label, so of low cardinality. */
   readonly handler: string;
   readonly logger: Logger;
-  /** For the log: what the handler was called for. */
+  /** Log fields: the object that the handler was called for. */
   readonly fields?: object;
 }
 
-/** What the work returns; undefined when it throws. */
+/** Returns the result of `work`, or undefined when it throws. */
 export function contain<T>(context: FaultContext, work: () => T): T | undefined {
   try {
     return work();
@@ -25,13 +25,13 @@ export function contain<T>(context: FaultContext, work: () => T): T | undefined 
   }
 }
 
-/** Logs and counts an exception that its catcher goes on after. Never throws. */
+/** Logs and counts an exception that the caller has caught and survives. Never throws. */
 export function reportFault({ handler, logger, fields }: FaultContext, err: unknown): void {
   containedFaults.inc({ handler });
   logger.error({ ...fields, handler, err: faultText(err), stack: err instanceof Error ? err.stack : undefined }, 'Contained a fault');
 }
 
-/** Whatever was thrown. */
+/** The text of any thrown value. Never throws. */
 export function faultText(err: unknown): string {
   try {
     return messageOf(err);

@@ -1,12 +1,11 @@
 /**
- * An error that carries a reason from the Kubernetes vocabulary. The reason becomes the event, the container's waiting reason
- * and the metric label; the message is for people, and no code reads it. Errors lose their fields between threads: what
- * crosses is a `Failure`.
+ * An error with a reason from the Kubernetes vocabulary. The reason becomes the event's reason, the container's waiting reason and a metric label.
+ * The message is for people; no code reads it. An error loses its fields between threads, so threads exchange a `Failure`.
  */
 export interface Failure {
   readonly reason: string;
   readonly message: string;
-  /** Try again no sooner than this, when the one who failed knows. */
+  /** The minimum delay before a retry, if known. */
   readonly retryAfterMs?: number;
 }
 
@@ -27,14 +26,14 @@ export class KubeletError extends Error {
   }
 }
 
-/** The message of an error with the messages of its causes behind it, each once. */
+/** The message of an error, followed by the messages of its causes. Omits a cause whose message is part of the error's message. */
 export function messageOf(err: unknown): string {
   if (!(err instanceof Error)) return String(err);
   const cause = err.cause === undefined ? '' : messageOf(err.cause);
   return cause === '' || err.message.includes(cause) ? err.message : `${err.message}: ${cause}`;
 }
 
-/** What of an error crosses to another thread. `reason` stands in where the error has none of its own. */
+/** Converts an error for another thread. `reason` is used when the error has none. */
 export function toFailure(err: unknown, reason: string): Failure {
   if (!(err instanceof KubeletError)) return { reason, message: messageOf(err) };
   const failure = { reason: err.reason, message: messageOf(err) };

@@ -1,27 +1,27 @@
-/** The last line against faults of a thread: an exception that no handler contained (contain.ts) is logged and counted, and the thread goes on. */
+/** The last defence of a thread against faults: logs and counts an exception that no handler contained (contain.ts), and lets the thread continue. */
 import type { Logger } from '../log/logger.ts';
 import { uncaughtFaults } from '../metrics/definitions/faults.ts';
 import { monotonicMs } from '../time/clock.ts';
 import { faultText } from './contain.ts';
 
-/** A fault that comes back with every turn of the loop must not fill the disk. All are counted. */
-const logged = { faults: 20, everyMs: 60_000 };
+/** Limits the log: a fault that recurs in each event loop iteration must not fill the disk. The metric counts all faults. */
+const logLimit = { faults: 20, periodMs: 60_000 };
 
-/** What is logged of a fault that nobody caught. */
+/** The log fields of an uncaught fault. */
 export function faultFields(err: unknown, origin: NodeJS.UncaughtExceptionOrigin): object {
   return { err: faultText(err), origin, stack: err instanceof Error ? err.stack : undefined };
 }
 
-/** Once for this thread, when it has started: one that has not is better ended, and started anew. */
+/** Call this once per thread, when it has started. A fault before that should end the thread, so that it is restarted. */
 export function surviveFaults(logger: Logger, thread: 'main' | 'pod-sync'): void {
-  let periodBeganAtMs = -Infinity;
-  let inPeriod = 0;
-  // An unhandled rejection comes here too, unless somebody listens for it alone.
+  let periodStartMs = -Infinity;
+  let faultsInPeriod = 0;
+  // This event also has unhandled rejections, as long as no listener for `unhandledRejection` exists.
   process.on('uncaughtException', (err: unknown, origin: NodeJS.UncaughtExceptionOrigin) => {
     uncaughtFaults.inc({ thread });
     const nowMs = monotonicMs();
-    if (nowMs - periodBeganAtMs > logged.everyMs) [periodBeganAtMs, inPeriod] = [nowMs, 0];
-    inPeriod += 1;
-    if (inPeriod <= logged.faults) logger.error(faultFields(err, origin), 'Uncaught fault, going on');
+    if (nowMs - periodStartMs > logLimit.periodMs) [periodStartMs, faultsInPeriod] = [nowMs, 0];
+    faultsInPeriod += 1;
+    if (faultsInPeriod <= logLimit.faults) logger.error(faultFields(err, origin), 'Uncaught fault, going on');
   });
 }

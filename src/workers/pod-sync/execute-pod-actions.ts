@@ -50,7 +50,7 @@ export async function executePodActions(
   channel.signal.throwIfAborted();
 
   const starts = [...actions.ephemeralContainersToStart, ...actions.initContainersToStart, ...actions.containersToStart];
-  report.startOver();
+  report.resetWaiting();
   if (!actions.createSandbox && starts.length === 0) return;
   const hostInfo = context.hostInfo.read();
   hostInfo.catch(() => {});

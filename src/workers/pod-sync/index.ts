@@ -1,9 +1,10 @@
 /**
- * The entry of the sync pool's threads: the steps of one pod's sync (the default export), and the decoding of manifests. Called by
- * main through piscina (main/threads/pod-sync-pool.ts), hundreds of tasks at a time on each thread; it decides nothing that
- * outlives its task, and never lists the runtime.
+ * The entry of the sync pool's threads: runs tasks of the pod lifecycle (the default export) and decodes manifests. Main calls the exports through
+ * piscina (main/threads/pod-sync-pool.ts), with hundreds of tasks at a time on each thread. A task keeps no state for later tasks, and never lists the
+ * runtime.
  */
 import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
+import { failedResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
 import { surviveFaults } from '../../shared/errors/survive-faults.ts';
 import { prepareNative } from '../../shared/linux/native.ts';
@@ -12,37 +13,37 @@ import { enterPoolThread } from '../../shared/thread/enter-thread.ts';
 import { createDependencies } from './create-dependencies.ts';
 import type { PodSyncDependencies } from './dependencies.ts';
 import { runTask } from './run-task.ts';
-import { SyncReport } from './sync-report.ts';
 
-const { workerData: birth, logger } = enterPoolThread();
+const { workerData, logger } = enterPoolThread();
 let dependencies: Promise<PodSyncDependencies> | undefined;
 
-/** Made before the first task where there is time (`prepare`), by when the runtime has said who drives cgroups. Each task reports what keeps them from being made. */
-function makeDependencies(): Promise<PodSyncDependencies> {
-  const cgroupDriver = runtimeCgroupDriver(birth.runtimeCgroupDriver) ?? birth.settings.cgroupDriver;
-  return createDependencies({ ...birth.settings, cgroupDriver }, logger);
+/** Called once, by `prepare` or by the first task. Main sets the runtime's cgroup driver before either. */
+function createThreadDependencies(): Promise<PodSyncDependencies> {
+  const { settings } = workerData;
+  const cgroupDriver = runtimeCgroupDriver(workerData.runtimeCgroupDriver) ?? settings.cgroupDriver;
+  return createDependencies({ ...settings, cgroupDriver }, logger);
 }
 
-/** What the first task needs is made before it comes. What keeps it from being made each task reports. */
+/** Creates the dependencies before the first task. An error is ignored here: each task reports it. */
 export async function prepare(): Promise<void> {
   prepareNative();
-  await (dependencies ??= makeDependencies()).catch(() => {});
+  await (dependencies ??= createThreadDependencies()).catch(() => {});
 }
 
 /** Never throws. */
 export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncTaskReply> {
   try {
-    return await runTask(await (dependencies ??= makeDependencies()), task, task.channel);
+    return await runTask(await (dependencies ??= createThreadDependencies()), task, task.channel);
   } catch (err) {
-    return { result: new SyncReport().result(err), notifications: [] };
+    return { result: failedResult(err, { changedRuntime: false }), notifications: [] };
   }
 }
 
-/** A part of its own, loaded with the first manifest: the first pods of a node that has none shall not wait for it. */
+/** Loads the decoder with the first manifest: on a node without manifests the first pods do not wait for it. */
 export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {
   const decoder = await import('../../shared/manifest/index.ts');
-  return decoder.decodeManifest(task, birth.settings.featureGates);
+  return decoder.decodeManifest(task, workerData.settings.featureGates);
 }
 
-// Loaded as a whole. What one task left behind (a timer, a promise that nobody waits for) must not end the thread with the tasks of hundreds of pods.
+// Last, when the module has loaded. A fault that a task leaves behind (a timer, a promise without a handler) must not end the tasks of other pods.
 surviveFaults(logger, 'pod-sync');

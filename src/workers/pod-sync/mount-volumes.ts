@@ -33,12 +33,12 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
   }
   const before = backoffs.find(({ key }) => key === backoffKey);
   if (failures.length === 0) {
-    if (before && before.backoffMs > 0) report.backoff({ key: backoffKey, backoffMs: 0, lastUpdateMs: 0 });
+    if (before && before.backoffMs > 0) report.setBackoff({ key: backoffKey, backoffMs: 0, lastUpdateMs: 0 });
     return;
   }
   for (const { message, state } of failures) if (state !== 'unknown') events.onPod('Warning', 'FailedMount', message);
   const backoff = nextBackoff(before, clock.now());
-  report.backoff(backoff);
+  report.setBackoff(backoff);
   report.retryAt(clock.now() + withJitter(backoff.backoffMs, 0.1));
   if (missing.length === 0) {
     logger.warn({ volumes: failures.map(({ message }) => message) }, 'volumes could not be brought up to date');

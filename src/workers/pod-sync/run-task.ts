@@ -1,4 +1,4 @@
-/** Runs one task of the pool on its channel, whatever kind it is. Never throws: a thrown error would lose its reason on the way back. */
+/** Runs one task of the sync pool, of any kind. Never throws: a thrown error loses its reason between threads. */
 import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTaskReply, PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { PodSyncDependencies, TaskContext } from './dependencies.ts';

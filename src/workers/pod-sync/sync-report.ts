@@ -1,13 +1,14 @@
-/** What a task did, gathered while it runs: the result that main gets. */
-import type {
-  ContainerBackoff,
-  CreatedContainer,
-  CreatedSandbox,
-  PodSyncReport,
-  PodSyncResult,
-  WaitingReason,
+/** Collects what a task does while it runs, and makes the task's result of it. */
+import {
+  failedResult,
+  type ContainerBackoff,
+  type CreatedContainer,
+  type CreatedSandbox,
+  type PodSyncReport,
+  type PodSyncResult,
+  type WaitingReason,
 } from '../../shared/contracts/pod-sync/result.ts';
-import { toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
+import type { Failure } from '../../shared/errors/kubelet-error.ts';
 import type { PodStatus } from '../../shared/kubernetes/api.ts';
 import { Stopped } from './task-channel-client.ts';
 
@@ -20,71 +21,75 @@ export interface ActionFailure {
   readonly message: string;
 }
 
-/** Failures that are nothing but a wait for a known time: others go before them as the failure of the whole. */
-const waits = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
+/** Reasons that only mean a wait until a known time. Any other failure has priority as the reason of the whole. */
+const backOffReasons = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
 
 export class SyncReport {
   readonly #failures: ActionFailure[] = [];
   #waiting: Record<string, WaitingReason>;
   #backoffs: ContainerBackoff[] = [];
   #retryAtMs = Infinity;
-  /** Something in the runtime is not as it was. */
+  /** True: the task changed something in the runtime. */
   changedRuntime = false;
   #sandbox: CreatedSandbox | undefined;
+  /** Null: the task does not know everything that it created. */
   #containers: CreatedContainer[] | null = [];
-
-  readonly #onWaiting: (container: string, why: WaitingReason) => void;
+  readonly #onWaiting: (container: string, waiting: WaitingReason) => void;
 
   /**
-   * `before`: what the pod's containers wait for, as long as this sync has not come to them. `onWaiting` is called for each container that
-   * cannot be started.
+   * @param previous the waiting reasons of this API status are kept until `resetWaiting`
+   * @param onWaiting called for each container that cannot be started
    */
-  constructor(before: PodStatus | null = null, onWaiting: (container: string, why: WaitingReason) => void = () => {}) {
-    this.#waiting = waitingOf(before);
+  constructor(previous: PodStatus | null = null, onWaiting: (container: string, waiting: WaitingReason) => void = () => {}) {
+    this.#waiting = waitingReasons(previous);
     this.#onWaiting = onWaiting;
   }
 
-  /** The sync comes to the containers: what they wait for is now what it finds. */
-  startOver(): void {
+  /** Call this when the sync begins to start containers: from then on it determines the waiting reasons. */
+  resetWaiting(): void {
     this.#waiting = {};
   }
 
   fail(failure: ActionFailure): void {
     this.#failures.push(failure);
     if (failure.action !== 'StartContainer') return;
-    const why = { reason: failure.reason, message: failure.message };
-    this.#waiting[failure.target] = why;
-    this.#onWaiting(failure.target, why);
+    const waiting = { reason: failure.reason, message: failure.message };
+    this.#waiting[failure.target] = waiting;
+    this.#onWaiting(failure.target, waiting);
   }
 
-  backoff(changed: ContainerBackoff): void {
+  setBackoff(changed: ContainerBackoff): void {
     this.#backoffs = [...this.#backoffs.filter(({ key }) => key !== changed.key), changed];
   }
 
-  /** Also once more is known of it. */
-  madeSandbox(sandbox: CreatedSandbox): void {
+  /** Call this again when more of the sandbox is known. */
+  addSandbox(sandbox: CreatedSandbox): void {
     this.changedRuntime = true;
     this.#sandbox = sandbox;
   }
 
-  madeContainer(container: CreatedContainer): void {
+  addContainer(container: CreatedContainer): void {
     this.changedRuntime = true;
     this.#containers?.push(container);
   }
 
-  /** The runtime may have something of the pod that nobody knows of. */
-  mayHaveMadeMore(): void {
+  /** The runtime may have created something that the task has no ID of. The result then has no `created`. */
+  forgetCreated(): void {
     this.changedRuntime = true;
     this.#containers = null;
   }
 
-  /** Wall-clock ms; the soonest counts. */
+  /** Wall-clock ms. The earliest call counts. */
   retryAt(ms: number): void {
     this.#retryAtMs = Math.min(this.#retryAtMs, ms);
   }
 
-  /** The result, after `err` if there was one that ended the sync. */
-  result(err?: unknown, reason = 'FailedSync'): PodSyncResult {
+  /**
+   * The task's result.
+   * @param err the error that ended the sync, if there was one
+   * @param reason the failure's reason if the error has none
+   */
+  result(err?: unknown, reason?: string): PodSyncResult {
     const report: PodSyncReport = {
       waiting: this.#waiting,
       backoffs: this.#backoffs,
@@ -92,18 +97,18 @@ export class SyncReport {
       ...(this.#retryAtMs < Infinity && { retryAtMs: this.#retryAtMs }),
     };
     if (err instanceof Stopped) return { outcome: 'stopped', ...report };
-    if (err !== undefined) return { outcome: 'failed', failure: toFailure(err, reason), ...report };
-    const failure = aggregate(this.#failures);
+    if (err !== undefined) return failedResult(err, { ...(reason !== undefined && { reason }), ...report });
+    const failure = aggregateFailures(this.#failures);
     if (failure) return { outcome: 'failed', failure, ...report };
     if (!this.changedRuntime || !this.#containers) return { outcome: 'synced', ...report };
-    const made = { ...(this.#sandbox && { sandbox: this.#sandbox }), containers: this.#containers };
-    return { outcome: 'synced', ...report, created: made };
+    const created = { ...(this.#sandbox && { sandbox: this.#sandbox }), containers: this.#containers };
+    return { outcome: 'synced', ...report, created };
   }
 }
 
-/** All of them in one, worded as upstream's aggregate. */
-export function aggregate(failures: readonly ActionFailure[]): Failure | undefined {
-  const first = failures.find(({ reason }) => !waits.has(reason)) ?? failures[0];
+/** One failure for all, in the words of upstream's aggregate error. */
+export function aggregateFailures(failures: readonly ActionFailure[]): Failure | undefined {
+  const first = failures.find(({ reason }) => !backOffReasons.has(reason)) ?? failures[0];
   if (!first) return undefined;
   const messages = failures.map(
     ({ action, target, reason, message }) => `failed to "${action}" for "${target}" with ${reason}: ${JSON.stringify(message)}`,
@@ -111,11 +116,11 @@ export function aggregate(failures: readonly ActionFailure[]): Failure | undefin
   return { reason: first.reason, message: messages.length === 1 ? messages[0]! : `[${messages.join(', ')}]` };
 }
 
-/** Reasons that stand for "not there yet": they are computed, not reported. */
+/** Waiting reasons that the API status computes itself. */
 const defaultReasons = new Set(['ContainerCreating', 'PodInitializing']);
 
-function waitingOf(status: PodStatus | null): Record<string, { reason: string; message: string }> {
-  const waiting: Record<string, { reason: string; message: string }> = {};
+function waitingReasons(status: PodStatus | null): Record<string, WaitingReason> {
+  const waiting: Record<string, WaitingReason> = {};
   const lists = [status?.initContainerStatuses, status?.containerStatuses, status?.ephemeralContainerStatuses];
   for (const { name, state } of lists.flatMap((list) => list ?? [])) {
     const { reason, message = '' } = state?.waiting ?? {};

@@ -9,7 +9,7 @@ import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/kill-pod.ts';
-import { aggregate, SyncReport } from './sync-report.ts';
+import { aggregateFailures, SyncReport } from './sync-report.ts';
 
 export async function syncTerminatingPod(
   context: TaskContext,
@@ -18,7 +18,7 @@ export async function syncTerminatingPod(
   const report = new SyncReport();
   report.changedRuntime = status.containers.length > 0 || status.sandboxes.length > 0;
   try {
-    const failure = aggregate(await killPod(context, status, gracePeriodSeconds, (signal) => whileSandboxesStop(context, signal)));
+    const failure = aggregateFailures(await killPod(context, status, gracePeriodSeconds, (signal) => whileSandboxesStop(context, signal)));
     if (!failure) return report.result();
     context.events.onPod('Warning', 'FailedKillPod', `error killing pod: ${failure.message}`);
     return report.result(new KubeletError('FailedKillPod', `error killing terminating pod: ${failure.message}`));

@@ -1,10 +1,9 @@
 /** The one task of a pod that is in flight, and how long tasks take. */
-import type { PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
+import { failedResult, type PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import { podWorkerDuration } from '../../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import type { PodSyncRun } from '../../threads/pod-sync-pool.ts';
-import { failedWith } from './sync-outcome.ts';
 
 /** Upstream's names of what a worker does (kubetypes.SyncPodType), by task. */
 const operationTypes: Readonly<Record<PodTask['kind'], string>> = {
@@ -32,7 +31,7 @@ export class PodTaskRunner {
     try {
       return await run.result;
     } catch (err) {
-      return failedWith(err);
+      return failedResult(err);
     } finally {
       this.#inFlight = null;
       podWorkerDuration.observe((this.#clock.monotonic() - beganAtMs) / 1000, { operation_type: operationTypes[task.kind] });

@@ -3,7 +3,7 @@
  * during a task are merged into the next step: the worker stores the newest spec and the state, never a list of updates. Every result becomes a log
  * line, an event and the time of the next sync in one place, `completeWork`. Upstream: podWorkerLoop and completeWork in pkg/kubelet/pod_workers.go.
  */
-import type { PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
+import { failedResult, type PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import { contain, reportFault } from '../../../shared/errors/contain.ts';
@@ -21,7 +21,7 @@ import { PodTaskRunner } from './pod-task-runner.ts';
 import { RuntimeStatusReader } from './runtime-status-reader.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { haveAllContainersExited } from '../pod-running.ts';
-import { canRetryEarly, failedWith, requeueDelayMs } from './sync-outcome.ts';
+import { canRetryEarly, requeueDelayMs } from './sync-outcome.ts';
 import type { SyncSlot } from '../scheduling/index.ts';
 
 export class PodWorker implements SyncedPod {
@@ -230,7 +230,7 @@ export class PodWorker implements SyncedPod {
   #failStep(kind: PodTask['kind'], err: unknown): void {
     const context = { handler: 'pod worker', logger: this.#log };
     const { pod } = this;
-    const result = failedWith(err);
+    const result = failedResult(err);
     if (!(err instanceof KubeletError)) {
       reportFault(context, err);
       if (pod) contain(context, () => this.#deps.statuses.setFailedSync(pod, result.failure.message));

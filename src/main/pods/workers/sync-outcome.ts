@@ -1,7 +1,6 @@
 /** What a task's result means for what comes next, above all when the pod is looked at again: pure. Upstream: completeWork in pkg/kubelet/pod_workers.go. */
 import type { ContainerBackoff, PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask } from '../../../shared/contracts/pod-sync/task.ts';
-import { toFailure } from '../../../shared/errors/kubelet-error.ts';
 
 export interface RequeuePolicy {
   /** syncFrequency: how often a pod that is well is looked at. */
@@ -54,11 +53,6 @@ export function requeueDelayMs(
 /** Whether the result is a failure that may be over sooner than its back-off is: not one that waits for a time of its own. */
 export function canRetryEarly(result: PodSyncResult): boolean {
   return result.outcome === 'failed' && !waitsForItsTime.has(result.failure.reason);
-}
-
-/** A failure of main's own, before or instead of a task. */
-export function failedWith(err: unknown): Extract<PodSyncResult, { outcome: 'failed' }> {
-  return { outcome: 'failed', failure: toFailure(err, 'FailedSync'), waiting: {}, backoffs: [], changedRuntime: true };
 }
 
 /** A task answers with the back-offs that it changed. */

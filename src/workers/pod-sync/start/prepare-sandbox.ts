@@ -69,7 +69,7 @@ export async function prepareSandbox(
     }
     const id = await createSandbox(context, pod, config, () => firstContainer?.isReady() ?? false);
     const created = { id, podName: identity.name, podNamespace: identity.namespace };
-    report.madeSandbox(created);
+    report.addSandbox(created);
     // The request for a container whose config does not need the IPs goes out first.
     const podIPs = pod.spec.hostNetwork
       ? Promise.resolve(knownPodIPs(status, apiStatus))
@@ -78,7 +78,7 @@ export async function prepareSandbox(
     return { id, config, podIPs, hostInfo };
   } catch (err) {
     // The runtime may have failed after it had created the sandbox.
-    if (create) report.mayHaveMadeMore();
+    if (create) report.forgetCreated();
     channel.signal.throwIfAborted();
     if (isCgroupFailure(err)) throw err;
     if (reportStaleStatus(context, err, report)) return undefined;
@@ -103,7 +103,7 @@ async function readSandboxIPs(
 ): Promise<string[] | undefined> {
   try {
     const status = await runtime.podSandboxStatus(created.id);
-    report.madeSandbox({ ...created, status });
+    report.addSandbox({ ...created, status });
     return sandboxIPs(status);
   } catch (err) {
     channel.signal.throwIfAborted();

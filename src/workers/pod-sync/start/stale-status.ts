@@ -20,7 +20,7 @@ const retryMs = 1000;
 export function reportStaleStatus({ clock, logger }: TaskContext, err: unknown, report: SyncReport): boolean {
   if (!(err instanceof StaleStatusError)) return false;
   logger.info({ why: err.message }, 'sync ends early');
-  report.mayHaveMadeMore();
+  report.forgetCreated();
   report.retryAt(clock.now() + retryMs);
   return true;
 }

@@ -81,11 +81,11 @@ async function startWithBackoff(
     report.retryAt(decision.untilMs);
     return false;
   }
-  if (decision.backoff) report.backoff(decision.backoff);
+  if (decision.backoff) report.setBackoff(decision.backoff);
   startedContainers.inc({ container_type: kind });
   try {
     const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, hostInfo, pullSecrets, prepared };
-    await startContainer(context, request, (id) => report.madeContainer({ id, sandboxID, name }));
+    await startContainer(context, request, (id) => report.addContainer({ id, sandboxID, name }));
     return true;
   } catch (err) {
     channel.signal.throwIfAborted();

@@ -6,7 +6,7 @@ import { SyncReport } from '../../../../src/workers/pod-sync/sync-report.ts';
 
 const start = (target: string, reason: string) => ({ action: 'StartContainer', target, reason, message: `why ${target}` }) as const;
 
-test('failures are told in one, and a wait does not hide what went wrong', () => {
+test('failures are aggregated, and a back-off does not hide another failure’s reason', () => {
   const report = new SyncReport();
   report.fail(start('a', 'CrashLoopBackOff'));
   report.fail(start('b', 'RunContainerError'));
@@ -27,7 +27,7 @@ test('failures are told in one, and a wait does not hide what went wrong', () =>
   });
 });
 
-test('what containers waited for is kept until the sync comes to them', () => {
+test('waiting reasons are kept until the sync begins to start containers', () => {
   const waiting = (reason: string) => ({
     name: reason,
     image: '',
@@ -42,15 +42,15 @@ test('what containers waited for is kept until the sync comes to them', () => {
   };
   const report = new SyncReport(before);
   assert.deepEqual(report.result().waiting, { ErrImagePull: { reason: 'ErrImagePull', message: '' } });
-  report.startOver();
+  report.resetWaiting();
   assert.deepEqual(report.result().waiting, {});
 });
 
-test('a sync that was stopped has not failed', () => {
-  assert.equal(new SyncReport().result(new Stopped('main said so')).outcome, 'stopped');
+test('a stopped sync has not failed', () => {
+  assert.equal(new SyncReport().result(new Stopped('main stopped it')).outcome, 'stopped');
 });
 
-test('an error that ended the sync is its failure, with its reason', () => {
+test('an error that ends the sync is the result’s failure, with its reason', () => {
   const result = new SyncReport().result(new KubeletError('FailedMount', 'no such disk'));
   assert.deepEqual(result.outcome === 'failed' && result.failure, { reason: 'FailedMount', message: 'no such disk' });
 });
