@@ -15,7 +15,7 @@ import type { KubeletContext } from './wiring/kubelet-context.ts';
 import { yieldToEventLoop } from '../shared/concurrency/yield-to-event-loop.ts';
 import { toNodeName } from './node/node-name.ts';
 import { recordHostWarnings } from './node/host/report-host.ts';
-import { Observers } from './wiring/observers.ts';
+import { Observers } from './wiring/runtime-services.ts';
 import type { KubeletOptions } from './cli/options.ts';
 import type { EarlyThreads } from './wiring/early-threads.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
@@ -80,7 +80,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
     const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.apiPod(uid));
     const syncUnderWay = (uid: PodUID) => podWorkers?.syncUnderWay(uid);
     const events =
-      cluster && statusManager ? cluster.recordEvents(eventLog, scheduler, { statuses: statusManager, syncUnderWay }) : eventLog;
+      cluster && statusManager ? cluster.recordEvents(eventLog, scheduler, { statuses: statusManager, syncInProgress: syncUnderWay }) : eventLog;
     const statuses = new ApiStatusCache({
       node: () => thisNode?.facts.current() ?? { hostIPs: [], runtimeName: '' },
       mirrorOf: (pod) => podManager.mirrorOf(pod),

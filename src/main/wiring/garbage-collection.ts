@@ -1,7 +1,7 @@
 /** What clears away behind pods, wired: what is left of those that are gone, and the dead containers of those that run. */
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import type { Observers } from './observers.ts';
+import type { Observers } from './runtime-services.ts';
 import { ContainerDeletor } from '../pods/housekeeping/container-deletor.ts';
 import type { EventSink } from '../events/index.ts';
 import { Housekeeping } from '../pods/housekeeping/housekeeping.ts';

@@ -11,7 +11,7 @@ import { LocalNodeStatus, threadErrors, type Node, type ClusterNode } from '../n
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { NodeFactsSource } from '../node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity, resourceSettings } from '../node/status/node-capacity.ts';
-import type { Observers } from './observers.ts';
+import type { Observers } from './runtime-services.ts';
 import type { EventSink } from '../events/index.ts';
 import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 

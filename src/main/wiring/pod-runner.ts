@@ -9,7 +9,7 @@ import { makeCleaners } from './garbage-collection.ts';
 import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { declaredFeatures } from '../node/index.ts';
-import type { Observers } from './observers.ts';
+import type { Observers } from './runtime-services.ts';
 import { AllocationManager, admitHandlers, missingFeaturesForUpdate } from '../pods/admission/index.ts';
 import type { ContainerDeletor } from '../pods/housekeeping/container-deletor.ts';
 import type { EventSink } from '../events/index.ts';

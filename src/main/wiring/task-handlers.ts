@@ -1,6 +1,6 @@
 /** What the sync pool's tasks ask main for: images, permits to start, values of the API server, events. */
 import { systemClock as clock } from '../../shared/time/clock.ts';
-import type { Observers } from './observers.ts';
+import type { Observers } from './runtime-services.ts';
 import type { EventSink } from '../events/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { PodStartLatency } from '../pods/pod-start-latency.ts';
