@@ -1,38 +1,40 @@
 /**
- * The composition root: every part is made by hand, in the order in which it starts, and ended in the order of the data's flow:
- * sources → sync loop → what makes pods run (wiring/pod-runner.ts) → what is known of the node (wiring/node-services.ts) → the threads that
- * look (wiring/observers.ts) → the server.
+ * The composition root: creates every part after the parts that it needs. The sync loop, the stores and the scheduler come first,
+ * because later parts write to them; the loop gets its handlers when it runs. shutdown.ts has the order in which parts stop.
  *
- * A runtime that is not there when the kubelet starts is waited for, with `/healthz` up and the log saying so; upstream gives up.
+ * A kubelet whose runtime does not answer waits, serves `/healthz` meanwhile and logs the reason; upstream exits.
  */
 import { availableParallelism, hostname } from 'node:os';
-import type { PodUID } from '../shared/kubernetes/ids.ts';
+import { untilAborted } from '../shared/concurrency/until-aborted.ts';
+import { withTimeout } from '../shared/concurrency/with-timeout.ts';
+import { yieldToEventLoop } from '../shared/concurrency/yield-to-event-loop.ts';
+import type { Pod } from '../shared/kubernetes/api.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
-import { Cluster } from './wiring/cluster.ts';
-import { countConstants } from './process/constant-metrics.ts';
-import type { KubeletContext } from './wiring/kubelet-context.ts';
-import { yieldToEventLoop } from '../shared/concurrency/yield-to-event-loop.ts';
-import { toNodeName } from './node/node-name.ts';
-import { recordHostWarnings } from './node/host/report-host.ts';
-import { Observers } from './wiring/runtime-services.ts';
+import { ObjectStore } from './api/index.ts';
 import type { KubeletOptions } from './cli/options.ts';
-import type { EarlyThreads } from './wiring/early-threads.ts';
-import { startPodRunner } from './wiring/pod-runner.ts';
 import { EventLog } from './events/index.ts';
+import { recordHostWarnings } from './node/host/report-host.ts';
+import { toNodeName } from './node/node-name.ts';
+import { ApiStatusCache } from './pods/api-status/api-status-cache.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/scheduling/index.ts';
-import { ApiStatusCache } from './pods/api-status/api-status-cache.ts';
-import type { PodWorkers } from './pods/workers/pod-workers.ts';
+import { SyncsInProgress } from './pods/workers/syncs-in-progress.ts';
+import { countConstants } from './process/constant-metrics.ts';
 import { startHealth, startServer } from './server/index.ts';
-import { PodSources, SourcesReady, type PodUpdate } from './sources/index.ts';
-import { withTimeout } from '../shared/concurrency/with-timeout.ts';
 import { Shutdown } from './shutdown.ts';
+import { PodSources, type PodUpdate } from './sources/index.ts';
 import { SyncLoop } from './sync-loop.ts';
-import { startNodeServices, type NodeServices } from './wiring/node-services.ts';
+import { Cluster } from './wiring/cluster.ts';
+import type { EarlyThreads } from './wiring/early-threads.ts';
+import type { KubeletContext } from './wiring/kubelet-context.ts';
+import { startNodeServices } from './wiring/node-services.ts';
+import { startPodRunner } from './wiring/pod-runner.ts';
+import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
+import { StatusNodeFacts } from './wiring/status-node-facts.ts';
 
-/** SIGTERM to exit takes 5 s at most: a second of it is for the process itself. */
+/** A service manager should see the process end within 5 s of SIGTERM: one second of it is for the process itself. */
 const stopDeadlineMs = 4000;
 
 export interface KubeletStart {
@@ -46,43 +48,44 @@ export interface KubeletStart {
   readonly onRunning?: () => void;
 }
 
-/** Runs until the signal aborts, and resolves when all has stopped; pods keep running. Rejects when the kubelet can't start. */
+/** Resolves when every part has stopped after the signal; pods keep running. Rejects when the kubelet can't start. */
 export async function runKubelet({ options, logger, signal, threads, onRunning }: KubeletStart): Promise<void> {
   const log = (component: string): Logger => logger.child({ component });
   const { config, flags, featureGates } = options;
   const nodeName = toNodeName(flags.hostnameOverride, hostname());
-  const { state, snapshot, host } = threads;
+  const { state, snapshot, host, pleg, pool, stats } = threads;
   const shutdown = new Shutdown(log('kubelet'));
   const context: KubeletContext = { options, nodeName, threads, log, shutdown, signal };
 
-  const heart = state.enterMain();
+  const heartbeat = state.enterMain();
   countConstants({ nodeName, featureGates });
-  shutdown.register('heartbeat', async () => heart.stop());
+  shutdown.register('heartbeat', async () => heartbeat.stop());
   state.watchdog.start(log('threads'));
   shutdown.register('hang-watchdog', async () => state.watchdog.stop());
-  shutdown.register('pod-sync', () => threads.pool.close());
-  shutdown.register('stats', () => threads.stats.close());
-  shutdown.register('pleg', () => threads.pleg.close());
+  shutdown.register('pod-sync', () => pool.close());
+  shutdown.register('stats', () => stats.close());
+  shutdown.register('pleg', () => pleg.close());
   try {
-    // What comes later than those who ask for it.
-    let thisNode: NodeServices | null = null;
-    let sources: PodSources | null = null;
-    let ready: SourcesReady | null = null;
-    let podWorkers: PodWorkers | null = null;
-
     const cache = new RuntimeStatusCache();
     const podManager = new PodManager();
+    const apiPods = new ObjectStore<Pod>();
+    const syncs = new SyncsInProgress();
+    const nodeFacts = new StatusNodeFacts();
+    const syncLoop = new SyncLoop<PodUpdate>({ cache, beat: () => heartbeat.loop(), clock, logger: log('sync-loop') });
+    threads.onPlegNotification((notification) => syncLoop.onPlegNotification(notification));
+
     const cluster = await Cluster.connect(context);
-    // What is made here runs for the first time, 10 ms a part: one part a round of the loop.
+    // The first run of each part's code takes about 10 ms.
     await yieldToEventLoop();
     const eventLog = new EventLog({ logger: log('events'), clock });
     const scheduler = new PodScheduler({ clock, cores: availableParallelism() });
-    const statusManager = cluster?.writeStatuses(podManager, (uid) => sources?.apiPod(uid));
-    const syncUnderWay = (uid: PodUID) => podWorkers?.syncUnderWay(uid);
+    const statusManager = cluster?.startStatusManager(podManager, apiPods);
     const events =
-      cluster && statusManager ? cluster.recordEvents(eventLog, scheduler, { statuses: statusManager, syncInProgress: syncUnderWay }) : eventLog;
+      cluster && statusManager
+        ? cluster.startEventRecorder(eventLog, scheduler, { statuses: statusManager, syncInProgress: (uid) => syncs.get(uid) })
+        : eventLog;
     const statuses = new ApiStatusCache({
-      node: () => thisNode?.facts.current() ?? { hostIPs: [], runtimeName: '' },
+      node: () => nodeFacts.current(),
       mirrorOf: (pod) => podManager.mirrorOf(pod),
       ...(statusManager && { sink: statusManager }),
       features: {
@@ -96,61 +99,30 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       logger: log('pod-statuses'),
     });
 
-    const look = (uid: PodUID) => observers.look(uid);
     const health = startHealth({ config, state, logger: log('health') });
     shutdown.register('health', async () => health?.close());
-    const pods = { podManager, statuses, cache, look };
-    const server = startServer({ options, state, health, nodeName, snapshot, ...pods, cluster, logger: log('server') });
-    shutdown.register('server', () => server.close());
-    const observers = Observers.start({ ...context, events, cache });
-    await observers.untilRuntimeAnswers();
-    const node = await startNodeServices({ ...context, observers, events, cluster });
-    thisNode = node;
-
-    const sourcesReady = () => sources !== null && ready !== null && ready.allReady() && sources.seenAllSources();
-    const runner = await startPodRunner({
-      ...context,
-      observers,
-      thisNode: node,
-      cluster,
+    const server = startServer({
+      options,
+      state,
+      health,
+      nodeName,
+      snapshot,
       podManager,
-      cache,
       statuses,
-      scheduler,
-      events,
-      sources: { areReady: sourcesReady, hasApiSynced: () => sources?.hasApiSynced() ?? false },
-      loop: { onDue: () => loop.onDue(), requestHousekeeping: () => loop.requestHousekeeping() },
+      cache,
+      inspectPod: (uid) => pleg.inspectPod(uid),
+      cluster,
+      logger: log('server'),
     });
-    const { workers } = runner;
-    podWorkers = workers;
-    const loop = new SyncLoop<PodUpdate>({
-      runtimeErrors: () => observers.runtimeState.errors(),
-      takeUpdates: () => sources?.take() ?? [],
-      handleUpdate: async (update) => {
-        try {
-          await runner.updates.handle(update);
-        } finally {
-          ready?.addSource(update.source);
-        }
-      },
-      handlePodSyncs: (uids) => workers.wake(uids),
-      shouldIgnoreStarts: (inspection) => workers.shouldIgnoreStarts(inspection),
-      handleContainerChanged: (uid, id) => runner.containerDeletor.deleteContainersInPod(uid, id),
-      handleProbeResults: (results) => workers.wake(new Set(results.map((result) => result.podUID))),
-      takeDue: () => runner.workQueue.takeDue(),
-      sourcesReady,
-      housekeep: runner.housekeep,
-      beat: () => heart.loop(),
-      clock,
-      logger: log('sync-loop'),
-    });
-    observers.connect({
-      onLifecycleEvents: (seen, inspection) => loop.onLifecycleEvents(seen, inspection),
-      onProbeResults: (results) => loop.onProbeResults(results),
-    });
+    shutdown.register('server', () => server.close());
+    const runtime = startRuntimeServices({ ...context, events, onProbeResults: (results) => syncLoop.onProbeResults(results) });
+    await untilRuntimeAnswers(runtime, context);
+    const untilPodsKnown = () => untilAborted(cache.untilComplete(), signal);
+    const nodeServices = await startNodeServices({ ...context, runtime, events, cluster, untilPodsKnown });
+    nodeFacts.follow(nodeServices.facts);
 
-    const { membership } = node;
-    sources = PodSources.start({
+    const { clusterNode } = nodeServices;
+    const sources = PodSources.start({
       nodeName,
       staticPodPath: config.staticPodPath,
       fileCheckFrequencyMs: config.fileCheckFrequency,
@@ -158,25 +130,31 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       staticPodURLHeader: config.staticPodURLHeader,
       httpCheckFrequencyMs: config.httpCheckFrequency,
       api:
-        membership && cluster
-          ? { client: cluster.client, nodeSynced: membership.store.untilSynced(), onListed: () => statusManager?.onListed() }
+        cluster && clusterNode
+          ? {
+              client: cluster.client,
+              store: apiPods,
+              nodeSynced: clusterNode.store.untilSynced(),
+              onListed: () => statusManager?.onListed(),
+            }
           : null,
-      decode: (task) => threads.pool.decodeManifest(task),
-      onReport: () => loop.onSourceReport(),
+      decode: (task) => pool.decodeManifest(task),
+      onReport: () => syncLoop.onSourceReport(),
       onEvent: (event) => events.record(event),
       clock,
       logger: log('sources'),
     });
-    ready = new SourcesReady(sources.sources);
-    shutdown.register('sources', async () => sources?.close());
+    shutdown.register('sources', () => sources.close());
+    const podRunner = { runtime, nodeServices, cluster, podManager, cache, statuses, scheduler, syncs, events, sources, syncLoop };
+    const handlers = await startPodRunner({ ...context, ...podRunner });
 
-    await observers.untilFirstList();
+    await untilPodsKnown();
     await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion });
     shutdown.checkComplete({ isStandalone: cluster === null });
     onRunning?.();
-    await loop.run(signal);
+    await syncLoop.run(handlers, signal);
   } catch (err) {
-    // Told to stop while it was still starting.
+    // The signal may abort while parts still start.
     if (!signal.aborted) throw err;
   } finally {
     await withTimeout(stopDeadlineMs, shutdown.run());

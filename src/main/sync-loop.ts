@@ -1,42 +1,50 @@
 /**
- * The sync loop, and nothing else: what happened is taken from where it arrived and handed to whoever acts on it. Upstream: syncLoop and
- * syncLoopIteration in pkg/kubelet/kubelet.go.
+ * The sync loop: takes what happened from the parts that saw it and calls the handlers of the pods. Everything that the pleg thread
+ * reports enters main here. Upstream: syncLoop and syncLoopIteration in pkg/kubelet/kubelet.go.
  *
- * Upstream drains the due pods each second; here the loop is woken by whatever happens: an update, an event, a pod whose time has come.
- * A tick each second remains for the heartbeat, every second one of them is housekeeping's. While the runtime is down nothing is handed
- * on: it would only fail. What waits meanwhile is bounded: sources keep their last word, events are kept by pod and container, results
- * by container and probe. A step that throws is over; the loop goes on with the next.
+ * Upstream takes due pods from the work queue each second. Here each update, event and due pod starts an iteration; a tick each second
+ * remains for the heartbeat and for housekeeping. While the runtime is down no iteration runs, because every sync would fail. What
+ * waits meanwhile is bounded: sources keep their newest pods, events are kept by pod and container, probe results by container and
+ * probe. A step that throws ends; the loop continues with the next one.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { contain, reportFault } from '../shared/errors/contain.ts';
-import type { InspectionRequest, PodLifecycleEvent } from '../shared/contracts/pleg.ts';
+import type { InspectionRequest, PlegNotification, PodLifecycleEvent } from '../shared/contracts/pleg.ts';
 import type { ProbeResult } from '../shared/contracts/probes.ts';
 import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import type { Clock } from '../shared/time/clock.ts';
 
-export interface SyncLoopDependencies<Update> {
-  /** Why the runtime can't be used now; null: it can. */
-  readonly runtimeErrors: () => string | null;
-  /** Takes what the sources have changed. */
-  readonly takeUpdates: () => readonly Update[];
-  /** Those that follow wait until it is done. */
-  readonly handleUpdate: (update: Update) => void | Promise<void>;
-  /** These pods changed in the runtime. */
-  readonly handlePodSyncs: (uids: Iterable<PodUID>) => void;
-  /** Whether the starts that an inspection reports are those of the pod's own task, which need no sync. */
-  readonly shouldIgnoreStarts: (inspection: InspectionRequest) => boolean;
-  /** A container has started or died. */
-  readonly handleContainerChanged: (uid: PodUID, id: ContainerID) => void;
-  readonly handleProbeResults: (results: readonly ProbeResult[]) => void;
-  /** Takes what is due from the work queue. */
-  readonly takeDue: () => readonly PodUID[];
-  readonly sourcesReady: () => boolean;
-  readonly housekeep: () => void;
-  /** The loop came round: `/healthz/syncloop` watches this. */
+export interface SyncLoopDependencies {
+  /** Main's copy of the pods' runtime statuses. Returns the pods whose status changed. */
+  readonly cache: { apply(notification: PlegNotification): readonly PodUID[] };
+  /** Called at the start and the end of an iteration. `/healthz/syncloop` watches the calls. */
   readonly beat: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** The parts that act. They are created after the loop, because they wake it. Upstream: SyncHandler. */
+export interface SyncLoopHandlers<Update> {
+  /** Why the runtime can't be used now; null when it can. */
+  readonly runtimeErrors: () => string | null;
+  /** The runtime statuses of these pods changed. Called at once, not in an iteration. */
+  readonly refreshStatuses: (uids: readonly PodUID[]) => void;
+  /** Whether the starts that an inspection reports are those of the pod's own task, which need no sync. */
+  readonly shouldIgnoreStarts: (inspection: InspectionRequest) => boolean;
+  /** Takes the changes of the sources. */
+  readonly takeUpdates: () => readonly Update[];
+  /** The next update waits until the promise settles. */
+  readonly handleUpdate: (update: Update) => void | Promise<void>;
+  /** These pods changed in the runtime, or are due. */
+  readonly handlePodSyncs: (uids: Iterable<PodUID>) => void;
+  /** A container started or died. */
+  readonly handleContainerChanged: (uid: PodUID, id: ContainerID) => void;
+  readonly handleProbeResults: (results: readonly ProbeResult[]) => void;
+  /** Takes the due pods from the work queue. */
+  readonly takeDue: () => readonly PodUID[];
+  readonly sourcesReady: () => boolean;
+  readonly housekeep: () => void;
 }
 
 const tickMs = 1000;
@@ -46,67 +54,82 @@ const housekeepingPeriodMs = 2000;
 const housekeepingWarningMs = 1000;
 /** While the runtime is down: from 100 ms, doubling, to 5 s. */
 const backOff = { baseMs: 100, maxMs: 5000, factor: 2 };
-/** Containers whose changes may wait for a round; the dead instances of others are left to container GC. */
+/** Containers whose changes may wait for an iteration. Container GC removes the dead instances of the others. */
 const maxChangedContainers = 10_000;
 
 export class SyncLoop<Update> {
-  readonly #deps: SyncLoopDependencies<Update>;
-  #reported = false;
+  readonly #deps: SyncLoopDependencies;
+  /** Null until the loop runs: there is no pod worker before. */
+  #handlers: SyncLoopHandlers<Update> | null = null;
+  #hasSourceReport = false;
   #changedPods = new Set<PodUID>();
   #changedContainers = new Map<ContainerID, PodUID>();
   #probeResults = new Map<string, ProbeResult>();
-  #due = false;
+  #hasDuePods = false;
   #housekeepingAtMs = 0;
-  #ring: () => void = () => {};
+  /** Ends the wait for work, if the loop waits. */
+  #wake: () => void = () => {};
 
-  constructor(dependencies: SyncLoopDependencies<Update>) {
+  constructor(dependencies: SyncLoopDependencies) {
     this.#deps = dependencies;
   }
 
-  /** A source has said which pods it has. */
+  /** A source may have updates to take. */
   onSourceReport(): void {
-    this.#reported = true;
-    this.#ring();
+    this.#hasSourceReport = true;
+    this.#wake();
   }
 
-  onLifecycleEvents(events: readonly PodLifecycleEvent[], inspection?: InspectionRequest): void {
-    const ignoresStarts = inspection !== undefined && this.#deps.shouldIgnoreStarts(inspection);
+  /**
+   * Applies statuses at once: they wait neither for an update nor for the runtime. Events wait for the next iteration. Events before the
+   * first iteration are dropped: every pod gets its first sync then.
+   */
+  onPlegNotification(notification: PlegNotification): void {
+    const changed = this.#deps.cache.apply(notification);
+    const handlers = this.#handlers;
+    if (!handlers) return;
+    this.#contain('pod statuses', () => handlers.refreshStatuses(changed));
+    this.#contain('pod lifecycle events', () => this.#queueEvents(handlers, notification));
+  }
+
+  #queueEvents({ shouldIgnoreStarts }: SyncLoopHandlers<Update>, { events, inspection }: PlegNotification): void {
+    if (events.length === 0) return;
+    const ignoresStarts = inspection !== undefined && shouldIgnoreStarts(inspection);
     for (const event of events) {
-      // The kubelet itself removes containers (upstream: isSyncPodWorthy).
-      const isIgnored = event.type === 'ContainerRemoved' || (event.type === 'ContainerStarted' && ignoresStarts);
-      if (!isIgnored) this.#changedPods.add(event.podUID);
+      if (needsSync(event, ignoresStarts)) this.#changedPods.add(event.podUID);
       const isContainerChange = event.type === 'ContainerDied' || event.type === 'ContainerStarted';
       if (isContainerChange && this.#changedContainers.size < maxChangedContainers) {
         this.#changedContainers.set(event.containerID, event.podUID);
       }
     }
-    this.#ring();
+    this.#wake();
   }
 
   onProbeResults(results: readonly ProbeResult[]): void {
     for (const result of results) this.#probeResults.set(`${result.containerID}/${result.probe}`, result);
-    this.#ring();
+    this.#wake();
   }
 
-  /** A pod's time has come. */
+  /** The work queue has due pods. */
   onDue(): void {
-    this.#due = true;
-    this.#ring();
+    this.#hasDuePods = true;
+    this.#wake();
   }
 
-  /** The next round is housekeeping's too. */
+  /** Makes the next iteration run housekeeping. */
   requestHousekeeping(): void {
     this.#housekeepingAtMs = -Infinity;
-    this.#ring();
+    this.#wake();
   }
 
   /** Resolves when the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { runtimeErrors, beat, clock, logger } = this.#deps;
+  async run(handlers: SyncLoopHandlers<Update>, signal: AbortSignal): Promise<void> {
+    const { beat, clock, logger } = this.#deps;
+    this.#handlers = handlers;
     logger.info('Starting kubelet main sync loop');
     let delayMs = backOff.baseMs;
     while (!signal.aborted) {
-      const problem = runtimeErrors();
+      const problem = handlers.runtimeErrors();
       if (problem !== null) {
         logger.error({ err: problem, retryAfterMs: delayMs }, 'Skipping pod synchronization');
         await clock.sleep(delayMs, signal).catch(() => {});
@@ -115,15 +138,15 @@ export class SyncLoop<Update> {
       }
       delayMs = backOff.baseMs;
       beat();
-      await this.#iterate();
+      await this.#iterate(handlers);
       beat();
-      await this.#somethingToDo(signal);
+      await this.#waitForWork(signal);
     }
   }
 
-  async #iterate(): Promise<void> {
-    const { takeUpdates, handleUpdate, handlePodSyncs, handleContainerChanged, handleProbeResults, takeDue } = this.#deps;
-    this.#reported = false;
+  async #iterate(handlers: SyncLoopHandlers<Update>): Promise<void> {
+    const { takeUpdates, handleUpdate, handlePodSyncs, handleContainerChanged, handleProbeResults, takeDue } = handlers;
+    this.#hasSourceReport = false;
     for (const update of this.#contain('updates', takeUpdates) ?? []) {
       try {
         await handleUpdate(update);
@@ -144,10 +167,10 @@ export class SyncLoop<Update> {
       this.#probeResults = new Map();
       this.#contain('probe results', () => handleProbeResults(results));
     }
-    this.#due = false;
+    this.#hasDuePods = false;
     const due = this.#contain('work queue', takeDue) ?? [];
     if (due.length > 0) this.#contain('due pods', () => handlePodSyncs(due));
-    this.#contain('housekeeping', () => this.#housekeepWhenDue());
+    this.#contain('housekeeping', () => this.#housekeepWhenDue(handlers));
   }
 
   #contain<T>(step: string, work: () => T): T | undefined {
@@ -158,12 +181,12 @@ export class SyncLoop<Update> {
     return { handler: 'sync loop', logger: this.#deps.logger, fields: { step } };
   }
 
-  #housekeepWhenDue(): void {
-    const { clock, logger, sourcesReady, housekeep } = this.#deps;
+  #housekeepWhenDue({ sourcesReady, housekeep }: SyncLoopHandlers<Update>): void {
+    const { clock, logger } = this.#deps;
     const startedAtMs = clock.monotonic();
     if (startedAtMs < this.#housekeepingAtMs) return;
     this.#housekeepingAtMs = startedAtMs + housekeepingPeriodMs;
-    // A pod of a source that has not reported yet must not be taken for one that nobody wants.
+    // Housekeeping ends the pods that no source wants; a source that has not reported yet may want any pod.
     if (!sourcesReady()) return;
     housekeep();
     const tookMs = clock.monotonic() - startedAtMs;
@@ -171,21 +194,27 @@ export class SyncLoop<Update> {
       logger.error({ expectedMs: housekeepingWarningMs, tookMs }, 'Housekeeping took longer than expected');
   }
 
-  /** Returns at the next thing that happens, and each second. */
-  #somethingToDo(signal: AbortSignal): Promise<void> {
-    const waiting = this.#changedPods.size + this.#changedContainers.size + this.#probeResults.size;
-    // The rest of the thread has its turn: a loop that is never out of work must not starve it.
-    if (waiting > 0 || this.#reported || this.#due || this.#housekeepingAtMs === -Infinity || signal.aborted) return nextTurn();
+  /** Resolves when there is work, and at the next tick. */
+  #waitForWork(signal: AbortSignal): Promise<void> {
+    const queued = this.#changedPods.size + this.#changedContainers.size + this.#probeResults.size;
+    const hasWork = queued > 0 || this.#hasSourceReport || this.#hasDuePods || this.#housekeepingAtMs === -Infinity;
+    // A loop that always has work must not starve the rest of the thread.
+    if (hasWork || signal.aborted) return nextIteration();
     return new Promise((resolve) => {
       const wake = () => {
-        this.#ring = () => {};
+        this.#wake = () => {};
         cancel();
         signal.removeEventListener('abort', wake);
         resolve();
       };
       const cancel = this.#deps.clock.after(tickMs, wake);
       signal.addEventListener('abort', wake);
-      this.#ring = wake;
+      this.#wake = wake;
     });
   }
+}
+
+/** Upstream: isSyncPodWorthy. Only the kubelet removes containers, and it needs no sync for that. */
+function needsSync({ type }: PodLifecycleEvent, ignoresStarts: boolean): boolean {
+  return type !== 'ContainerRemoved' && !(type === 'ContainerStarted' && ignoresStarts);
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { EventRecorder, podReference } from '../../src/main/events/index.ts';
 import { nodeReference } from '../../src/shared/kubernetes/node-reference.ts';
+import { ObjectStore } from '../../src/main/api/index.ts';
 import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
@@ -53,6 +54,7 @@ describe('API source', () => {
     config = new PodConfig({ sources: ['api'], onReport: () => {}, onEvent: () => {}, clock: systemClock, logger });
     source = ApiSource.start({
       client: connection.client,
+      store: new ObjectStore(),
       nodeName,
       nodeSynced: Promise.resolve(),
       onPods: (pods) => config.set('api', pods),

@@ -1,7 +1,7 @@
 /** Status writes, final deletions and mirror pods against a real API server, with a node's credentials. The runtime is in memory. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { ApiCall, ApiClient } from '../../src/main/api/index.ts';
+import { ObjectStore, type ApiCall, type ApiClient } from '../../src/main/api/index.ts';
 import { MirrorPods } from '../../src/main/pods/static/mirror-pods.ts';
 import { PodFaults } from '../../src/main/pods/workers/pod-faults.ts';
 import { PodHandlers } from '../../src/main/pods/pod-handlers.ts';
@@ -41,8 +41,10 @@ describe('pods from the API server', () => {
     };
     const { podManager, statuses, workers: podWorkers } = node;
     const config = new PodConfig({ sources: ['api'], onReport: () => setImmediate(take), onEvent: () => {}, clock, logger });
+    const store = new ObjectStore<Pod>();
     const source = ApiSource.start({
       client: connection.client,
+      store,
       nodeName,
       nodeSynced: Promise.resolve(),
       onPods: (pods) => config.set('api', pods),
@@ -51,7 +53,7 @@ describe('pods from the API server', () => {
       clock,
       logger,
     });
-    const manager = new StatusManager({ client, apiPod: (uid) => source.get(uid), podManager, clock, logger, random: Math.random });
+    const manager = new StatusManager({ client, apiPod: (uid) => store.get(uid), podManager, clock, logger, random: Math.random });
     node.sink = manager;
     const mirrors = new MirrorPods({
       client,

@@ -6,6 +6,7 @@ import { RuntimeStatusCache } from '../../src/main/pods/runtime-status-cache.ts'
 import { PodManager } from '../../src/main/pods/pod-manager.ts';
 import { ApiStatusCache, type StatusUpdateSink } from '../../src/main/pods/api-status/api-status-cache.ts';
 import { PodWorkers } from '../../src/main/pods/workers/pod-workers.ts';
+import { SyncsInProgress } from '../../src/main/pods/workers/syncs-in-progress.ts';
 import { standaloneRuntimeHandler } from '../../src/main/objects/runtime-class-manager.ts';
 import { MountedVolumes } from '../../src/main/pods/mounted-volumes.ts';
 import { WorkQueue } from '../../src/main/pods/workers/work-queue.ts';
@@ -89,7 +90,9 @@ export class FakeNode {
   });
   readonly workQueue: WorkQueue = new WorkQueue({ clock: this.clock, onDue: () => this.workers.wake(this.workQueue.takeDue()) });
   readonly volumes = new MountedVolumes(this.clock);
+  readonly syncs = new SyncsInProgress();
   readonly workers: PodWorkers = new PodWorkers({
+    syncs: this.syncs,
     pool: { run: (task) => this.#run(task) },
     inspectPod: async (uid, _, sequence) => {
       this.inspectionSequences.push(sequence);

@@ -17,7 +17,7 @@ export {
 export { createApiClient, type ApiClientOptions, type ApiConnection } from './create-api-client.ts';
 export { fieldEquals, fieldNotEquals, type FieldSelector } from './field-selector.ts';
 export { acceptConforming } from './reflector/accept-conforming.ts';
-export type { ApiObject, ObjectChange, ObjectReader } from './reflector/object-store.ts';
+export { ObjectStore, type ApiObject, type ObjectChange, type ObjectReader } from './reflector/object-store.ts';
 export { Reflector } from './reflector/reflector.ts';
 export { criticalWatchIdleTimeoutMs, type ReflectorHandler, type ReflectorOptions } from './reflector/reflector-options.ts';
 export { isOlder } from './reflector/resource-version.ts';

@@ -17,7 +17,7 @@ export interface EventsAfterStatusOptions {
     whenWritten(uid: PodUID, signal: AbortSignal): Promise<void> | undefined;
   };
   /** Settles when the pod's sync has ended and its status is generated; undefined when no sync is running. */
-  readonly syncUnderWay: (uid: PodUID) => Promise<unknown> | undefined;
+  readonly syncInProgress: (uid: PodUID) => Promise<unknown> | undefined;
   readonly clock: Clock;
 }
 
@@ -52,8 +52,8 @@ export class EventsAfterStatus implements EventSink {
   }
 
   async #recordAfterStatus(event: RecordedEvent, uid: PodUID): Promise<void> {
-    const { next, statuses, syncUnderWay } = this.#options;
-    await this.#waitAtMost(maxSyncWaitMs, () => syncUnderWay(uid));
+    const { next, statuses, syncInProgress } = this.#options;
+    await this.#waitAtMost(maxSyncWaitMs, () => syncInProgress(uid));
     statuses.expedite(uid);
     await this.#waitAtMost(maxStatusWriteWaitMs, (signal) => statuses.whenWritten(uid, signal));
     next.record(event);

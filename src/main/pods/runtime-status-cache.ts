@@ -10,6 +10,7 @@ export class RuntimeStatusCache {
   readonly #statuses = new Map<PodUID, RuntimePodStatus>();
   /** Monotonic ms at which the newest applied relist began; −Infinity before the first one. */
   #relistedAtMs = -Infinity;
+  readonly #complete = Promise.withResolvers<void>();
   /** Pods that this relist listed without an inspection. */
   #uninspected: ReadonlySet<PodUID> = new Set();
 
@@ -28,6 +29,7 @@ export class RuntimeStatusCache {
     }
     if (notification.relistedAtMs !== undefined && notification.relistedAtMs >= this.#relistedAtMs) {
       this.#relistedAtMs = notification.relistedAtMs;
+      this.#complete.resolve();
       this.#uninspected = new Set(notification.uninspected);
     }
     return changed;
@@ -48,6 +50,11 @@ export class RuntimeStatusCache {
   /** Returns the status of every pod that the runtime has something of. */
   all(): IterableIterator<RuntimePodStatus> {
     return this.#statuses.values();
+  }
+
+  /** Resolves when a complete relist is applied. Before, a running pod would be taken for one that never started. */
+  untilComplete(): Promise<void> {
+    return this.#complete.promise;
   }
 
   /** Whether a complete relist was applied. */

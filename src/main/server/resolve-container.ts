@@ -26,7 +26,7 @@ export interface ContainerSources {
   readonly apiStatus: (uid: PodUID) => PodStatus | undefined;
   readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
   /** Asks the runtime now. Rejects when it does not answer. */
-  readonly look: (uid: PodUID) => Promise<RuntimePodStatus | null>;
+  readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
   /** A mirror pod's UID to that of its static pod; any other stays. */
   readonly translateUID: (uid: string) => string;
 }
@@ -45,7 +45,7 @@ export function containerResolver(sources: ContainerSources): ResolveContainer {
     // Where its log is no list says.
     const isKnown = answer.found ? query.purpose !== 'logs' || answer.logPath !== '' : answer.status !== 500;
     if (isKnown) return answer;
-    const runtimeStatus = await sources.look(uid).catch(() => null);
+    const runtimeStatus = await sources.inspectPod(uid).catch(() => null);
     return runtimeStatus ? resolveContainer(query, { ...known, runtimeStatus }) : answer;
   };
 }

@@ -25,7 +25,7 @@ export interface ServerStart {
   readonly podManager: PodManager;
   readonly statuses: ApiStatusCache;
   readonly cache: RuntimeStatusCache;
-  readonly look: (uid: PodUID) => Promise<RuntimePodStatus | null>;
+  readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
   /** Null: standalone; then nobody can be asked about callers. */
   readonly cluster: { readonly reviews: Reviews } | null;
   readonly logger: Logger;
@@ -40,7 +40,7 @@ export function startServer({
   podManager,
   statuses,
   cache,
-  look,
+  inspectPod,
   cluster,
   logger,
 }: ServerStart): ServerThread {
@@ -62,7 +62,7 @@ export function startServer({
         pod: (fullName) => podManager.getByFullName(fullName),
         apiStatus: (uid) => statuses.get(uid),
         runtimeStatus: (uid) => cache.get(uid),
-        look,
+        inspectPod,
         translateUID: (uid) => podManager.translatePodUID(uid as PodUID),
       }),
       resetHealthMetrics: async () => health?.resetMetrics(),

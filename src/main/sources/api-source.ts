@@ -4,7 +4,7 @@
  * (shared/kubernetes/schema) and that its names can't leave the folders that are called after them. A pod that fails is ignored, and the version
  * of it that is known stays; upstream can't decode the whole list then, and sees no pod any more.
  */
-import { criticalWatchIdleTimeoutMs, fieldEquals, Reflector, type ApiClient, type ObjectChange } from '../api/index.ts';
+import { criticalWatchIdleTimeoutMs, fieldEquals, Reflector, type ApiClient, type ObjectChange, type ObjectStore } from '../api/index.ts';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
@@ -18,6 +18,8 @@ import type { GonePod, PodChange, PodChanges } from './merge-pods.ts';
 export interface ApiSourceOptions {
   readonly client: ApiClient;
   readonly nodeName: string;
+  /** The source fills this store with the pods as the server sent them last, mirror pods too. */
+  readonly store: ObjectStore<Pod>;
   /** Resolves when the Node object was read once: pods are judged by its labels. Never rejects. */
   readonly nodeSynced: Promise<unknown>;
   /** All pods there are; the first time when they are all known. */
@@ -51,11 +53,6 @@ export class ApiSource {
     return this.#reflector?.hasSynced() ?? false;
   }
 
-  /** The pod as the server sent it last, mirror pods too: for what is written of it. */
-  get(uid: PodUID): Pod | undefined {
-    return this.#reflector?.objects.get(uid);
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#closed.resolve();
@@ -64,13 +61,14 @@ export class ApiSource {
   }
 
   async #run(): Promise<void> {
-    const { client, nodeName, nodeSynced, clock, logger } = this.#options;
+    const { client, store, nodeName, nodeSynced, clock, logger } = this.#options;
     logger.info('Waiting for node sync before watching apiserver pods');
     await Promise.race([nodeSynced, this.#closed.promise]);
     if (this.#isClosed) return;
     logger.info({ node: nodeName }, 'Watching apiserver');
     this.#reflector = Reflector.start<Pod>({
       client,
+      store,
       path: '/api/v1/pods',
       fieldSelector: fieldEquals('spec.nodeName', nodeName),
       trafficClass: 'pods',

@@ -1,17 +1,14 @@
 /** Starts the sources that the configuration names and joins them: what the composition root wires. */
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
-import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { ApiClient } from '../api/index.ts';
-import { ApiSource } from './api-source.ts';
+import { ApiSource, type ApiSourceOptions } from './api-source.ts';
 import { manifestFetcher, type Headers } from './fetch-manifest.ts';
 import { FileSource } from './file-source.ts';
 import { HttpSource } from './http-source.ts';
 import type { DecodeManifest, SourceError } from './manifest-source.ts';
 import type { PodSource, PodUpdate } from './merge-pods.ts';
-import { PodConfig } from './pod-config.ts';
+import { PodConfig, SourcesReady } from './pod-config.ts';
 
 export interface PodSourcesOptions {
   readonly nodeName: string;
@@ -21,8 +18,8 @@ export interface PodSourcesOptions {
   readonly staticPodURL: string;
   readonly staticPodURLHeader: Headers;
   readonly httpCheckFrequencyMs: number;
-  /** Null: standalone. `nodeSynced` as ApiSource says; `onListed`: all pods were read afresh, and are what `apiPod` answers. */
-  readonly api: { readonly client: ApiClient; readonly nodeSynced: Promise<unknown>; readonly onListed: () => void } | null;
+  /** Null: standalone. */
+  readonly api: ApiPodSource | null;
   /** The sync pool's. */
   readonly decode: DecodeManifest;
   /** There may be something to take. Never called before `start` has returned. */
@@ -32,18 +29,22 @@ export interface PodSourcesOptions {
   readonly logger: Logger;
 }
 
+/** See ApiSource. `onListed`: all pods were listed again, and are in the store. */
+export interface ApiPodSource extends Pick<ApiSourceOptions, 'client' | 'store' | 'nodeSynced'> {
+  readonly onListed: () => void;
+}
+
 export class PodSources {
-  /** Which sources there are: for SourcesReady. */
-  readonly sources: readonly PodSource[];
-  readonly config: PodConfig;
+  readonly #config: PodConfig;
+  readonly #ready: SourcesReady;
   readonly #file: FileSource | null;
   readonly #http: HttpSource | null;
   readonly #api: ApiSource | null;
   readonly #closeFetcher: () => Promise<void>;
 
   private constructor(sources: readonly PodSource[], config: PodConfig, parts: Parts) {
-    this.sources = sources;
-    this.config = config;
+    this.#config = config;
+    this.#ready = new SourcesReady(sources);
     this.#file = parts.file;
     this.#http = parts.http;
     this.#api = parts.api;
@@ -94,22 +95,22 @@ export class PodSources {
 
   /** What has changed since this was last called: see PodConfig. */
   take(): PodUpdate[] {
-    return this.config.take();
+    return this.#config.take();
   }
 
-  /** As the API server last showed it, taken or not; undefined: it is not there. */
-  apiPod(uid: PodUID): Pod | undefined {
-    return this.#api?.get(uid);
+  /** Called when an update was handled: its source is ready then. */
+  markHandled({ source }: PodUpdate): void {
+    this.#ready.addSource(source);
+  }
+
+  /** Every source has reported its pods once, and the report was handled. Before, no pod is known to be unwanted. */
+  areReady(): boolean {
+    return this.#ready.allReady() && this.#config.seenAllSources();
   }
 
   /** The API server has said once which pods it has. */
   hasApiSynced(): boolean {
     return this.#api?.hasSynced() ?? false;
-  }
-
-  /** Every source has reported once, and that was taken. */
-  seenAllSources(): boolean {
-    return this.config.seenAllSources();
   }
 
   /** What is wrong with the manifests now. */

@@ -3,7 +3,7 @@
  * mirror pods, the Node), and what is read over it (pods' values). Standalone there is none of it.
  */
 import { systemClock as clock } from '../../shared/time/clock.ts';
-import { createApiClient, createReviews, type ApiClient, type Reviews } from '../api/index.ts';
+import { createApiClient, createReviews, type ApiClient, type ObjectReader, type Reviews } from '../api/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { ClusterNode, type LocalNodeStatus } from '../node/index.ts';
 import { EventRecorder, EventsAfterStatus, type EventsAfterStatusOptions, type EventSink } from '../events/index.ts';
@@ -12,7 +12,8 @@ import { ownerUID } from '../pods/static/mirror-pod.ts';
 import { MirrorPods, type MirrorPodsDependencies } from '../pods/static/mirror-pods.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { PodScheduler } from '../pods/scheduling/index.ts';
-import { StatusManager, type StatusManagerDependencies } from '../status/index.ts';
+import { StatusManager } from '../status/index.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
 import { PodObjectManager, RuntimeClassManager, type PodObjectManagerOptions, type RuntimeClassManagerOptions } from '../objects/index.ts';
 
 /**
@@ -29,7 +30,6 @@ export class Cluster {
   readonly reviews: Reviews;
   readonly #options: ClusterOptions;
   readonly #renewConnections: () => void;
-  #membership: ClusterNode | null = null;
 
   private constructor(options: ClusterOptions, client: ApiClient, renewConnections: () => void) {
     this.#options = options;
@@ -59,10 +59,10 @@ export class Cluster {
   }
 
   /** Events go to the API server, and to the log as well. */
-  recordEvents(
+  startEventRecorder(
     eventLog: EventSink,
     scheduler: Pick<PodScheduler, 'untilIdle'>,
-    order: Pick<EventsAfterStatusOptions, 'statuses' | 'syncUnderWay'>,
+    order: Pick<EventsAfterStatusOptions, 'statuses' | 'syncInProgress'>,
   ): EventSink {
     const { nodeName, log, shutdown } = this.#options;
     const recorder = new EventRecorder({
@@ -82,96 +82,95 @@ export class Cluster {
     return ordered;
   }
 
-  /** The only writer of pod statuses. */
-  writeStatuses(podManager: PodManager, apiPod: StatusManagerDependencies['apiPod']): StatusManager {
+  /** Starts the only writer of pod statuses. */
+  startStatusManager(podManager: PodManager, apiPods: ObjectReader<Pod>): StatusManager {
     const { log, shutdown, signal } = this.#options;
-    const logger = log('status-manager');
-    const manager = new StatusManager({
+    const statusManager = new StatusManager({
       client: this.client,
-      apiPod,
+      apiPod: (uid) => apiPods.get(uid),
       podManager,
       firstStatusDelayMs,
       clock,
-      logger,
+      logger: log('status-manager'),
       random: Math.random,
     });
-    shutdown.register('status-manager', () => manager.close());
-    void manager.run(signal);
-    return manager;
+    shutdown.register('status-manager', () => statusManager.close());
+    void statusManager.run(signal);
+    return statusManager;
   }
 
-  /** Registers the node and keeps its status and lease. */
-  join(local: LocalNodeStatus, events: EventSink, podsSeen: Promise<unknown>): ClusterNode {
+  /** Registers the node and keeps its status and lease. `podsKnown` resolves when the runtime's pods are known. */
+  startClusterNode(local: LocalNodeStatus, events: EventSink, podsKnown: Promise<void>): ClusterNode {
     const { options, log, shutdown } = this.#options;
-    const membership = ClusterNode.start({
+    const clusterNode = ClusterNode.start({
       client: this.client,
       local,
       config: options.config,
       featureGates: options.featureGates,
       rootDir: options.flags.rootDirectory,
-      firstRelist: podsSeen,
+      firstRelist: podsKnown,
       events,
       onRepeatedHeartbeatFailure: this.#renewConnections,
       clock,
       logger: log('node'),
     });
-    this.#membership = membership;
-    shutdown.register('node', () => membership.close());
-    return membership;
+    shutdown.register('node', () => clusterNode.close());
+    return clusterNode;
   }
 
-  /** What pods' volumes and environments need. */
-  startPodObjectManager({
-    events,
-    ...deps
-  }: Pick<PodObjectManagerOptions, 'isRunning' | 'onChanged'> & { readonly events: EventSink }): PodObjectManager {
+  startPodObjectManager(
+    clusterNode: ClusterNode,
+    { events, ...deps }: Pick<PodObjectManagerOptions, 'isRunning' | 'onChanged'> & { readonly events: EventSink },
+  ): PodObjectManager {
     const { options, nodeName, log, shutdown } = this.#options;
     const { featureGates } = options;
-    const values = PodObjectManager.start({
+    const objectManager = PodObjectManager.start({
       ...deps,
       client: this.client,
       strategy: options.config.configMapAndSecretChangeDetectionStrategy,
       configMapRetentionMs,
       syncFrequencyMs: options.config.syncFrequency,
-      objectTTLSeconds: () => secondsOf(this.#membership?.node().metadata.annotations?.['node.alpha.kubernetes.io/ttl']),
+      objectTTLSeconds: () => secondsOf(clusterNode.node().metadata.annotations?.['node.alpha.kubernetes.io/ttl']),
       projectsTrustBundles: featureGates.enabled('ClusterTrustBundleProjection'),
       certificates: featureGates.enabled('PodCertificateRequest')
-        ? { nodeName, nodeUID: () => this.#membership?.store.get()?.metadata.uid, events }
+        ? { nodeName, nodeUID: () => clusterNode.store.get()?.metadata.uid, events }
         : null,
       clock,
       logger: log('values'),
     });
-    shutdown.register('pod-objects', () => values.close());
-    return values;
+    shutdown.register('pod-objects', () => objectManager.close());
+    return objectManager;
   }
 
-  /** What pods' runtime classes stand for. */
-  keepRuntimeClasses(deps: Pick<RuntimeClassManagerOptions, 'onAdded'>): RuntimeClassManager {
+  startRuntimeClassManager(deps: Pick<RuntimeClassManagerOptions, 'onAdded'>): RuntimeClassManager {
     const { log, shutdown } = this.#options;
-    const classes = RuntimeClassManager.start({ ...deps, client: this.client, clock, logger: log('runtime-classes') });
-    shutdown.register('runtime-classes', () => classes.close());
-    return classes;
+    const runtimeClasses = RuntimeClassManager.start({ ...deps, client: this.client, clock, logger: log('runtime-classes') });
+    shutdown.register('runtime-classes', () => runtimeClasses.close());
+    return runtimeClasses;
   }
 
-  /** Static pods are shown to the cluster. */
-  mirror(deps: Pick<MirrorPodsDependencies, 'podManager' | 'isSynced' | 'sourcesReady' | 'isStaticPodEnding' | 'onMirrorPod'>): MirrorPods {
+  /** Starts what shows the static pods to the cluster. */
+  startMirrorPods(
+    clusterNode: ClusterNode,
+    deps: Pick<MirrorPodsDependencies, 'podManager' | 'isSynced' | 'sourcesReady' | 'isStaticPodEnding' | 'onMirrorPod'>,
+  ): MirrorPods {
     const { nodeName, log, shutdown } = this.#options;
-    const mirrors = new MirrorPods({
+    const mirrorPods = new MirrorPods({
       ...deps,
       client: this.client,
       nodeName,
-      nodeUID: () => ownerUID(this.#membership?.store.get()),
+      nodeUID: () => ownerUID(clusterNode.store.get()),
       clock,
       logger: log('mirror-pods'),
       random: Math.random,
     });
-    // Mirror pods are owned by the Node: they wait until it is known.
-    const unsubscribe = this.#membership?.store.onChange(() => mirrors.reconcile());
+    // The Node owns the mirror pods: they are created once the Node is known.
+    const unsubscribe = clusterNode.store.onChange(() => mirrorPods.reconcile());
     shutdown.register('mirror-pods', () => {
-      unsubscribe?.();
-      return mirrors.close();
+      unsubscribe();
+      return mirrorPods.close();
     });
-    return mirrors;
+    return mirrorPods;
   }
 }
 

@@ -24,8 +24,8 @@ export interface EarlyThreads {
   readonly stats: StatsThread;
   /** To be told who answers its tasks, before the first is run. */
   readonly pool: PodSyncPool;
-  /** What the pleg thread says goes to this one from now on, what it has said until now first. */
-  listen(onMessage: (message: PlegNotification) => void): void;
+  /** Sets the only receiver of the pleg thread's notifications. It gets at once what has arrived before. */
+  onPlegNotification(receiver: (notification: PlegNotification) => void): void;
 }
 
 /** Whoever calls this ends the threads, also when nothing comes of the start. */
@@ -41,14 +41,14 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
   const snapshot = createRuntimeSnapshot(config.maxPods);
   const usage = usageTable.create(usageTableCapacity(config.maxPods));
   const host = readCgroupFacts(config.cgroupDriver);
-  // A message for each list of the runtime, one a second: no more than a few until somebody listens.
-  const unheard: PlegNotification[] = [];
-  let onMessage = (message: PlegNotification): void => void unheard.push(message);
+  // A relist posts one each second, and the receiver is set once main has loaded its parts: there are a few at most.
+  const early: PlegNotification[] = [];
+  let receive = (notification: PlegNotification): void => void early.push(notification);
   const pleg = PlegThread.start({
     state,
     logger: log('pleg'),
     settings: plegSettings(options, snapshot),
-    onMessage: (message) => onMessage(message),
+    onMessage: (notification) => receive(notification),
   });
   const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage }) });
   const pool = PodSyncPool.start({ state, logger: log('pod-sync'), settings: podSyncSettings(options, host) });
@@ -59,9 +59,9 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
     pleg,
     stats,
     pool,
-    listen(listener) {
-      onMessage = listener;
-      for (const message of unheard.splice(0)) listener(message);
+    onPlegNotification(receiver) {
+      receive = receiver;
+      for (const notification of early.splice(0)) receiver(notification);
     },
   };
 }

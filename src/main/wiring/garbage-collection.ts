@@ -1,10 +1,10 @@
-/** What clears away behind pods, wired: what is left of those that are gone, and the dead containers of those that run. */
+/** What cleans up after pods: what pods that are gone left behind, and the dead containers of pods that run. */
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import type { Observers } from './runtime-services.ts';
 import { ContainerDeletor } from '../pods/housekeeping/container-deletor.ts';
 import type { EventSink } from '../events/index.ts';
 import { Housekeeping } from '../pods/housekeeping/housekeeping.ts';
+import type { ImagesThread } from '../threads/images-thread.ts';
 import type { MirrorPods } from '../pods/static/mirror-pods.ts';
 import { listPodDirectories } from '../pods/housekeeping/pod-directories.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -14,15 +14,15 @@ import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodWorkers } from '../pods/workers/pod-workers.ts';
 
 export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log'> {
-  readonly observers: Observers;
+  readonly images: Pick<ImagesThread, 'collectContainers' | 'removeContainers'>;
   readonly events: EventSink;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
   readonly statuses: ApiStatusCache;
   readonly workers: PodWorkers;
-  readonly updates: PodHandlers;
+  readonly podHandlers: PodHandlers;
   /** Undefined: standalone. */
-  readonly mirrors: MirrorPods | undefined;
+  readonly mirrorPods: MirrorPods | undefined;
 }
 
 export interface Cleaners {
@@ -30,20 +30,19 @@ export interface Cleaners {
   readonly containerDeletor: ContainerDeletor;
 }
 
-export function makeCleaners(cleaners: CleanersOptions): Cleaners {
-  const { options, nodeName, log, observers, events, podManager, cache, statuses, workers, updates, mirrors } = cleaners;
+export function createCleaners(cleaners: CleanersOptions): Cleaners {
+  const { options, nodeName, log, images, events, podManager, cache, statuses, workers, podHandlers, mirrorPods } = cleaners;
   const { rootDirectory, minimumContainerTTL, maximumDeadContainersPerContainer, maximumDeadContainers } = options.flags;
-  const { images } = observers;
   const housekeeping = new Housekeeping({
     podManager,
     podWorkers: workers,
     cache,
     statuses,
-    start: (pod) => updates.start(pod),
-    activePods: () => updates.active(),
+    start: (pod) => podHandlers.start(pod),
+    activePods: () => podHandlers.active(),
     listPodDirectories: () => listPodDirectories(rootDirectory),
     collectContainers: (request) => images.collectContainers(request),
-    reconcileMirrorPods: () => mirrors?.reconcile(),
+    reconcileMirrorPods: () => mirrorPods?.reconcile(),
     gcPolicy: {
       minAgeMs: minimumContainerTTL,
       maxPerPodContainer: maximumDeadContainersPerContainer,

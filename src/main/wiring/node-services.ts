@@ -1,59 +1,47 @@
 /**
- * What is known of this node, wired once the runtime has answered: the machine (by the stats thread), what pods are told of the node
- * and what the Node says; in a cluster its membership.
+ * What is known of this node, started once the runtime has answered: the machine, what pods see of the node, and in a cluster the Node
+ * object.
  */
 import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
+import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
+import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import type { Cluster } from './cluster.ts';
 import { countCgroupVersion } from '../process/constant-metrics.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { LocalNodeStatus, threadErrors, type Node, type ClusterNode } from '../node/index.ts';
-import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { NodeFactsSource } from '../node/node-facts.ts';
 import { nodeAllocatable, nodeCapacity, resourceSettings } from '../node/status/node-capacity.ts';
-import type { Observers } from './runtime-services.ts';
+import type { RuntimeServices } from './runtime-services.ts';
 import type { EventSink } from '../events/index.ts';
-import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 
 export interface NodeServicesOptions extends KubeletContext {
-  readonly observers: Observers;
+  readonly runtime: RuntimeServices;
   readonly events: EventSink;
   /** Null: standalone. */
   readonly cluster: Cluster | null;
+  /** Waits until the runtime's pods are known. Rejects with the signal's reason. */
+  readonly untilPodsKnown: () => Promise<void>;
 }
 
 export interface NodeServices {
-  /** What pods are told of it. */
+  /** What pods see of the node. */
   readonly facts: NodeFactsSource;
   /** Null: standalone. */
-  readonly membership: ClusterNode | null;
-  /** As the API server has it, or else as this kubelet sees it. */
+  readonly clusterNode: ClusterNode | null;
+  /** The Node of the API server; before it is known, and standalone, as this kubelet would register it. */
   readonly node: () => Node;
 }
 
 /** Rejects with the signal's reason when it aborts first. */
-export async function startNodeServices(thisNode: NodeServicesOptions): Promise<NodeServices> {
-  const { options, nodeName, threads: first, log, signal, observers, events, cluster } = thisNode;
+export async function startNodeServices(services: NodeServicesOptions): Promise<NodeServices> {
+  const { options, nodeName, threads, log, signal, runtime, events, cluster, untilPodsKnown } = services;
   const { config, flags, featureGates } = options;
-  const { state, host, stats } = first;
-  const { runtimeState } = observers;
+  const { state, host, stats } = threads;
+  const { runtimeState, images } = runtime;
   countCgroupVersion(host.cgroupVersion);
 
   const machine = await untilAborted(stats.machineInfo(), signal);
-
-  let membership: ClusterNode | null = null;
-  const capacity = nodeCapacity(machine, config);
-  const facts = await NodeFactsSource.start({
-    nodeName,
-    nodeIP: flags.nodeIP,
-    capacity,
-    allocatable: nodeAllocatable(capacity, resourceSettings(config, flags), machine.hugePages),
-    runtimeState,
-    registeredHostIPs: () => membership?.hostIPs() ?? [],
-    clock,
-  });
-  void facts.watch(signal);
-
   const heartbeats = new HeartbeatsReader(state.heartbeats);
   const local = LocalNodeStatus.start({
     nodeName,
@@ -62,14 +50,26 @@ export async function startNodeServices(thisNode: NodeServicesOptions): Promise<
     featureGates,
     machine,
     runtimeState,
-    listImages: () => observers.images.listImages(),
+    listImages: () => images.listImages(),
     healthErrors: () => threadErrors(heartbeats.threads(), clock.monotonic()),
     clock,
     logger: log('node'),
   });
   await yieldToEventLoop();
-  membership = cluster?.join(local, events, observers.untilFirstList()) ?? null;
-  observers.connect({ onRuntimeChanged: () => membership?.wake() });
+  const clusterNode = cluster?.startClusterNode(local, events, untilPodsKnown()) ?? null;
+  if (clusterNode) runtimeState.onChanged(() => clusterNode.wake());
   await yieldToEventLoop();
-  return { facts, membership, node: () => membership?.node() ?? local.node() };
+
+  const capacity = nodeCapacity(machine, config);
+  const facts = await NodeFactsSource.start({
+    nodeName,
+    nodeIP: flags.nodeIP,
+    capacity,
+    allocatable: nodeAllocatable(capacity, resourceSettings(config, flags), machine.hugePages),
+    runtimeState,
+    ...(clusterNode && { registeredHostIPs: () => clusterNode.hostIPs() }),
+    clock,
+  });
+  void facts.watch(signal);
+  return { facts, clusterNode, node: () => clusterNode?.node() ?? local.node() };
 }

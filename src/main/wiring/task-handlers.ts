@@ -1,41 +1,41 @@
-/** What the sync pool's tasks ask main for: images, permits to start, values of the API server, events. */
+/** Answers the requests and notifications of the sync pool's tasks: images, start permits, API objects, events. */
 import { systemClock as clock } from '../../shared/time/clock.ts';
-import type { Observers } from './runtime-services.ts';
 import type { EventSink } from '../events/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { PodStartLatency } from '../pods/pod-start-latency.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodWorkers } from '../pods/workers/pod-workers.ts';
 import type { PodScheduler } from '../pods/scheduling/index.ts';
+import type { ImagesThread } from '../threads/images-thread.ts';
 import type { TaskHandlers } from '../threads/task-channel.ts';
 import type { PodObjectManager } from '../objects/index.ts';
 import type { MountedVolumes } from '../pods/mounted-volumes.ts';
 
 export interface TaskHandlersOptions {
-  readonly observers: Observers;
+  readonly images: Pick<ImagesThread, 'ensureImage'>;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
   readonly events: EventSink;
   /** Undefined: standalone. */
-  readonly values: PodObjectManager | undefined;
+  readonly podObjects: PodObjectManager | undefined;
   readonly volumes: MountedVolumes;
   readonly scheduler: Pick<PodScheduler, 'acquireStartPermit' | 'tryAcquireStartPermit'>;
   readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaitingReason'>;
 }
 
 export function createTaskHandlers({
-  observers,
+  images,
   podManager,
   cache,
   events,
-  values,
+  podObjects,
   volumes,
   scheduler,
   workers,
 }: TaskHandlersOptions): TaskHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
   return {
-    ensureImage: (request) => startLatency.measurePull(request.podUID, () => observers.images.ensureImage(request)),
+    ensureImage: (request) => startLatency.measurePull(request.podUID, () => images.ensureImage(request)),
     startPermit: (kind, task, signal) => scheduler.acquireStartPermit(kind, task, signal),
     tryStartPermit: (kind, task) => scheduler.tryAcquireStartPermit(kind, task),
     event: (event) => events.record(event),
@@ -49,7 +49,7 @@ export function createTaskHandlers({
       );
     },
     volumesMounted: (names, { podUID }) => volumes.setMounted(podUID, names),
-    // Only a sync asks for values.
-    ...(values && { podObjects: async (refs, task) => (task.kind === 'sync' ? values.get(refs, task.pod) : []) }),
+    // Only a sync reads API objects.
+    ...(podObjects && { podObjects: async (refs, task) => (task.kind === 'sync' ? podObjects.get(refs, task.pod) : []) }),
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ObjectStore } from '../../../src/main/api/index.ts';
 import { PodSources } from '../../../src/main/sources/pod-sources.ts';
 import { FakeApi } from '../../support/fake-api.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
@@ -16,26 +17,28 @@ test('the API server is a source among the others, and is left with them', async
     staticPodURL: '',
     staticPodURLHeader: {},
     httpCheckFrequencyMs: 20_000,
-    api: { client, nodeSynced: Promise.resolve(), onListed: () => (lists += 1) },
+    api: { client, store: new ObjectStore(), nodeSynced: Promise.resolve(), onListed: () => (lists += 1) },
     decode: () => Promise.reject(new Error('nothing is decoded here')),
     onReport: () => (reports += 1),
     onEvent: () => {},
     clock: new FakeClock(),
     logger: silentLogger,
   });
-  assert.deepEqual(sources.sources, ['api']);
   const watch = await client.nextWatch('/api/v1/pods');
-  assert.equal(sources.seenAllSources(), false);
+  assert.equal(sources.areReady(), false);
   watch.push('BOOKMARK', { metadata: { resourceVersion: '5', annotations: { 'k8s.io/initial-events-end': 'true' } } });
   await settle();
   watch.push('ADDED', aPod({ metadata: { resourceVersion: '6' } }));
   await settle();
   assert.deepEqual([reports, lists], [2, 1]);
+  const updates = sources.take();
   assert.deepEqual(
-    sources.take().map(({ op, source, pods }) => [op, source, pods.length]),
+    updates.map(({ op, source, pods }) => [op, source, pods.length]),
     [['ADD', 'api', 1]],
   );
-  assert.equal(sources.seenAllSources(), true);
+  assert.equal(sources.areReady(), false);
+  for (const update of updates) sources.markHandled(update);
+  assert.equal(sources.areReady(), true);
   await sources.close();
   assert.equal(watch.isOpen, false);
 });

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SyncLoop } from '../../../src/main/sync-loop.ts';
-import type { InspectionRequest, PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';
+import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
+import { SyncLoop, type SyncLoopHandlers } from '../../../src/main/sync-loop.ts';
+import type { InspectionRequest, PlegNotification, PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';
 import type { ContainerID, PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';
+import { aRuntimePodStatus } from '../../support/pods.ts';
 
 const uid = (name: string) => name as PodUID;
 /** The number of an inspection after a task. */
@@ -15,33 +17,55 @@ const died = (name: string): PodLifecycleEvent => ({
   containerID: `${name}-1` as ContainerID,
   exitCode: 1,
 });
+const started = (name: string, instance = 1): PodLifecycleEvent => ({
+  type: 'ContainerStarted',
+  podUID: uid(name),
+  containerID: `${name}-${instance}` as ContainerID,
+});
+const notification = (events: readonly PodLifecycleEvent[], fields: Partial<PlegNotification> = {}): PlegNotification => ({
+  statuses: [],
+  gone: [],
+  events,
+  ...fields,
+});
 
-function aLoop({ sourcesReady = true, handling }: { sourcesReady?: boolean; handling?: (update: string) => Promise<void> } = {}) {
+interface LoopOptions {
+  readonly sourcesReady?: boolean;
+  readonly handleUpdate?: (update: string) => Promise<void>;
+  readonly handlers?: Partial<SyncLoopHandlers<string>>;
+}
+
+function aLoop({ sourcesReady = true, handleUpdate, handlers: replaced }: LoopOptions = {}) {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const stop = new AbortController();
-  const did: string[] = [];
+  const calls: string[] = [];
   const node = { updates: [] as string[], problem: null as string | null, due: [] as PodUID[], sourcesReady, beats: 0 };
-  const handle = (update: string) => {
-    did.push(update);
-    return handling?.(update);
-  };
-  const loop = new SyncLoop<string>({
+  const cache = new RuntimeStatusCache();
+  const loop = new SyncLoop<string>({ cache, beat: () => (node.beats += 1), clock, logger });
+  const handlers: SyncLoopHandlers<string> = {
     runtimeErrors: () => node.problem,
-    takeUpdates: () => node.updates.splice(0),
-    handleUpdate: (update) => handle(update),
-    handlePodSyncs: (uids) => did.push(`sync ${[...uids].join(' ')}`),
+    refreshStatuses: (uids) => {
+      if (uids.length > 0) calls.push(`refresh ${uids.join(' ')}`);
+    },
     shouldIgnoreStarts: ({ sequence }) => sequence === ownSequence,
-    handleContainerChanged: (_, id) => did.push(`changed ${id}`),
-    handleProbeResults: (results) => did.push(`probes ${results.length}`),
+    takeUpdates: () => node.updates.splice(0),
+    handleUpdate: (update) => {
+      calls.push(update);
+      return handleUpdate?.(update);
+    },
+    handlePodSyncs: (uids) => calls.push(`sync ${[...uids].join(' ')}`),
+    handleContainerChanged: (_, id) => calls.push(`changed ${id}`),
+    handleProbeResults: (results) => calls.push(`probes ${results.length}`),
     takeDue: () => node.due.splice(0),
     sourcesReady: () => node.sourcesReady,
-    housekeep: () => did.push(`housekeeping at ${clock.monotonic()}`),
-    beat: () => (node.beats += 1),
-    clock,
-    logger,
-  });
-  const running = loop.run(stop.signal);
+    housekeep: () => calls.push(`housekeeping at ${clock.monotonic()}`),
+    ...replaced,
+  };
+  let running = Promise.resolve();
+  const run = () => {
+    running = loop.run(handlers, stop.signal);
+  };
   const end = async () => {
     stop.abort();
     await running;
@@ -50,123 +74,177 @@ function aLoop({ sourcesReady = true, handling }: { sourcesReady?: boolean; hand
     node.updates.push(update);
     loop.onSourceReport();
   };
-  return { clock, lines, did, node, loop, report, end };
+  const notify = (events: readonly PodLifecycleEvent[], fields?: Partial<PlegNotification>) =>
+    loop.onPlegNotification(notification(events, fields));
+  return { clock, lines, calls, node, cache, loop, run, report, notify, end };
 }
-const withoutHousekeeping = (did: string[]) => did.filter((what) => !what.startsWith('housekeeping'));
+function aRunningLoop(options?: LoopOptions) {
+  const parts = aLoop(options);
+  parts.run();
+  return parts;
+}
+const withoutHousekeeping = (calls: string[]) => calls.filter((call) => !call.startsWith('housekeeping'));
 
-test('an update that takes several turns is whole before the next, and before anything else', async () => {
+test('an update that takes several iterations of the event loop ends before anything else is handled', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const { did, loop, report, end } = aLoop({ handling: (update) => (update === 'ADD many' ? promise : Promise.resolve()) });
+  const { calls, loop, report, notify, end } = aRunningLoop({
+    handleUpdate: (update) => (update === 'ADD many' ? promise : Promise.resolve()),
+  });
   await settle();
-  did.length = 0;
+  calls.length = 0;
   report('ADD many');
   report('REMOVE one');
   loop.requestHousekeeping();
-  loop.onLifecycleEvents([died('web')]);
+  notify([died('web')]);
   await settle();
-  assert.deepEqual(did, ['ADD many']);
+  assert.deepEqual(calls, ['ADD many']);
   resolve();
   await settle();
-  assert.deepEqual(did.slice(0, 3), ['ADD many', 'REMOVE one', 'sync web']);
-  assert.match(did.at(-1) ?? '', /^housekeeping/);
+  assert.deepEqual(calls.slice(0, 3), ['ADD many', 'REMOVE one', 'sync web']);
+  assert.match(calls.at(-1) ?? '', /^housekeeping/);
   await end();
 });
 
-test('what happens is handled at once, not at the next tick', async () => {
-  const { did, node, loop, report, end } = aLoop();
+test('updates, events and due pods are handled at once, not at the next tick', async () => {
+  const { calls, node, loop, report, notify, end } = aRunningLoop();
   await settle();
   report('ADD web');
   await settle();
-  loop.onLifecycleEvents([died('web')]);
+  notify([died('web')]);
   await settle();
   node.due.push(uid('job'));
   loop.onDue();
   await settle();
-  assert.deepEqual(withoutHousekeeping(did), ['ADD web', 'sync web', 'changed web-1', 'sync job']);
+  assert.deepEqual(withoutHousekeeping(calls), ['ADD web', 'sync web', 'changed web-1', 'sync job']);
   await end();
 });
 
-test('many events of one pod are one look at it', async () => {
-  const { did, loop, end } = aLoop();
-  loop.onLifecycleEvents([died('a'), { type: 'PodSync', podUID: uid('a') }, { type: 'PodSync', podUID: uid('b') }]);
-  loop.onLifecycleEvents([{ type: 'ContainerStarted', podUID: uid('a'), containerID: 'a-2' as ContainerID }]);
+test('several events of one pod cause one sync', async () => {
+  const { calls, notify, end } = aRunningLoop();
+  notify([died('a'), { type: 'PodSync', podUID: uid('a') }, { type: 'PodSync', podUID: uid('b') }]);
+  notify([started('a', 2)]);
   await settle();
-  assert.deepEqual(withoutHousekeeping(did), ['sync a b', 'changed a-1', 'changed a-2']);
+  assert.deepEqual(withoutHousekeeping(calls), ['sync a b', 'changed a-1', 'changed a-2']);
   await end();
 });
 
-test('a container that was removed is no reason to look at its pod', async () => {
-  const { did, loop, end } = aLoop();
-  loop.onLifecycleEvents([{ type: 'ContainerRemoved', podUID: uid('a'), containerID: 'a-1' as ContainerID }]);
+test('a removed container causes no sync', async () => {
+  const { calls, notify, end } = aRunningLoop();
+  notify([{ type: 'ContainerRemoved', podUID: uid('a'), containerID: 'a-1' as ContainerID }]);
   await settle();
-  assert.deepEqual(withoutHousekeeping(did), []);
+  assert.deepEqual(withoutHousekeeping(calls), []);
   await end();
 });
 
-const started: PodLifecycleEvent = { type: 'ContainerStarted', podUID: uid('web'), containerID: 'web-1' as ContainerID };
 const inspection = (sequence: number) => ({ podUID: uid('web'), sequence });
 const inspections: { name: string; events: PodLifecycleEvent[]; inspection?: InspectionRequest; want: string[] }[] = [
-  { name: 'a start of the worker’s own task', events: [started], inspection: inspection(ownSequence), want: [] },
-  { name: 'a start that another inspection reports', events: [started], inspection: inspection(ownSequence + 1), want: ['sync web'] },
-  { name: 'a start that a relist or a runtime event reports', events: [started], want: ['sync web'] },
+  { name: 'a start of the worker’s own task', events: [started('web')], inspection: inspection(ownSequence), want: [] },
+  {
+    name: 'a start that another inspection reports',
+    events: [started('web')],
+    inspection: inspection(ownSequence + 1),
+    want: ['sync web'],
+  },
+  { name: 'a start that a relist or a runtime event reports', events: [started('web')], want: ['sync web'] },
   { name: 'a death, whoever asked', events: [died('web')], inspection: inspection(ownSequence), want: ['sync web'] },
-  { name: 'a death right after a start', events: [started, died('web')], inspection: inspection(ownSequence), want: ['sync web'] },
+  { name: 'a death right after a start', events: [started('web'), died('web')], inspection: inspection(ownSequence), want: ['sync web'] },
   {
     name: 'a repeated inspection',
-    events: [started, { type: 'PodSync', podUID: uid('web') }],
+    events: [started('web'), { type: 'PodSync', podUID: uid('web') }],
     inspection: inspection(ownSequence),
     want: ['sync web'],
   },
 ];
 for (const { name, events, inspection: request, want } of inspections) {
-  test(`${want.length === 0 ? 'does not sync' : 'syncs'} a pod for ${name}, and tidies its containers`, async () => {
-    const { did, loop, end } = aLoop();
+  test(`${want.length === 0 ? 'does not sync' : 'syncs'} a pod for ${name}, and reports its container’s change`, async () => {
+    const { calls, notify, end } = aRunningLoop();
     await settle();
-    did.length = 0;
-    loop.onLifecycleEvents(events, request);
+    calls.length = 0;
+    notify(events, request && { inspection: request });
     await settle();
-    assert.deepEqual(withoutHousekeeping(did), [...want, 'changed web-1']);
+    assert.deepEqual(withoutHousekeeping(calls), [...want, 'changed web-1']);
     await end();
   });
 }
 
-test('while the runtime is down nothing is handed on, and nothing is lost', async () => {
-  const { clock, lines, did, node, report, end } = aLoop();
+test('statuses are applied at once, before their events: also during an update and while the runtime is down', async () => {
+  const update = Promise.withResolvers<void>();
+  const { clock, calls, node, cache, report, notify, end } = aRunningLoop({ handleUpdate: () => update.promise });
+  await settle();
+  report('ADD many');
+  await settle();
+  calls.length = 0;
+  notify([died('web')], { statuses: [aRuntimePodStatus({ podUID: uid('web') })] });
+  assert.deepEqual(calls, ['refresh web']);
+  assert.equal(cache.get(uid('web'))?.podUID, 'web');
+  node.problem = 'container runtime is down';
+  update.resolve();
+  await clock.advance(20_000);
+  notify([], { gone: [uid('web')] });
+  assert.equal(calls.at(-1), 'refresh web');
+  assert.equal(cache.get(uid('web')), null);
+  await end();
+});
+
+test('a fault of the status handler does not lose the events', async () => {
+  const boom = () => {
+    throw new Error('no status');
+  };
+  const { calls, lines, notify, end } = aRunningLoop({ handlers: { refreshStatuses: boom } });
+  notify([died('web')]);
+  await settle();
+  assert.deepEqual(withoutHousekeeping(calls), ['sync web', 'changed web-1']);
+  assert.equal(lines.filter(({ msg }) => msg === 'Contained a fault').length, 1);
+  await end();
+});
+
+test('before the loop runs, statuses go into the cache and events are dropped: every pod is synced at the start', async () => {
+  const { calls, cache, notify, run, end } = aLoop();
+  notify([started('web'), died('web')], { relistedAtMs: 1, statuses: [aRuntimePodStatus({ podUID: uid('web') })] });
+  assert.equal(cache.get(uid('web'))?.podUID, 'web');
+  run();
+  await settle();
+  assert.deepEqual(withoutHousekeeping(calls), []);
+  await end();
+});
+
+test('while the runtime is down nothing is handled, and nothing is lost', async () => {
+  const { clock, lines, calls, node, report, end } = aRunningLoop();
   node.problem = 'container runtime is down';
   report('ADD web');
   report('ADD job');
   // The loop was waiting for work; it finds the runtime down when it is woken.
   await clock.advance(20_000);
-  assert.deepEqual(withoutHousekeeping(did), []);
+  assert.deepEqual(withoutHousekeeping(calls), []);
   const delays = lines.filter(({ msg }) => msg === 'Skipping pod synchronization').map(({ retryAfterMs }) => retryAfterMs);
   assert.deepEqual(delays.slice(0, 8), [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
   node.problem = null;
   await clock.advance(5000);
-  assert.deepEqual(withoutHousekeeping(did), ['ADD web', 'ADD job']);
+  assert.deepEqual(withoutHousekeeping(calls), ['ADD web', 'ADD job']);
   await end();
 });
 
-test('housekeeping comes each two seconds, and at once when it is asked for', async () => {
-  const { clock, did, loop, end } = aLoop();
+test('housekeeping runs every two seconds, and at once when it is requested', async () => {
+  const { clock, calls, loop, end } = aRunningLoop();
   await clock.advance(5000);
   loop.requestHousekeeping();
   await settle();
-  assert.deepEqual(did, ['housekeeping at 0', 'housekeeping at 2000', 'housekeeping at 4000', 'housekeeping at 5000']);
+  assert.deepEqual(calls, ['housekeeping at 0', 'housekeeping at 2000', 'housekeeping at 4000', 'housekeeping at 5000']);
   await end();
 });
 
-test('there is no housekeeping before every source has reported', async () => {
-  const { clock, did, node, end } = aLoop({ sourcesReady: false });
+test('housekeeping waits until every source has reported', async () => {
+  const { clock, calls, node, end } = aRunningLoop({ sourcesReady: false });
   await clock.advance(5000);
-  assert.deepEqual(did, []);
+  assert.deepEqual(calls, []);
   node.sourcesReady = true;
   await clock.advance(2000);
-  assert.equal(did.length, 1);
+  assert.equal(calls.length, 1);
   await end();
 });
 
-test('the loop shows each second that it comes round', async () => {
-  const { clock, node, end } = aLoop();
+test('the loop beats every second', async () => {
+  const { clock, node, end } = aRunningLoop();
   await settle();
   const before = node.beats;
   await clock.advance(3000);
@@ -175,52 +253,43 @@ test('the loop shows each second that it comes round', async () => {
 });
 
 test('only the newest result of a probe counts', async () => {
-  const { did, loop, end } = aLoop();
+  const { calls, loop, end } = aRunningLoop();
   const result = { podUID: uid('a'), containerID: 'a-1' as ContainerID, probe: 'readiness' } as const;
   loop.onProbeResults([{ ...result, result: 'failure' }]);
   loop.onProbeResults([{ ...result, result: 'success' }]);
   await settle();
-  assert.deepEqual(withoutHousekeeping(did), ['probes 1']);
+  assert.deepEqual(withoutHousekeeping(calls), ['probes 1']);
   await end();
 });
 
-test('a step that throws does not end the loop, nor keep the others from their turn', async () => {
-  const clock = new FakeClock();
-  const { logger, lines } = aLogger();
-  const stop = new AbortController();
-  const did: string[] = [];
-  const boom = (what: string) => {
-    did.push(what);
-    throw new Error(`no ${what}`);
+test('a step that throws ends neither the loop nor the steps after it', async () => {
+  const calls: string[] = [];
+  const boom = (step: string) => {
+    calls.push(step);
+    throw new Error(`no ${step}`);
   };
-  const due = [uid('a')];
   const updates = ['one', 'two'];
-  const loop = new SyncLoop<string>({
-    runtimeErrors: () => null,
-    takeUpdates: () => updates.splice(0),
-    handleUpdate: async (update) => boom(update),
-    handlePodSyncs: () => boom('syncs'),
-    shouldIgnoreStarts: () => false,
-    handleContainerChanged: () => boom('died'),
-    handleProbeResults: () => boom('probes'),
-    takeDue: () => due.splice(0),
-    sourcesReady: () => true,
-    housekeep: () => boom('housekeeping'),
-    beat: () => {},
-    clock,
-    logger,
+  const { clock, lines, node, loop, notify, run, end } = aLoop({
+    handlers: {
+      takeUpdates: () => updates.splice(0),
+      handleUpdate: async (update) => boom(update),
+      handlePodSyncs: () => boom('syncs'),
+      handleContainerChanged: () => boom('changed'),
+      handleProbeResults: () => boom('probes'),
+      housekeep: () => boom('housekeeping'),
+    },
   });
-  loop.onLifecycleEvents([died('b')]);
+  node.due.push(uid('a'));
+  run();
+  notify([died('b')]);
   loop.onProbeResults([{ podUID: uid('b'), containerID: 'c' as ContainerID, probe: 'liveness', result: 'failure' } as never]);
-  const running = loop.run(stop.signal);
   await settle();
-  assert.deepEqual(did, ['one', 'two', 'syncs', 'died', 'probes', 'syncs', 'housekeeping']);
-  assert.equal(lines.filter(({ msg }) => msg === 'Contained a fault').length, did.length);
+  assert.deepEqual(calls, ['one', 'two', 'syncs', 'changed', 'probes', 'syncs', 'housekeeping']);
+  assert.equal(lines.filter(({ msg }) => msg === 'Contained a fault').length, calls.length);
   for (let second = 0; second < 2; second += 1) {
     clock.advance(1000);
     await settle();
   }
-  assert.deepEqual(did.slice(7), ['housekeeping']);
-  stop.abort();
-  await running;
+  assert.deepEqual(calls.slice(7), ['housekeeping']);
+  await end();
 });

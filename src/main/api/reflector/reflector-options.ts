@@ -3,7 +3,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { ApiClient, TrafficClass } from '../api-client.ts';
 import type { FieldSelector } from '../field-selector.ts';
-import type { ObjectChange } from './object-store.ts';
+import type { ApiObject, ObjectChange, ObjectStore } from './object-store.ts';
 
 export interface ReflectorHandler<T> {
   /** Called with all objects after the first sync, and whenever the reflector has read everything again. */
@@ -12,7 +12,7 @@ export interface ReflectorHandler<T> {
   onChange(changes: readonly ObjectChange<T>[]): void;
 }
 
-export interface ReflectorOptions<T> {
+export interface ReflectorOptions<T extends ApiObject> {
   readonly client: ApiClient;
   readonly path: string;
   readonly fieldSelector?: FieldSelector;
@@ -23,6 +23,8 @@ export interface ReflectorOptions<T> {
   /** A watch without an event for this long, plus up to half of it as jitter, is restarted. Default: only the watch's timeoutSeconds limits it. */
   readonly idleTimeoutMs?: number;
   readonly handler: ReflectorHandler<T>;
+  /** The reflector writes the objects into this store. Default: a store that the reflector creates. */
+  readonly store?: ObjectStore<T>;
   /** Returns the object to store, or null to reject the object. Default: stores the object as received. */
   readonly accept?: (object: T) => T | null;
   readonly clock: Clock;

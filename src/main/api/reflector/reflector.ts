@@ -36,7 +36,7 @@ export class Reflector<T extends ApiObject> {
   readonly #logger: Logger;
   readonly #random: () => number;
   readonly #backoff: ReflectorBackoff;
-  readonly #store = new ObjectStore<T>();
+  readonly #store: ObjectStore<T>;
   readonly #validator: ObjectValidator<T>;
   readonly #changes: ChangeBatch<ObjectChange<T>>;
   readonly #stop = new AbortController();
@@ -47,8 +47,9 @@ export class Reflector<T extends ApiObject> {
   #cancelWait: (() => void) | null = null;
 
   private constructor(options: ReflectorOptions<T>) {
-    const { clock, handler, random = Math.random } = options;
+    const { clock, handler, store = new ObjectStore<T>(), random = Math.random } = options;
     this.#options = options;
+    this.#store = store;
     this.#logger = options.logger.child({ reflector: `${options.kind} ${options.path}` });
     this.#validator = new ObjectValidator(options, this.#store, this.#logger);
     this.#random = random;

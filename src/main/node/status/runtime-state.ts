@@ -13,10 +13,6 @@ import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
 export interface RuntimeStateDependencies {
   /** Requests the runtime's status. The promise must settle. */
   readonly fetchFacts: () => Promise<RuntimeFacts>;
-  /** Called when the runtime has recovered, so that failed pod syncs need not wait for their back-off. Called twice per recovery. */
-  readonly onRecovered: () => void;
-  /** Called when the runtime's problem changed, and with the first status. */
-  readonly onChanged?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -45,10 +41,22 @@ export class RuntimeState {
   #reportedProblem: string | null | undefined;
   readonly #wakeup: Wakeup;
   #cancelSecondNotification: () => void = () => {};
+  readonly #recoveryListeners: (() => void)[] = [];
+  readonly #changeListeners: (() => void)[] = [];
 
   constructor(dependencies: RuntimeStateDependencies) {
     this.#deps = dependencies;
     this.#wakeup = new Wakeup(dependencies.clock);
+  }
+
+  /** Adds a listener for recoveries, so that failed pod syncs need not wait for their back-off. Called twice per recovery. */
+  onRecovered(listener: () => void): void {
+    this.#recoveryListeners.push(listener);
+  }
+
+  /** Adds a listener for changes of the runtime's problem. Called with the first status too. */
+  onChanged(listener: () => void): void {
+    this.#changeListeners.push(listener);
   }
 
   /** The last status. Null: none yet. */
@@ -121,20 +129,23 @@ export class RuntimeState {
   }
 
   #reportProblem(problem: string | null): void {
-    const { logger, clock, onRecovered } = this.#deps;
+    const { logger, clock } = this.#deps;
     const before = this.#reportedProblem;
     if (problem === before) return;
     this.#reportedProblem = problem;
-    this.#deps.onChanged?.();
+    for (const listener of this.#changeListeners) listener();
     if (problem !== null) {
       logger.error({ err: problem }, 'Container runtime sanity check failed, will retry');
       return;
     }
     logger.info({ runtime: this.#facts?.runtimeName, version: this.#facts?.runtimeVersion }, 'Container runtime is ready');
     if (before === undefined) return;
-    onRecovered();
+    const notify = () => {
+      for (const listener of this.#recoveryListeners) listener();
+    };
+    notify();
     this.#cancelSecondNotification();
-    this.#cancelSecondNotification = clock.after(secondNotificationDelayMs, onRecovered);
+    this.#cancelSecondNotification = clock.after(secondNotificationDelayMs, notify);
   }
 }
 

@@ -93,7 +93,7 @@ export class PodWorker implements SyncedPod {
   }
 
   /** Settles when the sync in progress has ended and its status is generated; undefined without a sync. */
-  get syncUnderWay(): Promise<unknown> | undefined {
+  get syncInProgress(): Promise<unknown> | undefined {
     return this.#lifecycle.state === 'syncing' ? (this.#step ?? undefined) : undefined;
   }
 

@@ -18,6 +18,7 @@ import { PodWorker } from './pod-worker.ts';
 import { isPodRunning } from '../pod-running.ts';
 import { isStaticPod } from '../static/static-pod.ts';
 import { StaticPodOrder } from '../static/static-pod-order.ts';
+import type { SyncsInProgress } from './syncs-in-progress.ts';
 
 /** Upstream: PodWorkerSync. */
 export interface PodWorkerSync {
@@ -29,6 +30,7 @@ export interface PodWorkerSync {
 }
 
 export interface PodWorkersDependencies extends PodWorkerDependencies {
+  readonly syncs: SyncsInProgress;
   /** Called when a pod has finished: housekeeping may run at once. */
   readonly onFinished: (uid: PodUID) => void;
   /** Called when nothing is left of this UID: a pod with the same UID may start. */
@@ -133,11 +135,6 @@ export class PodWorkers implements PodWorkerOwner {
   /** The task could not start the container. */
   addWaitingReason(uid: PodUID, container: string, waiting: WaitingReason): void {
     if (this.#deps.statuses.addWaitingReason(uid, container, waiting)) this.#workers.get(uid)?.refreshStatus();
-  }
-
-  /** Settles when the sync in progress has ended and its status is generated; undefined without a sync. */
-  syncUnderWay(uid: PodUID): Promise<unknown> | undefined {
-    return this.#workers.get(uid)?.syncUnderWay;
   }
 
   refreshStatuses(uids: Iterable<PodUID>): void {
@@ -248,6 +245,7 @@ export class PodWorkers implements PodWorkerOwner {
 
   onCleanedUp(worker: PodIdentity): void {
     this.#workers.delete(worker.uid);
+    this.#deps.syncs.remove(worker.uid);
     this.#deps.workQueue.remove(worker.uid);
     this.#deps.statuses.forget(worker.uid);
     this.#deps.onForgotten(worker.uid);
@@ -263,6 +261,7 @@ export class PodWorkers implements PodWorkerOwner {
   #addWorker(identity: ConstructorParameters<typeof PodWorker>[0], lifecycle: PodLifecycle): PodWorker {
     const worker = new PodWorker(identity, lifecycle, this, this.#deps);
     this.#workers.set(identity.uid, worker);
+    this.#deps.syncs.add(worker);
     return worker;
   }
 }

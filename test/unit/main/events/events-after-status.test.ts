@@ -19,7 +19,7 @@ function aSink({ syncs = false, unwritten = false } = {}) {
       expedite: (uid) => void expedited.push(uid),
       whenWritten: () => (unwritten ? write.promise : undefined),
     },
-    syncUnderWay: () => (syncs ? sync.promise : undefined),
+    syncInProgress: () => (syncs ? sync.promise : undefined),
     clock,
   });
   const record = async (type: RecordedEvent['type'] = 'Warning', object: RecordedEvent['object'] = podReference(aPod())) => {
@@ -70,7 +70,7 @@ test('a failed sync does not delay a warning', async () => {
   const events = new EventsAfterStatus({
     next: { record: (event) => void recorded.push(event) },
     statuses,
-    syncUnderWay: () => failed,
+    syncInProgress: () => failed,
     clock: new FakeClock(),
   });
   events.record({ object: podReference(aPod()), type: 'Warning', reason: 'FailedMount', message: 'x' });

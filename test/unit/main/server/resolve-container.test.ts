@@ -141,7 +141,7 @@ test('the runtime is asked again before a container that was not seen running is
     pod: (fullName) => (fullName === 'web_default' ? aPod() : undefined),
     apiStatus: () => ({}),
     runtimeStatus: () => null,
-    look: async (uid) => {
+    inspectPod: async (uid) => {
       looks.push(uid);
       return aRuntimePodStatus({ containers: [running] });
     },
@@ -160,7 +160,7 @@ test('a runtime that does not answer changes nothing of what is known', async ()
     pod: () => aPod(),
     apiStatus: () => ({}),
     runtimeStatus: () => null,
-    look: () => Promise.reject(new Error('down')),
+    inspectPod: () => Promise.reject(new Error('down')),
     translateUID: (uid) => uid,
   });
   assert.deepEqual(await resolve(query('exec')), { found: false, status: 500, message: 'container not found ("app")' });
@@ -172,7 +172,7 @@ test('a log that no list tells of is asked for', async () => {
     pod: () => aPod(),
     apiStatus: () => ({ containerStatuses: [aStatus({ state: { running: {} }, containerID: 'containerd://now' })] }),
     runtimeStatus: () => aRuntimePodStatus({ containers: [listed] }),
-    look: async () => aRuntimePodStatus({ containers: [running] }),
+    inspectPod: async () => aRuntimePodStatus({ containers: [running] }),
     translateUID: (uid) => uid,
   });
   const answer = await resolve(query('logs'));

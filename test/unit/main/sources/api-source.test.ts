@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ObjectStore } from '../../../../src/main/api/index.ts';
 import { ApiSource } from '../../../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../../../src/main/sources/pod-config.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
@@ -21,6 +22,7 @@ function anApiSource(nodeSynced: Promise<unknown> = Promise.resolve()) {
   const config = new PodConfig({ sources: ['api'], onReport: () => {}, onEvent: () => {}, clock, logger });
   const source = ApiSource.start({
     client: api,
+    store: new ObjectStore(),
     nodeName: 'n1',
     nodeSynced,
     onPods: (pods) => config.set('api', pods),

@@ -20,7 +20,8 @@ function aRuntime(answer: () => RuntimeFacts) {
   const { logger, lines } = aLogger();
   const stop = new AbortController();
   const told = { recovered: 0 };
-  const state = new RuntimeState({ fetchFacts: async () => answer(), onRecovered: () => (told.recovered += 1), clock, logger });
+  const state = new RuntimeState({ fetchFacts: async () => answer(), clock, logger });
+  state.onRecovered(() => (told.recovered += 1));
   return { clock, lines, stop, told, state };
 }
 const away = (): RuntimeFacts => {
@@ -144,7 +145,7 @@ test('a question that the end of the kubelet cut off is no complaint about the r
   const { logger, lines } = aLogger();
   const stop = new AbortController();
   const asked = Promise.withResolvers<RuntimeFacts>();
-  const state = new RuntimeState({ fetchFacts: () => asked.promise, onRecovered: () => {}, clock, logger });
+  const state = new RuntimeState({ fetchFacts: () => asked.promise, clock, logger });
   const watching = state.watch(stop.signal);
   await clock.advance(10_000);
   stop.abort(new Error('SIGTERM'));

@@ -587,10 +587,10 @@ test('the sync that is under way can be waited for, until its status is made', a
   const node = new FakeNode();
   await node.add(aStaticPod('web'));
   let phase: string | undefined;
-  void node.workers.syncUnderWay(uid('web'))?.then(() => (phase = node.phase('web')));
+  void node.syncs.get(uid('web'))?.then(() => (phase = node.phase('web')));
   await settle();
   assert.equal(phase, undefined);
   await node.completeTask(node.task('sync'));
   assert.equal(phase, 'Running');
-  assert.equal(node.workers.syncUnderWay(uid('web')), undefined);
+  assert.equal(node.syncs.get(uid('web')), undefined);
 });
