@@ -1,7 +1,7 @@
 /**
- * One client's connection to a server of the kubelet, from the moment it is accepted: what it does, what it may still send, and whether
- * a request on it was admitted. Its requests are answered one after the other, as Go's server answers them; Node would hand over every
- * request that a client pipelines at once, each with its headers and its response.
+ * One client's connection to a server of the kubelet: its state, its queue of pipelined requests, and whether a request on it was
+ * authorized. Requests are answered one after the other, as Go's server does. Node would emit all pipelined requests at once, each with
+ * its headers and its response object in memory.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,16 +9,16 @@ import { addressKey, type ConnectionState, type ServerConnection } from './conne
 
 export type EndReason = 'evicted' | 'pipelining' | 'refused';
 
-/** Requests that wait for the one under way. Clients that pipeline at all send few; Node reads up to 64 KiB at once. */
+/** Requests that may wait for the current one. Clients that pipeline send few; Node reads up to 64 KiB at once. */
 const maxWaitingRequests = 16;
 const maxWaitingBytes = 16 * 1024;
-/** A client without credentials may try some; then it has to pay for a handshake again. */
+/** Refused requests after which an unauthorized client must make a new connection, with a new handshake. */
 const maxRefusals = 4;
 
 export interface ConnectionOwner {
   readonly nowMs: () => number;
-  /** The first request on it is admitted. False: there are too many such connections. */
-  readonly admit: (connection: ClientConnection) => boolean;
+  /** Called when the first request on the connection was authorized. Returns false when there are too many authorized connections. */
+  readonly onAuthorized: (connection: ClientConnection) => boolean;
   readonly onEnd: (reason: EndReason) => void;
 }
 
@@ -40,7 +40,7 @@ export class ClientConnection implements ServerConnection {
   #waiting: WaitingRequest[] = [];
   #waitingBytes = 0;
 
-  /** @param socket as it was accepted, below TLS */
+  /** @param socket the accepted TCP socket, below TLS */
   constructor(socket: Socket, state: ConnectionState, owner: ConnectionOwner) {
     this.address = addressKey(socket.remoteAddress);
     this.#socket = socket;
@@ -59,12 +59,12 @@ export class ClientConnection implements ServerConnection {
     return this.#isAuthorized;
   }
 
-  /** Its TLS handshake is done. */
+  /** Called when the TLS handshake is done. */
   markSecure(): void {
     this.#enter('idle');
   }
 
-  /** Runs it now, or after the responses to the requests before it; a client that has sent too many of them loses its connection. */
+  /** Runs the request now, or after the responses to earlier requests. Ends the connection when too many requests wait. */
   serve(request: IncomingMessage, response: ServerResponse, run: () => void): void {
     if (this.#socket.destroyed) return;
     if (this.#state !== 'busy') return this.#run({ request, response, run });
@@ -74,7 +74,9 @@ export class ClientConnection implements ServerConnection {
     this.#waiting.push({ bytes, request, response, run });
   }
 
-  /** The connection is handed on, and stays busy until it ends. False: its client has not awaited the responses before, and has lost it. */
+  /**
+   * Marks the connection as busy until it ends. Returns false, and ends the connection, when an earlier request has no response yet.
+   */
   beginUpgrade(): boolean {
     if (this.#socket.destroyed) return false;
     if (this.#state === 'busy') {
@@ -85,15 +87,15 @@ export class ClientConnection implements ServerConnection {
     return true;
   }
 
-  /** A request on it was authorized. False: the kubelet has no room for another such connection. */
+  /** Called when a request on the connection was authorized. Returns false when the server has too many authorized connections. */
   authorize(): boolean {
     if (this.#isAuthorized) return true;
     this.#isAuthorized = true;
-    this.#isAuthorized = this.#owner.admit(this);
+    this.#isAuthorized = this.#owner.onAuthorized(this);
     return this.#isAuthorized;
   }
 
-  /** A request on it was not. True: the connection ends with the response. */
+  /** Called when a request on the connection was refused. Returns true when the connection must end with the response. */
   countRefusal(): boolean {
     if (this.#isAuthorized) return false;
     this.#refusals += 1;
@@ -111,11 +113,11 @@ export class ClientConnection implements ServerConnection {
 
   #run({ response, run }: Omit<WaitingRequest, 'bytes'>): void {
     this.#enter('busy');
-    response.once('close', () => this.#answered());
+    response.once('close', () => this.#onResponseClosed());
     run();
   }
 
-  #answered(): void {
+  #onResponseClosed(): void {
     const next = this.#waiting.shift();
     if (next === undefined || next.request.socket.destroyed) {
       this.#waiting = [];

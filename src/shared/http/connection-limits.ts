@@ -1,13 +1,14 @@
 /**
- * Which connection ends when a server holds too many. Pure. A new connection is never refused: an old one ends instead, one that cost
- * its client the least to make and keep. So a client with credentials gets in, however many connections without them are held.
+ * Decides which connection a server ends when it has too many. Pure. A new connection is never refused. An older one is ended instead:
+ * the one that was cheapest for its client to open and keep. A client with credentials can therefore always connect, however many
+ * unauthorized connections there are.
  */
 export interface ConnectionLimits {
-  /** Connections without an admitted request, in total. */
+  /** Maximum number of connections without an authorized request. */
   readonly unauthorized: number;
-  /** The same of one address. It only decides whose connection ends, since many clients may share an address. */
+  /** The same per client address. Exceeding this limit never refuses a connection, because many clients may share an address. */
   readonly unauthorizedPerAddress: number;
-  /** Connections with an admitted request. */
+  /** Maximum number of connections with an authorized request. */
   readonly authorized: number;
 }
 
@@ -21,52 +22,52 @@ export interface ServerConnection {
   readonly stateSinceMs: number;
 }
 
-/** A connection that entered its state later than this may be about to send a request, or to be admitted. */
-const youngMs = 1_000;
+/** A connection that entered its state within this time may be about to send a request, or about to be authorized. */
+const recentMs = 1_000;
 const ranks: Readonly<Record<ConnectionState, number>> = { idle: 0, handshaking: 1, busy: 2 };
-const youngRank = 3;
+const recentRank = 3;
 
-/** The connection that ends because `newcomer`, which is one of `held`, has come; null: there is room for both. */
+/** Returns the connection to end after `added`, which is one of `connections`, was accepted. Null when no limit is exceeded. */
 export function computeEviction<T extends ServerConnection>(
-  held: readonly T[],
-  newcomer: T,
+  connections: readonly T[],
+  added: T,
   limits: ConnectionLimits,
   nowMs: number,
 ): T | null {
-  const strangers = held.filter(({ isAuthorized: isAdmitted }) => !isAdmitted);
-  const neighbours = strangers.filter(({ address }) => address === newcomer.address);
-  if (neighbours.length > limits.unauthorizedPerAddress) return cheapest(neighbours, newcomer, nowMs);
-  if (strangers.length > limits.unauthorized) return cheapest(ofLargestAddress(strangers), newcomer, nowMs);
+  const unauthorized = connections.filter(({ isAuthorized }) => !isAuthorized);
+  const ofSameAddress = unauthorized.filter(({ address }) => address === added.address);
+  if (ofSameAddress.length > limits.unauthorizedPerAddress) return findCheapest(ofSameAddress, added, nowMs);
+  if (unauthorized.length > limits.unauthorized) return findCheapest(ofLargestAddress(unauthorized), added, nowMs);
   return null;
 }
 
-/** The connection that ends because there is one more admitted connection; null: every one of them is in use. */
-export function computeAdmittedEviction<T extends ServerConnection>(held: readonly T[], nowMs: number): T | null {
-  const idle = held.filter(({ isAuthorized: isAdmitted, state }) => isAdmitted && state === 'idle');
-  return cheapest(idle, null, nowMs);
+/** Returns the idle authorized connection to end for a new authorized one. Null when all of them are in use. */
+export function computeAdmittedEviction<T extends ServerConnection>(connections: readonly T[], nowMs: number): T | null {
+  const idle = connections.filter(({ isAuthorized, state }) => isAuthorized && state === 'idle');
+  return findCheapest(idle, null, nowMs);
 }
 
 /**
- * Idle ones first, then handshakes, then those with a request under way; of each kind the one that has been so for longest. Young ones
- * come last, whatever they do.
+ * Prefers idle connections, then handshaking ones, then busy ones; within a state, the one that entered the state first. Connections
+ * that entered their state recently come last.
  */
-function cheapest<T extends ServerConnection>(candidates: readonly T[], newcomer: T | null, nowMs: number): T | null {
-  const rank = ({ state, stateSinceMs }: T) => (nowMs - stateSinceMs < youngMs ? youngRank : ranks[state]);
+function findCheapest<T extends ServerConnection>(candidates: readonly T[], excluded: T | null, nowMs: number): T | null {
+  const rank = ({ state, stateSinceMs }: T) => (nowMs - stateSinceMs < recentMs ? recentRank : ranks[state]);
   let found: T | null = null;
   for (const candidate of candidates) {
-    if (candidate === newcomer) continue;
+    if (candidate === excluded) continue;
     if (found === null || rank(candidate) - rank(found) < 0) found = candidate;
     else if (rank(candidate) === rank(found) && candidate.stateSinceMs < found.stateSinceMs) found = candidate;
   }
   return found;
 }
 
-function ofLargestAddress<T extends ServerConnection>(strangers: readonly T[]): readonly T[] {
-  const byAddress = Map.groupBy(strangers, ({ address }) => address);
+function ofLargestAddress<T extends ServerConnection>(connections: readonly T[]): readonly T[] {
+  const byAddress = Map.groupBy(connections, ({ address }) => address);
   return [...byAddress.values()].reduce((largest, group) => (group.length > largest.length ? group : largest));
 }
 
-/** The address that a limit counts: of IPv6 the network of 64 bits, which one host can have whole. */
+/** Returns the address that limits count by. For IPv6 this is the /64 network, because one host can own all of it. */
 export function addressKey(remoteAddress: string | undefined): string {
   const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
   if (!address.includes(':')) return address;

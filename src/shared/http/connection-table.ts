@@ -1,4 +1,4 @@
-/** The connections of one server. It is full at times, and still takes every new connection: see connection-limits.ts. */
+/** The open connections of one server. A full table still accepts every new connection and ends an older one (connection-limits.ts). */
 import type { Socket } from 'node:net';
 import { serverConnectionsEnded } from '../metrics/definitions/http.ts';
 import { monotonicMs } from '../time/clock.ts';
@@ -6,7 +6,7 @@ import { ClientConnection, type ConnectionOwner } from './client-connection.ts';
 import { computeAdmittedEviction, computeEviction, type ConnectionLimits } from './connection-limits.ts';
 
 export interface ConnectionTableOptions {
-  /** A label of the metrics. */
+  /** Value of the metrics' `server` label. */
   readonly server: string;
   readonly limits: ConnectionLimits;
 }
@@ -14,21 +14,21 @@ export interface ConnectionTableOptions {
 export class ConnectionTable {
   readonly #limits: ConnectionLimits;
   readonly #owner: ConnectionOwner;
-  /** By the addresses and ports of both ends: what a socket and the TLS socket over it have in common. */
+  /** Keyed by the addresses and ports of both ends, which are the same for a TCP socket and for the TLS socket over it. */
   readonly #connections = new Map<string, ClientConnection>();
 
   constructor({ server, limits }: ConnectionTableOptions) {
     this.#limits = limits;
     this.#owner = {
       nowMs: monotonicMs,
-      admit: (connection) => this.#admit(connection),
+      onAuthorized: (connection) => this.#makeRoomForAuthorized(connection),
       onEnd: (reason) => serverConnectionsEnded.inc({ server, reason }),
     };
   }
 
-  /** A connection was accepted. @param hasTls its handshake is still to come */
+  /** @param hasTls whether a TLS handshake follows */
   add(socket: Socket, hasTls: boolean): void {
-    const key = endsOf(socket);
+    const key = connectionKey(socket);
     const connection = new ClientConnection(socket, hasTls ? 'handshaking' : 'idle', this.#owner);
     this.#connections.set(key, connection);
     socket.once('close', () => {
@@ -37,16 +37,16 @@ export class ConnectionTable {
     computeEviction([...this.#connections.values()], connection, this.#limits, monotonicMs())?.end('evicted');
   }
 
-  /** Of a socket as it was accepted, or of the TLS socket over it. Undefined: it has ended. */
+  /** Takes the accepted TCP socket or the TLS socket over it. Returns undefined when the connection has ended. */
   find(socket: Socket): ClientConnection | undefined {
-    return this.#connections.get(endsOf(socket));
+    return this.#connections.get(connectionKey(socket));
   }
 
-  #admit(connection: ClientConnection): boolean {
-    const held = [...this.#connections.values()];
-    if (held.filter(({ isAuthorized: isAdmitted }) => isAdmitted).length <= this.#limits.authorized) return true;
+  #makeRoomForAuthorized(connection: ClientConnection): boolean {
+    const connections = [...this.#connections.values()];
+    if (connections.filter(({ isAuthorized }) => isAuthorized).length <= this.#limits.authorized) return true;
     const evicted = computeAdmittedEviction(
-      held.filter((other) => other !== connection),
+      connections.filter((other) => other !== connection),
       monotonicMs(),
     );
     evicted?.end('evicted');
@@ -54,7 +54,7 @@ export class ConnectionTable {
   }
 }
 
-/** A client can connect from one port to each address of the node (all of 127.0.0.0/8, each Service's): these are different connections. */
-function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+/** Includes the local end: a client can connect from one port to several addresses of the node (127.0.0.0/8, Service addresses). */
+function connectionKey({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

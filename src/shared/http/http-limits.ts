@@ -1,11 +1,11 @@
-/** What every HTTP server of the kubelet bounds for each of its connections. */
+/** Limits per connection that every HTTP server of the kubelet sets. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** Upstream's IdleTimeout. */
 const keepAliveMs = 90_000;
 
 export const httpLimits = {
-  /** Go's server takes 1 MiB, which a hundred clients without credentials could make the whole heap. */
+  /** Go's server allows 1 MiB; a hundred unauthenticated clients could fill the heap with that. */
   maxHeaderSize: 64 * 1024,
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -14,13 +14,16 @@ export const httpLimits = {
   insecureHTTPParser: false,
 };
 
-/** A client that takes nothing for so long, with an answer under way, is cut off. Streams have times of their own. */
+/** A connection without traffic during a response is closed after this time. Streams set their own timeouts. */
 export const stallTimeoutMs = 60_000;
 
-/** Each costs its name, its value and their places. For `maxHeadersCount`: Node drops what is beyond. */
+/** Value for `maxHeadersCount`. Node drops headers beyond this number. */
 export const maxHeaders = 256;
 
-/** Whether a request was answered here, since headers of it may have been dropped. As Node answers headers of too many bytes. */
+/**
+ * Answers a request with too many headers, because Node may have dropped some of them. The response is Node's own for too large headers.
+ * Returns true when the request was answered.
+ */
 export function refuseTooManyHeaders({ rawHeaders }: IncomingMessage, response: ServerResponse): boolean {
   if (rawHeaders.length < 2 * maxHeaders) return false;
   response.writeHead(431, { Connection: 'close', 'Content-Length': 0 }).end();

@@ -1,4 +1,4 @@
-/** The port of a server: it is tried again until it is free, since a predecessor may still hold it. */
+/** Listens on a server's port. Retries while the port is taken, because the previous kubelet process may still have it open. */
 import type { AddressInfo, Server } from 'node:net';
 import type { ListenAddress } from '../contracts/server/settings.ts';
 import type { Logger } from '../log/logger.ts';
@@ -10,11 +10,11 @@ export interface ListeningPortOptions {
   readonly logger: Logger;
 }
 
-/** Upstream tries the healthz port again after 5 s; a port that a dying predecessor still holds is free sooner. */
+/** Upstream retries the healthz port after 5 s. A port that an exiting process has open is free sooner. */
 const retryDelaysMs = [100, 500, 1000, 5000];
 
 /**
- * As Go, which asks for the kernel's limit (somaxconn, 4096 by default). A client that finds the queue full tries again after a second.
+ * Go uses the operating system's limit (somaxconn, 4096 by default). A client's SYN is retransmitted after a second when the queue is full.
  */
 const backlog = 4096;
 
@@ -25,12 +25,12 @@ export class ListeningPort {
 
   constructor(options: ListeningPortOptions) {
     this.#options = options;
-    options.server.on('listening', () => this.#listens());
-    options.server.on('error', (err) => this.#failed(err));
+    options.server.on('listening', () => this.#onListening());
+    options.server.on('error', (err) => this.#onError(err));
     this.#listen();
   }
 
-  /** Where the server listens; null while it could not. Waits for the first try. */
+  /** Returns the address that the server listens on, null while it can not listen. Waits for the first attempt. */
   async address(): Promise<ListenAddress | null> {
     const { server } = this.#options;
     if (!server.listening && this.#failures === 0) await new Promise((resolve) => server.once('listening', resolve).once('error', resolve));
@@ -38,7 +38,7 @@ export class ListeningPort {
     return address && { address: address.address, port: address.port };
   }
 
-  /** Gives up a port that is not there yet. */
+  /** Stops retrying. */
   close(): void {
     clearTimeout(this.#retry);
   }
@@ -48,14 +48,14 @@ export class ListeningPort {
     server.listen({ host: listen.address, port: listen.port, backlog });
   }
 
-  #listens(): void {
+  #onListening(): void {
     this.#failures = 0;
     const { server, name, logger } = this.#options;
     const { address, port } = server.address() as AddressInfo;
     logger.info({ server: name, address, port }, 'server listens');
   }
 
-  #failed(err: Error): void {
+  #onError(err: Error): void {
     const retryInMs = retryDelaysMs[Math.min(this.#failures, retryDelaysMs.length - 1)]!;
     this.#failures += 1;
     const { name, listen, logger } = this.#options;

@@ -1,4 +1,4 @@
-/** A request to a server without authentication. */
+/** The parsed request of a server without authentication. */
 import type { IncomingMessage } from 'node:http';
 
 export interface PlainRequest {
@@ -8,15 +8,15 @@ export interface PlainRequest {
   readonly accept: string | undefined;
 }
 
-/** The target is split by hand: `new URL` throws for what clients may send (`//`, `http:`). */
+/** Splits the target by hand, because `new URL` throws for some targets that clients may send (`//`, `http:`). */
 export function parsePlainRequest(request: IncomingMessage): PlainRequest {
   const target = request.url ?? '/';
-  const mark = target.indexOf('?');
-  const path = mark < 0 ? target : target.slice(0, mark);
+  const queryStart = target.indexOf('?');
+  const path = queryStart < 0 ? target : target.slice(0, queryStart);
   return {
     method: request.method ?? 'GET',
     path,
-    query: new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)),
+    query: new URLSearchParams(queryStart < 0 ? '' : target.slice(queryStart + 1)),
     accept: request.headers.accept,
   };
 }

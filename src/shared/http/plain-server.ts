@@ -1,4 +1,4 @@
-/** An HTTP server without authentication: each request has a reply, and clients hold neither many connections nor many replies. */
+/** An HTTP server without authentication. It limits the number of connections and the memory of responses that clients have not read. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ListenAddress } from '../contracts/server/settings.ts';
@@ -18,9 +18,9 @@ export interface PlainServerOptions {
   readonly reply: (request: PlainRequest) => Promise<Reply>;
 }
 
-/** Scrapers and probes, not crowds. */
+/** Enough for metrics scrapers and probes. */
 const connectionLimits = { unauthorized: 256, unauthorizedPerAddress: 256, authorized: 0 };
-/** Replies that clients have not taken yet: a page of metrics, or all pods of a large node, is some MB. */
+/** Limit for response bodies that are not sent yet. A metrics page, or the pod list of a large node, has a few MB. */
 const maxUnsentLength = 32 * 1024 * 1024;
 
 export class PlainServer {
@@ -43,12 +43,12 @@ export class PlainServer {
     this.#port = new ListeningPort({ server: this.#server, name, listen, logger });
   }
 
-  /** Where it listens; null while it could not. Waits for the first try. */
+  /** Returns the address that the server listens on, null while it can not listen. Waits for the first attempt. */
   address(): Promise<ListenAddress | null> {
     return this.#port.address();
   }
 
-  /** Answers what is under way; takes nothing new. */
+  /** Finishes the current requests and accepts no new ones. */
   async close(): Promise<void> {
     this.#port.close();
     if (!this.#server.listening) return;

@@ -1,4 +1,4 @@
-/** An answer before it is sent, and the answers that Go's HTTP server and go-restful give for what is not there. */
+/** A response before it is sent, and the error responses of Go's HTTP server and go-restful. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -11,23 +11,23 @@ export function ok(body: string, contentType = plain['Content-Type']): Reply {
   return { status: 200, headers: { 'Content-Type': contentType }, body };
 }
 
-/** The connection ends with it. */
+/** Returns a reply that closes the connection. */
 export function withConnectionClose(reply: Reply): Reply {
   return { ...reply, headers: { ...reply.headers, Connection: 'close' } };
 }
 
-/** As Go's http.Error. */
+/** Go's http.Error. */
 export function error(status: number, message: string): Reply {
   return { status, headers: { ...plain, 'X-Content-Type-Options': 'nosniff' }, body: `${message}\n` };
 }
 
-/** As Go's mux, for a path that nobody serves. */
+/** Go's ServeMux for a path without a handler. */
 export const notFound: Reply = error(404, '404 page not found');
 
-/** As Go's HTTP server, for a request that it can't read. */
+/** Go's HTTP server for a request that it can not parse. */
 export const badRequest: Reply = { status: 400, headers: { ...plain, Connection: 'close' }, body: '400 Bad Request' };
 
-/** As Go's mux (1.26), for a folder without its slash, and for a path that is not clean. */
+/** Go's ServeMux (1.26) for a subtree path without its trailing slash, and for a path that is not clean. */
 export function movedTo(location: string): Reply {
   const shown = location.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
   return {
@@ -37,12 +37,12 @@ export function movedTo(location: string): Reply {
   };
 }
 
-/** As go-restful writes a message: no end of line. */
+/** go-restful's plain message, without a trailing newline. */
 export function message(status: number, body: string): Reply {
   return { status, headers: plain, body };
 }
 
-/** As go-restful, which serves the paths of the API objects. */
+/** go-restful's response; upstream serves the paths of API objects with it. */
 export function methodNotAllowed(allow: string): Reply {
   return { status: 405, headers: { ...plain, Allow: allow }, body: '405: Method Not Allowed' };
 }
@@ -51,7 +51,7 @@ export function notAcceptable(available: string): Reply {
 }
 export const restfulNotFound: Reply = message(404, '404: Page Not Found');
 
-/** Whether a client takes a type: its exact name, or anything at all (go-restful knows no `application/*`). */
+/** Reports whether a client accepts a type by its exact name or by a full wildcard. go-restful does not support `application/*`. */
 export function accepts(accept: string | undefined, contentType: string): boolean {
   if (accept === undefined || accept.trim() === '') return true;
   const types = accept.split(',').map((part) => part.split(';', 1)[0]?.trim());

@@ -1,17 +1,17 @@
-/** Puts a reply on the wire: compressed for those who take it, whole, and with the rest of an unread body never taken for a request. */
+/** Sends a reply, compressed when the client accepts gzip. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Reply } from './reply.ts';
 
-const compressFrom = 1024;
+const minCompressedBytes = 1024;
 const compress = promisify(gzip);
 
 export async function sendReply(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Reply): Promise<void> {
   let bytes: Buffer = Buffer.from(body);
-  const compressed = bytes.length >= compressFrom && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
+  const compressed = bytes.length >= minCompressedBytes && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
   if (compressed) bytes = await compress(bytes);
-  if (hasBody(request)) response.setHeader('Connection', 'close');
+  if (hasUnreadBody(request)) response.setHeader('Connection', 'close');
   response.writeHead(status, {
     ...headers,
     ...(compressed && { 'Content-Encoding': 'gzip' }),
@@ -20,7 +20,7 @@ export async function sendReply(request: IncomingMessage, response: ServerRespon
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 
-/** The rest of a body that is not read would be taken for the next request. */
-function hasBody({ headers, complete }: IncomingMessage): boolean {
+/** The connection must close after an unread body: its bytes would be parsed as the next request. */
+function hasUnreadBody({ headers, complete }: IncomingMessage): boolean {
   return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 }

@@ -1,6 +1,6 @@
 /**
- * The server thread: every listener but the healthz port. It renders health and metrics from shared memory, reads logs and carries
- * streams, asks main for the rest, and decides nothing. Born and called by main (main/threads/server-thread.ts).
+ * The server thread: every listener except the healthz port. It renders health and metrics from shared memory, reads logs, proxies
+ * streams and calls main for everything else. It takes no decisions. Started and called by main (main/threads/server-thread.ts).
  */
 import type { ServerApi } from '../../shared/contracts/server/calls.ts';
 import type { SecureServerSettings, ServerWorkerData } from '../../shared/contracts/server/settings.ts';
@@ -15,35 +15,35 @@ import { replyOnReadOnly, type RouteSources } from './routes.ts';
 import { PlainServer } from '../../shared/http/plain-server.ts';
 import { createMainClient } from './main-client.ts';
 
-const { workerData: birth, logger, heartbeat: heart } = enterThread<ServerWorkerData>();
-const heartbeats = new HeartbeatsReader(birth.heartbeats);
+const { workerData, logger, heartbeat } = enterThread<ServerWorkerData>();
+const heartbeats = new HeartbeatsReader(workerData.heartbeats);
 const health = new HealthSource(heartbeats, logger);
-const main = createMainClient(birth.main);
+const main = createMainClient(workerData.main);
 const sources: RouteSources = {
   health: () => health.checks(),
   resetHealthMetrics: () => {
     health.resetMetrics();
     return main.resetHealthMetrics();
   },
-  metrics: (page) => renderMetricsPage(page, { segments: birth.metricsSegments, heartbeats, monotonicMs }),
+  metrics: (page) => renderMetricsPage(page, { segments: workerData.metricsSegments, heartbeats, monotonicMs }),
   main,
 };
 
 const readOnly =
-  birth.readOnly &&
+  workerData.readOnly &&
   new PlainServer({
     name: 'readonly',
-    listen: birth.readOnly,
+    listen: workerData.readOnly,
     logger,
     reply: (request) => countRequest(request.method, request.path, 'readonly', () => replyOnReadOnly(request, sources)),
   });
-const secure = birth.secure && openSecure(birth.secure);
+const secure = workerData.secure && openSecure(workerData.secure);
 
 async function openSecure(settings: SecureServerSettings): Promise<OpenSecureServer | null> {
   try {
-    // The runtime's client comes with it: 20 MB that a node without this server keeps.
+    // Imported on demand: the runtime client, which this module imports, takes 20 MB.
     const { openSecureServer } = await import('./open-secure-server.ts');
-    return await openSecureServer({ settings, workerData: birth, sources, main, logger });
+    return await openSecureServer({ settings, workerData, sources, main, logger });
   } catch (err) {
     logger.error({ err }, 'the authenticated server can not be started');
     return null;
@@ -52,8 +52,8 @@ async function openSecure(settings: SecureServerSettings): Promise<OpenSecureSer
 
 const api: ServerApi = {
   async addresses() {
-    const where = await Promise.all([readOnly?.address(), secure?.then((server) => server?.listener.address())]);
-    return { readOnly: where[0] ?? null, secure: where[1] ?? null };
+    const [readOnlyAddress, secureAddress] = await Promise.all([readOnly?.address(), secure?.then((server) => server?.listener.address())]);
+    return { readOnly: readOnlyAddress ?? null, secure: secureAddress ?? null };
   },
   async setServingCertificate(certificate) {
     (await secure)?.contexts.setServing(certificate);
@@ -61,7 +61,7 @@ const api: ServerApi = {
   async close() {
     health.close();
     await Promise.all([readOnly?.close(), secure?.then((server) => server?.close())]);
-    heart.stop();
+    heartbeat.stop();
   },
 };
 serveThread(api);

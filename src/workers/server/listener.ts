@@ -1,6 +1,6 @@
 /**
- * The HTTPS server: it bounds what clients may hold (connections, requests, headers, time) and calls `handle` for each request. Requests
- * for another protocol (exec, port forwarding) are handed on too.
+ * The HTTPS listener: it limits the connections, requests, headers and time of clients and calls `handle` for each request. This includes
+ * upgrade requests (exec, port forward).
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -21,15 +21,15 @@ import { HandshakeSizeLimiter } from './tls/handshake-watch.ts';
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The client asks for another protocol on this connection; null: it does not, or nobody here speaks any. */
+  /** Set for an upgrade request. */
   readonly upgrade: { readonly socket: Duplex; readonly head: Buffer } | null;
   readonly connection: ClientConnection;
 }
 
-/** What Node shows nowhere else. */
+/** Fields without a public API in Node. */
 interface TLSSocketInternals {
   readonly _tlsOptions?: { readonly secureContext?: object };
-  /** The socket below TLS. */
+  /** The TCP socket below TLS. */
   readonly _parent?: Socket;
 }
 
@@ -39,11 +39,11 @@ export interface ListenerOptions {
   readonly name: string;
   readonly listen: ListenAddress;
   readonly logger: Logger;
-  /** Called for each request; when it rejects, the connection ends. */
+  /** Called for each request. The connection is destroyed when it rejects. */
   readonly handle: (exchange: Exchange) => Promise<void>;
   readonly connections: ConnectionLimits;
   readonly tls: { readonly contexts: Contexts; readonly requestCert: boolean };
-  /** Default: a minute. */
+  /** Default: one minute. */
   readonly stallTimeoutMs?: number;
 }
 
@@ -52,10 +52,10 @@ const handshakeTimeoutMs = 10_000;
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #server: Server;
-  /** Connections that were handed on: nobody else ends them. */
+  /** Upgraded connections. The HTTP server no longer closes them. */
   readonly #upgraded = new Set<Duplex>();
-  /** What each handshake showed of its client. The connection is never asked again. */
-  readonly #peers = new WeakMap<Socket, PeerCertificate>();
+  /** Client certificates, read once at the end of each handshake. */
+  readonly #peerCertificates = new WeakMap<Socket, PeerCertificate>();
   readonly #connections: ConnectionTable;
   readonly #handshakes = new HandshakeSizeLimiter();
   readonly #port: ListeningPort;
@@ -69,28 +69,28 @@ export class Listener {
     this.#server.maxHeadersCount = maxHeaders;
     this.#server.on('connection', (socket: Socket) => {
       this.#connections.add(socket, true);
-      this.#handshakes.opened(socket);
+      this.#handshakes.add(socket);
     });
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const connection = this.#connections.find(request.socket);
       connection?.serve(request, response, () => this.#handle({ request, response, upgrade: null, connection }));
     });
-    this.#secure(tls.contexts, stalledMs);
+    this.#listenForHandshakes(tls.contexts, stalledMs);
     this.#server.setTimeout(stalledMs);
     this.#port = new ListeningPort({ server: this.#server, name, listen, logger });
   }
 
-  /** Where it listens; null while it could not. Waits for the first try. */
+  /** Returns the address that the server listens on, null while it can not listen. Waits for the first attempt. */
   address(): Promise<ListenAddress | null> {
     return this.#port.address();
   }
 
-  /** The client of a connection, as its handshake showed it. */
+  /** Returns the client certificate of a connection. */
   peerCertificate(connection: Socket): PeerCertificate {
-    return this.#peers.get(connection) ?? noPeerCertificate;
+    return this.#peerCertificates.get(connection) ?? noPeerCertificate;
   }
 
-  /** Answers what is under way; takes nothing new. */
+  /** Finishes the current requests and accepts no new ones. */
   async close(): Promise<void> {
     this.#port.close();
     if (!this.#server.listening) return;
@@ -100,27 +100,27 @@ export class Listener {
     await closed;
   }
 
-  #secure(contexts: Contexts, stalledMs: number): void {
-    const use = () => {
-      // tls.Server takes single options only, and not all of them: no trust in a chain that ends before its root (Node 24 and 26).
+  #listenForHandshakes(contexts: Contexts, stalledMs: number): void {
+    const applyContext = () => {
+      // tls.Server.setSecureContext takes options, and not all of them: allowPartialTrustChain is missing (Node 24 and 26).
       Object.assign(this.#server, { _sharedCreds: contexts.current.context });
     };
-    use();
+    applyContext();
     contexts.onChange = () => {
-      use();
+      applyContext();
       this.#server.closeIdleConnections();
     };
-    // Before the HTTP server's own listener, so that no request precedes the identity.
+    // Runs before the HTTP server's own listener, so that no request precedes the client certificate.
     this.#server.prependListener('secureConnection', (socket: TLSSocket) => {
-      // What the handshake began with: the authorities may have changed before it ended.
-      const { _tlsOptions: begunWith, _parent: wire } = socket as TLSSocketInternals;
-      if (wire) this.#handshakes.ended(wire);
-      const peer = readPeerCertificate(socket, contexts.clientCAGenerationOf(begunWith?.secureContext));
+      // The context that the handshake started with: the client CAs may have changed before the handshake ended.
+      const { _tlsOptions: tlsOptions, _parent: tcpSocket } = socket as TLSSocketInternals;
+      if (tcpSocket) this.#handshakes.remove(tcpSocket);
+      const peer = readPeerCertificate(socket, contexts.clientCAGenerationOf(tlsOptions?.secureContext));
       if (!peer) {
         socket.destroy();
         return;
       }
-      this.#peers.set(socket, peer);
+      this.#peerCertificates.set(socket, peer);
       this.#connections.find(socket)?.markSecure();
     });
     this.#server.on('tlsClientError', (err: Error, socket: TLSSocket) => {
@@ -130,9 +130,9 @@ export class Listener {
       const connection = this.#connections.find(socket as Socket);
       this.#upgraded.add(socket);
       socket.once('close', () => this.#upgraded.delete(socket));
-      // Its listeners went with the HTTP parser: an error without one would end the thread.
+      // The HTTP parser's listeners are gone. An error without a listener would end the thread.
       socket.on('error', () => socket.destroy());
-      // And so did its time-out: one that is never joined to a stream must end too.
+      // The parser's timeout is gone too. It is needed for a connection that is never joined to a stream.
       (socket as Socket).setTimeout(stalledMs, () => socket.destroy());
       if (!connection?.beginUpgrade()) {
         socket.destroy();
@@ -141,7 +141,7 @@ export class Listener {
       const response = new ServerResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket as Socket);
-      // The connection is half open by nature: a client that never ends its half must not keep it.
+      // An upgraded connection may be half open. A client that never ends its half must not keep the connection open.
       response.once('finish', () => (socket as Socket).destroySoon());
       this.#handle({ request, response, upgrade: { socket, head }, connection });
     });

@@ -1,6 +1,6 @@
 /**
- * What only main knows, asked over Comlink: within a deadline, bounded in number, and what is the same for all who ask only once for
- * those who ask at the same time. Main may be busy; the clients of a server must not pile up copies of its answer.
+ * The client for main's API over Comlink. Each call has a deadline, the number of calls is limited, and concurrent calls without arguments
+ * share one result: main may be busy, and requests must not accumutimeout copies of its response.
  */
 import { wrap } from 'comlink';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,22 +9,22 @@ import type { ResolvedContainer, MainApi } from '../../shared/contracts/server/c
 import { endpoint } from '../../shared/thread/endpoint.ts';
 
 const deadlineMs = 10_000;
-/** Upstream's bound on a shared lookup of a token (sharedLookupTimeout): main tries again within it. */
+/** Upstream's sharedLookupTimeout for token lookups. Main retries within this time. */
 const reviewDeadlineMs = 30_000;
-/** A bound, not a target: as many as there may be connections. */
-const maxUnderWay = 1024;
+/** The maximum number of authorized connections. */
+const maxConcurrentCalls = 1024;
 
-/** The same calls, each with a deadline. Rejects when main does not answer, and when too many wait for it already. */
+/** Calls reject when main does not respond within the deadline, and when too many calls wait. */
 export function createMainClient(port: MessagePort): MainApi {
   const main = wrap<MainApi>(endpoint(port));
-  let underWay = 0;
-  const bounded = async <T>(name: string, ask: () => Promise<T>, withinMs = deadlineMs): Promise<T> => {
-    if (underWay >= maxUnderWay) throw new Error(`too many questions to the main thread are under way to ask "${name}"`);
-    underWay += 1;
+  let pending = 0;
+  const bounded = async <T>(name: string, call: () => Promise<T>, withinMs = deadlineMs): Promise<T> => {
+    if (pending >= maxConcurrentCalls) throw new Error(`too many calls to the main thread are pending, "${name}" is refused`);
+    pending += 1;
     try {
-      return await withDeadline(name, ask(), withinMs);
+      return await withDeadline(name, call(), withinMs);
     } finally {
-      underWay -= 1;
+      pending -= 1;
     }
   };
   return {
@@ -39,22 +39,22 @@ export function createMainClient(port: MessagePort): MainApi {
   };
 }
 
-function shared<T>(ask: () => Promise<T>): () => Promise<T> {
-  let underWay: Promise<T> | null = null;
+function shared<T>(call: () => Promise<T>): () => Promise<T> {
+  let pending: Promise<T> | null = null;
   return () => {
-    underWay ??= ask().finally(() => (underWay = null));
-    return underWay;
+    pending ??= call().finally(() => (pending = null));
+    return pending;
   };
 }
 
 async function withDeadline<T>(name: string, answer: Promise<T>, withinMs: number): Promise<T> {
   const done = new AbortController();
-  const late = sleep(withinMs, undefined, { signal: done.signal }).then((): never => {
+  const timeout = sleep(withinMs, undefined, { signal: done.signal }).then((): never => {
     throw new Error(`the main thread did not answer "${name}" within ${withinMs} ms`);
   });
-  late.catch(() => {});
+  timeout.catch(() => {});
   try {
-    return await Promise.race([answer, late]);
+    return await Promise.race([answer, timeout]);
   } finally {
     done.abort();
   }

@@ -1,4 +1,4 @@
-/** The parts of the authenticated server, put together: certificates, who may ask, what is served, and the listener. */
+/** Creates the authenticated server from its parts: TLS contexts, logs, streams, routes, authentication and the listener. */
 import type { MainApi } from '../../shared/contracts/server/calls.ts';
 import type { SecureServerSettings, ServerWorkerData } from '../../shared/contracts/server/settings.ts';
 import { CriClient } from '../../shared/cri/client.ts';
@@ -34,15 +34,15 @@ export interface OpenSecureServer {
 }
 
 /**
- * Those with an admitted request: followers of logs and streams hold theirs for long, several for each of a node's pods. Those without:
- * more than an API server opens at once after its restart. An idle one costs 50 KB.
+ * Authorized connections: log followers and streams keep theirs for long, several per pod of the node. Unauthorized ones: more than an API
+ * server opens at once after its restart. An idle connection costs 50 KB.
  */
 const connections = { unauthorized: 320, unauthorizedPerAddress: 256, authorized: 1024 };
 
-/** Resolves when it listens, or tries to. Rejects for versions, ciphers or groups that OpenSSL refuses. */
+/** Resolves when the server listens or retries to listen. Rejects for TLS versions, ciphers or groups that OpenSSL refuses. */
 export async function openSecureServer({
   settings,
-  workerData: birth,
+  workerData,
   sources,
   main,
   logger,
@@ -53,26 +53,26 @@ export async function openSecureServer({
     tls: settings.tls,
     clientCAFile,
     reloadClientCAFile,
-    servingCertificate: birth.servingCertificate,
+    servingCertificate: workerData.servingCertificate,
     logger,
   });
 
   const logs = createContainerLogs({
     resolveContainer: main.resolveContainer,
-    settings: birth.streaming,
-    snapshot: new RuntimeSnapshotReader(birth.snapshot),
+    settings: workerData.streaming,
+    snapshot: new RuntimeSnapshotReader(workerData.snapshot),
     logger,
   });
   let client: CriClient | null = null;
-  const { runtimeEndpoint } = birth.streaming;
+  const { runtimeEndpoint } = workerData.streaming;
   const streaming = createStreaming({
     resolveContainer: main.resolveContainer,
-    settings: birth.streaming,
+    settings: workerData.streaming,
     cri: () => (client ??= new CriClient({ endpoint: runtimeEndpoint, onCall: countRuntimeOperation })),
     clock: systemClock,
     logger,
   });
-  const facts = { version, startedAtMs: Date.now() - process.uptime() * 1000, now: Date.now };
+  const statuszOptions = { version, startedAtMs: Date.now() - process.uptime() * 1000, now: Date.now };
   const routes = createSecureRoutes({
     switches: handlers,
     health: sources.health,
@@ -83,22 +83,22 @@ export async function openSecureServer({
     streaming,
     extra: {
       systemLogs: createSystemLogsHandler({
-        roots: [nodeLogDir, birth.streaming.podLogsDir],
+        roots: [nodeLogDir, workerData.streaming.podLogsDir],
         queries: handlers.systemLogQuery,
         journalctl: 'journalctl',
       }),
       profiling: createProfilingHandler(),
-      verbosity: birth.logging.live ? createVerbosityHandler(birth.logging.live) : null,
+      verbosity: workerData.logging.live ? createVerbosityHandler(workerData.logging.live) : null,
       flagz: createFlagzHandler(main),
-      statusz: (roots) => createStatuszHandler(facts, roots),
+      statusz: (roots) => createStatuszHandler(statuszOptions, roots),
     },
   });
 
-  const clients: SecureServerOptions['clientCertificates'] = {
+  const clientCertificates: SecureServerOptions['clientCertificates'] = {
     peer: (connection) => listener.peerCertificate(connection),
     clientCAGeneration: () => contexts.current.clientCAGeneration,
   };
-  const server = new SecureServer({ settings, main, routes, clientCertificates: clients, clock: systemClock, logger });
+  const server = new SecureServer({ settings, main, routes, clientCertificates, clock: systemClock, logger });
   const listener: Listener = new Listener({
     name: 'secure',
     listen,

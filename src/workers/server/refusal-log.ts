@@ -1,15 +1,15 @@
-/** The log of refused requests. Anybody can cause them, so only some each second become lines; the next line has the number of the others. */
+/** A rate-limited log of refused requests, which unauthenticated clients can cause. The next entry has the number of omitted ones. */
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
-const linesPerPeriod = 10;
+const entriesPerPeriod = 10;
 const periodMs = 1_000;
 
 export class RefusalLog {
   readonly #logger: Logger;
   readonly #clock: Pick<Clock, 'monotonic'>;
   #periodEndsAtMs = 0;
-  #lines = 0;
+  #entries = 0;
   #omitted = 0;
 
   constructor(logger: Logger, clock: Pick<Clock, 'monotonic'>) {
@@ -21,13 +21,13 @@ export class RefusalLog {
     const nowMs = this.#clock.monotonic();
     if (nowMs >= this.#periodEndsAtMs) {
       this.#periodEndsAtMs = nowMs + periodMs;
-      this.#lines = 0;
+      this.#entries = 0;
     }
-    if (this.#lines >= linesPerPeriod) {
+    if (this.#entries >= entriesPerPeriod) {
       this.#omitted += 1;
       return;
     }
-    this.#lines += 1;
+    this.#entries += 1;
     this.#logger.info({ ...fields, ...(this.#omitted > 0 && { omittedBefore: this.#omitted }) }, text);
     this.#omitted = 0;
   }

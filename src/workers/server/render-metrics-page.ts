@@ -1,4 +1,4 @@
-/** The metrics pages: what the threads counted, with what is known only when it is asked for (the process, the threads' lives). */
+/** Renders the metrics pages: the threads' metrics, and metrics that are computed at the request (process, thread statuses). */
 import { readdir, readFile } from 'node:fs/promises';
 import { parseBootTime, parseMaxOpenFiles, parseProcessStat, ticksPerSecond } from '../../shared/linux/procfs.ts';
 import { definitions } from '../../shared/metrics/definitions/index.ts';
@@ -16,24 +16,24 @@ export interface MetricsSources {
   readonly monotonicMs: () => number;
 }
 
-/** `all`: /metrics. `probes` and `slis`: pages of their own, as upstream keeps them. */
-export async function renderMetricsPage(page: 'all' | 'probes' | 'slis', pages: MetricsSources): Promise<string> {
+/** `all` is /metrics; `probes` and `slis` are separate pages, as upstream has them. */
+export async function renderMetricsPage(page: 'all' | 'probes' | 'slis', sources: MetricsSources): Promise<string> {
   await observeProcess();
-  if (page === 'slis') return renderMetrics(pages.segments, [...Object.values(sli), startTime]);
-  if (page === 'probes') return renderMetrics(pages.segments, [startTime]);
-  observeThreads(pages);
+  if (page === 'slis') return renderMetrics(sources.segments, [...Object.values(sli), startTime]);
+  if (page === 'probes') return renderMetrics(sources.segments, [startTime]);
+  observeThreads(sources);
   for (const [stability, count] of registered) registeredMetrics.set(count, { stability_level: stability, deprecated_version: '' });
-  return renderMetrics(pages.segments, definitions);
+  return renderMetrics(sources.segments, definitions);
 }
 
-/** On its other pages upstream registers the start time as a metric of its own, with a stability. */
+/** On its other pages upstream registers the start time as a separate metric with a stability level. */
 const startTime = { ...definitionOf(processMetrics.processStartTime), stability: 'ALPHA' as const };
 
 function definitionOf({ name, help, type, labelNames, buckets, combine }: typeof processMetrics.processStartTime) {
   return { name, help, type, labelNames, buckets, combine };
 }
 
-/** By stability; none of them is deprecated. Those without one come from libraries in the Go kubelet, which does not count them. */
+/** Number of metrics by stability level. Metrics without one come from libraries in the Go kubelet, which does not count them. */
 const registered = new Map<string, number>();
 for (const { stability } of [...definitions, ...Object.values(sli)]) {
   if (stability !== 'none') registered.set(stability, (registered.get(stability) ?? 0) + 1);
@@ -63,7 +63,7 @@ async function observeProcess(): Promise<void> {
   processMetrics.processCpuSeconds.set((user + system) / 1e6);
   processMetrics.processResidentMemory.set(process.memoryUsage.rss());
   processMetrics.processVirtualMemory.set(virtualMemoryBytes);
-  // The folder's own descriptor is one of them.
+  // One descriptor is that of the folder itself.
   processMetrics.processOpenFds.set(fds.length - 1);
   processMetrics.processMaxFds.set(parseMaxOpenFiles(limits));
   processMetrics.processStartTime.set(parseBootTime(machine) + startTicks / ticksPerSecond);

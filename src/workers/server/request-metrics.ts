@@ -1,4 +1,4 @@
-/** The labels under which a request is counted (upstream pkg/kubelet/server/server.go): a bounded set, whatever clients send. */
+/** Request metrics. The label values are a bounded set, whatever clients send. Upstream: pkg/kubelet/server/server.go. */
 import { httpInflightRequests, httpRequests, httpRequestsDuration } from '../../shared/metrics/definitions/http.ts';
 
 const methods = new Set(['OPTIONS', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT']);
@@ -20,7 +20,7 @@ const paths = new Set([
   'pprof',
   'logs',
 ]);
-/** What only the authenticated server serves; its profiles are counted as `debug`. */
+/** Paths of the authenticated server only. Profiles are counted as `debug`. */
 const securePaths = new Set(['debug', 'checkpoint', 'flagz', 'statusz']);
 const longRunning = new Set(['exec', 'attach', 'portforward', 'debug']);
 
@@ -37,7 +37,7 @@ export function requestLabels(method: string, path: string, serverType: 'readonl
   };
 }
 
-/** Counts a request from here until it is answered, or its stream has ended. */
+/** Counts a request, and measures it until its response or its stream has ended. */
 export async function countRequest<T>(
   method: string,
   path: string,
@@ -45,13 +45,13 @@ export async function countRequest<T>(
   answer: () => Promise<T>,
 ): Promise<T> {
   const labels = requestLabels(method, path, serverType);
-  const began = performance.now();
+  const startedAtMs = performance.now();
   httpRequests.inc(labels);
   httpInflightRequests.add(1, labels);
   try {
     return await answer();
   } finally {
     httpInflightRequests.add(-1, labels);
-    httpRequestsDuration.observe((performance.now() - began) / 1000, labels);
+    httpRequestsDuration.observe((performance.now() - startedAtMs) / 1000, labels);
   }
 }

@@ -1,23 +1,23 @@
 /**
- * The target of a request, read once: what is authorized and what is served are the same string. A path that leaves its place when it
- * is cleaned is redirected to the clean one as Go's mux does it, before anybody asks who wants it; one that hides that in escapes is refused.
+ * Parses the target of a request once, so that authorization and handlers use the same path. A path that is not clean is redirected before
+ * authentication, as Go's ServeMux does; one that is not clean after unescaping is refused.
  */
 import { badRequest, movedTo, type Reply } from '../../shared/http/reply.ts';
 
 export interface RequestTarget {
-  /** Decoded, absolute, without empty, `.` and `..` segments; a slash at its end stays. */
+  /** Decoded and absolute, without empty, `.` and `..` segments. Keeps a trailing slash. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
 
 export function parseRequestTarget(url: string): RequestTarget | Reply {
   const relative = url.replace(/^https?:\/\/[^/?]*/i, '');
-  const mark = relative.indexOf('?');
-  const escaped = mark < 0 ? relative : relative.slice(0, mark);
-  const search = mark < 0 ? '' : relative.slice(mark + 1);
+  const queryStart = relative.indexOf('?');
+  const escaped = queryStart < 0 ? relative : relative.slice(0, queryStart);
+  const search = queryStart < 0 ? '' : relative.slice(queryStart + 1);
   if (!escaped.startsWith('/')) return badRequest;
   const clean = cleanPath(escaped);
-  // A browser takes `/\host` for another host.
+  // A browser would interpret `/\host` as another host.
   if (clean !== escaped) return movedTo(`${clean.replaceAll('\\', '%5C')}${search === '' ? '' : `?${search}`}`);
   let path: string;
   try {
@@ -29,7 +29,7 @@ export function parseRequestTarget(url: string): RequestTarget | Reply {
   return { path, query: new URLSearchParams(search) };
 }
 
-/** As Go's path.Clean, but a slash at the end stays. */
+/** Go's path.Clean, but keeps a trailing slash. */
 function cleanPath(path: string): string {
   const kept: string[] = [];
   for (const segment of path.split('/')) {

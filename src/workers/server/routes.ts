@@ -1,4 +1,4 @@
-/** Which path answers what on the read-only server, and what both servers share: a request in, a reply out, nothing sent here. */
+/** The routes of the read-only server, and the routes that it shares with the authenticated server. Handlers return replies and send nothing. */
 import type { MainApi } from '../../shared/contracts/server/calls.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { HealthCheck } from '../../shared/health/health.ts';
@@ -8,13 +8,13 @@ import { accepts, error, methodNotAllowed, movedTo, notAcceptable, notFound, ok,
 
 export interface RouteSources {
   readonly health: () => HealthCheck[];
-  /** Of `/metrics/slis`. */
+  /** Resets the metrics of `/metrics/slis`. */
   readonly resetHealthMetrics: () => Promise<void>;
   readonly metrics: (page: MetricsPage) => Promise<string>;
   readonly main: Pick<MainApi, 'pods'>;
 }
 
-/** Of the debug handlers, which the read-only server never has (upstream InstallDebuggingDisabledHandlers). */
+/** Paths of the debug handlers. The read-only server never serves them (upstream: InstallDebuggingDisabledHandlers). */
 export const debugPrefixes = [
   '/run/',
   '/exec/',
@@ -25,7 +25,7 @@ export const debugPrefixes = [
   '/debug/pprof/',
   '/logs/',
 ];
-/** Prometheus' text format, as its Go client announces it. */
+/** The content type that Prometheus' Go client sends for its text format. */
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 export type MetricsPage = 'all' | 'probes' | 'slis';
 export const metricsPages: Readonly<Record<string, MetricsPage>> = {
@@ -34,7 +34,7 @@ export const metricsPages: Readonly<Record<string, MetricsPage>> = {
   '/metrics/slis': 'slis',
 };
 
-/** The read-only port. */
+/** Handles a request to the read-only server. */
 export async function replyOnReadOnly(request: PlainRequest, sources: RouteSources): Promise<Reply> {
   const { method, path } = request;
   if (isHealthz(path)) return replyHealthz(path, request.query, sources.health());
@@ -46,7 +46,7 @@ export async function replyOnReadOnly(request: PlainRequest, sources: RouteSourc
   return notFound;
 }
 
-/** One page is for counting from now on, too. */
+/** A DELETE of `/metrics/slis` resets its metrics. */
 export async function replyMetrics(
   page: MetricsPage,
   method: string,
@@ -57,11 +57,11 @@ export async function replyMetrics(
   return ok('metrics reset\n');
 }
 
-async function replyJSON({ method, accept }: PlainRequest, ask: () => Promise<string>): Promise<Reply> {
+async function replyJSON({ method, accept }: PlainRequest, getBody: () => Promise<string>): Promise<Reply> {
   if (method !== 'GET') return methodNotAllowed('GET');
   if (!accepts(accept, 'application/json')) return notAcceptable('application/json');
   try {
-    return ok(await ask(), 'application/json');
+    return ok(await getBody(), 'application/json');
   } catch (err) {
     return error(500, messageOf(err));
   }

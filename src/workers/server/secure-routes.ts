@@ -1,6 +1,6 @@
 /**
- * What the authenticated server serves: patterns of paths, each with its handler. Who asks was let in already; methods and the shape of
- * what is below a pattern are looked at here, with go-restful's answers. Upstream: NewServer of pkg/kubelet/server/server.go.
+ * The routes of the authenticated server: path patterns and their handlers. Requests are authorized before. Methods and the segments below
+ * a pattern are checked here, with go-restful's error responses. Upstream: NewServer of pkg/kubelet/server/server.go.
  */
 import type { MainApi } from '../../shared/contracts/server/calls.ts';
 import type { HandlerSwitches } from '../../shared/contracts/server/settings.ts';
@@ -18,17 +18,17 @@ import type { RequestTarget } from './request-target.ts';
 export interface RoutedRequest extends Omit<Exchange, 'connection'>, RequestTarget {
   readonly method: string;
 }
-/** Null: the handler has answered by itself. */
-export type Handler = (asked: RoutedRequest) => Promise<Reply | null>;
+/** Resolves to null when the handler has written the response itself. */
+export type Handler = (routed: RoutedRequest) => Promise<Reply | null>;
 
-/** Handlers that are files of their own. */
+/** Handlers from other modules. */
 export interface ExtraHandlers {
   readonly systemLogs: Handler;
   readonly profiling: Handler;
-  /** Null: there is none to set. */
+  /** Null when the verbosity can not be changed at run time. */
   readonly verbosity: Handler | null;
   readonly flagz: Handler;
-  /** Told what else is served. */
+  /** @param roots the first path segments of all other routes */
   readonly statusz: (roots: readonly string[]) => Handler;
 }
 
@@ -43,13 +43,13 @@ export interface SecureRoutesOptions {
   readonly extra: ExtraHandlers;
 }
 
-/** Upstream's bound on an answer: its server's WriteTimeout. */
-const longestAnswerMs = 4 * 3600 * 1000;
+/** Upstream's WriteTimeout. */
+const maxResponseMs = 4 * 3600 * 1000;
 
 export function createSecureRoutes(options: SecureRoutesOptions): ServeMux<Handler> {
   const { health, main, switches } = options;
   const healthz: Handler = async ({ path, query }) => replyHealthz(path, query, health());
-  const pods = objects('/pods', () => main.pods());
+  const pods = objectList('/pods', () => main.pods());
   const always: Record<string, Handler> = {
     '/healthz': healthz,
     '/healthz/': healthz,
@@ -76,26 +76,26 @@ function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesO
     async () =>
       error(405, message);
   const configz: Handler = async () => {
-    const reply = await answered(() => main.configz());
+    const reply = await toJSONReply(() => main.configz());
     return { ...reply, headers: { ...reply.headers, 'X-Content-Type-Options': 'nosniff' } };
   };
   const getOrPost = ['GET', 'POST'];
   const served: Record<string, Handler> = {
-    ...below('/run', ['POST'], container, async (asked, target) => streaming.run(asked.request, asked.response, target, asked.query)),
-    ...below('/exec', getOrPost, container, async (asked, target) => streaming.exec(asked, target)),
-    ...below('/attach', getOrPost, container, async (asked, target) => streaming.attach(asked, target)),
-    ...below('/portForward', getOrPost, sandbox, async (asked, target) => streaming.portForward(asked, target)),
-    ...below('/containerLogs', ['GET'], containerOnly, async ({ request, response, query }, target) =>
+    ...subtree('/run', ['POST'], container, async (routed, target) => streaming.run(routed.request, routed.response, target, routed.query)),
+    ...subtree('/exec', getOrPost, container, async (routed, target) => streaming.exec(routed, target)),
+    ...subtree('/attach', getOrPost, container, async (routed, target) => streaming.attach(routed, target)),
+    ...subtree('/portForward', getOrPost, sandbox, async (routed, target) => streaming.portForward(routed, target)),
+    ...subtree('/containerLogs', ['GET'], containerOnly, async ({ request, response, query }, target) =>
       logs.serve(request, response, target, query),
     ),
     '/configz': configz,
-    '/runningpods/': objects('/runningpods', () => main.runningPods()),
+    '/runningpods/': objectList('/runningpods', () => main.runningPods()),
     '/logs/': switches.systemLogs ? extra.systemLogs : off('logs endpoint is disabled.'),
     '/debug/pprof/': switches.profiling ? extra.profiling : off('profiling endpoint is disabled.'),
     '/debug/flags/v': switches.debugFlags && extra.verbosity ? extra.verbosity : off('flags endpoint is disabled.'),
   };
   if (switches.checkpoint) {
-    const checkpoint = below('/checkpoint', ['POST'], containerOnly, async ({ request, response, query }, target) =>
+    const checkpoint = subtree('/checkpoint', ['POST'], containerOnly, async ({ request, response, query }, target) =>
       streaming.checkpoint(request, response, target, query),
     );
     served['/checkpoint/'] = checkpoint['/checkpoint/']!;
@@ -104,24 +104,24 @@ function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesO
   return served;
 }
 
-/** A list of API objects, as go-restful serves it. */
-function objects(root: string, ask: () => Promise<string>): Handler {
+/** Serves a list of API objects as go-restful does. */
+function objectList(root: string, getBody: () => Promise<string>): Handler {
   return async ({ method, path, request }) => {
     if (segmentsBelow(root, path).length > 0) return restfulNotFound;
     if (method !== 'GET') return methodNotAllowed('GET');
-    return accepts(request.headers.accept, 'application/json') ? answered(ask) : notAcceptable('application/json');
+    return accepts(request.headers.accept, 'application/json') ? toJSONReply(getBody) : notAcceptable('application/json');
   };
 }
 
-async function answered(ask: () => Promise<string>): Promise<Reply> {
+async function toJSONReply(getBody: () => Promise<string>): Promise<Reply> {
   try {
-    return ok(await ask(), 'application/json');
+    return ok(await getBody(), 'application/json');
   } catch (err) {
     return error(500, messageOf(err));
   }
 }
 
-/** What the segments below a pattern name; null: nothing that is served. */
+/** Parses the path segments below a pattern. Null: there is no such route. */
 type ReadSegments<T> = (segments: readonly string[]) => T | null;
 
 interface SandboxTarget {
@@ -147,19 +147,22 @@ const sandbox: ReadSegments<SandboxTarget> = (segments) => {
   return { namespace, pod, ...(uid !== undefined && { uid }) };
 };
 
-/** A handler that answers by itself, for as long as it takes. A stream has no such bound: it lifts it where it begins (join-connections.ts). */
-function below<T>(
+/**
+ * Creates the routes of a handler that writes the response itself and may take up to `maxResponseMs`. A stream removes this timeout when
+ * it starts (join-connections.ts).
+ */
+function subtree<T>(
   root: string,
   methods: readonly string[],
   read: ReadSegments<T>,
-  serve: (asked: RoutedRequest, target: T) => Promise<void>,
+  serve: (routed: RoutedRequest, target: T) => Promise<void>,
 ): Record<string, Handler> {
-  const handler: Handler = async (asked) => {
-    const target = read(segmentsBelow(root, asked.path));
+  const handler: Handler = async (routed) => {
+    const target = read(segmentsBelow(root, routed.path));
     if (target === null) return restfulNotFound;
-    if (!methods.includes(asked.method)) return methodNotAllowed(methods.join(', '));
-    asked.request.socket.setTimeout(longestAnswerMs);
-    await serve(asked, target);
+    if (!methods.includes(routed.method)) return methodNotAllowed(methods.join(', '));
+    routed.request.socket.setTimeout(maxResponseMs);
+    await serve(routed, target);
     return null;
   };
   return { [root]: handler, [`${root}/`]: handler };

@@ -1,6 +1,6 @@
 /**
- * The authenticated server, request by request: the path is read, its handler found, then who asks, then whether they may, then the
- * answer. In upstream's order: what is not served is 404 for anybody, and wrong methods are told to those only who may ask.
+ * Serves a request of the authenticated server: parses the path, finds its handler, authenticates, authorizes, then calls the handler. The
+ * order is upstream's: an unknown path is 404 for everybody, a wrong method is reported to authorized clients only.
  */
 import type { IncomingMessage } from 'node:http';
 import type { MainApi } from '../../shared/contracts/server/calls.ts';
@@ -28,9 +28,8 @@ export interface SecureServerOptions {
   readonly main: Pick<MainApi, 'reviewToken' | 'reviewAccess'>;
   readonly routes: ServeMux<Handler>;
   readonly clientCertificates: {
-    /** What the handshake of a connection showed of its client. */
     readonly peer: (connection: IncomingMessage['socket']) => PeerCertificate;
-    /** Of the authorities that count now. */
+    /** Generation of the current client CAs. */
     readonly clientCAGeneration: () => number;
   };
   readonly clock: Clock;
@@ -39,7 +38,7 @@ export interface SecureServerOptions {
 
 export class SecureServer {
   readonly #options: SecureServerOptions;
-  readonly #credentials: AuthenticationSources;
+  readonly #authenticationSources: AuthenticationSources;
   readonly #authorize: Authorize;
   readonly #refusals: RefusalLog;
 
@@ -49,8 +48,8 @@ export class SecureServer {
     this.#refusals = new RefusalLog(options.logger, clock);
     const { clientCAFile, webhook, anonymous } = settings.authentication;
     const tokens = webhook && new TokenReviews({ reviewToken: main.reviewToken, cacheTTLMs: webhook.cacheTTLMs, clock });
-    this.#credentials = {
-      certificate: clientCAFile === '' ? null : (request) => this.#byCertificate(request),
+    this.#authenticationSources = {
+      certificate: clientCAFile === '' ? null : (request) => this.#authenticateCertificate(request),
       token:
         tokens &&
         ((token, { socket }) =>
@@ -62,14 +61,14 @@ export class SecureServer {
       : alwaysAllow;
   }
 
-  /** Rejects only when the answer can't be sent. */
+  /** Rejects only when the response can not be sent. */
   async serve(exchange: Exchange): Promise<void> {
     const reply = await this.#answer(exchange).catch((err: unknown): Reply => {
       this.#options.logger.error({ err, path: exchange.request.url?.slice(0, 200) }, 'request failed');
       return error(500, messageOf(err));
     });
     if (reply === null) return;
-    // A handler that fails in the middle of its answer has said what it said.
+    // The handler failed in the middle of its response.
     if (exchange.response.headersSent) exchange.response.destroy();
     else await sendReply(exchange.request, exchange.response, reply);
   }
@@ -82,42 +81,42 @@ export class SecureServer {
     if (found === null) return notFound;
     if ('reply' in found) return found.reply;
     const method = request.method ?? 'GET';
-    const refusal = await this.#refusal(request, method, target.path);
+    const refusal = await this.#checkAccess(request, method, target.path);
     if (refusal) return exchange.connection.countRefusal() ? withConnectionClose(refusal) : refusal;
     if (!exchange.connection.authorize()) return withConnectionClose(error(503, 'too many connections'));
-    // A client that has left wants nothing any more: a command would run, and a log be followed, for nobody. The HTTP server ends its
-    // side as soon as it reads the client's end; the socket is destroyed only after that end was sent.
+    // The client may have disconnected during authorization; a command must not run for it. The HTTP server ends its side as soon as it
+    // reads the client's end, and the socket is destroyed only after that.
     if (request.socket.destroyed || request.socket.writableEnded) return null;
     return found.handler({ ...exchange, ...target, method });
   }
 
-  /** Null: they may. */
-  async #refusal(request: IncomingMessage, method: string, path: string): Promise<Reply | null> {
-    const verdict = await authenticate(request, this.#credentials);
-    if (verdict.type === 'busy') return tooManyReviews;
-    if (verdict.type !== 'user') {
-      if (verdict.type === 'error')
-        this.#refusals.info({ reason: verdict.message, peer: request.socket.remoteAddress }, 'request not authenticated');
+  /** Returns null when the request is allowed, else the response. */
+  async #checkAccess(request: IncomingMessage, method: string, path: string): Promise<Reply | null> {
+    const result = await authenticate(request, this.#authenticationSources);
+    if (result.type === 'busy') return tooManyReviews;
+    if (result.type !== 'user') {
+      if (result.type === 'error')
+        this.#refusals.info({ reason: result.message, peer: request.socket.remoteAddress }, 'request not authenticated');
       return message(401, 'Unauthorized');
     }
-    const decision = await this.#authorize(verdict.user, method, path);
+    const decision = await this.#authorize(result.user, method, path);
     if (decision.type === 'allowed') return null;
     this.#refusals.info(
-      { user: verdict.user.name, method, path: path.slice(0, 200), reason: decision.cause ?? 'not allowed' },
+      { user: result.user.name, method, path: path.slice(0, 200), reason: decision.cause ?? 'not allowed' },
       'request refused',
     );
     return message(decision.status, decision.message);
   }
 
-  #byCertificate({ socket }: IncomingMessage): AuthenticationResult {
-    const { clientCertificates: clients, clock } = this.#options;
-    const peer = clients.peer(socket);
+  #authenticateCertificate({ socket }: IncomingMessage): AuthenticationResult {
+    const { clientCertificates, clock } = this.#options;
+    const peer = clientCertificates.peer(socket);
     if (peer.certificate) clientCertificateExpiration.observe((peer.certificate.validToMs - clock.now()) / 1000);
-    return authenticateCertificate(peer, clients.clientCAGeneration(), clock.now());
+    return authenticateCertificate(peer, clientCertificates.clientCAGeneration(), clock.now());
   }
 }
 
-/** For a token that is not known, while too many others are reviewed. */
+/** The response to an unknown token while too many token reviews wait. */
 const tooManyReviews: Reply = {
   status: 429,
   headers: { ...message(429, '').headers, 'Retry-After': '1' },

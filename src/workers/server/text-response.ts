@@ -1,7 +1,7 @@
-/** Plain answers of the handlers that write to the response themselves. */
+/** Plain text responses of handlers that write the response themselves. */
 import type { ServerResponse } from 'node:http';
 
-/** As go-restful's WriteError: the message and nothing else, of the type that Go's server finds in it. Nothing when the answer has begun. */
+/** Sends only the message, like go-restful's WriteError, with the content type that Go's server detects. Does nothing after the headers were sent. */
 export function sendText(response: ServerResponse, status: number, message: string, headers: Readonly<Record<string, string>> = {}): void {
   if (response.headersSent || response.destroyed) return;
   const body = Buffer.from(message);

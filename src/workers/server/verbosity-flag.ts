@@ -1,4 +1,4 @@
-/** `PUT /debug/flags/v`: how much is logged, from now on, in all threads. Upstream: StringFlagPutHandler of k8s.io/apiserver, logs.GlogSetter. */
+/** `PUT /debug/flags/v`: sets the log verbosity of all threads. Upstream: StringFlagPutHandler of k8s.io/apiserver, logs.GlogSetter. */
 import type { IncomingMessage } from 'node:http';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { setVerbosity } from '../../shared/log/live-verbosity.ts';
@@ -24,11 +24,11 @@ function plainText(status: number, body: string): Reply {
   return { status, headers: { 'Content-Type': 'text/plain', 'X-Content-Type-Options': 'nosniff' }, body };
 }
 
-/** Null: longer than any number. */
+/** Null when the body is too long. */
 async function readBody(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let length = 0;
-  // Left early, the connection stays: there is an answer to send.
+  // Keeps the connection when the loop ends early, because a response is sent.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length;
     if (length > maxBodyBytes) return null;

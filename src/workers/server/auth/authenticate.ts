@@ -1,6 +1,7 @@
 /**
- * Who asks: by certificate, then by token, then, if the node allows it, as a guest. Credentials that are no good make no guest of
- * their bearer, but a good one beside them counts. Upstream: authenticatorfactory.DelegatingAuthenticatorConfig of k8s.io/apiserver.
+ * Authenticates a request by client certificate, then by bearer token, then as anonymous if the node allows that. A request with only
+ * invalid credentials is not anonymous; one valid credential is enough. Upstream: authenticatorfactory.DelegatingAuthenticatorConfig of
+ * k8s.io/apiserver.
  */
 import type { IncomingMessage } from 'node:http';
 import { bearerToken, webSocketToken, withoutToken } from './bearer-token.ts';
@@ -9,55 +10,56 @@ import { anonymous, noCredentials, withAuthenticatedGroup, type AuthenticationRe
 export type TokenAuthenticator = (token: string, request: IncomingMessage) => Promise<AuthenticationResult>;
 
 export interface AuthenticationSources {
-  /** Null: no authorities are configured. */
+  /** Null when no client CA is configured. */
   readonly certificate: ((request: IncomingMessage) => AuthenticationResult) | null;
-  /** Null: tokens are not looked at. */
+  /** Null when tokens are not accepted. */
   readonly token: TokenAuthenticator | null;
   readonly anonymous: boolean;
 }
 
-/** `user`: let in, so far. `busy` is a 429, all else a 401, and the message is for the log. Never rejects. */
+/** The caller answers `busy` with 429 and everything else but `user` with 401. The message is for the log. Never rejects. */
 export async function authenticate(request: IncomingMessage, sources: AuthenticationSources): Promise<AuthenticationResult> {
-  const faults: string[] = [];
-  const tries = [sources.certificate, sources.token && byHeader(sources.token), sources.token && byWebSocket(sources.token)];
-  for (const judge of tries) {
-    const verdict = judge ? await judge(request) : noCredentials;
-    if (verdict.type === 'user') return { type: 'user', user: withAuthenticatedGroup(verdict.user) };
-    if (verdict.type === 'busy') return verdict;
-    if (verdict.type === 'error') faults.push(verdict.message);
+  const errors: string[] = [];
+  const { certificate, token } = sources;
+  const authenticators = [certificate, token && byHeader(token), token && byWebSocket(token)];
+  for (const authenticator of authenticators) {
+    const result = authenticator ? await authenticator(request) : noCredentials;
+    if (result.type === 'user') return { type: 'user', user: withAuthenticatedGroup(result.user) };
+    if (result.type === 'busy') return result;
+    if (result.type === 'error') errors.push(result.message);
   }
-  if (faults.length > 0) return { type: 'error', message: faults.join(', ') };
+  if (errors.length > 0) return { type: 'error', message: errors.join(', ') };
   return sources.anonymous ? { type: 'user', user: anonymous } : noCredentials;
 }
 
-function byHeader(judge: TokenAuthenticator) {
+function byHeader(authenticateToken: TokenAuthenticator) {
   return async (request: IncomingMessage): Promise<AuthenticationResult> => {
     const token = bearerToken(request.headers.authorization);
     if (token === null) return noCredentials;
-    const verdict = await judge(token, request);
-    if (verdict.type === 'user') dropHeader(request, 'authorization');
-    return verdict;
+    const result = await authenticateToken(token, request);
+    if (result.type === 'user') dropHeader(request, 'authorization');
+    return result;
   };
 }
 
-function byWebSocket(judge: TokenAuthenticator) {
+function byWebSocket(authenticateToken: TokenAuthenticator) {
   return async (request: IncomingMessage): Promise<AuthenticationResult> => {
     const { upgrade, connection, 'sec-websocket-protocol': protocols } = request.headers;
     const carried = webSocketToken({ upgrade, connection, protocols });
     if (carried === null) return noCredentials;
     if ('fault' in carried) return { type: 'error', message: carried.fault };
-    const verdict = await judge(carried.token, request);
-    if (verdict.type === 'user') {
+    const result = await authenticateToken(carried.token, request);
+    if (result.type === 'user') {
       dropHeader(request, 'sec-websocket-protocol');
-      const left = withoutToken(protocols ?? '');
-      request.headers['sec-websocket-protocol'] = left;
-      request.rawHeaders.push('Sec-WebSocket-Protocol', left);
+      const remaining = withoutToken(protocols ?? '');
+      request.headers['sec-websocket-protocol'] = remaining;
+      request.rawHeaders.push('Sec-WebSocket-Protocol', remaining);
     }
-    return verdict;
+    return result;
   };
 }
 
-/** A token that has served goes no further: what is behind the router hands headers on to the runtime. */
+/** Removes an accepted token from the request, because the stream handlers forward headers to the runtime. */
 function dropHeader(request: IncomingMessage, name: string): void {
   delete request.headers[name];
   const raw = request.rawHeaders;

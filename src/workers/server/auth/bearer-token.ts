@@ -1,9 +1,9 @@
 /**
- * The token that a request carries, in its Authorization header, or in the list of protocols of a WebSocket, where browsers can set no
- * header. Upstream: apiserver pkg/authentication/request/{bearertoken,websocket}. Pure.
+ * Extracts the bearer token of a request, from the Authorization header or from a WebSocket's subprotocols, because browsers can not set
+ * headers for WebSockets. Upstream: apiserver pkg/authentication/request/{bearertoken,websocket}. Pure.
  */
 
-/** `fault`: there is one, and it can't be read. */
+/** `fault` tells why the token is invalid. Null when there is none. */
 export type WebSocketToken = { readonly token: string } | { readonly fault: string } | null;
 
 export function bearerToken(authorization: string | undefined): string | null {
@@ -13,14 +13,14 @@ export function bearerToken(authorization: string | undefined): string | null {
 
 const prefix = 'base64url.bearer.authorization.k8s.io.';
 
-/** What of the protocols is left for the client to be spoken to in. */
+/** Returns the subprotocols without the one that carries the token. */
 export function withoutToken(protocols: string): string {
   return namesOf(protocols)
     .filter((name) => !name.startsWith(prefix))
     .join(',');
 }
 
-/** `Upgrade`, `Connection` and `Sec-WebSocket-Protocol`. */
+/** The `Upgrade`, `Connection` and `Sec-WebSocket-Protocol` headers. */
 export interface WebSocketHeaders {
   readonly upgrade?: string | undefined;
   readonly connection?: string | undefined;

@@ -1,7 +1,7 @@
 /**
- * Who a client is by its certificate: CN is the user, each O a group. OpenSSL verifies the chain at the handshake, and the certificate is
- * read once, with that result. What can change while the connection lives (time, the authorities) is checked for each request, as upstream
- * verifies for each (apiserver pkg/authentication/request/x509).
+ * Authenticates a client by its certificate: CN is the user, each O a group. OpenSSL verifies the chain at the handshake, and the
+ * certificate is read once, with that result. The expiry and the client CAs may change while the connection is open; they are checked for
+ * each request. Upstream verifies for each request too (apiserver pkg/authentication/request/x509).
  */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -10,13 +10,13 @@ import { readCertificate, type SubjectAttribute } from '../../../shared/x509/rea
 import { findWeakness } from '../tls/certificate-strength.ts';
 import { noCredentials, type User, type AuthenticationResult } from './user.ts';
 
-/** What is known of a connection's peer. */
+/** The client certificate of a connection and the result of its verification. */
 export interface PeerCertificate {
-  /** Null: the client showed none. */
+  /** Null when the client sent none. */
   readonly certificate: ClientCertificate | null;
-  /** Why the certificate does not count; empty: the chain was verified. */
+  /** Why the certificate was not accepted. Empty when its chain was verified. */
   readonly fault: string;
-  /** The authorities it was verified against; 0: none. */
+  /** The client CA generation that the certificate was verified against. 0 when there were no client CAs. */
   readonly generation: number;
 }
 
@@ -30,19 +30,19 @@ export interface ClientCertificate {
 }
 
 /**
- * The bytes of a handshake that does not verify its client. OpenSSL takes 100 KB of certificates, which cost 2.5 MB a connection
- * (measured: 300 connections, 754 MB). A certificate on an RSA-4096 key has 2 KB.
+ * Limit for the bytes of a handshake without a verified client. OpenSSL accepts 100 KB of certificates, which cost 2.5 MB per connection
+ * (measured: 300 connections, 754 MB). A certificate with an RSA-4096 key has 2 KB.
  */
 const maxUnverifiedHandshakeBytes = 32 * 1024;
 
-/** A connection without a handshake has no client certificate. */
+/** For a connection without a client certificate. */
 export const noPeerCertificate: PeerCertificate = { certificate: null, fault: '', generation: 0 };
 
 /**
- * Reads the certificate and the result of its verification together. Call it once, when the handshake ends: after a renegotiation the
- * socket would show the new certificate while `authorized` keeps the result of the first.
- * @param generation of the authorities that the handshake verified against
- * @returns null for a client that nobody knows and that fills memory with certificates
+ * Reads the certificate and the result of its verification together. Must be called once, when the handshake ends: after a renegotiation
+ * the socket would return the new certificate while `authorized` keeps the result for the first.
+ * @param generation of the client CAs that the handshake verified against
+ * @returns null for an unverified client whose certificates exceed the size limit
  */
 export function readPeerCertificate(socket: TLSSocket, generation: number): PeerCertificate | null {
   const { _parent: wire } = socket as { readonly _parent?: Socket };
@@ -51,7 +51,7 @@ export function readPeerCertificate(socket: TLSSocket, generation: number): Peer
   if (!certificate) return { certificate: null, fault: '', generation };
   const { serialNumber, fingerprint256, validFrom, validTo } = certificate;
   const facts = { serialNumber, fingerprint256, validFromMs: Date.parse(validFrom), validToMs: Date.parse(validTo) };
-  // A stranger's subject may have a hundred kilobytes, for as long as the connection lives: it is not kept.
+  // The subject of an unverified certificate is dropped: it may have 100 KB, which would stay in memory as long as the connection.
   const refused = (fault: string): PeerCertificate => ({ certificate: { ...facts, subject: [] }, fault, generation });
   if (!socket.authorized) return refused(String(socket.authorizationError ?? 'it was not verified'));
   try {
@@ -64,11 +64,11 @@ export function readPeerCertificate(socket: TLSSocket, generation: number): Peer
 }
 
 const attributes = { commonName: '2.5.4.3', organization: '2.5.4.10' };
-/** The attribute of a subject that holds a user's UID, beside the name. */
+/** The subject attribute with the user's UID. */
 const uidAttribute = '1.3.6.1.4.1.57683.2';
 
 /**
- * @param generation of the authorities that count now; 0: there are none, and certificates say nothing
+ * @param generation of the current client CAs; 0 when there are none, and certificates are ignored
  * @param nowMs wall clock
  */
 export function authenticateCertificate(
@@ -84,12 +84,12 @@ export function authenticateCertificate(
   if (verifiedBy !== generation) return failed('the client authorities have changed since the connection was made');
   if (fault !== '') return failed(fault);
   if (!(certificate.validFromMs <= nowMs && nowMs <= certificate.validToMs)) return failed('certificate has expired or is not yet valid');
-  return userOf(certificate);
+  return toUser(certificate);
 }
 
-function userOf({ subject, fingerprint256 }: ClientCertificate): AuthenticationResult {
+function toUser({ subject, fingerprint256 }: ClientCertificate): AuthenticationResult {
   const valuesOf = (type: string) => subject.filter((attribute) => attribute.type === type).map(({ value }) => value);
-  // As Go reads a subject: of many common names the last one counts.
+  // Go uses the last of several common names.
   const name = valuesOf(attributes.commonName).at(-1) ?? '';
   if (name === '') return noCredentials;
   const uids = valuesOf(uidAttribute);

@@ -1,8 +1,8 @@
-/** Answers that hold for a while: bounded, the least recently asked for goes first. Clients choose the keys, so there must be an end to them. */
+/** An LRU cache with a lifetime per entry. It has a capacity because clients choose the keys. */
 import type { Clock } from '../../../shared/time/clock.ts';
 
 export class ExpiringCache<T> {
-  readonly #entries = new Map<string, { readonly value: T; readonly untilMs: number }>();
+  readonly #entries = new Map<string, { readonly value: T; readonly expiresAtMs: number }>();
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #capacity: number;
 
@@ -15,18 +15,18 @@ export class ExpiringCache<T> {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
     this.#entries.delete(key);
-    if (entry.untilMs <= this.#clock.monotonic()) return undefined;
+    if (entry.expiresAtMs <= this.#clock.monotonic()) return undefined;
     this.#entries.set(key, entry);
     return entry.value;
   }
 
-  /** 0 ms: not kept. */
-  set(key: string, value: T, forMs: number): void {
+  /** Stores nothing when `ttlMs` is 0. */
+  set(key: string, value: T, ttlMs: number): void {
     this.#entries.delete(key);
-    if (forMs <= 0) return;
+    if (ttlMs <= 0) return;
     const oldest = this.#entries.keys().next();
     if (this.#entries.size >= this.#capacity && !oldest.done) this.#entries.delete(oldest.value);
-    this.#entries.set(key, { value, untilMs: this.#clock.monotonic() + forMs });
+    this.#entries.set(key, { value, expiresAtMs: this.#clock.monotonic() + ttlMs });
   }
 
   get size(): number {

@@ -1,20 +1,19 @@
 /**
- * Where token reviews wait for the API server. Anybody can cause them, so they are few at a time, and addresses take turns: a flood from
- * one address delays the tokens that come from others by one review, and what is too much is refused at once.
+ * A bounded queue of token reviews, fair by client address. Unauthenticated clients can cause reviews, so only few run concurrently. The
+ * addresses are served round-robin: a flood from one address delays the tokens of another by one review. A full queue refuses at once.
  */
 import type { Clock } from '../../../shared/time/clock.ts';
 
 export interface ReviewQueueOptions {
-  /** Reviews under way at a time. */
+  /** Maximum number of concurrent reviews. */
   readonly slots: number;
   readonly maxWaiting: number;
   readonly maxWaitingPerAddress: number;
-  /** Nobody waits longer. */
   readonly maxWaitMs: number;
   readonly clock: Pick<Clock, 'after'>;
 }
 
-/** Null: no place, or not in time. */
+/** Call the function once to release the slot. Null when the queue is full or the wait has timed out. */
 export type ReviewSlot = (() => void) | null;
 
 interface Waiting {
@@ -24,7 +23,7 @@ interface Waiting {
 
 export class ReviewQueue {
   readonly #options: ReviewQueueOptions;
-  /** In the order in which the addresses are served. */
+  /** By address, in the order in which the addresses are served. */
   readonly #waiting = new Map<string, Waiting[]>();
   #waitingCount = 0;
   #inUse = 0;
@@ -33,12 +32,12 @@ export class ReviewQueue {
     this.#options = options;
   }
 
-  /** Resolves with what gives the slot back, to be called once. @param isWanted whether somebody still waits for the answer */
+  /** @param isWanted whether a client still waits for the review */
   acquire(address: string, isWanted: () => boolean): Promise<ReviewSlot> {
     const { slots, maxWaiting, maxWaitingPerAddress, maxWaitMs, clock } = this.#options;
-    if (this.#inUse < slots) return Promise.resolve(this.#slot());
-    const neighbours = this.#waiting.get(address) ?? [];
-    if (this.#waitingCount >= maxWaiting || neighbours.length >= maxWaitingPerAddress) return Promise.resolve(null);
+    if (this.#inUse < slots) return Promise.resolve(this.#takeSlot());
+    const ofAddress = this.#waiting.get(address) ?? [];
+    if (this.#waitingCount >= maxWaiting || ofAddress.length >= maxWaitingPerAddress) return Promise.resolve(null);
     return new Promise((resolve) => {
       const cancelTimer = clock.after(maxWaitMs, () => {
         this.#remove(address, waiting);
@@ -49,35 +48,35 @@ export class ReviewQueue {
         resolve(slot);
       };
       const waiting: Waiting = { isWanted, settle };
-      this.#waiting.set(address, [...neighbours, waiting]);
+      this.#waiting.set(address, [...ofAddress, waiting]);
       this.#waitingCount += 1;
     });
   }
 
-  #slot(): () => void {
+  #takeSlot(): () => void {
     this.#inUse += 1;
     return () => {
       this.#inUse -= 1;
-      this.#admit();
+      this.#serveNext();
     };
   }
 
-  #admit(): void {
+  #serveNext(): void {
     for (;;) {
       const next = this.#waiting.entries().next();
       if (next.done) return;
       const [address, [first]] = next.value as [string, [Waiting]];
       this.#remove(address, first);
-      if (first.isWanted()) return first.settle(this.#slot());
+      if (first.isWanted()) return first.settle(this.#takeSlot());
       first.settle(null);
     }
   }
 
-  /** What is left of the address goes behind the other addresses. */
+  /** Moves the address's remaining reviews behind the other addresses. */
   #remove(address: string, waiting: Waiting): void {
-    const left = (this.#waiting.get(address) ?? []).filter((other) => other !== waiting);
+    const remaining = (this.#waiting.get(address) ?? []).filter((other) => other !== waiting);
     this.#waiting.delete(address);
-    if (left.length > 0) this.#waiting.set(address, left);
+    if (remaining.length > 0) this.#waiting.set(address, remaining);
     this.#waitingCount -= 1;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Bearer tokens, as the API server judges them: asked once for all who bring the same token at the same time, and the answer kept for
- * a while. A token is kept as its keyed digest only. Tokens that nobody knows share a bounded queue; one that was good before passes it
- * by, so that a flood of invented ones does not lock its bearer out. Upstream: apiserver pkg/authentication/token/cache and plugin webhook.
+ * Authenticates bearer tokens by TokenReviews of the API server. Concurrent requests with the same token share one review, and results
+ * are cached under a keyed digest of the token. Unknown tokens share a bounded queue. A token that was accepted before skips the queue, so
+ * that a flood of invalid tokens does not lock out its owner. Upstream: apiserver pkg/authentication/token/cache and plugin webhook.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { MainApi, TokenReviewStatus } from '../../../shared/contracts/server/calls.ts';
@@ -17,18 +17,18 @@ import { ExpiringCache } from './expiring-cache.ts';
 import { ReviewQueue } from './review-queue.ts';
 import type { AuthenticationResult } from './user.ts';
 
-/** Upstream keeps 32 stripes of 1024 for both kinds; here invented tokens displace no good one. */
+/** Upstream has 32 stripes of 1024 for both kinds. Two caches keep invalid tokens from evicting accepted ones. */
 const acceptedCapacity = 8192;
 const refusedCapacity = 4096;
 /**
- * The API server refuses a token with an error, which upstream does not keep. It may mean that the API server could not tell, so the
- * answer is kept for less time than others.
+ * The API server reports an invalid token as an error, which upstream does not cache. The error may also be a temporary failure of the API
+ * server, so refusals are cached for a shorter time.
  */
 const maxRefusedTTLMs = 10_000;
-/** A good token is remembered for as long as service accounts' tokens are used by default. */
+/** The default lifetime of a service account token. */
 const rememberedMs = 3_600_000;
 const rememberedCapacity = 1024;
-/** A review carries the token to the API server; the largest that identity providers issue are below. */
+/** A review sends the token to the API server. The largest tokens of identity providers are smaller. */
 const maxTokenLength = 16 * 1024;
 const queueLimits = { slots: 8, maxWaiting: 256, maxWaitingPerAddress: 32, maxWaitMs: 5_000 };
 
@@ -38,23 +38,23 @@ export interface TokenReviewsOptions {
   readonly clock: Pick<Clock, 'monotonic' | 'after'>;
 }
 
-/** The client that brings a token. */
+/** The client that sent a token. */
 export interface TokenBearer {
   readonly address: string;
-  /** Its connection has ended: nobody waits for the verdict. */
+  /** The connection has ended, so the result is not needed. */
   readonly isDisconnected: () => boolean;
 }
 
 interface Review {
   readonly bearers: TokenBearer[];
-  readonly verdict: Promise<AuthenticationResult>;
+  readonly result: Promise<AuthenticationResult>;
 }
 
 export class TokenReviews {
   readonly #options: TokenReviewsOptions;
   readonly #accepted: ExpiringCache<AuthenticationResult>;
   readonly #refused: ExpiringCache<AuthenticationResult>;
-  /** Digests of tokens that were good, also when their verdict has expired. */
+  /** Digests of accepted tokens. They outlast the cached result. */
   readonly #remembered: ExpiringCache<true>;
   readonly #queue: ReviewQueue;
   readonly #reviews = new Map<string, Review>();
@@ -69,59 +69,59 @@ export class TokenReviews {
     this.#queue = new ReviewQueue({ ...queueLimits, clock });
   }
 
-  /** Never rejects: a review that could not be had is an error of the request. It is not kept. */
+  /** Never rejects: a failed review is an authentication error, which is not cached. */
   async authenticate(token: string, bearer: TokenBearer): Promise<AuthenticationResult> {
-    if (token.length > maxTokenLength) return { type: 'error', message: `a token of ${token.length} characters is not looked at` };
-    const beganAtMs = this.#options.clock.monotonic();
+    if (token.length > maxTokenLength) return { type: 'error', message: `token is too long (${token.length} characters)` };
+    const startedAtMs = this.#options.clock.monotonic();
     const key = createHmac('sha256', this.#salt).update(token).digest('base64');
-    const known = this.#accepted.get(key) ?? this.#refused.get(key);
-    const verdict = known ?? (await this.#awaited(key, token, bearer));
-    const status = known ? 'hit' : 'miss';
+    const cached = this.#accepted.get(key) ?? this.#refused.get(key);
+    const result = cached ?? (await this.#joinReview(key, token, bearer));
+    const status = cached ? 'hit' : 'miss';
     tokenCacheRequests.inc({ status });
-    tokenCacheRequestDuration.observe((this.#options.clock.monotonic() - beganAtMs) / 1000, { status });
-    return verdict;
+    tokenCacheRequestDuration.observe((this.#options.clock.monotonic() - startedAtMs) / 1000, { status });
+    return result;
   }
 
-  async #awaited(key: string, token: string, bearer: TokenBearer): Promise<AuthenticationResult> {
+  async #joinReview(key: string, token: string, bearer: TokenBearer): Promise<AuthenticationResult> {
     tokenCacheActiveFetches.add(1, { status: 'blocked' });
     try {
-      const underWay = this.#reviews.get(key);
-      underWay?.bearers.push(bearer);
-      return await (underWay ?? this.#begin(key, token, bearer)).verdict;
+      const current = this.#reviews.get(key);
+      current?.bearers.push(bearer);
+      return await (current ?? this.#startReview(key, token, bearer)).result;
     } finally {
       tokenCacheActiveFetches.add(-1, { status: 'blocked' });
     }
   }
 
-  #begin(key: string, token: string, bearer: TokenBearer): Review {
+  #startReview(key: string, token: string, bearer: TokenBearer): Review {
     const bearers = [bearer];
-    const isWanted = () => !bearers.every(({ isDisconnected: isGone }) => isGone());
-    const verdict = this.#inTurn(key, bearer.address, isWanted, () => this.#ask(key, token)).finally(() => this.#reviews.delete(key));
-    const review = { bearers, verdict };
+    const isWanted = () => !bearers.every(({ isDisconnected }) => isDisconnected());
+    const result = this.#runQueued(key, bearer.address, isWanted, () => this.#review(key, token)).finally(() => this.#reviews.delete(key));
+    const review = { bearers, result };
     this.#reviews.set(key, review);
     return review;
   }
 
-  async #inTurn(
+  async #runQueued(
     key: string,
     address: string,
     isWanted: () => boolean,
-    ask: () => Promise<AuthenticationResult>,
+    review: () => Promise<AuthenticationResult>,
   ): Promise<AuthenticationResult> {
-    if (this.#remembered.get(key)) return ask();
+    if (this.#remembered.get(key)) return review();
     const release = await this.#queue.acquire(address, isWanted);
     if (release === null) return { type: 'busy' };
-    return ask().finally(release);
+    return review().finally(release);
   }
 
-  async #ask(key: string, token: string): Promise<AuthenticationResult> {
+  async #review(key: string, token: string): Promise<AuthenticationResult> {
     tokenCacheActiveFetches.add(1, { status: 'in_flight' });
     try {
       const status = await this.#options.reviewToken(token);
-      const verdict = verdictOn(status);
-      this.#keep(key, verdict);
-      tokenCacheFetches.inc({ status: verdict.type === 'error' && (status.error ?? '') !== '' ? 'error' : 'ok' });
-      return verdict;
+      const result = toAuthenticationResult(status);
+      this.#cache(key, result);
+      tokenCacheFetches.inc({ status: result.type === 'error' && (status.error ?? '') !== '' ? 'error' : 'ok' });
+      return result;
     } catch (err) {
       tokenCacheFetches.inc({ status: 'error' });
       return { type: 'error', message: messageOf(err) };
@@ -129,18 +129,18 @@ export class TokenReviews {
       tokenCacheActiveFetches.add(-1, { status: 'in_flight' });
     }
   }
-  #keep(key: string, verdict: AuthenticationResult): void {
+  #cache(key: string, result: AuthenticationResult): void {
     const { cacheTTLMs } = this.#options;
-    if (verdict.type === 'user') {
-      this.#accepted.set(key, verdict, cacheTTLMs);
+    if (result.type === 'user') {
+      this.#accepted.set(key, result, cacheTTLMs);
       this.#remembered.set(key, true, rememberedMs);
     } else {
-      this.#refused.set(key, verdict, Math.min(cacheTTLMs, maxRefusedTTLMs));
+      this.#refused.set(key, result, Math.min(cacheTTLMs, maxRefusedTTLMs));
     }
   }
 }
 
-function verdictOn({ authenticated, user, error }: TokenReviewStatus): AuthenticationResult {
+function toAuthenticationResult({ authenticated, user, error }: TokenReviewStatus): AuthenticationResult {
   if (authenticated !== true) return { type: 'error', message: error || 'invalid bearer token' };
   const { username = '', uid = '', groups = [], extra = {} } = user ?? {};
   return { type: 'user', user: { name: username, uid, groups, extra } };

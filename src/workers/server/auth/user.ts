@@ -1,4 +1,4 @@
-/** Who asks, and what authentication can say of a request. Upstream: k8s.io/apiserver/pkg/authentication. */
+/** The user of a request and the result of authentication. Upstream: k8s.io/apiserver/pkg/authentication. */
 export interface User {
   readonly name: string;
   readonly uid: string;
@@ -7,8 +7,8 @@ export interface User {
 }
 
 /**
- * `none`: it has no credentials of this kind. `error`: it has, and they are no good; that is no guest any more. `busy`: it has some, and
- * there are too many to judge.
+ * `none`: the request has no credentials of this kind. `error`: its credentials are invalid, and it can not be anonymous. `busy`: too many
+ * credentials are being reviewed.
  */
 export type AuthenticationResult =
   | { readonly type: 'user'; readonly user: User }
@@ -24,7 +24,7 @@ const anonymousName = 'system:anonymous';
 
 export const anonymous: User = { name: anonymousName, uid: '', groups: [unauthenticated], extra: {} };
 
-/** Whoever was recognized is in the group of those who were. */
+/** Adds the group `system:authenticated`, unless the user is anonymous. */
 export function withAuthenticatedGroup(user: User): User {
   const { name, groups } = user;
   if (name === anonymousName || groups.includes(authenticated) || groups.includes(unauthenticated)) return user;

@@ -1,4 +1,4 @@
-/** The handler: from a request for a log to the bytes on the client's connection. */
+/** Handles a request for a container log: resolves the container, reads its log and writes it to the client's connection. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
@@ -11,9 +11,9 @@ import { LogFilter } from './log-filter.ts';
 import { decodeLogOptions, type LogOptions } from './log-options.ts';
 import { readLog } from './read-log.ts';
 
-/** Each holds a descriptor, and one block while its client takes it. */
+/** Each reader has an open file descriptor and one buffered block. */
 const maxReaders = 1000;
-/** Of a client that takes nothing any more: upstream's server lets no answer last longer. */
+/** Time after which a client that reads nothing is disconnected: upstream's write timeout. */
 const maxStallMs = 4 * 3600 * 1000;
 
 export class ContainerLogsHandler implements ContainerLogs {
@@ -33,7 +33,7 @@ export class ContainerLogsHandler implements ContainerLogs {
     const gone = new AbortController();
     const onClose = () => gone.abort();
     response.once('close', onClose);
-    // A connection that breaks while it is written to is told by `close` as well.
+    // A listener is required; the `close` event follows.
     response.on('error', onClose);
     this.#open.add(gone);
     try {
@@ -56,9 +56,9 @@ export class ContainerLogsHandler implements ContainerLogs {
     if (!options) return sendText(response, refusal.status, refusal.message);
     const answer = await resolveContainer({ purpose: 'logs', ...target, previous: options.previous });
     if (!answer.found) {
-      // That the pod or its container is unknown comes first, then what is wrong with the request, then that there is no log yet.
-      const said = refusal && answer.status !== 404 ? refusal : answer;
-      return sendText(response, said.status, said.message);
+      // Precedence: unknown pod or container, then an invalid request, then a container without a log.
+      const failure = refusal && answer.status !== 404 ? refusal : answer;
+      return sendText(response, failure.status, failure.message);
     }
     if (refusal) return sendText(response, refusal.status, refusal.message);
     if (gone.aborted) return;
@@ -91,13 +91,13 @@ export class ContainerLogsHandler implements ContainerLogs {
             }
           : null,
         onOpen: () => {
-          // A client that follows a silent container learns at once that it does.
-          if (options.follow) begin(response);
+          // The headers are sent at once, also when the followed container writes nothing.
+          if (options.follow) sendHead(response);
         },
         write: (bytes) => write(response, bytes, gone),
         sleep: (ms) => sleep(ms),
       });
-      begin(response);
+      sendHead(response);
       response.end();
     } finally {
       gone.removeEventListener('abort', onGone);
@@ -110,7 +110,7 @@ export class ContainerLogsHandler implements ContainerLogs {
     }
   }
 
-  /** Before the first byte it is the answer; later it is the last that is read of the log, as upstream. */
+  /** Sends the error as the response, or appends it to a log that has been partly sent, as upstream does. */
   #fail(response: ServerResponse, { namespace, pod, container }: ContainerLogsTarget, err: unknown): void {
     if (response.destroyed) return;
     this.#deps.logger.warn({ pod: `${namespace}/${pod}`, container, err }, 'a container log could not be shown');
@@ -119,23 +119,23 @@ export class ContainerLogsHandler implements ContainerLogs {
   }
 }
 
-function begin(response: ServerResponse): void {
+function sendHead(response: ServerResponse): void {
   if (response.headersSent || response.destroyed) return;
   response.writeHead(200, { 'Content-Type': 'text/plain; charset=utf-8' });
   response.flushHeaders();
 }
 
-/** Resolves when the client has taken it as far as more may come; false when the client is gone, or takes nothing any more. */
+/** Resolves to true when more may be written, to false when the client is disconnected or has stalled. */
 function write(response: ServerResponse, bytes: Buffer, gone: AbortSignal): Promise<boolean> {
   if (gone.aborted || response.destroyed) return Promise.resolve(false);
-  begin(response);
+  sendHead(response);
   if (response.write(bytes)) return Promise.resolve(true);
   return new Promise((resolve) => {
-    const finish = (taken: boolean) => {
+    const finish = (isWritable: boolean) => {
       clearTimeout(stalled);
       response.off('drain', onDrain);
       gone.removeEventListener('abort', onGone);
-      resolve(taken);
+      resolve(isWritable);
     };
     const onDrain = () => finish(true);
     const onGone = () => finish(false);

@@ -1,14 +1,17 @@
-/** Whether a container has ended, from what the pleg thread wrote to shared memory: hundreds of followers ask, and no call is made. */
+/** Checks whether containers have ended, from the snapshot that the pleg thread writes to shared memory. The check makes no calls. */
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
 
-/** The reader's part that is needed (RuntimeSnapshotReader). */
+/** The part of RuntimeSnapshotReader that is used. */
 export interface ContainerList {
   readonly relistedAtMs: number;
   all(): Iterable<Pick<SnapshotItem, 'kind' | 'id' | 'state'>>;
 }
 
-/** Answers for one moment. A container that is not listed has ended only if a complete list began after `knownAtMs` (monotonic), when it was. */
+/**
+ * Returns a check against the current snapshot. A container that is not listed has ended only if a complete relist started after
+ * `knownAtMs` (monotonic), when the container existed.
+ */
 export function createEndedCheck(list: ContainerList): (id: ContainerID, knownAtMs: number) => boolean {
   const { relistedAtMs } = list;
   const listed = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * What followers of logs wait for: a change in the log's folder (inotify, one watch a folder however many follow), the end of the
- * container, and from time to time a look for what inotify did not tell. One timer serves all of them.
+ * Wakes the followers of container logs: on a change in the log's folder (inotify, one watch per folder), at the end of the container, and
+ * periodically, because inotify may miss changes. One timer serves all followers.
  */
 import { watch, type FSWatcher } from 'node:fs';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -8,7 +8,7 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { createEndedCheck, type ContainerList } from './ended-containers.ts';
 
-/** How soon a follower learns that its container has ended. */
+/** Period of the check for ended containers. */
 const tickMs = 250;
 /** Upstream's logForceCheckPeriod. */
 const rescanMs = 1000;
@@ -17,9 +17,9 @@ const rescanMs = 1000;
 export type FollowEvent = 'changed' | 'ended' | 'rescan' | 'closed';
 
 export interface Follower {
-  /** The next thing to act on. What happened since the last answer is not lost. */
+  /** Resolves with the next event. A change between two calls is not lost. */
   next(): Promise<FollowEvent>;
-  /** The log is in another folder now. */
+  /** Watches another folder from now on. */
   move(directory: string): void;
   close(): void;
 }
@@ -57,8 +57,7 @@ export class Followers {
     return this.#all.size;
   }
 
-  /** How many folders are watched. */
-  get watched(): number {
+  get watchedFolders(): number {
     return this.#folders.size;
   }
 
@@ -124,10 +123,10 @@ export class Followers {
     folder.followers.add(waiting);
   }
 
-  /** Without a watch (the limit of the host, a folder that went) the rescan still finds everything, up to a second later. */
+  /** Without a watch (inotify limit reached, folder removed) the rescan finds changes up to a second later. */
   #startWatch(directory: string, folder: WatchedFolder): FSWatcher | null {
     const failed = (err: unknown) => {
-      this.#deps.logger.warn({ directory, reason: messageOf(err) }, 'a log folder can not be watched; its logs are looked at each second');
+      this.#deps.logger.warn({ directory, reason: messageOf(err) }, 'a log folder can not be watched; its logs are checked every second');
     };
     try {
       const watcher = watch(directory, { persistent: false }, () => {

@@ -1,7 +1,7 @@
 /**
- * A container's log as an open file. The path comes from the runtime, but what lies there may have been changed by whoever can write
- * to the log folder (a pod with a hostPath): only a regular file below the pods' log folder is read, wherever links lead. What counts
- * is the file that was opened, not the path that was asked for.
+ * A container's log as an open file. The path comes from the runtime, but a pod with a hostPath volume may have replaced the file there.
+ * Only a regular file below the pods' log folder is read, after symlinks are resolved. The check applies to the opened file, not to the
+ * path.
  */
 import { stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -10,13 +10,13 @@ import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { openLog } from '../../../shared/kubernetes/open-log.ts';
 
 const blockBytes = 64 * 1024;
-/** Blocks that came back unused: most reads of a follower find nothing. */
-const spares: Buffer[] = [];
-const maxSpares = 8;
+/** Unused buffers: most reads of a follower return nothing. */
+const freeBlocks: Buffer[] = [];
+const maxFreeBlocks = 8;
 
 export class LogFile {
   readonly path: string;
-  /** The folder in which it truly lies: where its changes are seen. */
+  /** The folder of the file after symlinks are resolved. This one must be watched. */
   readonly directory: string;
   readonly #handle: FileHandle;
   readonly #identity: string;
@@ -40,32 +40,32 @@ export class LogFile {
     }
   }
 
-  /** How far it was read. */
+  /** Offset of the next byte to read. */
   get position(): number {
     return this.#position;
   }
 
-  /** The next bytes; null at the end of what is there. */
+  /** Returns the next bytes, null at the current end of the file. */
   async read(): Promise<Buffer | null> {
-    const buffer = spares.pop() ?? Buffer.allocUnsafeSlow(blockBytes);
+    const buffer = freeBlocks.pop() ?? Buffer.allocUnsafeSlow(blockBytes);
     const { bytesRead } = await this.#handle.read(buffer, 0, blockBytes, this.#position).catch((err: unknown) => {
       throw new Error(`failed to read log file ${goQuote(this.path)}: ${messageOf(err)}`, { cause: err });
     });
     this.#position += bytesRead;
     if (bytesRead >= blockBytes / 4) return buffer.subarray(0, bytesRead);
-    // A few bytes must not hold a whole block for as long as a client takes to read them.
+    // Copies few bytes, so that a slow client does not keep a whole block in memory.
     const few = bytesRead === 0 ? null : Buffer.from(buffer.subarray(0, bytesRead));
-    if (spares.length < maxSpares) spares.push(buffer);
+    if (freeBlocks.length < maxFreeBlocks) freeBlocks.push(buffer);
     return few;
   }
 
   /**
-   * Goes to the start of the n-th line before the end, in blocks from there; one without its newline yet is not counted. Upstream:
+   * Seeks to the start of the n-th line before the end, reading blocks backwards. An incomplete last line is not counted. Upstream:
    * findTailLineStartIndex.
    */
   async seekTail(lines: number): Promise<void> {
     const { size } = await this.#handle.stat();
-    let newlinesToPass = lines + 1;
+    let newlinesLeft = lines + 1;
     const buffer = Buffer.allocUnsafeSlow(blockBytes);
     for (let right = size; right > 0;) {
       const left = Math.max(0, right - blockBytes);
@@ -73,8 +73,8 @@ export class LogFile {
       for (let at = bytesRead; at > 0;) {
         at = buffer.lastIndexOf(0x0a, at - 1);
         if (at < 0) break;
-        newlinesToPass -= 1;
-        if (newlinesToPass === 0) {
+        newlinesLeft -= 1;
+        if (newlinesLeft === 0) {
           this.#position = left + at + 1;
           return;
         }
@@ -84,7 +84,7 @@ export class LogFile {
     this.#position = 0;
   }
 
-  /** True once after the file was cut shorter than was read (`copytruncate`): reading goes on at its start. */
+  /** Returns true when the file is shorter than the read position (`copytruncate`), and continues at its start. */
   async rewindIfTruncated(): Promise<boolean> {
     const { size } = await this.#handle.stat();
     if (size >= this.#position) return false;
@@ -92,7 +92,7 @@ export class LogFile {
     return true;
   }
 
-  /** Whether another file has taken its path (rotation). While there is none, the old one may still be written. */
+  /** Reports whether another file is at the path (rotation). While there is none, the old file may still be written. */
   async isReplaced(): Promise<boolean> {
     const now = await stat(this.path).catch(() => null);
     return now !== null && identityOf(now) !== this.#identity;
@@ -107,7 +107,7 @@ function identityOf({ dev, ino }: { readonly dev: number; readonly ino: number }
   return `${dev}:${ino}`;
 }
 
-/** Whether `open` found no file at the path. */
+/** Reports whether `open` failed because there is no file. */
 export function isMissing(err: unknown): boolean {
   return err instanceof Error && (err.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT';
 }

@@ -1,7 +1,7 @@
 /**
- * Bytes of a log file in, bytes for the client out: lines are parsed, chosen and stamped as the options say. Pure but for its own
- * memory, which is bounded whatever the file holds: a CRI line that is longer than is held goes through in pieces. Upstream: the loop of
- * ReadLogs and logWriter in k8s.io/cri-client/pkg/logs.
+ * Converts the bytes of a log file to the bytes for the client: parses lines, selects them and adds timestamps as the options say. Its
+ * buffer is bounded: a CRI line that exceeds the buffer is output in pieces. No I/O. Upstream: the loop of ReadLogs and logWriter in
+ * k8s.io/cri-client/pkg/logs.
  */
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import type { LogOptions } from './log-options.ts';
@@ -10,26 +10,26 @@ import { parseCriHeader, parseCriLine, parseDockerLine, type LineHeader, type Lo
 
 const newline = 0x0a;
 const openingBrace = 0x7b;
-/** Of a line whose end has not come. Runtimes split lines at 16 KiB (containerd's max_container_log_line_size) unless told otherwise. */
-const maxHeldBytes = 256 * 1024;
-/** A JSON entry makes sense only as a whole. */
-const maxHeldJsonBytes = 4 * 1024 * 1024;
+/** Buffer limit for an incomplete line. Runtimes split lines at 16 KiB by default (containerd's max_container_log_line_size). */
+const maxBufferedBytes = 256 * 1024;
+/** Buffer limit for a JSON entry, which can only be parsed as a whole. */
+const maxBufferedJsonBytes = 4 * 1024 * 1024;
 
-/** No line of the file could be read: it is no log, or one of a format that nobody knows. */
+/** No line of the file could be parsed: the file is not a log, or has an unknown format. */
 export class LogFormatError extends Error {
   override readonly name = 'LogFormatError';
 }
 
 type FilterOptions = Pick<LogOptions, 'follow' | 'limitBytes' | 'since' | 'stream' | 'tailLines' | 'timestamps'>;
-type Long = { readonly header: LineHeader | null };
+/** A line that is output in pieces. The header is null when the line is dropped. */
+type LongLine = { readonly header: LineHeader | null };
 
 export class LogFilter {
   readonly #options: FilterOptions;
   #parse: ((line: Buffer) => LogLine | null) | null = null;
-  #held: Buffer[] = [];
-  #heldBytes = 0;
-  /** The line that goes through in pieces; its header is null when it is thrown away. */
-  #long: Long | null = null;
+  #buffered: Buffer[] = [];
+  #bufferedBytes = 0;
+  #longLine: LongLine | null = null;
   #output: Buffer[] = [];
   #atLineStart = true;
   #bytesLeft: number;
@@ -40,21 +40,21 @@ export class LogFilter {
   constructor(options: FilterOptions) {
     this.#options = options;
     this.#bytesLeft = options.limitBytes ?? Infinity;
-    // A tail that is not followed ends with its last line, also when more were written meanwhile.
+    // A tail without follow ends after the requested lines, also when more are written meanwhile.
     this.#linesLeft = options.tailLines !== null && !options.follow ? options.tailLines : Infinity;
   }
 
-  /** The client has all that it asked for. */
+  /** The requested bytes or lines are complete. */
   get done(): boolean {
     return this.#bytesLeft <= 0 || this.#linesLeft <= 0;
   }
 
-  /** Lines that were left out since they could not be parsed. */
+  /** Number of lines that were skipped because they could not be parsed. */
   get unparsableLines(): number {
     return this.#unreadable;
   }
 
-  /** What the bytes make of output; empty when nothing. The block is not kept, but the output may be part of it. */
+  /** Returns the output for the block, which may be empty or share memory with the block. */
   push(block: Buffer): Buffer {
     let start = 0;
     while (!this.done) {
@@ -63,67 +63,71 @@ export class LogFilter {
       this.#endLine(block.subarray(start, end + 1));
       start = end + 1;
     }
-    if (!this.done && start < block.length) this.#hold(block.subarray(start));
-    return this.#take();
+    if (!this.done && start < block.length) this.#buffer(block.subarray(start));
+    return this.#takeOutput();
   }
 
-  /** No more comes: what was held of a line without its end counts as one. Throws LogFormatError when nothing could be read. */
+  /** Ends the input and returns the last output: an incomplete line counts as a line. Throws LogFormatError when no line was parsed. */
   end(): Buffer {
-    if (!this.done && this.#heldBytes > 0) this.#endLine(Buffer.alloc(0));
+    if (!this.done && this.#bufferedBytes > 0) this.#endLine(Buffer.alloc(0));
     this.checkFormat();
-    return this.#take();
+    return this.#takeOutput();
   }
 
-  /** The file begins anew (rotation, truncation): the rest of a line will not come. */
+  /** Called after rotation or truncation. Completes a partial line, whose rest will not follow. */
   startNewFile(): void {
-    if (this.#heldBytes > 0) this.#endLine(Buffer.alloc(0));
-    this.#long = null;
+    if (this.#bufferedBytes > 0) this.#endLine(Buffer.alloc(0));
+    this.#longLine = null;
   }
 
-  /** Throws LogFormatError when there were lines, and none of them could be read. */
+  /** Throws LogFormatError when there were lines and none of them was parsed. */
   checkFormat(): void {
     if (this.#parse === null && this.#unreadable > 0) {
       throw new LogFormatError(`failed to get parse function: unsupported log format: ${this.#firstUnreadable}`);
     }
   }
 
-  #take(): Buffer {
+  #takeOutput(): Buffer {
     const output = this.#output;
     this.#output = [];
     return output.length === 1 ? output[0]! : Buffer.concat(output);
   }
 
-  #hold(rest: Buffer): void {
-    if (this.#long) return this.#piece(this.#long, rest, false);
-    this.#held.push(Buffer.from(rest));
-    this.#heldBytes += rest.length;
-    if (this.#heldBytes <= maxHeldBytes || (this.#held[0]!.length > maxHeldBytes && this.#heldBytes <= maxHeldJsonBytes)) return;
-    const line = Buffer.concat(this.#held);
+  #buffer(rest: Buffer): void {
+    if (this.#longLine) return this.#writePiece(this.#longLine, rest, false);
+    this.#buffered.push(Buffer.from(rest));
+    this.#bufferedBytes += rest.length;
+    if (
+      this.#bufferedBytes <= maxBufferedBytes ||
+      (this.#buffered[0]!.length > maxBufferedBytes && this.#bufferedBytes <= maxBufferedJsonBytes)
+    )
+      return;
+    const line = Buffer.concat(this.#buffered);
     const header = parseCriHeader(line);
     if (header) {
       this.#parse ??= parseCriLine;
-      this.#dropHeld();
-      this.#long = { header };
+      this.#dropBuffer();
+      this.#longLine = { header };
       this.#startContent(header);
-      this.#piece(this.#long, line.subarray(header.contentAt), false);
-    } else if (line[0] === openingBrace && this.#parse !== parseCriLine && this.#heldBytes <= maxHeldJsonBytes) {
-      this.#held = [line];
+      this.#writePiece(this.#longLine, line.subarray(header.contentAt), false);
+    } else if (line[0] === openingBrace && this.#parse !== parseCriLine && this.#bufferedBytes <= maxBufferedJsonBytes) {
+      this.#buffered = [line];
     } else {
       this.#countUnreadable(line);
-      this.#dropHeld();
-      this.#long = { header: null };
+      this.#dropBuffer();
+      this.#longLine = { header: null };
     }
   }
 
   #endLine(end: Buffer): void {
-    const long = this.#long;
-    if (long) {
-      this.#piece(long, end, true);
-      this.#long = null;
+    const longLine = this.#longLine;
+    if (longLine) {
+      this.#writePiece(longLine, end, true);
+      this.#longLine = null;
       return;
     }
-    const line = this.#heldBytes === 0 ? end : Buffer.concat([...this.#held, end]);
-    this.#dropHeld();
+    const line = this.#bufferedBytes === 0 ? end : Buffer.concat([...this.#buffered, end]);
+    this.#dropBuffer();
     const parsed = this.#parse ? this.#parse(line) : this.#detect(line);
     if (!parsed) return this.#countUnreadable(line);
     this.#startContent(parsed);
@@ -131,7 +135,7 @@ export class LogFilter {
     this.#endContent(parsed, parsed.content);
   }
 
-  /** The first line that can be read says which format the file has. */
+  /** The first line that can be parsed determines the format of the file. */
   #detect(line: Buffer): LogLine | null {
     for (const parse of [parseCriLine, parseDockerLine]) {
       const parsed = parse(line);
@@ -142,7 +146,7 @@ export class LogFilter {
     return null;
   }
 
-  #piece({ header }: Long, bytes: Buffer, isLast: boolean): void {
+  #writePiece({ header }: LongLine, bytes: Buffer, isLast: boolean): void {
     if (!header) return;
     const content = isLast && header.partial && bytes.at(-1) === newline ? bytes.subarray(0, -1) : bytes;
     this.#write(header, content);
@@ -170,9 +174,9 @@ export class LogFilter {
     return this.#options.stream === null || this.#options.stream === stream;
   }
 
-  #dropHeld(): void {
-    this.#held = [];
-    this.#heldBytes = 0;
+  #dropBuffer(): void {
+    this.#buffered = [];
+    this.#bufferedBytes = 0;
   }
 
   #countUnreadable(line: Buffer): void {

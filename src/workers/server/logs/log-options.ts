@@ -1,6 +1,6 @@
 /**
- * What a client wants of a log: v1 PodLogOptions from a query, checked as upstream does (pkg/kubelet/server/server.go getContainerLogs,
- * pkg/apis/core/v1/validation ValidatePodLogOptions), with its answers to what is wrong.
+ * Parses v1 PodLogOptions from a query, with upstream's validation and error responses (pkg/kubelet/server/server.go getContainerLogs,
+ * pkg/apis/core/v1/validation ValidatePodLogOptions).
  */
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { parseLogTime, zeroTime, type LogTime } from './log-time.ts';
@@ -11,13 +11,13 @@ export interface LogOptions {
   readonly follow: boolean;
   readonly previous: boolean;
   readonly timestamps: boolean;
-  /** Null: all. */
+  /** Null: all lines. */
   readonly tailLines: number | null;
-  /** Null: no bound. */
+  /** Null: no limit. */
   readonly limitBytes: number | null;
   /** Null: from the beginning. */
   readonly since: LogTime | null;
-  /** Null: both. */
+  /** Null: stdout and stderr. */
   readonly stream: LogStream | null;
 }
 
@@ -29,7 +29,7 @@ export interface Refusal {
 export type DecodedLogOptions =
   | {
       readonly options: LogOptions;
-      /** To be said only if the pod and the container exist: a stream of its own behind a gate that is off. */
+      /** Answered only if the pod and the container exist: one stream was requested while the feature gate is off. */
       readonly refusal: Refusal | null;
     }
   | { readonly options: null; readonly refusal: Refusal };
@@ -38,7 +38,7 @@ const undecodable: DecodedLogOptions = { options: null, refusal: { status: 400, 
 const invalid: DecodedLogOptions = { options: null, refusal: { status: 422, message: '{"message": "Invalid request."}' } };
 const streams: Readonly<Record<string, LogStream | null>> = { All: null, Stdout: 'stdout', Stderr: 'stderr' };
 
-/** `splitStreams`: the gate PodLogsQuerySplitStreams. Reads `tail` too, an older name of `tailLines`. */
+/** Accepts `tail` too, an older name of `tailLines`. @param splitStreams whether the gate PodLogsQuerySplitStreams is on */
 export function decodeLogOptions(query: URLSearchParams, nowMs: number, splitStreams: boolean): DecodedLogOptions {
   const tail = query.get('tail') || null;
   const tailLines = toInt64(tail === 'all' ? null : (tail ?? query.get('tailLines')));
@@ -68,12 +68,12 @@ export function decodeLogOptions(query: URLSearchParams, nowMs: number, splitStr
   return { options, refusal: { status: 400, message } };
 }
 
-/** Absent, `0` and `false` are false; everything else, an empty value too, is true. */
+/** Absent, `0` and `false` are false; everything else is true, including the empty string. */
 function toBool(text: string | null): boolean {
   return text !== null && text !== '0' && text.toLowerCase() !== 'false';
 }
 
-/** As strconv.ParseInt; beyond what a number can hold exactly it makes no difference. */
+/** As strconv.ParseInt. Values above 2^53 lose precision, which has no effect here. */
 function toInt64(text: string | null): number | null | 'bad' {
   if (text === null) return null;
   if (!/^[+-]?\d+$/.test(text)) return 'bad';
@@ -81,7 +81,7 @@ function toInt64(text: string | null): number | null | 'bad' {
   return value === BigInt.asIntN(64, value) ? Number(value) : 'bad';
 }
 
-/** An empty time is the beginning of all. */
+/** The empty string is Go's zero time. */
 function toTime(text: string | null): LogTime | null | 'bad' {
   if (text === null) return null;
   if (text === '' || text === 'null') return zeroTime;

@@ -1,21 +1,21 @@
-/** RFC 3339 times, to the nanosecond: as runtimes write them before every line, and as clients send them in `sinceTime`. */
+/** RFC 3339 times with nanoseconds, as in log lines and in the query parameter `sinceTime`. */
 export interface LogTime {
   /** Since the epoch. */
   readonly seconds: number;
   readonly nanos: number;
-  /** As upstream prints it: always nine digits, in the zone in which it was written. */
+  /** As upstream prints it: nine digits, in the original time zone. */
   readonly text: string;
 }
 
 const rfc3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/;
 
-/** Go's zero time: what a JSON log entry without a time has. It is before every other. */
+/** Go's zero time, which a JSON log entry without a time has. It is before every other time. */
 export const zeroTime: LogTime = { seconds: -62_135_596_800, nanos: 0, text: '0001-01-01T00:00:00.000000000Z' };
 
-/** Lines of one second share the costly half of the work. */
+/** Cache: consecutive lines often have the same second, and parsing it is the expensive part. */
 let lastSecond = { second: '', zone: '', seconds: NaN };
 
-/** Null when it is none. */
+/** Null when the text is not a time. */
 export function parseLogTime(text: string): LogTime | null {
   const match = rfc3339.exec(text);
   if (!match) return null;

@@ -1,6 +1,6 @@
 /**
- * One line of a log file: in the format of the CRI (`2016-10-06T00:17:09.669794202Z stdout P log content`), or in Docker's JSON, which
- * upstream still reads (k8s.io/cri-client/pkg/logs parseCRILog, parseDockerJSONLog).
+ * Parses one line of a log file, in the CRI format (`2016-10-06T00:17:09.669794202Z stdout P log content`) or in Docker's JSON format.
+ * Upstream: k8s.io/cri-client/pkg/logs parseCRILog, parseDockerJSONLog.
  */
 import type { LogStream } from './log-options.ts';
 import { parseLogTime, zeroTime, type LogTime } from './log-time.ts';
@@ -8,28 +8,28 @@ import { parseLogTime, zeroTime, type LogTime } from './log-time.ts';
 export interface LineHeader {
   readonly time: LogTime;
   readonly stream: LogStream;
-  /** The line goes on in the next one: its newline is none of the container's. */
+  /** The container's line continues in the next log line. The newline was added by the runtime. */
   readonly partial: boolean;
 }
 
 export interface LogLine extends LineHeader {
-  /** With the newline that the container wrote. */
+  /** Includes the newline that the container wrote. */
   readonly content: Buffer;
 }
 
 const newline = 0x0a;
 const space = 0x20;
 const colon = 0x3a;
-/** `P`: of a line that goes on; `F`, of a full one, and whatever else there may be: it does not. */
+/** `P` marks a partial line. `F` and everything else mark a full one. */
 const partialTag = 0x50;
 const streamNames: Readonly<Record<string, LogStream | undefined>> = { ' stdout ': 'stdout', ' stderr ': 'stderr' };
 /** A time with nine digits and an offset has 35 characters. */
-const longestTime = 64;
+const maxTimeLength = 64;
 
-/** The beginning of a CRI line, and where its content begins; null when it is none. The line need not be whole. */
+/** Parses the start of a CRI line, which may be incomplete. `contentAt` is the offset of the content. Null when it is not a CRI line. */
 export function parseCriHeader(line: Buffer): (LineHeader & { readonly contentAt: number }) | null {
   const timeEnd = line.indexOf(space);
-  if (timeEnd < 0 || timeEnd > longestTime) return null;
+  if (timeEnd < 0 || timeEnd > maxTimeLength) return null;
   const time = parseLogTime(line.toString('latin1', 0, timeEnd));
   if (!time) return null;
   const tagsAt = timeEnd + ' stdout '.length;
@@ -37,12 +37,12 @@ export function parseCriHeader(line: Buffer): (LineHeader & { readonly contentAt
   if (!stream) return null;
   const tagsEnd = line.indexOf(space, tagsAt);
   if (tagsEnd < 0) return null;
-  // More tags may follow the first, after colons.
-  const isOne = tagsEnd === tagsAt + 1 || line[tagsAt + 1] === colon;
-  return { time, stream, partial: isOne && line[tagsAt] === partialTag, contentAt: tagsEnd + 1 };
+  // Colons separate tags.
+  const firstTagIsOneLetter = tagsEnd === tagsAt + 1 || line[tagsAt + 1] === colon;
+  return { time, stream, partial: firstTagIsOneLetter && line[tagsAt] === partialTag, contentAt: tagsEnd + 1 };
 }
 
-/** A whole line, with its newline if it has one. */
+/** Parses a complete line, with or without its newline. */
 export function parseCriLine(line: Buffer): LogLine | null {
   const header = parseCriHeader(line);
   if (!header) return null;

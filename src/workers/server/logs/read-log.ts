@@ -1,14 +1,14 @@
 /**
- * A container's log from its file to whoever takes the bytes: to its end, or for as long as the container lives, over rotations. No
- * faster than the bytes are taken. Upstream: ReadLogs of k8s.io/cri-client/pkg/logs, which knows no rotation by number.
+ * Reads a container's log to its end, or until the container ends, across rotations. Reads only as fast as the bytes are written to the
+ * client. Upstream: ReadLogs of k8s.io/cri-client/pkg/logs, which does not handle rotation by number.
  */
 import type { Follower } from './followers.ts';
 import { isMissing, LogFile } from './log-file.ts';
 import type { LogFilter } from './log-filter.ts';
 
 /**
- * A file that took the log's place may be there before the runtime has written the last line to the old one; and the end of a container
- * may be known before its last line is in the file.
+ * After rotation the runtime may still write the last line to the old file. A container's end may be known before its last line is in the
+ * file.
  */
 const settleMs = 100;
 
@@ -17,16 +17,16 @@ export interface LogSource {
   readonly podLogsDir: string;
   readonly tailLines: number | null;
   readonly filter: LogFilter;
-  /** Null: the log is read to its present end. */
+  /** Null: the log is read to its current end. */
   readonly follow: ((directory: string) => Follower) | null;
-  /** Takes what there is; resolves when more may come, with false when nobody wants more. */
+  /** Resolves when more may be written; to false when the client needs no more. */
   readonly write: (bytes: Buffer) => Promise<boolean>;
-  /** Called when the file is open: from there on there is an answer. */
+  /** Called when the file is open, so that the response can start. */
   readonly onOpen: () => void;
   readonly sleep: (ms: number) => Promise<void>;
 }
 
-/** Resolves at the end, or when nobody wants more. Rejects with what the client should read. */
+/** Resolves at the end of the log, or when the client needs no more. Rejects with a message for the client. */
 export async function readLog(source: LogSource): Promise<void> {
   const reader = new LogReader(source, await openLog(source));
   try {
@@ -36,7 +36,7 @@ export async function readLog(source: LogSource): Promise<void> {
   }
 }
 
-/** A log that is rotated this moment has no file until the runtime opens the new one. */
+/** Retries, because during rotation there is no file until the runtime opens the new one. */
 async function openLog({ path, podLogsDir, sleep }: LogSource): Promise<LogFile> {
   for (let triesLeft = 3; ; triesLeft -= 1) {
     try {
@@ -61,7 +61,7 @@ class LogReader {
   async run(): Promise<void> {
     const { filter, follow, tailLines, onOpen } = this.#source;
     if (tailLines !== null) await this.#file.seekTail(tailLines);
-    // Watched before it is read: a line that comes between the end and the wait wakes it.
+    // Starts to watch before reading, so that a line written after the last read wakes the follower.
     this.#follower = follow?.(this.#file.directory) ?? null;
     onOpen();
     if (!(await this.#drain())) return;
@@ -74,7 +74,7 @@ class LogReader {
     await this.#file.close();
   }
 
-  /** True at the end of a container's log, false when nobody wants more. */
+  /** Returns true at the end of the container's log, false when the client needs no more. */
   async #follow(follower: Follower): Promise<boolean> {
     const { filter, sleep } = this.#source;
     for (;;) {
@@ -83,11 +83,11 @@ class LogReader {
       if (event === 'closed') return false;
       const before = this.#file.position;
       if (!(await this.#drain())) return false;
-      // While lines come there is nothing else to look for, but now and then.
+      // Rotation and truncation are not checked while there are new lines; the periodic rescan checks for them.
       if (event === 'changed' && this.#file.position > before) continue;
       if (await this.#file.rewindIfTruncated()) filter.startNewFile();
       else if (await this.#file.isReplaced()) {
-        if (!(await this.#nextFile(follower))) return false;
+        if (!(await this.#switchFile(follower))) return false;
       }
       if (event !== 'ended') continue;
       await sleep(settleMs);
@@ -95,14 +95,14 @@ class LogReader {
     }
   }
 
-  /** The rest of the old file, then the new one: opened first, lest it be rotated away meanwhile. */
-  async #nextFile(follower: Follower): Promise<boolean> {
+  /** Reads the rest of the old file, then the new one. Opens the new file first, because it may be rotated meanwhile. */
+  async #switchFile(follower: Follower): Promise<boolean> {
     const { path, podLogsDir, sleep, filter } = this.#source;
     const next = await LogFile.open(path, podLogsDir).catch((err: unknown) => {
       if (isMissing(err)) return null;
       throw err;
     });
-    // Gone again already: the one after it will be seen too.
+    // The new file was rotated already. The next event will find its successor.
     if (!next) return true;
     const old = this.#file;
     try {
@@ -117,7 +117,7 @@ class LogReader {
     return this.#drain();
   }
 
-  /** Everything to the present end of the file. */
+  /** Reads to the current end of the file. Returns false when the client needs no more. */
   async #drain(): Promise<boolean> {
     const { filter } = this.#source;
     while (!filter.done) {

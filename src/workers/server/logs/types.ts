@@ -1,4 +1,4 @@
-/** What the room of container logs is given, asked and offers. */
+/** The interface of the container logs handler and its dependencies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ResolveContainer } from '../../../shared/contracts/server/calls.ts';
 import type { StreamingSettings } from '../../../shared/contracts/server/settings.ts';
@@ -8,7 +8,7 @@ import type { ContainerList } from './ended-containers.ts';
 export interface ContainerLogsDependencies {
   readonly resolveContainer: ResolveContainer;
   readonly settings: Pick<StreamingSettings, 'podLogsDir' | 'splitLogStreams'>;
-  /** A RuntimeSnapshotReader: a follower ends with its container. */
+  /** A RuntimeSnapshotReader. Following ends with the container. */
   readonly snapshot: ContainerList;
   readonly logger: Logger;
 }
@@ -22,8 +22,8 @@ export interface ContainerLogsTarget {
 
 export interface ContainerLogs {
   /**
-   * Answers the request, whatever it is; never rejects. A container may be silent for hours: the connection's own time-out must be as long. The
-   * method (GET) was checked, and who asks. Resolves when the answer has ended.
+   * Serves an authorized GET request. Never rejects; resolves when the response has ended. A container may write nothing for hours, so the
+   * connection's timeout must be long.
    */
   serve(request: IncomingMessage, response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams): Promise<void>;
   /** Ends every follower. */

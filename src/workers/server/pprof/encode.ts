@@ -1,26 +1,26 @@
 /**
- * Profiles of V8 in the form that `go tool pprof` and all that reads it know (github.com/google/pprof, proto/profile.proto): a tree of
- * frames with a weight each becomes samples of stacks. Pure.
+ * Encodes V8 profiles for `go tool pprof` (github.com/google/pprof, proto/profile.proto): a tree of frames with weights becomes samples
+ * of stacks. Pure.
  */
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 
 export interface Frame {
   readonly functionName: string;
   readonly url: string;
-  /** From 0; below 0: none. */
+  /** Zero-based; negative when unknown. */
   readonly lineNumber: number;
 }
 
-/** A stack is a frame and all that it was called from. */
+/** A node of the call tree. Its stack is its frame and the frames of its ancestors. */
 export interface StackNode {
   readonly frame: Frame;
-  /** Of this stack itself, one for each sample type. All zero: it is only on the way to others. */
+  /** Weights of this stack without its children, one per sample type. */
   readonly values: readonly number[];
   readonly children: readonly StackNode[];
 }
 
-export interface ProfileFacts {
-  /** Such as `['samples', 'count'], ['cpu', 'nanoseconds']`. */
+export interface ProfileDescription {
+  /** For example `['samples', 'count'], ['cpu', 'nanoseconds']`. */
   readonly sampleTypes: readonly (readonly [type: string, unit: string])[];
   readonly periodType: readonly [type: string, unit: string];
   readonly period: number;
@@ -31,7 +31,7 @@ export interface ProfileFacts {
 /** Field numbers of profile.proto. */
 const field = { sampleType: 1, sample: 2, location: 4, function: 5, strings: 6, time: 9, duration: 10, periodType: 11, period: 12 };
 
-export function encodeProfile(root: StackNode, facts: ProfileFacts): Uint8Array {
+export function encodeProfile(root: StackNode, description: ProfileDescription): Uint8Array {
   const strings = new Map([['', 0]]);
   const text = (value: string): number => {
     const known = strings.get(value) ?? strings.size;
@@ -54,7 +54,7 @@ export function encodeProfile(root: StackNode, facts: ProfileFacts): Uint8Array 
   const valueType = (number: number, [type, unit]: readonly [string, string]) =>
     message(number, (inner) => inner.uint32(8).int64(text(type)).uint32(16).int64(text(unit)));
 
-  for (const each of facts.sampleTypes) valueType(field.sampleType, each);
+  for (const each of description.sampleTypes) valueType(field.sampleType, each);
   walk(root, (stack, values) => {
     message(field.sample, (inner) => {
       inner.uint32(10).fork();
@@ -72,29 +72,29 @@ export function encodeProfile(root: StackNode, facts: ProfileFacts): Uint8Array 
       inner.uint32(8).uint64(id).uint32(16).int64(name).uint32(24).int64(name).uint32(32).int64(text(frame.url)).uint32(40).int64(line),
     );
   }
-  valueType(field.periodType, facts.periodType);
+  valueType(field.periodType, description.periodType);
   for (const value of strings.keys()) out.uint32((field.strings << 3) | 2).string(value);
-  out.uint32(field.time << 3).int64(BigInt(Math.round(facts.startedAtMs)) * 1_000_000n);
-  out.uint32(field.duration << 3).int64(Math.round(facts.durationMs * 1e6));
-  out.uint32(field.period << 3).int64(facts.period);
+  out.uint32(field.time << 3).int64(BigInt(Math.round(description.startedAtMs)) * 1_000_000n);
+  out.uint32(field.duration << 3).int64(Math.round(description.durationMs * 1e6));
+  out.uint32(field.period << 3).int64(description.period);
   return out.finish();
 }
 
-/** Calls back with each stack that has a weight, the innermost frame first. Without recursion: stacks may be deep. */
+/** Calls `onStack` for each stack with a weight, innermost frame first. Avoids recursion, because stacks may be deep. */
 function walk(root: StackNode, onStack: (stack: readonly Frame[], values: readonly number[]) => void): void {
-  interface Link {
+  interface PathNode {
     readonly node: StackNode;
-    readonly caller: Link | null;
+    readonly caller: PathNode | null;
   }
-  const todo: Link[] = [{ node: root, caller: null }];
-  for (let link = todo.pop(); link !== undefined; link = todo.pop()) {
-    const { node } = link;
+  const todo: PathNode[] = [{ node: root, caller: null }];
+  for (let pathNode = todo.pop(); pathNode !== undefined; pathNode = todo.pop()) {
+    const { node } = pathNode;
     if (node.values.some((value) => value !== 0)) {
       const stack: Frame[] = [];
-      // The root is no function.
-      for (let at: Link | null = link; at?.caller; at = at.caller) stack.push(at.node.frame);
+      // Skips the root, which is not a function.
+      for (let at: PathNode | null = pathNode; at?.caller; at = at.caller) stack.push(at.node.frame);
       onStack(stack, node.values);
     }
-    for (const child of node.children) todo.push({ node: child, caller: link });
+    for (const child of node.children) todo.push({ node: child, caller: pathNode });
   }
 }

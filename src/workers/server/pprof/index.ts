@@ -1,6 +1,6 @@
 /**
- * `/debug/pprof/`: profiles of the main thread for `go tool pprof`: `profile` (CPU) and `heap`, each taken over `?seconds`. Upstream's
- * other profiles are of things that only Go has (goroutines, mutexes); they are unknown here.
+ * `/debug/pprof/`: serves profiles of the main thread for `go tool pprof`: `profile` (CPU) and `heap`, each taken over `?seconds`.
+ * Upstream's other profiles describe parts of the Go runtime (goroutines, mutexes) and are not served.
  */
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -10,35 +10,35 @@ import type { RoutedRequest, Handler } from '../secure-routes.ts';
 import { takeCpuProfile, takeHeapProfile } from './take-profile.ts';
 
 const root = '/debug/pprof/';
-/** As Go's pprof for a CPU profile. */
+/** The CPU profile's default is that of Go's pprof. */
 const defaultSeconds = { profile: 30, heap: 5 };
 const maxSeconds = 600;
 const compress = promisify(gzip);
 
 export function createProfilingHandler(): Handler {
-  let underWay = false;
-  return async (asked) => {
-    if (asked.method !== 'GET') return methodNotAllowed('GET');
-    const name = asked.path.slice(root.length);
+  let isProfiling = false;
+  return async (routed) => {
+    if (routed.method !== 'GET') return methodNotAllowed('GET');
+    const name = routed.path.slice(root.length);
     switch (name) {
       case '':
         return ok(index, 'text/html; charset=utf-8');
       case 'cmdline':
-        // A thread's process.argv is its own entry.
+        // A worker thread's process.argv names the worker's script.
         return ok((await readFile('/proc/self/cmdline', 'utf8')).replace(/\0$/, ''));
       case 'symbol':
-        // The profiles bring their names along.
+        // The profiles contain their symbols.
         return ok('num_symbols: 1\n');
       case 'profile':
       case 'heap': {
-        const seconds = readSeconds(asked.query, defaultSeconds[name]);
+        const seconds = readSeconds(routed.query, defaultSeconds[name]);
         if (seconds === null) return error(400, `seconds: a number of up to ${maxSeconds}`);
-        if (underWay) return error(500, 'Could not enable profiling: another profile is being taken');
-        underWay = true;
+        if (isProfiling) return error(500, 'Could not enable profiling: another profile is being taken');
+        isProfiling = true;
         try {
-          return await send(asked, name, seconds);
+          return await send(routed, name, seconds);
         } finally {
-          underWay = false;
+          isProfiling = false;
         }
       }
       default:
@@ -48,11 +48,11 @@ export function createProfilingHandler(): Handler {
 }
 
 async function send({ request, response }: RoutedRequest, name: 'profile' | 'heap', seconds: number): Promise<Reply | null> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  const disconnected = new AbortController();
+  response.once('close', () => disconnected.abort());
   request.socket.setTimeout((seconds + 60) * 1000);
   const take = name === 'profile' ? takeCpuProfile : takeHeapProfile;
-  const bytes = await compress(await take(seconds, gone.signal));
+  const bytes = await compress(await take(seconds, disconnected.signal));
   response.writeHead(200, {
     'Content-Type': 'application/octet-stream',
     'Content-Disposition': `attachment; filename="${name}"`,

@@ -1,15 +1,15 @@
-/** Takes a profile of the main thread, the one that decides, from this one, by V8's own profiler. */
+/** Profiles the main thread from this thread with V8's profiler. */
 import { Session } from 'node:inspector/promises';
 import type { HeapProfiler, Profiler } from 'node:inspector';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { encodeProfile, type StackNode } from './encode.ts';
 
-/** V8's default: a sample each ms. */
+/** V8's default: one sample per millisecond. */
 const cpuPeriodNs = 1_000_000;
 /** V8's default for its sampling heap profiler. */
 const heapPeriodBytes = 32_768;
 
-/** Where the main thread's time went. Rejects with the signal's reason when it aborts first. */
+/** Takes a CPU profile. Rejects with the signal's reason when the signal aborts first. */
 export async function takeCpuProfile(seconds: number, signal: AbortSignal): Promise<Uint8Array> {
   const startedAtMs = Date.now();
   const { profile } = await onMainThread(async (session) => {
@@ -30,7 +30,7 @@ export async function takeCpuProfile(seconds: number, signal: AbortSignal): Prom
   });
 }
 
-/** What the main thread allocated in that time and still holds. */
+/** Takes a profile of the memory that the main thread allocated during the given time and has not freed. */
 export async function takeHeapProfile(seconds: number, signal: AbortSignal): Promise<Uint8Array> {
   const startedAtMs = Date.now();
   const { profile } = await onMainThread(async (session) => {
@@ -57,20 +57,20 @@ async function onMainThread<T>(use: (session: Session) => Promise<T>): Promise<T
   }
 }
 
-/** Samples and the time between them, on the node that each fell on; V8's own idle time is nobody's. */
+/** Attributes each sample and its duration to its node. Idle time is left out. */
 function cpuTree({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): StackNode {
   const weights = new Map<number, [count: number, ns: number]>();
   for (const [index, id] of samples.entries()) {
     const [count, ns] = weights.get(id) ?? [0, 0];
     weights.set(id, [count + 1, ns + Math.max(0, timeDeltas[index] ?? 0) * 1000]);
   }
-  const made = new Map<number, StackNode & { children: StackNode[] }>();
+  const treeNodes = new Map<number, StackNode & { children: StackNode[] }>();
   for (const { id, callFrame } of nodes) {
     const idle = callFrame.functionName === '(idle)';
-    made.set(id, { frame: callFrame, values: idle ? [0, 0] : (weights.get(id) ?? [0, 0]), children: [] });
+    treeNodes.set(id, { frame: callFrame, values: idle ? [0, 0] : (weights.get(id) ?? [0, 0]), children: [] });
   }
-  for (const { id, children = [] } of nodes) for (const child of children) made.get(id)!.children.push(made.get(child)!);
-  return made.get(nodes[0]!.id)!;
+  for (const { id, children = [] } of nodes) for (const child of children) treeNodes.get(id)!.children.push(treeNodes.get(child)!);
+  return treeNodes.get(nodes[0]!.id)!;
 }
 
 function heapTree({ callFrame, selfSize, children }: HeapProfiler.SamplingHeapProfileNode): StackNode {

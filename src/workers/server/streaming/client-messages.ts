@@ -1,4 +1,4 @@
-/** What a WebSocket client sends besides its messages: answered here. */
+/** Reads the frames of a WebSocket client. Replies to its control frames and forwards the data of its messages. */
 import type { Converted } from './translation.ts';
 import { closeFrame, opcodes, webSocketFrame, WebSocketReader, type WebSocketPiece } from './websocket-frames.ts';
 
@@ -8,7 +8,7 @@ export class WebSocketClientReader {
   readonly #reader = new WebSocketReader();
   #ended = false;
 
-  /** `onPiece`: of a message: what of it goes on; null: no client says such a thing. */
+  /** `onPiece` returns the data to forward for a piece of a message, or null for a protocol error. */
   push(chunk: Buffer, onPiece: (piece: WebSocketPiece) => Buffer[] | null): Converted {
     const forward: Buffer[] = [];
     const reply: Buffer[] = [];

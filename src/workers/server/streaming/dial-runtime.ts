@@ -1,11 +1,11 @@
-/** Asks the runtime's streaming server for the other protocol, with the URL that the runtime gave for this one stream. */
+/** Sends an upgrade request to the runtime's streaming server, at the URL that the runtime returned for this stream. */
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 
 export type RuntimeResponse =
-  /** It speaks the protocol from here on. `head`: what it has said already. */
+  /** `head` has the first bytes after the response. */
   | { readonly upgraded: true; readonly response: IncomingMessage; readonly socket: Socket; readonly head: Buffer }
   | { readonly upgraded: false; readonly response: IncomingMessage };
 
@@ -17,7 +17,10 @@ export interface DialOptions {
   readonly signal: AbortSignal;
 }
 
-/** The runtime may be at any address: it is trusted with that, as upstream does. Rejects when it can't be reached, or says nothing in time. */
+/**
+ * The URL may name any address; like upstream, the kubelet trusts the runtime. Rejects when the server can not be reached or does not
+ * respond within the deadline.
+ */
 export function dialRuntime({ url: text, method, headers, deadlineMs, signal }: DialOptions): Promise<RuntimeResponse> {
   return new Promise((resolve, reject) => {
     const fail = (err: unknown) => reject(new Error(`error dialing backend: ${messageOf(err)}`, { cause: err }));
@@ -30,22 +33,22 @@ export function dialRuntime({ url: text, method, headers, deadlineMs, signal }: 
       agent: false,
       signal,
     });
-    const late = setTimeout(() => request.destroy(new Error(`no answer from ${url.host} within ${deadlineMs} ms`)), deadlineMs);
-    const answered = (answer: RuntimeResponse) => {
-      clearTimeout(late);
-      resolve(answer);
+    const deadline = setTimeout(() => request.destroy(new Error(`no answer from ${url.host} within ${deadlineMs} ms`)), deadlineMs);
+    const finish = (result: RuntimeResponse) => {
+      clearTimeout(deadline);
+      resolve(result);
     };
-    request.on('upgrade', (response, socket, head) => answered({ upgraded: true, response, socket, head }));
-    request.on('response', (response) => answered({ upgraded: false, response }));
+    request.on('upgrade', (response, socket, head) => finish({ upgraded: true, response, socket, head }));
+    request.on('response', (response) => finish({ upgraded: false, response }));
     request.on('error', (err) => {
-      clearTimeout(late);
+      clearTimeout(deadline);
       fail(err);
     });
     request.end();
   });
 }
 
-/** Without a scheme it is HTTP. */
+/** A URL without a scheme is an HTTP URL. */
 function parseUrl(text: string): URL | null {
   return URL.parse(text.startsWith('//') ? `http:${text}` : text);
 }

@@ -1,10 +1,10 @@
 /**
- * The head of the request to the runtime, made anew: only what the protocols of the streams need goes on, so that nothing a client sends
- * is read in two ways, and no credential leaves the kubelet. Upstream's upgradeaware.go hands on every header.
+ * Builds the headers of the request to the runtime. Only the headers that the stream protocols need are forwarded, which prevents request
+ * smuggling and keeps credentials inside the kubelet. Upstream's upgradeaware.go forwards every header.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 
-const known = [
+const forwardedNames = [
   'upgrade',
   'x-stream-protocol-version',
   'sec-websocket-key',
@@ -15,23 +15,23 @@ const known = [
   'user-agent',
 ] as const;
 
-/** Who is asked: `host`, the runtime's own; and who asks. */
+/** `host` is the runtime's, `peer` the client's address. */
 interface ConnectionEnds {
   readonly host: string;
   readonly peer: string | undefined;
 }
 
-/** `headersDistinct` is Node's: every value of every header. */
+/** @param headersDistinct every value of every header, as Node provides them */
 export function forwardedHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, ends: ConnectionEnds): OutgoingHttpHeaders {
   const headers = commonHeaders(headersDistinct, ends);
-  for (const name of known) {
+  for (const name of forwardedNames) {
     const [first, ...more] = headersDistinct[name] ?? [];
     if (first !== undefined) Object.assign(headers, { [name]: more.length === 0 ? first : [first, ...more] });
   }
   return headers;
 }
 
-/** For a client that speaks WebSocket, where the runtime is to speak SPDY. */
+/** Headers for a WebSocket client whose stream is translated to SPDY. */
 export function spdyHeaders(
   headersDistinct: Readonly<NodeJS.Dict<string[]>>,
   ends: ConnectionEnds,
@@ -47,7 +47,7 @@ function commonHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, { host,
   return headers;
 }
 
-/** A body before the other protocol begins: the two ends could disagree on where it ends. */
+/** Upgrade requests with a body are refused: client and runtime could disagree on where the body ends. */
 export function hasRequestBody(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }

@@ -1,4 +1,4 @@
-/** A failed call to the runtime as upstream's clients see it: gRPC's text without the name of the call, and the status that goes with its code. */
+/** Converts a failed runtime call to upstream's error text (without the name of the call) and HTTP status. */
 import { CriError, grpcCode } from '../../../shared/cri/cri-error.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 

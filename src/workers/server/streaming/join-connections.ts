@@ -1,18 +1,18 @@
 /**
- * Two connections made one: every byte of each goes to the other, no faster than that takes it. When one side has said all, the other
- * gets the rest of it and a little time to answer; when one breaks, or nothing goes either way for too long, both end.
+ * Joins two connections: the bytes of each are written to the other, with backpressure. When one side ends, the other gets the remaining
+ * bytes and a short time to respond. When one side breaks, or the idle timeout expires, both are closed.
  */
 import type { Socket } from 'node:net';
 import type { Converter, StreamTranslation } from './translation.ts';
 
-/** After one side has ended. The protocols say goodbye within themselves before that. */
+/** Time until both sides are closed after one has ended. The stream protocols have their own closing messages before that. */
 const lingerMs = 10_000;
-/** A peer whose host is gone is found out by the kernel. */
+/** TCP keep-alive detects a peer whose host is down. */
 const keepAliveMs = 30_000;
-/** Of replies to a peer that does not take them: who only asks, and never listens, gets no answer. */
-const maxReplyBytes = 64 * 1024;
+/** Limit for unsent replies to a peer. Further replies are dropped. */
+const maxUnsentReplyBytes = 64 * 1024;
 
-/** The longest that Node's timers take. */
+/** The longest delay of Node's timers. */
 const maxTimerMs = 2 ** 31 - 1;
 
 export type StreamEnd = 'client' | 'runtime' | 'idle';
@@ -20,13 +20,13 @@ export type StreamEnd = 'client' | 'runtime' | 'idle';
 export interface JoinOptions {
   readonly client: Socket;
   readonly runtime: Socket;
-  /** 0: never. */
+  /** 0 disables the timeout. */
   readonly idleTimeoutMs: number;
-  /** Null: both speak the same. */
+  /** Null when both sides use the same protocol. */
   readonly translation?: Pick<StreamTranslation, 'fromClient' | 'fromRuntime'> | null;
 }
 
-/** Resolves when both are closed, with who ended it. Both have their error listeners. */
+/** Resolves when both connections are closed, with the side that ended first. The caller must have added error listeners to both. */
 export function joinConnections({ client, runtime, idleTimeoutMs, translation = null }: JoinOptions): Promise<StreamEnd> {
   return new Promise((resolve) => {
     let end: StreamEnd | null = null;
@@ -47,7 +47,7 @@ export function joinConnections({ client, runtime, idleTimeoutMs, translation = 
       from.once('end', () => endBy(side));
       from.once('close', () => {
         endBy(side);
-        // What it said before still reaches the other end. A client's connection that is closed with input unread is reset, and loses that.
+        // The other side still gets the bytes sent before. A client connection closed with unread input would be reset and lose them.
         if (side === 'runtime') to.end().resume();
         else to.destroySoon();
         open -= 1;
@@ -58,7 +58,7 @@ export function joinConnections({ client, runtime, idleTimeoutMs, translation = 
     };
     connect(client, runtime, 'client', translation?.fromClient);
     connect(runtime, client, 'runtime', translation?.fromRuntime);
-    // A byte either way is one read from or written to this socket.
+    // Every byte of either direction is read from or written to this socket, so one timer is enough.
     client.setTimeout(0);
     runtime.setTimeout(Math.min(idleTimeoutMs, maxTimerMs), () => {
       end ??= 'idle';
@@ -68,7 +68,7 @@ export function joinConnections({ client, runtime, idleTimeoutMs, translation = 
   });
 }
 
-/** As a pipe, through a converter, which may see the end before the sender's connection has one. */
+/** Pipes through a converter. The converter may end the stream before the sender's connection ends. */
 function convert(from: Socket, to: Socket, converter: Converter, onEnd: () => void): void {
   let ended = false;
   const resume = () => from.resume();
@@ -78,18 +78,18 @@ function convert(from: Socket, to: Socket, converter: Converter, onEnd: () => vo
     to.off('drain', resume);
     const last = converter.end();
     if (to.writable) to.end(last);
-    // Neither protocol knows a half of a connection.
+    // Neither protocol supports half-closed connections.
     from.destroySoon();
     onEnd();
   };
   from.on('data', (chunk: Buffer) => {
     if (ended) return;
     const converted = converter.push(chunk);
-    for (const bytes of converted.reply) if (from.writable && from.writableLength < maxReplyBytes) from.write(bytes);
-    let taken = true;
-    for (const bytes of converted.forward) taken = to.writable && to.write(bytes);
+    for (const bytes of converted.reply) if (from.writable && from.writableLength < maxUnsentReplyBytes) from.write(bytes);
+    let hasRoom = true;
+    for (const bytes of converted.forward) hasRoom = to.writable && to.write(bytes);
     if (converted.ended) finish();
-    else if (!taken && to.writable) from.pause();
+    else if (!hasRoom && to.writable) from.pause();
   });
   to.on('drain', resume);
   from.once('end', finish);

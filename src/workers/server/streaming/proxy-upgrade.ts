@@ -1,4 +1,4 @@
-/** From a client's connection to the runtime's, once the runtime has given a URL for it. Upstream: apimachinery's upgradeaware.go. */
+/** Proxies an upgrade request of a client to the runtime's streaming URL. Upstream: apimachinery's upgradeaware.go. */
 import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -9,29 +9,29 @@ import { joinConnections, type StreamEnd } from './join-connections.ts';
 import type { StreamTranslation } from './translation.ts';
 import { webSocketHandshakeResponse } from './websocket-request.ts';
 
-/** For an answer of the runtime that is an error: upstream's. */
+/** Deadline for relaying an error response of the runtime. The value is upstream's. */
 const errorRelayMs = 10_000;
 
 export interface ProxyOptions {
   readonly url: string;
   readonly deadlineMs: number;
   readonly idleTimeoutMs: number;
-  /** Null: client and runtime speak the same. */
+  /** Null when client and runtime use the same protocol. */
   readonly translation: StreamTranslation | null;
-  /** Aborted when the client is gone, or the server closes. */
+  /** Aborted when the client disconnects or the server closes. */
   readonly signal: AbortSignal;
-  /** Called when the runtime speaks the protocol, before the client's connection is read. */
-  readonly onAnswer: () => void;
+  /** Called when the runtime has accepted the upgrade, before the client's connection is read. */
+  readonly onUpgraded: () => void;
 }
 
-/** Resolves when the stream has ended, with who ended it; `refused`: the runtime answered with an error, which the client has. */
+/** Resolves when the stream has ended, with the side that ended it. `refused`: the runtime's error response was relayed to the client. */
 export async function proxyUpgrade(
   { request, response }: StreamRequest,
   { socket, head }: Upgrade,
-  { url, deadlineMs, idleTimeoutMs, translation, signal, onAnswer }: ProxyOptions,
+  { url, deadlineMs, idleTimeoutMs, translation, signal, onUpgraded }: ProxyOptions,
 ): Promise<StreamEnd | 'refused'> {
   const client = socket as Socket;
-  const answer = await dialRuntime({
+  const answered = await dialRuntime({
     url,
     method: translation ? 'POST' : (request.method ?? 'GET'),
     headers: (host) => {
@@ -43,21 +43,21 @@ export async function proxyUpgrade(
     signal,
   });
   if (signal.aborted) {
-    answer.response.destroy();
+    answered.response.destroy();
     throw signal.reason;
   }
-  if (!answer.upgraded) {
-    const { statusCode = 0 } = answer.response;
+  if (!answered.upgraded) {
+    const { statusCode = 0 } = answered.response;
     if (statusCode < 400) {
-      answer.response.destroy();
+      answered.response.destroy();
       throw new Error(`invalid upgrade response: status code ${statusCode}`);
     }
-    await relay(answer.response, response);
+    await relay(answered.response, response);
     return 'refused';
   }
-  const runtime = answer.socket;
+  const runtime = answered.socket;
   runtime.on('error', () => runtime.destroy());
-  if (translation && !/spdy\/3\.1/i.test(answer.response.headers.upgrade ?? '')) {
+  if (translation && !/spdy\/3\.1/i.test(answered.response.headers.upgrade ?? '')) {
     runtime.destroy();
     throw new Error('unable to upgrade: missing upgrade headers in response');
   }
@@ -67,15 +67,15 @@ export async function proxyUpgrade(
   };
   signal.addEventListener('abort', abort);
   try {
-    onAnswer();
+    onUpgraded();
     response.detachSocket(client);
-    client.write(translation ? webSocketHead(request, answer.response, translation) : switchingHead(answer.response), 'latin1');
+    client.write(translation ? webSocketHead(request, answered.response, translation) : switchingHead(answered.response), 'latin1');
     if (translation) {
       client.write(translation.initialBytes.toClient);
       runtime.write(translation.initialBytes.toRuntime);
     }
-    // Read again, as the first of what comes.
-    if (answer.head.length > 0) runtime.unshift(answer.head);
+    // Puts back the bytes that were read with the headers.
+    if (answered.head.length > 0) runtime.unshift(answered.head);
     if (head.length > 0) client.unshift(head);
     return await joinConnections({ client, runtime, idleTimeoutMs, translation });
   } finally {
@@ -83,7 +83,7 @@ export async function proxyUpgrade(
   }
 }
 
-/** The runtime's own, header by header. */
+/** Repeats the head of the runtime's response. */
 function switchingHead({ statusMessage, rawHeaders }: IncomingMessage): string {
   const lines = [`HTTP/1.1 101 ${statusMessage ?? STATUS_CODES[101]}`];
   for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
@@ -102,6 +102,6 @@ async function relay(from: IncomingMessage, to: StreamRequest['response']): Prom
     ...(retryAfter && { 'Retry-After': retryAfter }),
     Connection: 'close',
   });
-  // A client that doesn't take it is no fault of ours.
+  // Fails only when the client does not read the response.
   await pipeline(from, to, { signal: AbortSignal.timeout(errorRelayMs) }).catch(() => to.destroy());
 }

@@ -1,6 +1,6 @@
 /**
- * SPDY/3.1 as a client of a runtime's streaming server needs it: streams are opened, and bytes go both ways. What the server says in
- * headers is nothing that matters here, so none of it is decompressed. Pure.
+ * The part of SPDY/3.1 that a client of a runtime's streaming server needs: opening streams, and data in both directions. The server's
+ * header blocks are not needed and not decompressed. Pure.
  */
 
 const version = 3;
@@ -8,12 +8,12 @@ const controlBit = 0x8000;
 const headBytes = 8;
 const finFlag = 1;
 const types = { synStream: 1, synReply: 2, rstStream: 3, ping: 6 } as const;
-/** What a control frame may have: those of headers are short, all others fixed. */
+/** Size limit for control frames. Header frames are short; all others have a fixed size. */
 const maxControlBytes = 64 * 1024;
 const maxDataBytes = 2 ** 24 - 1;
 
 export type SpdyEvent =
-  /** `end`: the server says no more on this stream, or took it back. The data may be empty. */
+  /** `end`: the server has ended or reset the stream. The data may be empty. */
   | { readonly type: 'data'; readonly stream: number; readonly data: Buffer; readonly end: boolean }
   | { readonly type: 'ping'; readonly id: number };
 
@@ -21,7 +21,7 @@ export class SpdyError extends Error {
   override readonly name = 'SpdyError';
 }
 
-/** Opens streams, the first numbered 1, the others by two: each with its headers, whose names are in small letters. */
+/** Encodes SYN_STREAM frames for streams 1, 3, 5, … Header names must be lowercase. */
 export function openStreams(streams: readonly Readonly<Record<string, string>>[]): Buffer {
   return Buffer.concat(
     streams.map((headers, index) => {
@@ -46,7 +46,7 @@ export function dataFrame(stream: number, data: Buffer, end = false): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** The answer to a ping is the ping. */
+/** A ping is answered with the same frame. */
 export function pingFrame(id: number): Buffer {
   const body = Buffer.alloc(4);
   body.writeUInt32BE(id);
@@ -72,7 +72,10 @@ function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat([number(entries.length), ...entries.flatMap(([name, value]) => [...text(name), ...text(value)])]);
 }
 
-/** All header blocks of a connection are one zlib stream; it may hold them as they are. An empty block after each makes readers give it out. */
+/**
+ * All header blocks of a connection form one zlib stream, which may store them uncompressed. The empty block after each one flushes the
+ * reader's decompressor.
+ */
 function storedBlock(bytes: Buffer, isFirst: boolean): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt16LE(bytes.length, 1);
@@ -82,22 +85,22 @@ function storedBlock(bytes: Buffer, isFirst: boolean): Buffer {
 }
 
 interface Frame {
-  /** Null: data. */
+  /** Null for a data frame. */
   readonly type: number | null;
-  /** Of data. */
+  /** Set for a data frame. */
   readonly stream: number;
   readonly fin: boolean;
   left: number;
 }
 
 export class SpdyReader {
-  #held = Buffer.alloc(0);
+  #incomplete = Buffer.alloc(0);
   #frame: Frame | null = null;
 
-  /** Data comes out in the pieces in which it arrives. Throws SpdyError for what is no SPDY/3.1. */
+  /** Returns data in the pieces in which it arrives. Throws SpdyError for bytes that are not SPDY/3.1. */
   feed(chunk: Buffer): SpdyEvent[] {
     const events: SpdyEvent[] = [];
-    let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    let rest = this.#incomplete.length === 0 ? chunk : Buffer.concat([this.#incomplete, chunk]);
     for (;;) {
       if (this.#frame === null) {
         if (rest.length < headBytes) break;
@@ -114,7 +117,7 @@ export class SpdyReader {
       else events.push(...readControl(frame, bytes));
       if (isWhole) this.#frame = null;
     }
-    this.#held = Buffer.from(rest);
+    this.#incomplete = Buffer.from(rest);
     return events;
   }
 }
@@ -124,12 +127,12 @@ function readHead(bytes: Buffer): Frame {
   const fin = (bytes[4]! & finFlag) !== 0;
   const left = bytes.readUIntBE(5, 3);
   if (word >>> 31 === 0) return { type: null, stream: word, fin, left };
-  if (bytes.readUInt16BE() !== (controlBit | version)) throw new SpdyError('a frame is of no SPDY/3.1');
+  if (bytes.readUInt16BE() !== (controlBit | version)) throw new SpdyError('a frame is not SPDY/3.1');
   if (left > maxControlBytes) throw new SpdyError(`a control frame has ${left} bytes`);
   return { type: bytes.readUInt16BE(2), stream: 0, fin, left };
 }
 
-/** Resets and answers begin with the stream, pings are an ID. What else there is changes nothing for who only reads. */
+/** RST_STREAM and SYN_REPLY start with the stream ID, PING with its ID. Other control frames are ignored. */
 function readControl({ type, fin }: Frame, body: Buffer): SpdyEvent[] {
   if (type !== types.rstStream && type !== types.synReply && type !== types.ping) return [];
   if (body.length < 4) throw new SpdyError('a control frame is too short');

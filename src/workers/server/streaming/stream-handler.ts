@@ -1,4 +1,4 @@
-/** The handlers: which container, which call to the runtime, and then out of the way. */
+/** The handlers of streaming requests: resolve the container, call the runtime, then proxy the connection. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ContainerQuery, ResolvedContainer } from '../../../shared/contracts/server/calls.ts';
@@ -16,26 +16,26 @@ import type { StreamTranslation } from './translation.ts';
 import { createPortForwardTranslation } from './tunnel-ports.ts';
 import { isCommandWebSocket, findHandshakeFault, parseTunnelledProtocols } from './websocket-request.ts';
 
-/** Each holds two connections. Upstream's runtimes give out as many URLs at a time (cri-streaming's maxInFlight). */
+/** Each stream has two connections. The value is cri-streaming's maxInFlight, the number of URLs that a runtime keeps. */
 const maxStreams = 1000;
-/** What upstream's streaming server says when it has no more. */
-const tooMany = 'rpc error: code = ResourceExhausted desc = maximum number of in-flight requests exceeded';
-/** For how long a URL of a runtime is good (cri-streaming's cacheTTL). */
+/** The error of upstream's streaming server. */
+const tooManyStreams = 'rpc error: code = ResourceExhausted desc = maximum number of in-flight requests exceeded';
+/** The lifetime of a runtime's streaming URL (cri-streaming's cacheTTL). */
 const retryAfter = { 'Retry-After': '60' };
 
-/** As Go's http.Error. */
+/** A header of Go's http.Error. */
 const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 
 type Found = Extract<ResolvedContainer, { found: true }>;
 type Purpose = ContainerQuery['purpose'];
 
 interface StreamKind {
-  /** Asks the runtime for the URL of the stream. */
-  readonly askUrl: (
+  /** Requests the URL of the stream from the runtime. */
+  readonly requestUrl: (
     found: Found,
     limits: { readonly deadlineMs: number; readonly signal: AbortSignal },
   ) => Promise<{ readonly url: string }>;
-  /** Null: the runtime speaks the client's protocol. */
+  /** Null when the runtime supports the client's protocol. */
   readonly translation: (found: Found) => StreamTranslation | null;
 }
 
@@ -52,7 +52,7 @@ export class StreamHandler implements Streaming {
     if (typeof options === 'string') return sendText(stream.response, 400, options);
     const cmd = stream.query.getAll('command');
     await this.#stream('exec', stream, target, {
-      askUrl: ({ containerID }, limits) => this.#deps.cri().runtime.call('exec', { containerId: containerID, cmd, ...options }, limits),
+      requestUrl: ({ containerID }, limits) => this.#deps.cri().runtime.call('exec', { containerId: containerID, cmd, ...options }, limits),
       translation: () => this.#commandTranslation('exec', stream, options),
     });
   }
@@ -60,9 +60,9 @@ export class StreamHandler implements Streaming {
   async attach(stream: StreamRequest, target: ContainerTarget): Promise<void> {
     const options = parseRemoteCommandOptions(stream.query);
     if (typeof options === 'string') return sendText(stream.response, 400, options);
-    // A process that runs has a terminal or has none, whatever the client would like.
+    // Whether the running process has a terminal is given by its container, not by the request.
     await this.#stream('attach', stream, target, {
-      askUrl: ({ containerID, tty }, limits) =>
+      requestUrl: ({ containerID, tty }, limits) =>
         this.#deps.cri().runtime.call('attach', { containerId: containerID, ...options, tty }, limits),
       translation: ({ tty }) => this.#commandTranslation('attach', stream, { ...options, tty }),
     });
@@ -74,13 +74,13 @@ export class StreamHandler implements Streaming {
     const ports = tunnelled.length > 0 ? [] : parsePortForwardPorts(headers, stream.query);
     if (typeof ports === 'string') return sendText(stream.response, 400, ports);
     await this.#stream('portForward', stream, target, {
-      askUrl: ({ sandboxID }, limits) => this.#deps.cri().runtime.call('portForward', { podSandboxId: sandboxID, port: ports }, limits),
+      requestUrl: ({ sandboxID }, limits) => this.#deps.cri().runtime.call('portForward', { podSandboxId: sandboxID, port: ports }, limits),
       translation: () => (tunnelled.length > 0 ? createPortForwardTranslation(tunnelled) : null),
     });
   }
 
   async run(request: IncomingMessage, response: ServerResponse, target: ContainerTarget, query: URLSearchParams): Promise<void> {
-    await this.#admit('run', request, response, target, async (found, signal) => {
+    await this.#handle('run', request, response, target, async (found, signal) => {
       const output = await runInContainer(this.#deps.cri(), found.containerID, (query.get('cmd') ?? '').split(' '), signal);
       response.writeHead(200, output.length > 0 ? { 'Content-Type': 'application/json' } : {});
       response.end(output);
@@ -88,7 +88,7 @@ export class StreamHandler implements Streaming {
   }
 
   async checkpoint(request: IncomingMessage, response: ServerResponse, target: ContainerTarget, query: URLSearchParams): Promise<void> {
-    await this.#admit('checkpoint', request, response, target, async ({ containerID }, signal) => {
+    await this.#handle('checkpoint', request, response, target, async ({ containerID }, signal) => {
       const { settings, clock, cri, logger } = this.#deps;
       const { namespace, pod, container } = target;
       const timeoutSeconds = parseCheckpointTimeout(query);
@@ -113,10 +113,10 @@ export class StreamHandler implements Streaming {
     purpose: Purpose,
     stream: StreamRequest,
     target: PodTarget & { readonly container?: string },
-    { askUrl, translation: translate }: StreamKind,
+    { requestUrl, translation: translate }: StreamKind,
   ): Promise<void> {
     const { request, response, upgrade } = stream;
-    await this.#admit(purpose, request, response, target, async (found, signal) => {
+    await this.#handle(purpose, request, response, target, async (found, signal) => {
       if (!upgrade || !isUpgradeRequest(request.headers)) return sendText(response, 500, 'Upgrade request required\n', noSniff);
       if (hasRequestBody(request.headers))
         return sendText(response, 400, 'a request for another protocol has no body', { Connection: 'close' });
@@ -125,10 +125,10 @@ export class StreamHandler implements Streaming {
       if (fault) return sendText(response, 400, `${fault}\n`, noSniff);
       const { runtimeRequestTimeoutMs, streamingIdleTimeoutMs } = this.#deps.settings;
       const stopListening = listenForEnd(upgrade.socket);
-      const { url } = await askUrl(found, { deadlineMs: runtimeRequestTimeoutMs, signal });
+      const { url } = await requestUrl(found, { deadlineMs: runtimeRequestTimeoutMs, signal });
       if (translation) webSocketStreamingRequests.inc({ subresource: translation.subresource });
       const options = { url, deadlineMs: runtimeRequestTimeoutMs, idleTimeoutMs: streamingIdleTimeoutMs, translation, signal };
-      const endedBy = await proxyUpgrade(stream, upgrade, { ...options, onAnswer: stopListening });
+      const endedBy = await proxyUpgrade(stream, upgrade, { ...options, onUpgraded: stopListening });
       this.#deps.logger.debug({ purpose, pod: `${target.namespace}/${target.pod}`, container: target.container, endedBy }, 'stream ended');
     });
   }
@@ -138,43 +138,43 @@ export class StreamHandler implements Streaming {
     return translateWebSockets && isCommandWebSocket(request.headers) ? createCommandTranslation(subresource, options) : null;
   }
 
-  /** One of the bounded places, the container, and the errors of both. */
-  async #admit(
+  /** Limits the number of streams, resolves the container, and answers errors. */
+  async #handle(
     purpose: Purpose,
     request: IncomingMessage,
     response: ServerResponse,
     { namespace, pod, uid, container }: PodTarget & { readonly container?: string },
     act: (found: Found, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    if (this.#open.size >= maxStreams) return sendText(response, 429, tooMany, retryAfter);
-    const gone = new AbortController();
+    if (this.#open.size >= maxStreams) return sendText(response, 429, tooManyStreams, retryAfter);
+    const disconnected = new AbortController();
     const { socket } = request;
-    const onClose = () => gone.abort(new Error('the client is gone'));
+    const onClose = () => disconnected.abort(new Error('the client is disconnected'));
     socket.once('close', onClose);
-    this.#open.add(gone);
+    this.#open.add(disconnected);
     try {
       const query = { purpose, namespace, pod, ...(uid && { podUID: uid }), ...(container !== undefined && { container }) };
       const found = await this.#deps.resolveContainer(query);
-      if (found.found) await act(found, gone.signal);
+      if (found.found) await act(found, disconnected.signal);
       else sendText(response, found.status, found.message);
     } catch (err) {
-      this.#fail({ purpose, pod: `${namespace}/${pod}`, container }, response, err, gone.signal);
+      this.#fail({ purpose, pod: `${namespace}/${pod}`, container }, response, err, disconnected.signal);
     } finally {
-      this.#open.delete(gone);
+      this.#open.delete(disconnected);
       socket.off('close', onClose);
     }
   }
 
-  #fail(what: object, response: ServerResponse, err: unknown, gone: AbortSignal): void {
-    if (gone.aborted) return void response.destroy();
-    this.#deps.logger.warn({ ...what, err }, 'request to the runtime failed');
+  #fail(fields: object, response: ServerResponse, err: unknown, disconnected: AbortSignal): void {
+    if (disconnected.aborted) return void response.destroy();
+    this.#deps.logger.warn({ ...fields, err }, 'request to the runtime failed');
     const status = toStreamErrorStatus(err);
     sendText(response, status, toGoErrorText(err), status === 429 ? retryAfter : {});
   }
 }
 
 /**
- * Nobody reads an upgraded connection before it is joined to the runtime's: that its client has left would not be noticed. Reads into its
+ * Detects that the client of an upgraded connection disconnects before the connection is joined to the runtime's. Reads into the socket's
  * bounded buffer until the returned function is called.
  */
 function listenForEnd(socket: Duplex): () => void {

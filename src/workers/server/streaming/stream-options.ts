@@ -1,4 +1,4 @@
-/** What a client asks of a stream, by its query. Upstream: remotecommand.NewOptions and portforward.NewV4Options of k8s.io/cri-streaming. */
+/** Parses the query of a streaming request. Upstream: remotecommand.NewOptions and portforward.NewV4Options of k8s.io/cri-streaming. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 
@@ -9,17 +9,17 @@ export interface RemoteCommandOptions {
   readonly tty: boolean;
 }
 
-/** A string: what is wrong. */
+/** Returns a string for an invalid query: the error message. */
 export function parseRemoteCommandOptions(query: URLSearchParams): RemoteCommandOptions | string {
   const isSet = (name: string) => query.get(name) === '1';
   const tty = isSet('tty');
-  // A terminal is one stream.
+  // A terminal has one output stream.
   const options = { stdin: isSet('input'), stdout: isSet('output'), stderr: isSet('error') && !tty, tty };
   if (!options.stdin && !options.stdout && !options.stderr) return 'you must specify at least 1 of stdin, stdout, stderr';
   return options;
 }
 
-/** The ports that a WebSocket client names beforehand; SPDY clients name them as they go. A string: what is wrong. */
+/** Returns the ports of a WebSocket client; SPDY clients name them per stream. Returns a string for an invalid query: the error message. */
 export function parsePortForwardPorts(headers: IncomingHttpHeaders, query: URLSearchParams): readonly number[] | string {
   if (!isWebSocketRequest(headers)) return [];
   const given = query.getAll('port');
@@ -41,7 +41,7 @@ export function isWebSocketRequest(headers: IncomingHttpHeaders): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket' && isUpgradeRequest(headers);
 }
 
-/** As httpstream.IsUpgradeRequest. */
+/** Upstream: httpstream.IsUpgradeRequest. */
 export function isUpgradeRequest({ connection }: IncomingHttpHeaders): boolean {
   return connection?.toLowerCase().includes('upgrade') ?? false;
 }

@@ -1,6 +1,6 @@
 /**
- * A command's streams as channels of a WebSocket (`v5.channel.k8s.io`), where runtimes have only SPDY's streams (`v4.channel.k8s.io`):
- * their own WebSockets can't say that stdin has ended. Upstream: StreamTranslatorHandler of apiserver pkg/util/proxy.
+ * Translates a command's WebSocket channels (`v5.channel.k8s.io`) to the runtime's SPDY streams (`v4.channel.k8s.io`). The runtimes' own
+ * WebSockets can not signal the end of stdin. Upstream: StreamTranslatorHandler of apiserver pkg/util/proxy.
  */
 import type { RemoteCommandOptions } from './stream-options.ts';
 import { dataFrame, openStreams, pingFrame, SpdyReader, streamID } from './spdy-frames.ts';
@@ -11,7 +11,7 @@ import { closeFrame, opcodes, webSocketFrame, type WebSocketPiece } from './webs
 export const commandProtocol = 'v5.channel.k8s.io';
 const runtimeProtocol = 'v4.channel.k8s.io';
 const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
-/** A status of the API, with the last words of a command. */
+/** Size limit for the API Status that ends a command. */
 const maxStatusBytes = 64 * 1024;
 const nothing = Buffer.alloc(0);
 
@@ -21,7 +21,7 @@ export function createCommandTranslation(
   subresource: 'exec' | 'attach',
   { stdin, stdout, stderr, tty }: RemoteCommandOptions,
 ): StreamTranslation {
-  // The runtime waits for exactly these.
+  // The runtime waits for exactly these streams.
   const names: StreamName[] = ['error'];
   if (stdin) names.push('stdin');
   if (stdout) names.push('stdout');
@@ -34,7 +34,7 @@ export function createCommandTranslation(
     protocols: [runtimeProtocol],
     subprotocol: () => commandProtocol,
     initialBytes: {
-      // By this the client knows that it is connected.
+      // An empty message that shows the client that it is connected.
       toClient: channelFrame(first, nothing),
       toRuntime: openStreams(names.map((streamtype) => ({ streamtype }))),
     },
@@ -47,7 +47,7 @@ function channelFrame(channel: number, data: Buffer): Buffer {
   return webSocketFrame(opcodes.binary, Buffer.from([channel]), data);
 }
 
-/** Null: there is no such stream, and what is said on its channel is nobody's. */
+/** Stream IDs; null when the command has no such stream, and its channel's data is dropped. */
 interface ClientStreams {
   readonly stdin: number | null;
   readonly resize: number | null;
@@ -58,7 +58,7 @@ function fromClient({ stdin, resize }: ClientStreams): Converter {
   const open = new Map<number, number>();
   if (stdin !== null) open.set(channels.stdin, stdin);
   if (resize !== null) open.set(channels.resize, resize);
-  /** Of the message that is under way; null: its first byte has not come. */
+  /** The channel of the current message; null before its first byte. */
   let channel: number | null = null;
   let closing: Buffer = nothing;
 
@@ -132,7 +132,7 @@ function fromRuntime({ error, stdout, stderr }: RuntimeStreams): Converter {
         return { forward: [], reply: [], ended: true };
       }
     },
-    /** The command's status comes last, whatever the order in which the runtime's streams ended. */
+    /** Sends the command's status last, in whatever order the runtime's streams ended. */
     end: () => {
       const last =
         statusBytes > 0

@@ -1,28 +1,28 @@
-/** What stands between a WebSocket client and a runtime that speaks SPDY. Pure: bytes in, bytes out. */
+/** The interface of a translation between a WebSocket client and a runtime's SPDY connection. Pure: bytes in, bytes out. */
 export interface StreamTranslation {
-  /** Of the metric: the subresource of the API. */
+  /** The API subresource, for the metric. */
   readonly subresource: 'exec' | 'attach' | 'portforward';
-  /** What the runtime is asked to speak within SPDY. */
+  /** The stream protocols that are offered to the runtime. */
   readonly protocols: readonly string[];
-  /** The subprotocol of the WebSocket, by the runtime's choice of one of them; empty: none. */
+  /** Returns the WebSocket subprotocol for the protocol that the runtime chose. Empty: none. */
   readonly subprotocol: (chosen: string) => string;
-  /** What each hears first. */
+  /** Sent first to each side. */
   readonly initialBytes: { readonly toClient: Buffer; readonly toRuntime: Buffer };
   readonly fromClient: Converter;
   readonly fromRuntime: Converter;
 }
 
-/** One direction. It never throws: what can't be read ends it. */
+/** Converts one direction. Never throws: invalid input ends the stream. */
 export interface Converter {
   readonly push: (chunk: Buffer) => Converted;
-  /** The sender says no more, or is gone: what the other side hears last. Called once, also after the end. */
+  /** Called once when the sender has ended. Returns the last bytes for the other side. */
   readonly end: () => Buffer;
 }
 
 export interface Converted {
   readonly forward: readonly Buffer[];
-  /** For the sender itself: it asked whether anybody is there, or says goodbye. */
+  /** Bytes for the sender: replies to its pings and to its close. */
   readonly reply: readonly Buffer[];
-  /** Nothing more of what it sends is of interest. */
+  /** The stream is complete; further input is ignored. */
   readonly ended: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Port forwarding's SPDY inside of a WebSocket (`SPDY/3.1+portforward.k8s.io`): its bytes are the bodies of binary messages. Upstream:
- * TunnelingHandler of apiserver pkg/util/proxy.
+ * Translates port forwarding's SPDY inside a WebSocket (`SPDY/3.1+portforward.k8s.io`): the SPDY bytes are the bodies of binary messages.
+ * Upstream: TunnelingHandler of apiserver pkg/util/proxy.
  */
 import { WebSocketClientReader, closeCodes } from './client-messages.ts';
 import type { StreamTranslation } from './translation.ts';
@@ -9,7 +9,7 @@ import { closeFrame, opcodes, webSocketFrame } from './websocket-frames.ts';
 export const tunnelPrefix = 'SPDY/3.1+';
 const nothing = Buffer.alloc(0);
 
-/** @param protocols without their prefix */
+/** @param protocols without the prefix `SPDY/3.1+` */
 export function createPortForwardTranslation(protocols: readonly string[]): StreamTranslation {
   const messages = new WebSocketClientReader();
   return {

@@ -1,4 +1,4 @@
-/** What the room of streams is given, asked and offers. */
+/** The interface of the streaming handler and its dependencies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ResolveContainer } from '../../../shared/contracts/server/calls.ts';
@@ -13,13 +13,13 @@ export interface StreamingDependencies {
     StreamingSettings,
     'runtimeRequestTimeoutMs' | 'checkpointsDir' | 'streamingIdleTimeoutMs' | 'translateWebSockets'
   >;
-  /** Made at the first call. */
+  /** Creates the client at the first call. */
   readonly cri: () => Pick<CriClient, 'runtime'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
 }
 
-/** The parts of the path, decoded. `uid` where the path has it. */
+/** The decoded parts of the path. `uid` is set if the path has it. */
 export interface PodTarget {
   readonly namespace: string;
   readonly pod: string;
@@ -29,13 +29,13 @@ export interface ContainerTarget extends PodTarget {
   readonly container: string;
 }
 
-/** What Node's `upgrade` event gives; `response` must be assigned to that socket then (`response.assignSocket`): errors go through it. */
+/** The arguments of Node's `upgrade` event. The response must be assigned to the socket (`response.assignSocket`) for error responses. */
 export interface Upgrade {
   readonly socket: Duplex;
   readonly head: Buffer;
 }
 
-/** A request that was let in. `upgrade` is null when the client did not ask for one: it gets upstream's answer to that. */
+/** An authorized request. `upgrade` is null when the client did not request one, which is answered with upstream's error. */
 export interface StreamRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -44,8 +44,8 @@ export interface StreamRequest {
 }
 
 /**
- * Each answers the request, whatever it is, and never rejects; resolves when the stream or the answer has ended. The runtime may take long:
- * the connection's own time-out must be as long, and none for one that was upgraded.
+ * Every method answers the request, never rejects, and resolves when the stream or the response has ended. The runtime may take long, so
+ * the connection's timeout must be long, and an upgraded connection must have none.
  */
 export interface Streaming {
   /** GET and POST. */
@@ -56,7 +56,7 @@ export interface Streaming {
   portForward(stream: StreamRequest, target: PodTarget): Promise<void>;
   /** POST. */
   run(request: IncomingMessage, response: ServerResponse, target: ContainerTarget, query: URLSearchParams): Promise<void>;
-  /** POST; to be routed only behind the gate ContainerCheckpoint. The path has no UID. */
+  /** POST. Only routed when the feature gate ContainerCheckpoint is on. The path has no UID. */
   checkpoint(request: IncomingMessage, response: ServerResponse, target: ContainerTarget, query: URLSearchParams): Promise<void>;
   /** Ends every stream. */
   close(): void;

@@ -1,6 +1,6 @@
 /**
- * WebSocket (RFC 6455) as its server speaks it: frames that clients mask in, frames of our own out. Messages are never held: their bytes
- * come out in the pieces in which they arrive. Pure.
+ * The server side of WebSocket (RFC 6455): decodes masked client frames and encodes server frames. Messages are not buffered: their data is
+ * returned in the pieces in which it arrives. Pure.
  */
 import { createHash } from 'node:crypto';
 
@@ -10,9 +10,9 @@ export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9,
 export interface WebSocketPiece {
   readonly opcode: number;
   readonly data: Buffer;
-  /** A message begins with it. */
+  /** The piece is the start of a message. */
   readonly first: boolean;
-  /** A message ends with it. */
+  /** The piece is the end of a message. */
   readonly last: boolean;
 }
 
@@ -35,7 +35,7 @@ export function acceptKey(key: string): string {
     .digest('base64');
 }
 
-/** A whole message in one frame. */
+/** Encodes a complete message in one frame. */
 export function webSocketFrame(opcode: number, ...parts: readonly Buffer[]): Buffer {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const head = Buffer.alloc(length < length16 ? 2 : length < 2 ** 16 ? 4 : 10);
@@ -71,10 +71,10 @@ export class WebSocketReader {
   #head = Buffer.alloc(0);
   #frame: Frame | null = null;
   #control: Buffer[] = [];
-  /** Of the message that is under way; null: none is. */
-  #message: number | null = null;
+  /** Opcode of the current message; null between messages. */
+  #messageOpcode: number | null = null;
 
-  /** Throws WebSocketError for what no client may send; there is no going on then. */
+  /** Throws WebSocketError for a protocol violation. The reader can not be used afterwards. */
   feed(chunk: Buffer): WebSocketPiece[] {
     const pieces: WebSocketPiece[] = [];
     let rest = chunk;
@@ -83,7 +83,7 @@ export class WebSocketReader {
         const bytes = this.#head.length === 0 ? rest : Buffer.concat([this.#head, rest]);
         const length = headLength(bytes);
         if (length === null || bytes.length < length) {
-          // Fourteen bytes at the most: longer heads are complete.
+          // At most 14 bytes, the maximum length of a frame's head.
           this.#head = Buffer.from(bytes);
           break;
         }
@@ -92,7 +92,7 @@ export class WebSocketReader {
         rest = bytes.subarray(length);
       }
       const frame = this.#frame;
-      // No more than its head has come.
+      // Only the head has arrived.
       if (rest.length === 0 && frame.left > 0) break;
       const data = unmasked(rest.subarray(0, frame.left), frame);
       rest = rest.subarray(data.length);
@@ -119,9 +119,9 @@ export class WebSocketReader {
       return { opcode, fin, mask, left, read: 0, first: true };
     }
     const first = opcode !== opcodes.continuation;
-    if (opcode > opcodes.binary || first !== (this.#message === null)) throw new WebSocketError('frames are out of order');
-    this.#message = first ? opcode : this.#message;
-    return { opcode: this.#message!, fin, mask, left, read: 0, first };
+    if (opcode > opcodes.binary || first !== (this.#messageOpcode === null)) throw new WebSocketError('frames are out of order');
+    this.#messageOpcode = first ? opcode : this.#messageOpcode;
+    return { opcode: this.#messageOpcode!, fin, mask, left, read: 0, first };
   }
 
   #piece({ opcode, fin, left, first }: Frame, data: Buffer, isFirst: boolean): WebSocketPiece | null {
@@ -133,12 +133,12 @@ export class WebSocketReader {
       return { opcode, data: whole, first: true, last: true };
     }
     const last = fin && left === 0;
-    if (last) this.#message = null;
+    if (last) this.#messageOpcode = null;
     return { opcode, data, first: first && isFirst, last };
   }
 }
 
-/** Null: not even the length is there. */
+/** Null when the byte with the length has not arrived. */
 function headLength(bytes: Buffer): number | null {
   const [, second] = bytes;
   if (second === undefined) return null;

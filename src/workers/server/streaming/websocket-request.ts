@@ -1,4 +1,4 @@
-/** What a WebSocket client asks for, by the subprotocols that it offers, and the answer to its handshake. Pure. */
+/** Parses the subprotocols that a WebSocket client offers, and builds the response to its handshake. Pure. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isWebSocketRequest } from './stream-options.ts';
 import { commandProtocol } from './translate-command.ts';
@@ -7,12 +7,12 @@ import { acceptKey } from './websocket-frames.ts';
 
 const suffix = '.k8s.io';
 
-/** The one protocol of commands in which a client can end its input. */
+/** Reports whether the client offers v5, the only command protocol in which a client can end stdin. */
 export function isCommandWebSocket(headers: IncomingHttpHeaders): boolean {
   return isWebSocketRequest(headers) && offered(headers).includes(commandProtocol);
 }
 
-/** The protocols that it would speak in SPDY inside of the WebSocket; empty: none. */
+/** Returns the protocols that the client offers to tunnel as SPDY inside the WebSocket. */
 export function parseTunnelledProtocols(headers: IncomingHttpHeaders): string[] {
   if (!isWebSocketRequest(headers)) return [];
   return offered(headers)
@@ -20,7 +20,7 @@ export function parseTunnelledProtocols(headers: IncomingHttpHeaders): string[] 
     .map((name) => name.slice(tunnelPrefix.length));
 }
 
-/** What is wrong with the handshake; null: nothing. */
+/** Returns an error message for an invalid handshake, else null. */
 export function findHandshakeFault(
   method: string,
   { 'sec-websocket-version': version, 'sec-websocket-key': key = '' }: IncomingHttpHeaders,

@@ -1,6 +1,6 @@
 /**
- * `/logs/`: the host's own logs, as files, and by service where that is allowed (enableSystemLogQuery). Upstream: ServeLogs and logServer
- * of pkg/kubelet/kubelet.go.
+ * `/logs/`: serves the host's logs as files, and by service if enableSystemLogQuery is on. Upstream: ServeLogs and logServer of
+ * pkg/kubelet/kubelet.go.
  */
 import { error, methodNotAllowed, type Reply } from '../../../shared/http/reply.ts';
 import type { RoutedRequest, Handler } from '../secure-routes.ts';
@@ -10,7 +10,7 @@ import { serveFile } from './serve-file.ts';
 import { writeServiceLogs } from './service-logs.ts';
 
 export interface SystemLogsOptions {
-  /** The host's folder of logs, and where its symlinks may lead besides. */
+  /** The host's log folder, then other folders that its symlinks may lead to. */
   readonly roots: readonly [string, ...string[]];
   readonly queries: boolean;
   readonly journalctl: string;
@@ -18,44 +18,44 @@ export interface SystemLogsOptions {
 
 /** Upstream: nodeLogDir. */
 export const nodeLogDir = '/var/log';
-/** Each is two processes at the most, and as much as a client may ask for. */
+/** Limit for concurrent queries. Each runs at most two processes. */
 const maxQueries = 8;
-/** Of a client that takes nothing of a long file. */
+/** Timeout for a client that stops reading. */
 const stalledMs = 60_000;
 
 export function createSystemLogsHandler(options: SystemLogsOptions): Handler {
   let queries = 0;
 
-  const byQuery = async (query: LogQuery, asked: RoutedRequest): Promise<Reply | null> => {
+  const serveQuery = async (query: LogQuery, routed: RoutedRequest): Promise<Reply | null> => {
     if (queries >= maxQueries) return { ...error(503, 'too many queries for logs are under way'), headers: { 'Retry-After': '5' } };
     queries += 1;
     try {
-      await writeServiceLogs(query, asked.response, options);
+      await writeServiceLogs(query, routed.response, options);
       return null;
     } finally {
       queries -= 1;
     }
   };
 
-  return async (asked) => {
-    const { method, path, query } = asked;
+  return async (routed) => {
+    const { method, path, query } = routed;
     if (method !== 'GET') return methodNotAllowed('GET');
-    asked.request.socket.setTimeout(stalledMs);
+    routed.request.socket.setTimeout(stalledMs);
     const file = path.slice('/logs/'.length);
-    const wanted = options.queries ? parseLogQuery(query) : null;
-    if (wanted === null) return serveFile(options.roots, file, asked);
-    if (Array.isArray(wanted)) return error(400, aggregate(wanted));
+    const logQuery = options.queries ? parseLogQuery(query) : null;
+    if (logQuery === null) return serveFile(options.roots, file, routed);
+    if (Array.isArray(logQuery)) return error(400, aggregate(logQuery));
     if (file !== '') return error(406, 'path not allowed in query mode');
-    const faults = [...logQueryFaults(wanted), ...(await missingFile(wanted, options.roots))];
+    const faults = [...logQueryFaults(logQuery), ...(await findMissingFile(logQuery, options.roots))];
     if (faults.length > 0) return error(406, aggregate(faults));
-    if (wanted.services.length > 0) return byQuery(wanted, asked);
-    const [named = ''] = wanted.files;
-    return serveFile(options.roots, relative(named), asked);
+    if (logQuery.services.length > 0) return serveQuery(logQuery, routed);
+    const [named = ''] = logQuery.files;
+    return serveFile(options.roots, relative(named), routed);
   };
 }
 
-/** A file that is asked for by query must be there. */
-async function missingFile({ files, services }: LogQuery, roots: SystemLogsOptions['roots']): Promise<string[]> {
+/** A file named by the query must exist. */
+async function findMissingFile({ files, services }: LogQuery, roots: SystemLogsOptions['roots']): Promise<string[]> {
   const [named] = files;
   if (named === undefined || files.length > 1 || services.length > 0) return [];
   const opened = await openInside(roots, relative(named));
@@ -64,7 +64,7 @@ async function missingFile({ files, services }: LogQuery, roots: SystemLogsOptio
   return [];
 }
 
-/** As those write it who come from Windows, too. */
+/** Accepts backslashes too, as on Windows. */
 function relative(name: string): string {
   return name.replaceAll('\\', '/').replace(/^\/+/, '');
 }

@@ -1,17 +1,17 @@
 /**
- * A query for the host's logs by service (`/logs/?query=containerd`), read and checked with upstream's rules and words
- * (pkg/kubelet/kubelet_server_journal.go). Pure, but for whether a file is there.
+ * Parses and validates a query for the host's logs by service (`/logs/?query=containerd`), with upstream's rules and error messages
+ * (pkg/kubelet/kubelet_server_journal.go). Pure; whether a file exists is checked elsewhere.
  */
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 
 export interface LogQuery {
   readonly services: readonly string[];
-  /** With a slash or backslash in them. */
+  /** Names with a slash or backslash. */
   readonly files: readonly string[];
   readonly sinceMs?: number;
   readonly untilMs?: number;
   readonly tailLines?: number;
-  /** 0: this boot; below: one before. */
+  /** 0: the current boot; negative: an earlier one. */
   readonly boot?: number;
   readonly pattern?: string;
 }
@@ -19,10 +19,10 @@ export interface LogQuery {
 const maxTailLines = 100_000;
 const maxServices = 4;
 const maxServiceLength = 256;
-/** RFC 3339, as Go reads it. */
-const timeForm = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+/** RFC 3339, as Go parses it. */
+const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** Null: no query, but a plain request for a file. Strings: what can't be read. */
+/** Null when the request is for a file and not a query. An array has error messages. */
 export function parseLogQuery(query: URLSearchParams): LogQuery | string[] | null {
   const faults: string[] = [];
   const asked = query.getAll('query');
@@ -50,7 +50,7 @@ export function parseLogQuery(query: URLSearchParams): LogQuery | string[] | nul
   return asked.length === 0 && Object.keys(given).length === 0 ? null : { services, files, ...given };
 }
 
-/** What is wrong with a query that could be read; empty: nothing. Whether its file is there is not looked at. */
+/** Returns error messages for an invalid query. Does not check whether the file exists. */
 export function logQueryFaults(query: LogQuery): string[] {
   const { services, files, sinceMs, untilMs, boot, tailLines, pattern } = query;
   const faults = services.flatMap((name) => {
@@ -74,7 +74,7 @@ export function logQueryFaults(query: LogQuery): string[] {
   return faults;
 }
 
-/** The arguments of journalctl. Names were checked: none can be taken for an option. */
+/** Returns the arguments for journalctl. The service names were validated: none can be parsed as an option. */
 export function journalArguments({ services, sinceMs, untilMs, tailLines, pattern, boot }: LogQuery): string[] {
   return [
     '--utc',
@@ -89,12 +89,12 @@ export function journalArguments({ services, sinceMs, untilMs, tailLines, patter
   ];
 }
 
-/** Where a service that does not log to the journal may have its file. */
+/** Possible log files of a service that does not log to the journal. */
 export function logFilesOf(service: string): string[] {
   return [service, `${service}.log`, `${service}/${service}.log`];
 }
 
-/** As Go's aggregate of errors. */
+/** Formats errors as Go's utilerrors.Aggregate. */
 export function aggregate(faults: readonly string[]): string {
   const unique = [...new Set(faults)];
   return unique.length === 1 ? unique[0]! : `[${unique.join(', ')}]`;
@@ -102,11 +102,11 @@ export function aggregate(faults: readonly string[]): string {
 
 function serviceFault(name: string): string {
   if (name.length > maxServiceLength) return `length must be less than ${maxServiceLength}`;
-  // A name that is `..` would lead out of the folder of logs.
+  // The name `..` would lead out of the log folder.
   return /^[a-zA-Z\-_.:0-9@]+$/.test(name) && !/^\.+$/.test(name) ? '' : 'input contains unsupported characters';
 }
 
-/** Read by journalctl, as PCRE; here only what is plainly broken is refused. Options inside of it are unknown to JavaScript. */
+/** journalctl compiles the pattern as PCRE. Only clearly invalid patterns are refused here; inline options, which JavaScript lacks, are removed. */
 function patternFault(pattern: string): string {
   if (pattern.includes('\0')) return 'it has a NUL';
   try {
@@ -118,7 +118,7 @@ function patternFault(pattern: string): string {
 }
 
 function readTime(text: string): number {
-  const ms = timeForm.test(text) ? Date.parse(text) : NaN;
+  const ms = rfc3339.test(text) ? Date.parse(text) : NaN;
   if (Number.isNaN(ms)) throw new Error('invalid time format');
   return ms;
 }
@@ -132,7 +132,7 @@ function goStrings(texts: readonly string[]): string {
   return `[]string{${texts.map((text) => goQuote(text)).join(', ')}}`;
 }
 
-/** To the second, and with its zone: `--utc` is about what journalctl prints. */
+/** In seconds, with the zone: `--utc` only affects journalctl's output. */
 function journalTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

@@ -1,6 +1,6 @@
 /**
- * Opens what lies inside a folder, wherever symlinks lead: what was opened is asked where it lies, so that nothing can be swapped in
- * between. Upstream relies on http.Dir, which follows symlinks out of the folder; this does not.
+ * Opens a file or folder inside given roots. The check uses the real path of the opened file, so that a symlink can not be swapped between
+ * check and open. Upstream uses http.Dir, which follows symlinks out of the folder.
  */
 import { realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export type Opened =
 class NotInside extends Error {}
 
 /**
- * @param roots the first is where the path begins; in the others it may end, by symlinks
+ * @param roots the path is relative to the first; symlinks may lead to the others
  * @param path relative, without `..`
  */
 export async function openInside(roots: readonly [string, ...string[]], path: string): Promise<Opened> {

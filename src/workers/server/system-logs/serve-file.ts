@@ -1,6 +1,6 @@
 /**
- * Files and folders of the host's logs over HTTP, as Go's http.FileServer serves them: lists as links, files with ranges, a folder by its
- * slash. Always as text or bytes: a log is never a page that a browser runs.
+ * Serves files and folders of the host's logs as Go's http.FileServer does: folders as lists of links, files with range requests, redirects
+ * for the trailing slash. Files are always plain text or bytes, so that a browser never runs a log as a page.
  */
 import { readdir } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
@@ -11,8 +11,8 @@ import { openInside } from './open-inside.ts';
 
 const sniffBytes = 512;
 
-/** @param path below the first root, relative; a slash at the end asks for a folder */
-export async function serveFile(roots: readonly [string, ...string[]], path: string, asked: RoutedRequest): Promise<Reply | null> {
+/** @param path relative to the first root; a trailing slash requests a folder */
+export async function serveFile(roots: readonly [string, ...string[]], path: string, routed: RoutedRequest): Promise<Reply | null> {
   const opened = await openInside(roots, path);
   if (opened.type === 'missing') return error(404, '404 page not found');
   if (opened.type === 'forbidden') return error(403, '403 Forbidden');
@@ -22,7 +22,7 @@ export async function serveFile(roots: readonly [string, ...string[]], path: str
     const name = path.split('/').filter(Boolean).at(-1) ?? '';
     if (opened.type === 'folder') return isFolder ? await listing(handle) : movedPermanently(`${encodeURIComponent(name)}/`);
     if (isFolder) return movedPermanently(`../${encodeURIComponent(name)}`);
-    await sendFile(handle, opened.size, opened.modifiedAtMs, asked);
+    await sendFile(handle, opened.size, opened.modifiedAtMs, routed);
     return null;
   } finally {
     await handle.close();
@@ -50,7 +50,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 
-/** As much as there was when it was opened: a log that grows has no end. */
+/** Sends the file up to its size when it was opened, because a log may grow. */
 async function sendFile(handle: FileHandle, size: number, modifiedAtMs: number, { request, response }: RoutedRequest): Promise<void> {
   const modified = new Date(Math.floor(modifiedAtMs / 1000) * 1000);
   const since = Date.parse(request.headers['if-modified-since'] ?? '');
@@ -81,7 +81,7 @@ async function sendFile(handle: FileHandle, size: number, modifiedAtMs: number, 
   const file = handle.createReadStream({ start, end, autoClose: false });
   file.on('data', (chunk) => (sent += chunk.length));
   await pipeline(file, response, { end: false }).catch(() => response.destroy());
-  // A file that was cut short leaves a promise that can't be kept: the client must see that.
+  // Breaks the connection when the file was truncated, because Content-Length was already sent.
   if (sent === end - start + 1) response.end();
   else response.destroy();
 }
@@ -92,7 +92,7 @@ async function contentType(handle: FileHandle): Promise<string> {
   return isText ? 'text/plain; charset=utf-8' : 'application/octet-stream';
 }
 
-/** One range; of several, and of what is no range, the whole file (RFC 9110 allows it). Null: the whole. */
+/** Supports one range. Null for several ranges or an invalid header: the whole file is sent, which RFC 9110 allows. */
 export function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'unsatisfiable' | null {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '');
   if (!match || (match[1] === '' && match[2] === '')) return null;

@@ -1,6 +1,6 @@
 /**
- * The logs of services: from the journal by `journalctl`, a child process with a deadline, or from the file that a service keeps. What goes
- * wrong once the answer has begun is said in it, as upstream does (kubelet_server_journal.go).
+ * Writes the logs of services, from the journal with `journalctl` (a child process with a deadline) or from the service's log file. Errors
+ * after the start of the response are written into it, as upstream does (kubelet_server_journal.go).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,27 +9,27 @@ import { pipeline } from 'node:stream/promises';
 import { journalArguments, logFilesOf, type LogQuery } from './log-query.ts';
 import { openInside } from './open-inside.ts';
 
-/** Upstream's. */
+/** Upstream's deadline. */
 const deadlineMs = 30_000;
 const maxUnitListBytes = 4 * 1024 * 1024;
 
 export interface ServiceLogsOptions {
   readonly roots: readonly [string, ...string[]];
-  /** `journalctl`, or a test's own. */
+  /** Path of `journalctl`; tests use a fake. */
   readonly journalctl: string;
 }
 
 /** Ends the response. Never rejects. */
 export async function writeServiceLogs(query: LogQuery, response: ServerResponse, options: ServiceLogsOptions): Promise<void> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(deadlineMs)]);
+  const disconnected = new AbortController();
+  response.once('close', () => disconnected.abort());
+  const signal = AbortSignal.any([disconnected.signal, AbortSignal.timeout(deadlineMs)]);
   response.writeHead(200, { 'Content-Type': 'text/plain;charset=UTF-8', 'X-Content-Type-Options': 'nosniff' });
   try {
     const units = await journalUnits(options.journalctl, signal);
-    const native = query.services.filter((service) => units.includes(`${service}.service`));
-    const fromFiles = query.services.filter((service) => !native.includes(service));
-    if (native.length > 0) await writeJournal({ ...query, services: native }, response, options.journalctl, signal);
+    const inJournal = query.services.filter((service) => units.includes(`${service}.service`));
+    const fromFiles = query.services.filter((service) => !inJournal.includes(service));
+    if (inJournal.length > 0) await writeJournal({ ...query, services: inJournal }, response, options.journalctl, signal);
     const hasOptions = Object.keys(query).some((key) => key !== 'services' && key !== 'files');
     if (fromFiles.length > 0 && hasOptions) {
       response.write(`\noptions present and query resolved to log files for [${fromFiles.join(' ')}]\ntry without specifying options\n`);
@@ -42,7 +42,7 @@ export async function writeServiceLogs(query: LogQuery, response: ServerResponse
   response.end();
 }
 
-/** All that the journal knows, as text; empty where there is none. */
+/** Returns the units of the journal as text. Empty when there is no journal. */
 async function journalUnits(journalctl: string, signal: AbortSignal): Promise<string> {
   const child = spawn(journalctl, ['--field', '_SYSTEMD_UNIT'], { stdio: ['ignore', 'pipe', 'ignore'], signal });
   child.on('error', () => {});
@@ -56,7 +56,7 @@ async function writeJournal(query: LogQuery, response: ServerResponse, journalct
   const child = spawn(journalctl, journalArguments(query), { stdio: ['ignore', 'pipe', 'pipe'], signal });
   const failed = once(child, 'error').then(() => response.write('\nerror: journal output not available\n'));
   failed.catch(() => {});
-  // Both are read at the client's pace.
+  // Both pipelines have backpressure from the client.
   await Promise.all([pipeline(child.stdout, response, { end: false, signal }), pipeline(child.stderr, response, { end: false, signal })]);
 }
 

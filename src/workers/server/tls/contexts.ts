@@ -1,6 +1,6 @@
 /**
- * What TLS connections are made with: the serving certificate, the authorities of clients, versions, ciphers and groups. It changes when
- * files change or main hands a certificate over; connections that are open keep what they began with.
+ * Provides the TLS context of the secure server: serving certificate, client CAs, versions, ciphers and groups. The context is replaced when
+ * files change or main sends a certificate. Open connections keep the context of their handshake.
  */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
@@ -18,17 +18,17 @@ export interface TlsContextsOptions {
   readonly logger: Logger;
 }
 
-/** What the next handshake gets. */
+/** The context of the next handshake. */
 export interface TlsContext {
   readonly context: SecureContext;
-  /** Raised by each new set of authorities; 0: there is none, and nobody is known by a certificate. */
+  /** Incremented with each change of the client CAs. 0 while there are none. */
   readonly clientCAGeneration: number;
 }
 
 const retryMs = 5000;
 
 export class TlsContexts {
-  /** Called when it has changed. */
+  /** Called when the context has changed. */
   onChange: (context: TlsContext) => void = () => {};
   readonly #options: TlsContextsOptions;
   readonly #base: SecureContextOptions;
@@ -41,7 +41,7 @@ export class TlsContexts {
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** Reads what there is. What is not there, or not right, is logged and awaited: the listener runs without it. */
+  /** Reads the files. Missing or invalid files are logged and retried; the listener runs without them. */
   static async start(options: TlsContextsOptions): Promise<TlsContexts> {
     const contexts = new TlsContexts(options);
     await Promise.all([contexts.#watchServing(), contexts.#watchClientCA()]);
@@ -52,24 +52,24 @@ export class TlsContexts {
     this.#options = options;
     this.#base = handshakeOptions(options.tls, options.logger);
     this.#serving = options.servingCertificate;
-    this.#current = this.#make();
+    this.#current = this.#createContext();
   }
 
   get current(): TlsContext {
     return this.#current;
   }
 
-  /** Of the authorities by which a handshake with this context knew its client; 0: there were none. */
+  /** Returns the generation of the client CAs that a handshake with this context used. 0 when there were none. */
   clientCAGenerationOf(context: object | undefined): number {
     return (context && this.#generations.get(context)) ?? 0;
   }
 
-  /** Throws when the two do not belong together, and keeps what it had. */
+  /** Throws when certificate and key do not match, and keeps the previous certificate. */
   setServing(certificate: ServingCertificate): void {
     const before = this.#serving;
     this.#serving = certificate;
     try {
-      this.#changed();
+      this.#replaceContext();
     } catch (err) {
       this.#serving = before;
       throw err;
@@ -97,38 +97,37 @@ export class TlsContexts {
     }
     const onContents = ([cert, key]: readonly Buffer[]) => this.setServing({ cert: cert!.toString(), key: key!.toString() });
     const files = await WatchedFiles.start({ paths: [certFile, keyFile], onContents, reload, logger });
-    this.#keep(files);
+    this.#addFiles(files);
   }
 
   async #watchClientCA(): Promise<void> {
     const { clientCAFile, reloadClientCAFile, logger } = this.#options;
     if (clientCAFile === '') return;
     const onContents = ([bundle]: readonly Buffer[]) => {
-      const authorities = readBundle(bundle!.toString());
-      this.#clientCA = authorities;
+      this.#clientCA = parseBundle(bundle!.toString());
       this.#clientCAGeneration += 1;
-      this.#changed();
+      this.#replaceContext();
     };
-    this.#keep(await WatchedFiles.start({ paths: [clientCAFile], onContents, reload: reloadClientCAFile, logger }));
+    this.#addFiles(await WatchedFiles.start({ paths: [clientCAFile], onContents, reload: reloadClientCAFile, logger }));
   }
 
-  #keep(files: WatchedFiles): void {
+  #addFiles(files: WatchedFiles): void {
     this.#files.push(files);
     if (this.#closed) files.close();
   }
 
-  #changed(): void {
-    this.#current = this.#make();
+  #replaceContext(): void {
+    this.#current = this.#createContext();
     this.onChange(this.#current);
   }
 
-  #make(): TlsContext {
+  #createContext(): TlsContext {
     const context = createSecureContext({
       ...this.#base,
       ...this.#serving,
-      // Without any, Node would trust the public authorities: `[]` is none.
+      // `[]` means no CAs; with undefined Node would trust the public CAs.
       ca: this.#clientCA ?? [],
-      // As Go: what is in the bundle is trusted, and need not be a root.
+      // Like Go, trusts every certificate of the bundle, also intermediate ones.
       allowPartialTrustChain: true,
     });
     this.#generations.set(context, this.#clientCAGeneration);
@@ -138,7 +137,7 @@ export class TlsContexts {
 
 function logEnsured(pair: EnsuredPair, files: { readonly certFile: string; readonly keyFile: string }, logger: Logger): void {
   if (pair.done === 'found') {
-    // Upstream keeps it too. Clients that verify it have been shown this very certificate.
+    // Upstream keeps it too: clients that verify it were configured with this certificate.
     if (pair.expired) logger.warn(files, 'the serving certificate has expired; without its files the kubelet makes a new one');
     return;
   }
@@ -147,8 +146,8 @@ function logEnsured(pair: EnsuredPair, files: { readonly certFile: string; reado
   logger.info(files, 'wrote a self-signed serving certificate');
 }
 
-/** The certificates of a bundle, each read once to be sure. Throws when there are none, or one is broken. */
-function readBundle(text: string): string {
+/** Parses each certificate of a bundle. Throws when there is none or one is invalid. */
+function parseBundle(text: string): string {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) throw new Error('data does not contain any valid RSA or ECDSA certificates');
   return blocks.map((block) => new X509Certificate(block).toString()).join('');

@@ -1,8 +1,9 @@
 /**
- * Writes the certificate of a kubelet that was given none, once: a restart finds it. Upstream: InitializeTLS of cmd/kubelet/app/server.go.
+ * Writes a self-signed serving certificate when none is configured. A restart reuses it. Upstream: InitializeTLS of
+ * cmd/kubelet/app/server.go.
  *
- * The certificate lies beside its place before the key is in its own, and moves there last. A loss of power at any moment leaves nothing,
- * the old files, or a key whose certificate lies beside its place; each is put right at the next start.
+ * The new certificate is written to a staging file, then the key is replaced, then the certificate is renamed to its final name. A power
+ * loss leaves no files, the old files, or a new key with the certificate in the staging file. The next start repairs each case.
  */
 import { copyFile, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -15,26 +16,26 @@ export interface SelfSignedFiles {
   readonly certFile: string;
   readonly keyFile: string;
   readonly host: string;
-  /** Waits before a broken pair is read again: somebody may be writing a new one. Default: for a second. */
+  /** Waits before an invalid pair is read again, because it may be incomplete. Default: one second. */
   readonly settle?: () => Promise<void>;
 }
 
 export type EnsuredPair =
   | { readonly done: 'found'; readonly expired: boolean }
-  /** `replaced`: what was wrong with the files that were there; null: there were none. Their copies end in `.broken`. */
+  /** `replaced`: why the previous files were invalid; null when there were none. Their copies end in `.broken`. */
   | { readonly done: 'made'; readonly replaced: string | null };
 
-/** Rejects when files are there that may be an operator's, and that are no pair. */
+/** Rejects when the existing files are not a pair and may belong to an operator. */
 export async function ensureSelfSigned({ certFile, keyFile, host, settle = () => sleep(1000) }: SelfSignedFiles): Promise<EnsuredPair> {
   let files = await readPair(certFile, keyFile);
   let pair = computePairState(files, Date.now());
   if (pair.state === 'broken') {
-    const staged = { cert: await readText(stagedOf(certFile)), key: files.key };
+    const staged = { cert: await readText(stagingPath(certFile)), key: files.key };
     if (computePairState(staged, Date.now()).state === 'good') {
-      await moveIn(certFile);
+      await renameStaged(certFile);
       return { done: 'made', replaced: null };
     }
-    ({ files, pair } = await afterSettling(files, pair, async () => {
+    ({ files, pair } = await readSettled(files, pair, async () => {
       await settle();
       return readPair(certFile, keyFile);
     }));
@@ -47,23 +48,23 @@ export async function ensureSelfSigned({ certFile, keyFile, host, settle = () =>
   if (files.key !== null) await copyFile(keyFile, `${keyFile}.broken`);
   const { cert, key } = selfSignedCertificate(host, Date.now());
   for (const folder of new Set([dirname(certFile), dirname(keyFile)])) await makeFolderDurably(folder, 0o755);
-  await writeDurably(stagedOf(certFile), `${certFile}.partial`, cert, 0o644);
+  await writeDurably(stagingPath(certFile), `${certFile}.partial`, cert, 0o644);
   await writeDurably(keyFile, `${keyFile}.partial`, key);
-  await moveIn(certFile);
+  await renameStaged(certFile);
   return { done: 'made', replaced: pair.state === 'broken' ? pair.why : null };
 }
 
-function stagedOf(certFile: string): string {
+function stagingPath(certFile: string): string {
   return `${certFile}.new`;
 }
 
-async function moveIn(certFile: string): Promise<void> {
-  await rename(stagedOf(certFile), certFile);
+async function renameStaged(certFile: string): Promise<void> {
+  await rename(stagingPath(certFile), certFile);
   await syncFolder(dirname(certFile));
 }
 
-/** The pair as it is when it has not changed from one reading to the next. */
-async function afterSettling(
+/** Reads the pair again until two reads are equal. */
+async function readSettled(
   files: PairFiles,
   pair: PairState,
   readLater: () => Promise<PairFiles>,
@@ -71,7 +72,7 @@ async function afterSettling(
   if (pair.state !== 'broken' || !pair.replaceable) return { files, pair };
   const again = await readLater();
   const same = again.cert === files.cert && again.key === files.key;
-  return same ? { files, pair } : afterSettling(again, computePairState(again, Date.now()), readLater);
+  return same ? { files, pair } : readSettled(again, computePairState(again, Date.now()), readLater);
 }
 
 async function readPair(certFile: string, keyFile: string): Promise<PairFiles> {

@@ -1,6 +1,6 @@
 /**
- * What a handshake may agree on: what Go's server offers (crypto/tls of Go 1.26, which upstream v1.36 is built with), and nothing that
- * OpenSSL adds to that.
+ * The TLS parameters that a handshake may negotiate: those of Go's server (crypto/tls of Go 1.26, which upstream v1.36 is built with), without
+ * OpenSSL's additions.
  */
 import { constants } from 'node:crypto';
 import { createSecureContext, getCiphers, type SecureContextOptions } from 'node:tls';
@@ -8,8 +8,8 @@ import type { TlsSettings } from '../../../shared/contracts/server/settings.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 
 /**
- * In Go's order of preference. RSA key exchange, finite-field Diffie-Hellman, CBC with SHA-256, CCM, ARIA and Camellia are OpenSSL's, or
- * not on by default in Go.
+ * In Go's order of preference. RSA key exchange, finite-field Diffie-Hellman, CBC with SHA-256, CCM, ARIA and Camellia are left out: Go does
+ * not support them or disables them by default.
  */
 const defaultCiphers = [
   'TLS_AES_128_GCM_SHA256',
@@ -27,10 +27,10 @@ const defaultCiphers = [
   'ECDHE-RSA-AES256-SHA',
 ].join(':');
 
-/** OpenSSL adds X448, Brainpool's curves and finite fields, whose exchange costs the server much. */
+/** Leaves out OpenSSL's X448, Brainpool curves and finite fields, whose key exchange is expensive for the server. */
 const defaultGroups = ['X25519MLKEM768', 'SecP256r1MLKEM768', 'SecP384r1MLKEM1024', 'X25519', 'P-256', 'P-384', 'P-521'];
 
-/** Go's defaultSupportedSignatureAlgorithms without SHA-1, which Go 1.25 dropped. They bind the server and the clients that show a certificate. */
+/** Go's defaultSupportedSignatureAlgorithms without SHA-1, which Go 1.25 dropped. Applies to the server and to client certificates. */
 const signatureAlgorithms = [
   'rsa_pss_rsae_sha256',
   'ecdsa_secp256r1_sha256',
@@ -45,12 +45,12 @@ const signatureAlgorithms = [
 ].join(':');
 
 const secureOptions =
-  // A second handshake would bring a second certificate, which nobody verifies. Go's server refuses renegotiation too.
+  // A second handshake could bring another certificate, which would not be verified. Go's server refuses renegotiation too.
   constants.SSL_OP_NO_RENEGOTIATION |
-  // A resumed session would not be verified against the authorities of today.
+  // A resumed session would not be verified against the current client CAs.
   constants.SSL_OP_NO_TICKET |
   constants.SSL_OP_NO_COMPRESSION |
-  // The server chooses the cipher suite, and takes ChaCha20 for a client that prefers it, as Go's does.
+  // Like Go, the server chooses the cipher suite, and ChaCha20 for a client that prefers it.
   constants.SSL_OP_CIPHER_SERVER_PREFERENCE |
   constants.SSL_OP_PRIORITIZE_CHACHA;
 
@@ -59,7 +59,7 @@ export function handshakeOptions({ minVersion, ciphers, curves }: TlsSettings, l
   const known = new Set(getCiphers().map((name) => name.toUpperCase()));
   const unknown = ciphers.split(':').filter((name) => name !== '' && !known.has(name.toUpperCase()));
   if (unknown.length > 0) logger.warn({ ciphers: unknown }, 'cipher suites that this build of OpenSSL does not have are left out');
-  // The handshakes of the old versions are signed with MD5 and SHA-1, which OpenSSL refuses at its usual level (2: 112 bits).
+  // Old versions sign handshakes with MD5 and SHA-1, which OpenSSL refuses at its default level (2: 112 bits).
   const level = minVersion === 'TLSv1' || minVersion === 'TLSv1.1' ? 0 : 2;
   return {
     minVersion,
@@ -70,7 +70,7 @@ export function handshakeOptions({ minVersion, ciphers, curves }: TlsSettings, l
   };
 }
 
-/** OpenSSL has ML-KEM from 3.5 on; Node may be built with an older one. */
+/** OpenSSL supports ML-KEM since 3.5; Node may be built with an older version. */
 function isKnownGroup(group: string): boolean {
   try {
     createSecureContext({ ecdhCurve: group });

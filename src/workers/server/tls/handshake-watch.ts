@@ -1,27 +1,27 @@
 /**
- * Ends handshakes that send too much: OpenSSL parses a client's certificates before the client has proved anything, and a handshake that
- * then stalls would hold them for as long as handshakes may take.
+ * Closes connections whose handshake exceeds a size limit. OpenSSL parses a client's certificates before the client is verified, and a
+ * stalled handshake would keep them in memory until the handshake timeout.
  */
 import type { Socket } from 'node:net';
 
-/** Some thirty times what a client of a cluster sends. Go's handshakes end at 64 KiB too. */
+/** About thirty times what a cluster's client sends. Go limits handshakes to 64 KiB too. */
 const maxHandshakeBytes = 64 * 1024;
-/** OpenSSL takes some 20 ms for a hundred kilobytes of certificates, so that few handshakes pass between two checks. */
-const checkEachMs = 50;
+/** OpenSSL needs about 20 ms for 100 KB of certificates, so few oversized handshakes can finish between two checks. */
+const checkPeriodMs = 50;
 
 export class HandshakeSizeLimiter {
   readonly #open = new Set<Socket>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param socket below TLS */
-  opened(socket: Socket): void {
+  /** @param socket the TCP socket below TLS */
+  add(socket: Socket): void {
     this.#open.add(socket);
-    socket.once('close', () => this.ended(socket));
-    this.#timer ??= setInterval(() => this.#check(), checkEachMs).unref();
+    socket.once('close', () => this.remove(socket));
+    this.#timer ??= setInterval(() => this.#check(), checkPeriodMs).unref();
   }
 
-  /** The handshake is over, or its connection. Idempotent. */
-  ended(socket: Socket): void {
+  /** Called when the handshake or the connection has ended. Idempotent. */
+  remove(socket: Socket): void {
     this.#open.delete(socket);
     if (this.#open.size > 0) return;
     clearInterval(this.#timer);

@@ -1,6 +1,6 @@
 /**
- * A serving certificate for a kubelet that was given none: signed by an authority that is made for it and forgotten, as upstream does
- * (client-go util/cert GenerateSelfSignedCertKey). With P-256 keys for upstream's RSA: they are made in a millisecond.
+ * Creates a serving certificate signed by a temporary CA whose key is discarded. Upstream: client-go util/cert GenerateSelfSignedCertKey.
+ * Uses P-256 keys instead of upstream's RSA, because they are generated in a millisecond.
  */
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
@@ -9,8 +9,8 @@ import * as der from '../../../shared/x509/der.ts';
 import { pemBlock } from '../../../shared/x509/pem.ts';
 
 const yearMs = 365 * 24 * 3600 * 1000;
-/** Clocks differ. */
-const validBeforeMs = 3600 * 1000;
+/** Tolerance for clock differences. */
+const clockSkewMs = 3600 * 1000;
 
 const oids = {
   commonName: '2.5.4.3',
@@ -33,7 +33,7 @@ interface Template {
   readonly nowMs: number;
 }
 
-/** Valid for a year from now, for one DNS name or IP address. The file holds the leaf, then its authority. */
+/** Valid for one year, for one DNS name or IP address. The PEM has the leaf, then its CA. */
 export function selfSignedCertificate(host: string, nowMs: number): ServingCertificate {
   const authority = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const server = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -68,10 +68,10 @@ export function selfSignedCertificate(host: string, nowMs: number): ServingCerti
 
 function certificate({ subject, issuer, publicKey, signer, extensions, nowMs }: Template): der.Der {
   const algorithm = der.sequence(der.oid(oids.ecdsaWithSha256));
-  const notBefore = nowMs - validBeforeMs;
+  const notBefore = nowMs - clockSkewMs;
   const toBeSigned = der.sequence(
     der.explicit(0, der.integer(2n)),
-    // Positive, and of 63 bits as upstream's.
+    // A positive 63-bit number, like upstream's.
     der.integer((randomBytes(8).readBigUInt64BE() >> 1n) + 1n),
     algorithm,
     commonName(issuer),
@@ -96,10 +96,10 @@ function altName(host: string): der.Der {
   return isIPv4(host) || isIPv6(host) ? der.implicit(7, addressBytes(host)) : der.implicit(2, Buffer.from(host, 'ascii'));
 }
 
-/** Four bytes or sixteen. */
+/** Returns 4 or 16 bytes. */
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  // A URL writes every IPv6 address in one form: hex groups, one gap at most.
+  // URL normalizes IPv6 addresses to hex groups with at most one gap.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const groups = (text: string) => (text === '' ? [] : text.split(':'));
   const [before, after] = [groups(head), groups(tail ?? '')];

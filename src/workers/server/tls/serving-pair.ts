@@ -1,8 +1,8 @@
-/** What a certificate and a key that lie in the kubelet's own folder are worth, and whether the kubelet may replace them. Pure. */
+/** Checks the certificate and key files in the kubelet's folder, and whether the kubelet may replace them. Pure. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 
-/** As text; null: there is no such file. */
+/** File contents. Null when the file does not exist. */
 export interface PairFiles {
   readonly cert: string | null;
   readonly key: string | null;
@@ -11,15 +11,15 @@ export interface PairFiles {
 export type PairState =
   | { readonly state: 'good'; readonly expired: boolean }
   | { readonly state: 'missing' }
-  /** `replaceable`: nobody can have wanted to keep it. */
+  /** `replaceable`: the files can not be an operator's. */
   | { readonly state: 'broken'; readonly why: string; readonly replaceable: boolean };
 
 const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/;
 const keyBlock = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----[^]+-----END \1PRIVATE KEY-----/;
 
 /**
- * A pair is replaceable when a loss of power has emptied or cut off one of its files, or when the kubelet itself made its certificate.
- * Anything else may be an operator's, and half of it still to come.
+ * A broken pair is replaceable when one of its files is empty or truncated (power loss), or when the kubelet created the certificate. Any
+ * other pair may be an operator's, and may be incomplete because it is being written.
  */
 export function computePairState({ cert, key }: PairFiles, nowMs: number): PairState {
   if (cert === null && key === null) return { state: 'missing' };
@@ -46,7 +46,7 @@ function readLeaf(cert: string): X509Certificate | null {
   }
 }
 
-/** Named as the kubelet names its own (self-signed.ts), and as the Go kubelet does. */
+/** Recognizes the names that the kubelet (self-signed.ts) and the Go kubelet use. */
 function isSelfMade({ subject, issuer }: X509Certificate): boolean {
   const host = /^CN=(.*)@\d+$/.exec(subject)?.[1];
   return host !== undefined && /^CN=(.*)-ca@\d+$/.exec(issuer)?.[1] === host;

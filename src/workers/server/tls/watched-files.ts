@@ -1,6 +1,6 @@
 /**
- * Files that others replace: certificates are renewed by tools that write them anew, rename over them, or swing a symlink. Their folders
- * are watched, and looked at each minute besides, since inotify says nothing of what it lost (upstream: dynamiccertificates does both).
+ * Reloads certificate files that other tools replace by writing, renaming or switching a symlink. Watches the folders, and also reads the
+ * files every minute, because inotify may lose events. Upstream's dynamiccertificates does both.
  */
 import { watch, type FSWatcher } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -9,38 +9,38 @@ import type { Logger } from '../../../shared/log/logger.ts';
 
 export interface WatchedFilesOptions {
   readonly paths: readonly string[];
-  /** The files' contents, in the order of the paths: at the start, and whenever one has changed. What it throws is logged, and the files are tried again. */
+  /** Called with the contents, in the order of the paths, at the start and after each change. An error is logged, and the files are read again later. */
   readonly onContents: (contents: readonly Buffer[]) => void;
-  /** False: read until it was once right, then never again. */
+  /** False: the files are not read again after they were accepted once. */
   readonly reload: boolean;
   readonly logger: Logger;
 }
 
-const lookEachMs = 60_000;
-/** Until there is something to serve with, looks are cheap and wanted. */
-const lookAgainMs = 1000;
-/** Two files that belong together are written one after the other. */
+const readPeriodMs = 60_000;
+/** Period until the files are accepted for the first time. */
+const retryPeriodMs = 1000;
+/** Certificate and key are written one after the other. */
 const settleMs = 100;
 
 export class WatchedFiles {
   readonly #options: WatchedFilesOptions;
   #watchers: FSWatcher[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #seen = '';
-  /** Whether what was read last was taken. */
-  #good = false;
-  #everGood = false;
+  #lastContents = '';
+  /** Whether the last read contents were accepted. */
+  #accepted = false;
+  #everAccepted = false;
   #closed = false;
-  #complaint = '';
-  /** One look at a time: an older one that ends later would bring old contents back. */
-  #looking = false;
-  #lookOnceMore = false;
+  #lastError = '';
+  /** Only one read runs at a time: an older read that ends later would restore old contents. */
+  #isReading = false;
+  #readAgain = false;
 
-  /** Resolves when the files were read once, whether they were right or not. */
+  /** Resolves when the files were read once, whether they were accepted or not. */
   static async start(options: WatchedFilesOptions): Promise<WatchedFiles> {
     const files = new WatchedFiles(options);
     if (options.reload) files.#watch();
-    await files.#look();
+    await files.#readAndSchedule();
     return files;
   }
 
@@ -55,43 +55,43 @@ export class WatchedFiles {
     this.#watchers = [];
   }
 
-  /** A folder that can't be watched is looked at. */
+  /** The files of a folder that can not be watched are read periodically. */
   #watch(): void {
     for (const folder of new Set(this.#options.paths.map((path) => dirname(path)))) {
       try {
-        const watcher = watch(folder, { persistent: false }, () => this.#touched());
+        const watcher = watch(folder, { persistent: false }, () => this.#onFolderEvent());
         watcher.on('error', () => watcher.close());
         this.#watchers.push(watcher);
       } catch (err) {
-        this.#options.logger.debug({ folder, err }, 'folder can not be watched; its files are looked at each minute');
+        this.#options.logger.debug({ folder, err }, 'folder can not be watched; its files are read every minute');
       }
     }
   }
 
-  #touched(): void {
-    if (this.#looking) this.#lookOnceMore = true;
-    else this.#lookIn(settleMs);
+  #onFolderEvent(): void {
+    if (this.#isReading) this.#readAgain = true;
+    else this.#scheduleRead(settleMs);
   }
 
-  #lookIn(ms: number): void {
+  #scheduleRead(ms: number): void {
     if (this.#closed) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#look(), ms);
+    this.#timer = setTimeout(() => void this.#readAndSchedule(), ms);
   }
 
-  async #look(): Promise<void> {
-    if (this.#looking) {
-      this.#lookOnceMore = true;
+  async #readAndSchedule(): Promise<void> {
+    if (this.#isReading) {
+      this.#readAgain = true;
       return;
     }
-    this.#looking = true;
+    this.#isReading = true;
     await this.#read();
-    this.#looking = false;
-    if (this.#good && !this.#options.reload) return;
-    const soon = this.#lookOnceMore;
-    this.#lookOnceMore = false;
-    if (soon) this.#lookIn(settleMs);
-    else this.#lookIn(this.#everGood ? lookEachMs : lookAgainMs);
+    this.#isReading = false;
+    if (this.#accepted && !this.#options.reload) return;
+    const soon = this.#readAgain;
+    this.#readAgain = false;
+    if (soon) this.#scheduleRead(settleMs);
+    else this.#scheduleRead(this.#everAccepted ? readPeriodMs : retryPeriodMs);
   }
 
   async #read(): Promise<void> {
@@ -99,29 +99,29 @@ export class WatchedFiles {
     try {
       const contents = await Promise.all(paths.map((path) => readFile(path)));
       if (this.#closed) return;
-      const now = contents.map((content) => content.toString('base64')).join(' ');
-      if (now !== this.#seen || !this.#good) {
-        this.#good = false;
+      const current = contents.map((content) => content.toString('base64')).join(' ');
+      if (current !== this.#lastContents || !this.#accepted) {
+        this.#accepted = false;
         onContents(contents);
-        const changed = this.#seen !== '' && now !== this.#seen;
-        this.#seen = now;
-        this.#good = true;
-        this.#everGood = true;
-        this.#complaint = '';
+        const changed = this.#lastContents !== '' && current !== this.#lastContents;
+        this.#lastContents = current;
+        this.#accepted = true;
+        this.#everAccepted = true;
+        this.#lastError = '';
         if (changed) logger.info({ paths }, 'changed files were read');
       }
     } catch (err) {
-      this.#good = false;
-      this.#complain(err);
+      this.#accepted = false;
+      this.#logError(err);
     }
   }
 
-  /** Once for each complaint. */
-  #complain(err: unknown): void {
+  /** Logs an error only when it differs from the last one. */
+  #logError(err: unknown): void {
     const { paths, logger } = this.#options;
     const message = String(err);
-    if (message === this.#complaint) return;
-    this.#complaint = message;
-    logger.error({ paths, err, lastGoodInUse: this.#everGood }, 'files can not be used; they will be tried again');
+    if (message === this.#lastError) return;
+    this.#lastError = message;
+    logger.error({ paths, err, lastGoodInUse: this.#everAccepted }, 'files can not be used; they will be tried again');
   }
 }

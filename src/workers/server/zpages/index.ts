@@ -1,6 +1,6 @@
 /**
- * `/statusz` and `/flagz`: what this kubelet is, and how it was started, for people and, as alpha and beta objects, for tools. Upstream:
- * k8s.io/apiserver pkg/server/{statusz,flagz}; the text form promises no format there either.
+ * `/statusz` and `/flagz`: the kubelet's version and flags, as text or as alpha and beta API objects. Upstream: k8s.io/apiserver
+ * pkg/server/{statusz,flagz}, where the text has no stable format either.
  */
 import type { MainApi } from '../../../shared/contracts/server/calls.ts';
 import { error, ok, type Reply } from '../../../shared/http/reply.ts';
@@ -16,7 +16,7 @@ export interface StatuszOptions {
   readonly now: () => number;
 }
 
-/** @param roots what else is served: the first segments of its paths */
+/** @param roots the first path segments of all other routes */
 export function createStatuszHandler({ version, startedAtMs, now }: StatuszOptions, roots: readonly string[]): Handler {
   return async ({ request }) => {
     const upSeconds = Math.max(0, Math.floor((now() - startedAtMs) / 1000));

@@ -1,13 +1,13 @@
 /**
- * In which form `/statusz` and `/flagz` are wanted: text for people, or an API object by a media type that names group, version and
- * kind. Upstream: k8s.io/apiserver pkg/endpoints/handlers/negotiation with the restrictions of pkg/server/{statusz,flagz}. Pure.
+ * Negotiates the format of `/statusz` and `/flagz`: text, or an API object for a media type with group, version and kind. Upstream:
+ * k8s.io/apiserver pkg/endpoints/handlers/negotiation with the restrictions of pkg/server/{statusz,flagz}. Pure.
  */
 export type Form =
   | { readonly type: 'text' }
   | { readonly type: 'json' | 'yaml'; readonly version: 'v1alpha1' | 'v1beta1' }
   | { readonly type: 'none' };
 
-/** A wildcard is the first of what it covers. */
+/** A wildcard selects the first format that it covers. */
 const structured: Readonly<Record<string, 'json' | 'yaml'>> = {
   'application/json': 'json',
   'application/yaml': 'yaml',
@@ -16,7 +16,7 @@ const structured: Readonly<Record<string, 'json' | 'yaml'>> = {
 };
 const texts = ['text/plain', 'text/*', '*/*'];
 
-/** The form that is wanted most of those that can be had. */
+/** Returns the client's most preferred format that is available. */
 export function negotiateForm(accept: string | undefined, kind: 'Statusz' | 'Flagz'): Form {
   if (accept === undefined || accept.trim() === '') return { type: 'text' };
   for (const { mediaType, named } of ranges(accept)) {
@@ -34,7 +34,7 @@ interface Range {
   readonly named: (name: string) => string | undefined;
 }
 
-/** The most wanted first (`q`); of those that are wanted as much, the one that was named first. */
+/** Sorted by quality (`q`), then by order of appearance. */
 function ranges(accept: string): Range[] {
   const all = accept.split(',').map((range) => {
     const [mediaType = '', ...rest] = range.split(';').map((part) => part.trim());
