@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../src/shared/time/clock.ts';
 import { BareNode } from './driver/bare-node.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
-import { bestBareBurst, startsSince } from './harness/bare-bursts.ts';
+import { runBestBareBurst, readStartTimesSince } from './harness/bare-bursts.ts';
 import { BenchCluster } from './harness/cluster.ts';
-import { goKubelet } from './harness/go-kubelet.ts';
+import { ensureGoKubelet } from './harness/go-kubelet.ts';
 import { hostCpuSeconds } from './harness/host-cpu.ts';
 import type { KubeletProgram } from './harness/kubelet-process.ts';
-import { followLoopDelays, loopDelayMeasurements, sumOfDelays, type LoopDelays } from './harness/loop-delay.ts';
-import { usageOf } from './harness/process-usage.ts';
+import { startLoopDelayReading, loopDelayMeasurements, sumDelays, type LoopDelays } from './harness/loop-delay.ts';
+import { readProcessUsage } from './harness/process-usage.ts';
 import { percentile } from './harness/statistics.ts';
 
 const pods = 100;
@@ -47,9 +47,9 @@ export const benchmark: Benchmark = {
   needs: 'root',
   async run(context) {
     const cluster = await BenchCluster.start(context);
-    const best = await bestBareBurst(context, cluster.driver, pods, parallelisms);
+    const best = await runBestBareBurst(context, cluster.driver, pods, parallelisms);
     const bareNode = await bareNodeBurst(context, cluster, best.parallelism);
-    const peer = await goKubelet(context.say);
+    const peer = await ensureGoKubelet(context.progress);
     const [own, peers]: [Burst[], Burst[]] = [[], []];
     // In turn: what else this machine does is shared by both.
     for (let round = 1; round <= rounds; round += 1) {
@@ -107,7 +107,7 @@ export const benchmark: Benchmark = {
         { what: 'GETs of a pod', ...gets, unit: '', goal: { text: '0', met: gets.value === 0 } },
         { what: 'CPU of the kubelet', ...of(({ cpuSeconds }) => cpuSeconds), unit: 's' },
         { what: `all ${pods} pods deleted at once → gone`, ...of(({ goneMs }) => goneMs / 1000), unit: 's' },
-        ...loopDelayMeasurements(sumOfDelays(own.map(({ delays }) => delays)), {
+        ...loopDelayMeasurements(sumDelays(own.map(({ delays }) => delays)), {
           load: 'burst',
           floor: { what: 'an idle process beside the bare driver', delays: best.delays },
         }),
@@ -118,10 +118,10 @@ export const benchmark: Benchmark = {
 
 async function bareNodeBurst(context: BenchContext, cluster: BenchCluster, parallelism: number) {
   const node = new BareNode(cluster);
-  context.after(async () => node.close());
+  context.onEnd(async () => node.close());
   const names = Array.from({ length: pods }, (_, index) => `bare-node-${index}`);
   const burst = await node.startPods(names, parallelism);
-  context.say(`bare node, ${parallelism} at a time: ${Math.round(burst.ms)} ms`);
+  context.progress(`bare node, ${parallelism} at a time: ${Math.round(burst.ms)} ms`);
   return burst;
 }
 
@@ -130,27 +130,27 @@ async function kubeletBurst(context: BenchContext, cluster: BenchCluster, name: 
   const kubelet = await cluster.join({ program });
   try {
     await sleep(settleMs);
-    const readDelays = await followLoopDelays(kubelet, program);
+    const readDelays = await startLoopDelayReading(kubelet, program);
     const names = Array.from({ length: pods }, (_, index) => `${name}-${index}`);
-    const [cpuBefore, hostCpuBefore] = [usageOf(kubelet.pid).cpuSeconds, hostCpuSeconds()];
+    const [cpuBefore, hostCpuBefore] = [readProcessUsage(kubelet.pid).cpuSeconds, hostCpuSeconds()];
     const [began, beganAt] = [monotonicMs(), Date.now()];
     await Promise.all(names.map((name) => cluster.createPod(name)));
     const madeMs = monotonicMs() - began;
-    const running = (await cluster.pods.until('running', names, timeoutMs)).map((ms) => ms - began).sort((a, b) => a - b);
+    const running = (await cluster.pods.waitUntil('running', names, timeoutMs)).map((ms) => ms - began).sort((a, b) => a - b);
     const hostCpu = hostCpuSeconds() - hostCpuBefore;
-    await cluster.pods.until('ready', names, timeoutMs);
-    context.say(`${name}: ${Math.round(running.at(-1)!)} ms`);
-    const cpuSeconds = usageOf(kubelet.pid).cpuSeconds - cpuBefore;
+    await cluster.pods.waitUntil('ready', names, timeoutMs);
+    context.progress(`${name}: ${Math.round(running.at(-1)!)} ms`);
+    const cpuSeconds = readProcessUsage(kubelet.pid).cpuSeconds - cpuBefore;
     const delays = await readDelays();
-    const started = await startsSince(cluster.driver, beganAt, pods);
+    const started = await readStartTimesSince(cluster.driver, beganAt, pods);
     await sleep(settleMs);
     const requests = cluster.podRequests(beganAt);
     const patches = requests.filter(({ verb, subresource }) => verb === 'patch' && subresource === 'status').length;
     const gets = requests.filter(({ verb, subresource }) => verb === 'get' && subresource === '').length;
-    context.say('deleting the pods …');
+    context.progress('deleting the pods …');
     const deleted = monotonicMs();
     await Promise.all(names.map((name) => cluster.deletePod(name)));
-    const goneMs = Math.max(...(await cluster.pods.until('gone', names, timeoutMs))) - deleted;
+    const goneMs = Math.max(...(await cluster.pods.waitUntil('gone', names, timeoutMs))) - deleted;
     return { running, started, goneMs, madeMs, patches, gets, cpuSeconds, hostCpuSeconds: hostCpu, delays };
   } catch (err) {
     throw kubelet.withLog(err);

@@ -4,10 +4,10 @@ import { monotonicMs } from '../src/shared/time/clock.ts';
 import { RuntimeCalls, stopCalls } from './driver/runtime-calls.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { BenchCluster } from './harness/cluster.ts';
-import { goKubelet } from './harness/go-kubelet.ts';
+import { ensureGoKubelet } from './harness/go-kubelet.ts';
 import type { KubeletProgram } from './harness/kubelet-process.ts';
-import { followLoopDelays, loopDelayMeasurements, type LoopDelays } from './harness/loop-delay.ts';
-import { percentile, unionLength } from './harness/statistics.ts';
+import { startLoopDelayReading, loopDelayMeasurements, type LoopDelays } from './harness/loop-delay.ts';
+import { percentile, unionLengthMs } from './harness/statistics.ts';
 
 const repeats = 30;
 const warmUps = 3;
@@ -29,8 +29,8 @@ export const benchmark: Benchmark = {
     await driver.removeAll();
 
     const runtimeCalls = new RuntimeCalls(cluster.containerd.logFile);
-    context.after(async () => runtimeCalls.close());
-    const peer = await deletionsOf(cluster, runtimeCalls, 'peer', await goKubelet(context.say));
+    context.onEnd(async () => runtimeCalls.close());
+    const peer = await deletionsOf(cluster, runtimeCalls, 'peer', await ensureGoKubelet(context.progress));
     const own = await deletionsOf(cluster, runtimeCalls, 'gone');
     const floor = (percent: number) => ({ what: 'the two calls, bare', value: percentile(floors, percent) });
     const of = (what: 'totals' | 'overheads', percent: number) => ({
@@ -69,23 +69,23 @@ async function deletionsOf(
   const { driver, pods } = cluster;
   const kubelet = await cluster.join({ program });
   try {
-    const readDelays = await followLoopDelays(kubelet, program);
+    const readDelays = await startLoopDelayReading(kubelet, program);
     const totals: number[] = [];
     const overheads: number[] = [];
     for (let round = -warmUps; round < repeats; round += 1) {
       const name = `${prefix}-${round + warmUps}`;
       await cluster.createPod(name);
-      await pods.until('ready', [name], timeoutMs);
+      await pods.waitUntil('ready', [name], timeoutMs);
       await sleep(settleMs);
       runtimeCalls.take();
       const began = monotonicMs();
       await cluster.deletePod(name);
-      const [gone = NaN] = await pods.until('gone', [name], timeoutMs);
+      const [gone = NaN] = await pods.waitUntil('gone', [name], timeoutMs);
       const calls = runtimeCalls.take().filter(({ call, endMs }) => stopCalls.has(call) && endMs <= gone);
       await sleep(settleMs);
       if (round < 0) continue;
       totals.push(gone - began);
-      overheads.push(gone - began - unionLength(calls));
+      overheads.push(gone - began - unionLengthMs(calls));
     }
     return { totals, overheads, delays: await readDelays() };
   } catch (err) {

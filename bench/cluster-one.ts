@@ -9,11 +9,11 @@ import { BareNode } from './driver/bare-node.ts';
 import { RuntimeCalls, startCalls } from './driver/runtime-calls.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { BenchCluster, namespace } from './harness/cluster.ts';
-import { goKubelet } from './harness/go-kubelet.ts';
-import { seenAtMs } from './harness/kubelet-log.ts';
+import { ensureGoKubelet } from './harness/go-kubelet.ts';
+import { podSeenAtMs } from './harness/kubelet-log.ts';
 import type { KubeletProcess, KubeletProgram } from './harness/kubelet-process.ts';
-import { followLoopDelays, loopDelayMeasurements, type LoopDelays } from './harness/loop-delay.ts';
-import { percentile, unionLength } from './harness/statistics.ts';
+import { startLoopDelayReading, loopDelayMeasurements, type LoopDelays } from './harness/loop-delay.ts';
+import { percentile, unionLengthMs } from './harness/statistics.ts';
 
 const repeats = 30;
 /** The first pods find code that is not compiled yet; the very first is told for itself. */
@@ -48,19 +48,19 @@ export const benchmark: Benchmark = {
   async run(context) {
     const cluster = await BenchCluster.start(context);
     const bare = new BareNode(cluster);
-    context.after(async () => bare.close());
+    context.onEnd(async () => bare.close());
     const floors: BareStart[] = [];
     const runtimeCalls = new RuntimeCalls(cluster.containerd.logFile);
-    context.after(async () => runtimeCalls.close());
+    context.onEnd(async () => runtimeCalls.close());
     for (let round = -warmUps; round < repeats; round += 1) {
       runtimeCalls.take();
       const totalMs = await bare.startPod(`floor-${round + warmUps}`);
-      const criMs = unionLength(runtimeCalls.take().filter(({ call }) => startCalls.has(call)));
+      const criMs = unionLengthMs(runtimeCalls.take().filter(({ call }) => startCalls.has(call)));
       if (round >= 0) floors.push({ totalMs, criMs });
     }
     await cluster.driver.removeAll();
 
-    const peer = await startsOf(cluster, runtimeCalls, 'peer', await goKubelet(context.say));
+    const peer = await startsOf(cluster, runtimeCalls, 'peer', await ensureGoKubelet(context.progress));
     const { starts, coldMs, delays } = await startsOf(cluster, runtimeCalls, 'one');
     const ofKubelet = (what: (start: Start) => number, percent: number) => percentile(starts.map(what), percent);
     const own = ({ totalMs, criMs }: BareStart) => totalMs - criMs;
@@ -106,7 +106,7 @@ async function startsOf(cluster: BenchCluster, runtimeCalls: RuntimeCalls, name:
   const kubelet = await cluster.join({ program });
   try {
     await sleep(settleMs);
-    const readDelays = await followLoopDelays(kubelet, program);
+    const readDelays = await startLoopDelayReading(kubelet, program);
     const all: Start[] = [];
     const seenMs = (pod: string) => (program ? 0 : ownSeenAtMs(kubelet, pod));
     for (let round = 0; round < warmUps + repeats; round += 1) all.push(await startOne(cluster, runtimeCalls, `${name}-${round}`, seenMs));
@@ -133,18 +133,18 @@ async function startOne(
   const offsetMs = began - Date.now();
   await cluster.createPod(name);
   const answered = monotonicMs();
-  const [running = NaN] = await pods.until('running', [name], timeoutMs);
+  const [running = NaN] = await pods.waitUntil('running', [name], timeoutMs);
   // It has answered the kubelet by the time that the kubelet's word is out.
   const calls = runtimeCalls.take().filter(({ call }) => startCalls.has(call));
   if (calls.length !== startCalls.size)
     throw new Error(`one pod took ${calls.length} starting calls: ${calls.map(({ call }) => call).join(', ')}`);
   const seenAt = seenAtMs(name);
   await cluster.deletePod(name);
-  await pods.until('gone', [name], timeoutMs);
+  await pods.waitUntil('gone', [name], timeoutMs);
   await sleep(settleMs);
   const firstCall = Math.min(...calls.map(({ startMs }) => startMs));
   const lastCall = Math.max(...calls.map(({ endMs }) => endMs));
-  const criMs = unionLength(calls);
+  const criMs = unionLengthMs(calls);
   const seen = seenAt + offsetMs;
   return {
     totalMs: running - began,
@@ -159,7 +159,7 @@ async function startOne(
 
 /** In wall-clock ms. */
 function ownSeenAtMs(kubelet: KubeletProcess, pod: string): number {
-  const atMs = seenAtMs(kubelet.log(), `${namespace}/${pod}`);
+  const atMs = podSeenAtMs(kubelet.log(), `${namespace}/${pod}`);
   if (atMs === undefined) throw new Error(`the kubelet's log does not say when it saw ${pod}`);
   return atMs;
 }

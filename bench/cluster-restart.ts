@@ -4,9 +4,9 @@ import { monotonicMs } from '../src/shared/time/clock.ts';
 import { IdleLoop } from './driver/idle-loop.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { BenchCluster } from './harness/cluster.ts';
-import { goKubelet } from './harness/go-kubelet.ts';
+import { ensureGoKubelet } from './harness/go-kubelet.ts';
 import type { KubeletProcess, KubeletProgram } from './harness/kubelet-process.ts';
-import { delaysBetween, loopDelayMeasurements, readLoopDelays, sumOfDelays, type LoopDelays } from './harness/loop-delay.ts';
+import { delaysBetween, loopDelayMeasurements, readLoopDelays, sumDelays, type LoopDelays } from './harness/loop-delay.ts';
 import { percentile } from './harness/statistics.ts';
 
 const pods = 100;
@@ -33,7 +33,7 @@ export const benchmark: Benchmark = {
   needs: 'root',
   async run(context) {
     const cluster = await BenchCluster.start(context);
-    const peers = await restartsOf(context, cluster, 'peer', await goKubelet(context.say));
+    const peers = await restartsOf(context, cluster, 'peer', await ensureGoKubelet(context.progress));
     const own = await restartsOf(context, cluster, 'old');
     const of = (what: (one: Restart) => number, pick = (values: number[]) => percentile(values, 50)) => ({
       value: pick(own.map(what)),
@@ -57,8 +57,8 @@ export const benchmark: Benchmark = {
           unit: '',
           goal: { text: '0', met: writes.value === 0 },
         },
-        ...loopDelayMeasurements(sumOfDelays(own.map(({ delays }) => delays)), {
-          floor: { what: 'an idle process beside the Go kubelet', delays: sumOfDelays(peers.map(({ delays }) => delays)) },
+        ...loopDelayMeasurements(sumDelays(own.map(({ delays }) => delays)), {
+          floor: { what: 'an idle process beside the Go kubelet', delays: sumDelays(peers.map(({ delays }) => delays)) },
         }),
       ],
     };
@@ -70,10 +70,10 @@ async function restartsOf(context: BenchContext, cluster: BenchCluster, prefix: 
   const kubelet = await cluster.join({ maxPods: pods + rounds + 7, program });
   const loop = program && new IdleLoop();
   try {
-    context.say(`starting ${pods} pods …`);
+    context.progress(`starting ${pods} pods …`);
     const names = Array.from({ length: pods }, (_, index) => `${prefix}-${index}`);
     await Promise.all(names.map((name) => cluster.createPod(name)));
-    await cluster.pods.until('ready', names, timeoutMs);
+    await cluster.pods.waitUntil('ready', names, timeoutMs);
     await sleep(settleMs);
     const restarts: Restart[] = [];
     for (let round = 1; round <= rounds; round += 1)
@@ -96,18 +96,18 @@ async function restart(
   late: string,
   loop?: IdleLoop,
 ): Promise<Restart> {
-  await kubelet.end();
+  await kubelet.terminate();
   await cluster.markUnknown();
   await cluster.createPod(late);
   const ready = await cluster.watchReady();
   try {
     const before = await loop?.read();
     const [began, beganAt] = [monotonicMs(), Date.now()];
-    kubelet.startAgain();
-    const [readyAtMs, [runningAtMs = NaN]] = await Promise.all([ready.seen, cluster.pods.until('running', [late], timeoutMs)]);
+    kubelet.restart();
+    const [readyAtMs, [runningAtMs = NaN]] = await Promise.all([ready.seen, cluster.pods.waitUntil('running', [late], timeoutMs)]);
     const [readyMs, waitingMs] = [readyAtMs - began, runningAtMs - began];
-    context.say(`${late}: Ready after ${Math.round(readyMs)} ms, the waiting pod Running after ${Math.round(waitingMs)} ms`);
-    await kubelet.healthy();
+    context.progress(`${late}: Ready after ${Math.round(readyMs)} ms, the waiting pod Running after ${Math.round(waitingMs)} ms`);
+    await kubelet.waitUntilHealthy();
     const delays = delaysBetween(before, loop ? await loop.read() : await readLoopDelays(kubelet));
     await sleep(watchedMs);
     const writes = cluster.podRequests(beganAt).filter(({ verb, pod }) => ['patch', 'update'].includes(verb) && pod !== late);

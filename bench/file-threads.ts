@@ -22,12 +22,12 @@ export const benchmark: Benchmark = {
   needs: 'none',
   async run(context) {
     const folder = mkdtempSync(join(tmpdir(), 'file-threads-'));
-    context.after(async () => rmSync(folder, { recursive: true, force: true }));
+    context.onEnd(async () => rmSync(folder, { recursive: true, force: true }));
     execFileSync('mkfifo', [join(folder, 'pipe')]);
     const measurements: Measurement[] = [];
     let smallest: number | undefined;
     for (const size of sizes) {
-      context.say(`${size} file threads …`);
+      context.progress(`${size} file threads …`);
       const free = await run(folder, size, 0);
       const hung = await run(folder, size, hanging);
       smallest ??= free.rssBytes;

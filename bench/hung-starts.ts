@@ -18,7 +18,7 @@ export const benchmark: Benchmark = {
   name: 'hung-starts',
   about: `One pod at a time on the simulated runtime, with containerd's latencies, while it never answers RunPodSandbox for ${hungPods} other pods: manifest written → container started. The floor is the same node a moment before.`,
   needs: 'none',
-  async run({ say, after }) {
+  async run({ progress: say, onEnd: after }) {
     const runtime = await startRuntimeProcess({ images: [{ name: image }], preset: 'containerd' });
     after(() => runtime.stop());
     const { control } = runtime;

@@ -1,7 +1,7 @@
 /** What a kubelet costs when nothing happens: 500 pods that run, and no change. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Benchmark } from './harness/benchmark.ts';
-import { usageOf } from './harness/process-usage.ts';
+import { readProcessUsage } from './harness/process-usage.ts';
 import { startSimulatedNode } from './harness/simulated-node.ts';
 import { percentile } from './harness/statistics.ts';
 
@@ -19,7 +19,7 @@ export const benchmark: Benchmark = {
   about: `${pods} pods with ${pods * containersPerPod} containers run on the simulated runtime (with events) and nothing changes; all of the daemon's threads and its child processes. Floors: an empty node.`,
   needs: 'none',
   async run(context) {
-    context.say('an empty node …');
+    context.progress('an empty node …');
     const empty = await measure(context, 0);
     const full = await measure(context, pods);
     return {
@@ -50,11 +50,11 @@ async function measure(context: Parameters<Benchmark['run']>[0], count: number) 
   await sleep(settleMs);
   const cores: number[] = [];
   const rss: number[] = [];
-  let before = usageOf(kubelet.pid);
+  let before = readProcessUsage(kubelet.pid);
   for (let window = 0; window < windows; window += 1) {
     const began = performance.now();
     await sleep(windowMs);
-    const now = usageOf(kubelet.pid);
+    const now = readProcessUsage(kubelet.pid);
     cores.push((now.cpuSeconds - before.cpuSeconds) / ((performance.now() - began) / 1000));
     rss.push(now.rssBytes / 1e6);
     before = now;

@@ -8,7 +8,7 @@ import { PodRecords } from '../src/workers/pleg/records/pod-records.ts';
 import { monotonicMs } from '../src/shared/time/clock.ts';
 import { CriDriver } from './driver/cri-driver.ts';
 import type { Benchmark, BenchContext, Measurement } from './harness/benchmark.ts';
-import { objectsMadeBy } from './harness/count-objects.ts';
+import { countAllocatedObjects } from './harness/count-objects.ts';
 import { percentile } from './harness/statistics.ts';
 import { startRuntimeProcess } from './runtime/client.ts';
 
@@ -38,7 +38,7 @@ export const benchmark: Benchmark = {
 };
 
 async function measure(
-  { say, after }: BenchContext,
+  { progress: say, onEnd: after }: BenchContext,
   pods: number,
   goalOf: (p99: number, floorP99: number) => Measurement['goal'] & object,
 ): Promise<Measurement[]> {
@@ -60,15 +60,15 @@ async function measure(
     const began = monotonicMs();
     await pleg.relist();
     const took = monotonicMs() - began;
-    const floor = await driver.lists();
+    const floor = await driver.listPods();
     if (round < 0) continue;
     times.push(took);
     floors.push(floor.ms);
     bytes = floor.bytes;
   }
-  const own = await ownPart(await driver.rawLists(), pods);
+  const own = await ownPart(await driver.listPodsRaw(), pods);
   const cpu = await cpuOf(() => pleg.relist());
-  const floorCpu = await cpuOf(() => driver.lists());
+  const floorCpu = await cpuOf(() => driver.listPods());
   await pleg.close();
   await runtime.stop();
   const both = (percent: number) => [percentile(times, percent), percentile(floors, percent)] as const;
@@ -120,7 +120,7 @@ async function ownPart([sandboxes, containers]: readonly [Buffer, Buffer], pods:
     compare();
     if (round >= 0) times.push(monotonicMs() - began);
   }
-  return { ms: percentile(times, 50), objects: await objectsMadeBy(compare) };
+  return { ms: percentile(times, 50), objects: await countAllocatedObjects(compare) };
 }
 
 /** CPU ms of this process for each turn: main asks, the thread works, nobody else is here. */

@@ -1,6 +1,6 @@
 /** How soon a container that ended is made again, with the runtime's event stream and without one. */
 import type { Benchmark, BenchContext, Measurement } from './harness/benchmark.ts';
-import { exitToRestartMs, podNames } from './harness/exit-to-restart.ts';
+import { measureExitToRestart, podNames } from './harness/exit-to-restart.ts';
 import { startSimulatedNode } from './harness/simulated-node.ts';
 import { percentile } from './harness/statistics.ts';
 
@@ -21,7 +21,7 @@ export const benchmark: Benchmark = {
 
 async function measure(context: BenchContext, events: boolean, goal: number, text: string): Promise<Measurement[]> {
   const { control, kubelet, runtime } = await startSimulatedNode(context, { pods, containersPerPod: 1, runtime: { events } });
-  const latencies = await exitToRestartMs(control, kubelet, podNames(0, pods));
+  const latencies = await measureExitToRestart(control, kubelet, podNames(0, pods));
   await kubelet.stop();
   await runtime.stop();
   const p99 = percentile(latencies, 99);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { messageOf } from '../src/shared/errors/kubelet-error.ts';
 import type { BenchContext, Benchmark, BenchRecord } from './harness/benchmark.ts';
 import { hostFacts } from './harness/host-facts.ts';
-import { amount, resultsMarkdown, withNumbers } from './harness/results-table.ts';
+import { formatAmount, renderResults, replaceReadmeNumbers } from './harness/results-table.ts';
 
 const root = join(import.meta.dirname, '..');
 const resultsFolder = join(import.meta.dirname, 'results');
@@ -38,7 +38,7 @@ async function runOne(name: string): Promise<boolean> {
   const host = hostFacts(root);
   const at = new Date().toISOString();
   const cleanUps: (() => Promise<void>)[] = [];
-  const context: BenchContext = { say: (line) => say(`    ${line}`), after: (action) => void cleanUps.unshift(action) };
+  const context: BenchContext = { progress: (line) => say(`    ${line}`), onEnd: (action) => void cleanUps.unshift(action) };
   let about = '';
   let outcome: BenchRecord['outcome'];
   say(`==> ${name}`);
@@ -47,13 +47,13 @@ async function runOne(name: string): Promise<boolean> {
     about = benchmark.about;
     if (benchmark.needs === 'root' && process.getuid?.() !== 0) throw new Error('needs root: it starts a containerd of its own');
     outcome = await benchmark.run(context);
-    for (const { what, value, unit, peer, floor, goal } of outcome.measurements) {
+    for (const { what: what, value, unit, peer, floor, goal } of outcome.measurements) {
       const beside = [
-        peer === undefined ? '' : `Go kubelet ${amount(peer, unit)}`,
-        floor ? `floor ${amount(floor.value, unit)}` : '',
+        peer === undefined ? '' : `Go kubelet ${formatAmount(peer, unit)}`,
+        floor ? `floor ${formatAmount(floor.value, unit)}` : '',
         goal ? `goal ${goal.text}: ${goal.met ? 'met' : 'MISSED'}` : '',
       ].filter(Boolean);
-      say(`    ${what}: ${amount(value, unit)}${beside.length > 0 ? ` (${beside.join('; ')})` : ''}`);
+      say(`    ${what}: ${formatAmount(value, unit)}${beside.length > 0 ? ` (${beside.join('; ')})` : ''}`);
     }
   } catch (err) {
     outcome = { failed: messageOf(err) };
@@ -72,9 +72,9 @@ function writeTables(): void {
     .filter((name) => present.has(`${name}.json`))
     .map((name) => JSON.parse(readFileSync(join(resultsFolder, `${name}.json`), 'utf8')) as BenchRecord);
   const results = join(import.meta.dirname, 'RESULTS.md');
-  writeFileSync(results, resultsMarkdown(names, records, readFileSync(results, 'utf8')));
+  writeFileSync(results, renderResults(names, records, readFileSync(results, 'utf8')));
   const readme = join(root, 'README.md');
-  writeFileSync(readme, withNumbers(names, records, readFileSync(readme, 'utf8')));
+  writeFileSync(readme, replaceReadmeNumbers(names, records, readFileSync(readme, 'utf8')));
 }
 
 async function main(names: readonly string[]): Promise<number> {

@@ -9,7 +9,7 @@ import type { Pod } from '../src/shared/kubernetes/api.ts';
 import { Flood } from './driver/flood.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { BenchCluster, namespace } from './harness/cluster.ts';
-import { usageOf } from './harness/process-usage.ts';
+import { readProcessUsage } from './harness/process-usage.ts';
 import { percentile } from './harness/statistics.ts';
 
 const [held, pipelining] = [1024, 10];
@@ -28,9 +28,9 @@ export const benchmark: Benchmark = {
   async run(context) {
     const cluster = await BenchCluster.start(context);
     const kubelet = await cluster.join();
-    context.after(async () => kubelet.stop(() => cluster.driver.removeAll()));
+    context.onEnd(async () => kubelet.stop(() => cluster.driver.removeAll()));
     const pod = await cluster.createPod(podName);
-    await cluster.pods.until('running', [podName], timeoutMs);
+    await cluster.pods.waitUntil('running', [podName], timeoutMs);
     await allowLogs(cluster);
 
     const healthz = () => timed(() => get(httpRequest, kubelet.healthz));
@@ -42,18 +42,18 @@ export const benchmark: Benchmark = {
         (sum, [, count]) => sum + Number(count),
         0,
       );
-    const rss = async () => usageOf(kubelet.pid).rssBytes;
+    const rss = async () => readProcessUsage(kubelet.pid).rssBytes;
 
-    context.say('before the flood …');
+    context.progress('before the flood …');
     await untilAllowed(() => log(known));
     const before = {
       healthz: await every(healthzPeriodMs, 5_000, healthz),
       log: await every(logPeriodMs, 5_000, () => log(known)),
       rss: await rss(),
     };
-    const flood = new Flood({ port: cluster.securePort, held, pipelining });
-    context.after(() => flood.end());
-    context.say('the flood …');
+    const flood = new Flood({ port: cluster.securePort, idle: held, pipelining });
+    context.onEnd(() => flood.end());
+    context.progress('the flood …');
     const [healthzMs, logMs, freshMs, rssBytes] = await Promise.all([
       every(healthzPeriodMs, floodMs, healthz),
       every(logPeriodMs, floodMs, () => log(known)),
@@ -67,7 +67,7 @@ export const benchmark: Benchmark = {
     const p99 = percentile(healthzMs, 99);
     const longestLogMs = Math.max(...logMs);
     return {
-      repeats: `${healthzMs.length} probes, ${logMs.length} log requests, ${freshMs.length} of them again with a new token; the flood made ${counts.opened} connections, ${counts.ended} of which the kubelet ended, and got ${counts.responses} responses`,
+      repeats: `${healthzMs.length} probes, ${logMs.length} log requests, ${freshMs.length} of them again with a new token; the flood made ${counts.opened} connections, ${counts.closed} of which the kubelet ended, and got ${counts.responses} responses`,
       measurements: [
         {
           what: '/healthz, p99',

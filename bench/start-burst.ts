@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CriDriver } from './driver/cri-driver.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
-import { bestBareBurst, startsSince } from './harness/bare-bursts.ts';
+import { runBestBareBurst, readStartTimesSince } from './harness/bare-bursts.ts';
 import { benchPodSpec, startContainerd } from './harness/containerd.ts';
 import { KubeletProcess } from './harness/kubelet-process.ts';
 import { percentile } from './harness/statistics.ts';
@@ -26,12 +26,12 @@ export const benchmark: Benchmark = {
   needs: 'root',
   async run(context) {
     const { containerd, driver } = await startContainerd(context);
-    const best = await bestBareBurst(context, driver, pods, parallelisms);
+    const best = await runBestBareBurst(context, driver, pods, parallelisms);
     const bursts: Burst[] = [];
     for (let round = 1; round <= kubeletRounds; round += 1) {
-      context.say(`kubelet, round ${round} …`);
+      context.progress(`kubelet, round ${round} …`);
       const burst = await kubeletBurst(context, driver, containerd.endpoint);
-      context.say(`kubelet, round ${round}: ${Math.round(burst.running.at(-1)!)} ms`);
+      context.progress(`kubelet, round ${round}: ${Math.round(burst.running.at(-1)!)} ms`);
       bursts.push(burst);
     }
     const last = percentile(
@@ -82,9 +82,9 @@ async function kubeletBurst(context: BenchContext, driver: CriDriver, runtimeEnd
         throw new Error(`only ${await driver.runningContainers()} of ${pods} ran after ${patienceMs} ms:\n${kubelet.logTail()}`);
       await sleep(100);
     }
-    return { running: await startsSince(driver, began, pods) };
+    return { running: await readStartTimesSince(driver, began, pods) };
   } finally {
-    context.say('removing the pods …');
+    context.progress('removing the pods …');
     await kubelet.stop(() => driver.removeAll());
   }
 }

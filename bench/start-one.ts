@@ -9,8 +9,8 @@ import { RuntimeCalls, startCalls } from './driver/runtime-calls.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { benchPodSpec, startContainerd } from './harness/containerd.ts';
 import { KubeletProcess } from './harness/kubelet-process.ts';
-import { phaseChangedAtMs, seenAtMs } from './harness/kubelet-log.ts';
-import { percentile, unionLength } from './harness/statistics.ts';
+import { phaseChangedAtMs, podSeenAtMs } from './harness/kubelet-log.ts';
+import { percentile, unionLengthMs } from './harness/statistics.ts';
 
 const repeats = 30;
 /** The first pods find code that is not compiled yet; the very first is told for itself. */
@@ -34,9 +34,9 @@ export const benchmark: Benchmark = {
     await driver.removeAll();
 
     const runtimeCalls = new RuntimeCalls(containerd.logFile);
-    context.after(async () => runtimeCalls.close());
+    context.onEnd(async () => runtimeCalls.close());
     const kubelet = await KubeletProcess.start({ runtimeEndpoint: containerd.endpoint });
-    context.after(() => kubelet.stop(() => driver.removeAll()));
+    context.onEnd(() => kubelet.stop(() => driver.removeAll()));
     const totals: number[] = [];
     const seen: number[] = [];
     const overheads: number[] = [];
@@ -54,7 +54,7 @@ export const benchmark: Benchmark = {
       kubelet.removePod(name);
       await untilGone(kubelet, `${name}-bench`);
       await sleep(settleMs);
-      const overheadMs = knownMs - seenMs - unionLength(starts);
+      const overheadMs = knownMs - seenMs - unionLengthMs(starts);
       if (round === -warmUps) coldMs = overheadMs;
       if (round < 0) continue;
       totals.push(knownMs - beganMs);
@@ -102,7 +102,7 @@ async function untilRunning(kubelet: KubeletProcess, name: string): Promise<{ re
   while (monotonicMs() < end) {
     const log = kubelet.log();
     const knownAtMs = phaseChangedAtMs(log, `bench/${name}`, 'Running');
-    const seenAt = seenAtMs(log, `bench/${name}`);
+    const seenAt = podSeenAtMs(log, `bench/${name}`);
     const offsetMs = monotonicMs() - Date.now();
     if (knownAtMs !== undefined && seenAt !== undefined) return { seenMs: seenAt + offsetMs, knownMs: knownAtMs + offsetMs };
     await sleep(50);

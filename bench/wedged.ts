@@ -1,6 +1,6 @@
 /** One container about which the runtime never answers: what it costs the pods beside it. */
 import type { Benchmark } from './harness/benchmark.ts';
-import { exitToRestartMs, podNames } from './harness/exit-to-restart.ts';
+import { measureExitToRestart, podNames } from './harness/exit-to-restart.ts';
 import { startSimulatedNode } from './harness/simulated-node.ts';
 import { percentile } from './harness/statistics.ts';
 
@@ -15,14 +15,14 @@ export const benchmark: Benchmark = {
   needs: 'none',
   async run(context) {
     const { control, kubelet } = await startSimulatedNode(context, { pods, containersPerPod: 1 });
-    const before = await exitToRestartMs(control, kubelet, podNames(0, share));
+    const before = await measureExitToRestart(control, kubelet, podNames(0, share));
     const { containers } = await control.state();
     const wedged = containers.find(({ podName, state }) => podName === `pod-${pods - 1}-bench` && state === 'running');
     if (!wedged) throw new Error('the pod to be wedged does not run');
     await control.fault({ call: 'ContainerStatus', id: wedged.id, kind: 'hang' });
     // It wedges the look that its own exit asks for.
     await control.exitContainer(wedged.id, 1);
-    const during = await exitToRestartMs(control, kubelet, podNames(share, share));
+    const during = await measureExitToRestart(control, kubelet, podNames(share, share));
     await control.clearFaults();
     const both = (percent: number) => ({
       value: percentile(during, percent),

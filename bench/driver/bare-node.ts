@@ -10,10 +10,10 @@ import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { BenchCluster } from '../harness/cluster.ts';
 import { hostCpuSeconds } from '../harness/host-cpu.ts';
 import type { StartedPod } from './cri-driver.ts';
-import { inLanes } from './lanes.ts';
+import { forEachConcurrently } from './lanes.ts';
 
 /** Nobody of that name is registered. */
-const boundTo = 'bare';
+const nodeName = 'bare';
 const timeoutMs = 60_000;
 const burstTimeoutMs = 180_000;
 const tokenPath = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -30,12 +30,12 @@ export class BareNode {
   async startPod(name: string): Promise<number> {
     const { pods, driver } = this.#cluster;
     const began = monotonicMs();
-    const [pod] = await Promise.all([this.#cluster.createPod(name, boundTo), pods.until('added', [name], timeoutMs)]);
+    const [pod] = await Promise.all([this.#cluster.createPod(name, nodeName), pods.waitUntil('added', [name], timeoutMs)]);
     const started = await this.#run(name, pod);
-    const [runningMs = NaN] = await pods.until('running', [name], timeoutMs);
+    const [runningMs = NaN] = await pods.waitUntil('running', [name], timeoutMs);
     await driver.stopPod(started);
     await this.#cluster.deletePod(name, { gracePeriodSeconds: 0 });
-    await pods.until('gone', [name], timeoutMs);
+    await pods.waitUntil('gone', [name], timeoutMs);
     return runningMs - began;
   }
 
@@ -43,13 +43,13 @@ export class BareNode {
   async startPods(names: readonly string[], parallelism: number): Promise<{ readonly ms: number; readonly cpuSeconds: number }> {
     const { pods, driver } = this.#cluster;
     const [began, cpuBefore] = [monotonicMs(), hostCpuSeconds()];
-    const made = await Promise.all(names.map((name) => this.#cluster.createPod(name, boundTo)));
-    await inLanes(made, parallelism, async (pod) => void (await this.#run(pod.metadata.name, pod)));
-    const ms = Math.max(...(await pods.until('running', names, burstTimeoutMs))) - began;
+    const made = await Promise.all(names.map((name) => this.#cluster.createPod(name, nodeName)));
+    await forEachConcurrently(made, parallelism, async (pod) => void (await this.#run(pod.metadata.name, pod)));
+    const ms = Math.max(...(await pods.waitUntil('running', names, burstTimeoutMs))) - began;
     const cpuSeconds = hostCpuSeconds() - cpuBefore;
     await driver.removeAll();
     await Promise.all(names.map((name) => this.#cluster.deletePod(name, { gracePeriodSeconds: 0 })));
-    await pods.until('gone', names, burstTimeoutMs);
+    await pods.waitUntil('gone', names, burstTimeoutMs);
     return { ms, cpuSeconds };
   }
 

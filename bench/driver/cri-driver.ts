@@ -4,7 +4,7 @@
  */
 import { CriClient } from '../../src/shared/cri/client.ts';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
-import { inLanes } from './lanes.ts';
+import { forEachConcurrently } from './lanes.ts';
 import { PodConfigs, type BareMount } from './pod-configs.ts';
 
 export interface StartedPod {
@@ -57,18 +57,18 @@ export class CriDriver {
   /** All of them, so many at a time; in the order in which they were running. */
   async startPods(names: readonly string[], parallelism: number): Promise<readonly StartedPod[]> {
     const started: StartedPod[] = [];
-    await inLanes(names, parallelism, async (name) => void started.push(await this.startPod(name)));
+    await forEachConcurrently(names, parallelism, async (name) => void started.push(await this.startPod(name)));
     return started;
   }
 
   /** Both lists at once, as bytes, as a relist asks for them. */
-  async lists(): Promise<{ readonly ms: number; readonly bytes: number }> {
+  async listPods(): Promise<{ readonly ms: number; readonly bytes: number }> {
     const began = monotonicMs();
-    const [sandboxes, containers] = await this.rawLists();
+    const [sandboxes, containers] = await this.listPodsRaw();
     return { ms: monotonicMs() - began, bytes: sandboxes.length + containers.length };
   }
 
-  rawLists(): Promise<[Buffer, Buffer]> {
+  listPodsRaw(): Promise<[Buffer, Buffer]> {
     const { runtime } = this.#client;
     return Promise.all([runtime.callRaw('listPodSandbox', {}, limits), runtime.callRaw('listContainers', {}, limits)]);
   }
@@ -98,7 +98,7 @@ export class CriDriver {
   async removeAll(): Promise<void> {
     const { runtime } = this.#client;
     const { items } = await runtime.call('listPodSandbox', {}, limits);
-    await inLanes(items, 8, async ({ id }) => {
+    await forEachConcurrently(items, 8, async ({ id }) => {
       await runtime.call('stopPodSandbox', { podSandboxId: id }, limits);
       await runtime.call('removePodSandbox', { podSandboxId: id }, limits);
     });

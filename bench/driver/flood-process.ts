@@ -6,18 +6,18 @@ import { randomBytes } from 'node:crypto';
 import { connect, type TLSSocket } from 'node:tls';
 import type { FloodCounts, FloodOptions } from './flood.ts';
 
-const { port, held, pipelining } = JSON.parse(process.argv[2]!) as FloodOptions;
+const { port, idle: held, pipelining } = JSON.parse(process.argv[2]!) as FloodOptions;
 const reconnectMs = 1_000;
 const filler = 'x'.repeat(60_000);
-const counts: FloodCounts = { opened: 0, ended: 0, responses: 0, holding: 0 };
+const counts: FloodCounts = { opened: 0, closed: 0, responses: 0, open: 0 };
 
 function open(onSecure: (socket: TLSSocket) => void, onEnded: () => void): void {
   const socket: TLSSocket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
     counts.opened += 1;
-    counts.holding += 1;
+    counts.open += 1;
     socket.once('close', () => {
-      counts.ended += 1;
-      counts.holding -= 1;
+      counts.closed += 1;
+      counts.open -= 1;
     });
     onSecure(socket);
   });

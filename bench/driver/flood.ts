@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export interface FloodOptions {
   readonly port: number;
   /** Connections that are held after a 401. */
-  readonly held: number;
+  readonly idle: number;
   /** Connections that pipeline large requests. */
   readonly pipelining: number;
 }
@@ -14,9 +14,9 @@ export interface FloodOptions {
 /** Since its start, but for `holding`. */
 export interface FloodCounts {
   opened: number;
-  ended: number;
+  closed: number;
   responses: number;
-  holding: number;
+  open: number;
 }
 
 export class Flood {

@@ -25,18 +25,18 @@ const identitiesOf = (call: string) => (call === 'CreateContainer' ? 2 : 1);
 export interface LoggedCall {
   readonly call: string;
   /** What tells it from others of its kind. */
-  readonly about: string;
+  readonly subject: string;
   readonly isEnd: boolean;
   /** Wall-clock ms, with fractions. */
   readonly atMs: number;
 }
 
 /** Undefined: the line is about something else. */
-export function parseLine(text: string): LoggedCall | undefined {
+export function parseLogLine(text: string): LoggedCall | undefined {
   const { second, fraction, call = '', rest = '' } = line.exec(text)?.groups ?? {};
   if (!startCalls.has(call) && !stopCalls.has(call)) return undefined;
   const about = (rest.match(identity) ?? []).slice(0, identitiesOf(call)).join(' ');
-  return { call, about, isEnd: rest.includes(' returns '), atMs: Date.parse(`${second}Z`) + Number(`0.${fraction}`) * 1000 };
+  return { call, subject: about, isEnd: rest.includes(' returns '), atMs: Date.parse(`${second}Z`) + Number(`0.${fraction}`) * 1000 };
 }
 
 export class RuntimeCalls {
@@ -59,9 +59,9 @@ export class RuntimeCalls {
     const toMonotonicMs = monotonicMs() - (performance.timeOrigin + performance.now());
     const calls: RuntimeCall[] = [];
     for (const text of this.#newLines()) {
-      const logged = parseLine(text);
+      const logged = parseLogLine(text);
       if (!logged) continue;
-      const { call, about, isEnd, atMs } = logged;
+      const { call, subject: about, isEnd, atMs } = logged;
       const key = `${call} ${about}`;
       const startMs = this.#begun.get(key);
       if (!isEnd) this.#begun.set(key, atMs + toMonotonicMs);

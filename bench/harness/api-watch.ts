@@ -37,7 +37,7 @@ export class ApiWatch<T extends Versioned> {
   }
 
   /** Looks after each event. Rejects when it is not so in time, naming `what`, or when the watch breaks. */
-  async until(what: string, timeoutMs: number, check: () => boolean): Promise<void> {
+  async waitUntil(what: string, timeoutMs: number, check: () => boolean): Promise<void> {
     if (check()) return;
     if (this.#failure) throw this.#failure;
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -16,7 +16,7 @@ export interface BareBurst {
   readonly delays: LoopDelays;
 }
 
-export async function bestBareBurst(
+export async function runBestBareBurst(
   context: BenchContext,
   driver: CriDriver,
   pods: number,
@@ -24,7 +24,7 @@ export async function bestBareBurst(
 ): Promise<BareBurst> {
   const bursts: BareBurst[] = [];
   const loop = new IdleLoop();
-  context.after(async () => loop.close());
+  context.onEnd(async () => loop.close());
   for (const parallelism of parallelisms) {
     const before = await loop.read();
     const [began, cpuBefore] = [Date.now(), hostCpuSeconds()];
@@ -34,9 +34,9 @@ export async function bestBareBurst(
     );
     const cpuSeconds = hostCpuSeconds() - cpuBefore;
     const delays = delaysBetween(before, await loop.read());
-    const running = await startsSince(driver, began, pods);
+    const running = await readStartTimesSince(driver, began, pods);
     bursts.push({ parallelism, firstMs: running[0]!, lastMs: running.at(-1)!, cpuSeconds, delays });
-    context.say(`bare driver, ${parallelism} at a time: ${Math.round(running.at(-1)!)} ms`);
+    context.progress(`bare driver, ${parallelism} at a time: ${Math.round(running.at(-1)!)} ms`);
     await driver.removeAll();
   }
   loop.close();
@@ -44,7 +44,7 @@ export async function bestBareBurst(
 }
 
 /** When the containers of all these pods started, ms since that wall-clock ms, ascending. */
-export async function startsSince(driver: CriDriver, beganMs: number, pods: number): Promise<readonly number[]> {
+export async function readStartTimesSince(driver: CriDriver, beganMs: number, pods: number): Promise<readonly number[]> {
   const times = [...(await driver.startTimes()).values()].map((startedMs) => startedMs - beganMs).sort((a, b) => a - b);
   if (times.length !== pods) throw new Error(`${times.length} containers have started, not ${pods}`);
   return times;

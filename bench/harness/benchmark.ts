@@ -14,9 +14,9 @@ export interface Benchmark {
 
 export interface BenchContext {
   /** One line of progress for the person who waits. */
-  readonly say: (line: string) => void;
+  readonly progress: (line: string) => void;
   /** Runs when the benchmark is over, however it ended; the last one given first. */
-  readonly after: (action: () => Promise<void>) => void;
+  readonly onEnd: (action: () => Promise<void>) => void;
 }
 
 export interface BenchOutcome {

@@ -51,16 +51,16 @@ export class BenchCluster {
   /** All of it goes when the benchmark is over. */
   static async start(context: BenchContext): Promise<BenchCluster> {
     const { containerd, driver } = await startContainerd(context);
-    context.say('an API server of its own …');
+    context.progress('an API server of its own …');
     const folder = mkdtempSync(join(tmpdir(), 'bench-control-plane-'));
-    context.after(async () => removeFolder(folder));
-    const controlPlane = await ControlPlane.start({ folder, controllerManager: false, scheduler: false, say: context.say });
-    context.after(() => controlPlane.stop());
+    context.onEnd(async () => removeFolder(folder));
+    const controlPlane = await ControlPlane.start({ folder, controllerManager: false, scheduler: false, say: context.progress });
+    context.onEnd(() => controlPlane.stop());
     const api = controlPlane.client();
-    context.after(() => api.close());
+    context.onEnd(() => api.close());
     await makeNamespace(controlPlane, api);
     const pods = await PodWatch.start(api, namespace);
-    context.after(() => pods.close());
+    context.onEnd(() => pods.close());
     return new BenchCluster(controlPlane, containerd, api, driver, pods);
   }
 
@@ -108,7 +108,7 @@ export class BenchCluster {
     const watch = await ApiWatch.start<Node>(this.api, path, ({ object }, atMs) => {
       if (object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) readyMs ??= atMs;
     });
-    const seen = watch.until('the node is Ready', readyTimeoutMs, () => readyMs !== undefined).then(() => readyMs!);
+    const seen = watch.waitUntil('the node is Ready', readyTimeoutMs, () => readyMs !== undefined).then(() => readyMs!);
     // Whoever began to watch may look at it later.
     seen.catch(() => {});
     return { seen, close: () => watch.close() };

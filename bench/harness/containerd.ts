@@ -16,8 +16,8 @@ const benchCommand: readonly string[] = ['/bin/sh', '-c', 'trap "exit 0" TERM; s
 
 /** With the bare driver that is the floor, once the kubelet is compiled that is measured beside it. Both end with the benchmark. */
 export async function startContainerd({
-  say,
-  after,
+  progress: say,
+  onEnd: after,
 }: BenchContext): Promise<{ readonly containerd: PrivateContainerd; readonly driver: CriDriver }> {
   ensureKubelet();
   const installation = join(root, '.cache/containerd-1.7');

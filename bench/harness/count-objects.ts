@@ -4,7 +4,7 @@ import { Session } from 'node:inspector/promises';
 const turns = 20;
 
 /** On average, for each turn. The act is run before, so that nothing that is made once is counted. */
-export async function objectsMadeBy(act: () => void): Promise<number> {
+export async function countAllocatedObjects(act: () => void): Promise<number> {
   for (let turn = 0; turn < turns; turn += 1) act();
   const session = new Session();
   session.connect();

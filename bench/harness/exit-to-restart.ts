@@ -11,7 +11,7 @@ const patienceMs = 30_000;
  * Ends one container of each of these pods (its first: no back-off delays a first restart), and answers with the latencies in ms. Throws when
  * one was not made again.
  */
-export async function exitToRestartMs(
+export async function measureExitToRestart(
   control: ControlClient,
   kubelet: KubeletProcess,
   podNames: readonly string[],

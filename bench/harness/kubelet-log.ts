@@ -4,7 +4,7 @@
 const stamp = /^[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{3})/;
 
 /** Wall-clock ms of the line in which the loop was given the pod; undefined while there is none. */
-export function seenAtMs(log: string, pod: string): number | undefined {
+export function podSeenAtMs(log: string, pod: string): number | undefined {
   return timeOf(log.split('\n').find((line) => line.includes('"SyncLoop update" op="ADD"') && line.includes(`"${pod}"`)));
 }
 

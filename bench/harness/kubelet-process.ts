@@ -44,7 +44,7 @@ export interface KubeletProcessOptions {
 const root = join(import.meta.dirname, '../..');
 const ownExecutable = join(root, 'bin/kubelet');
 const standaloneNodeName = 'bench';
-const makesCgroups = process.getuid?.() === 0;
+const usesCgroups = process.getuid?.() === 0;
 const startTimeoutMs = 30_000;
 /** The daemon promises 5 s for its own end. */
 const stopTimeoutMs = 15_000;
@@ -83,7 +83,7 @@ export class KubeletProcess {
     for (const sub of ['manifests', 'root', 'logs', 'certificates']) mkdirSync(join(folder, sub));
     const [healthz, readOnly] = [await freePort(), await freePort()];
     writeFileSync(join(folder, 'config.json'), JSON.stringify(configuration(folder, options, healthz, readOnly)));
-    if (makesCgroups && program?.needsCgroupRoot) makeCgroup(cgroupRootOf(folder));
+    if (usesCgroups && program?.needsCgroupRoot) makeCgroup(cgroupRootOf(folder));
     const args = [
       `--config=${join(folder, 'config.json')}`,
       `--root-dir=${join(folder, 'root')}`,
@@ -94,7 +94,7 @@ export class KubeletProcess {
     const environment = { ...process.env, ...options.environment };
     const kubelet = new KubeletProcess(program?.executable ?? ownExecutable, folder, { args, environment }, { healthz, readOnly });
     try {
-      await kubelet.healthy();
+      await kubelet.waitUntilHealthy();
       await kubelet.#served();
     } catch (err) {
       await kubelet.stop();
@@ -117,7 +117,7 @@ export class KubeletProcess {
   }
 
   /** Ends it as systemd would. What it has on disk stays, and its pods run on: `startAgain` finds both. */
-  async end(): Promise<void> {
+  async terminate(): Promise<void> {
     if (this.hasEnded) return;
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');
@@ -127,7 +127,7 @@ export class KubeletProcess {
   }
 
   /** After `end`. Does not wait until it is healthy. */
-  startAgain(): void {
+  restart(): void {
     this.#child = this.#spawn();
   }
 
@@ -177,7 +177,7 @@ export class KubeletProcess {
   }
 
   async #stop(removePods: () => Promise<void>): Promise<void> {
-    await this.end();
+    await this.terminate();
     await this.#http.close();
     await removePods();
     await this.#removeCgroups();
@@ -188,7 +188,7 @@ export class KubeletProcess {
 
   /** The last processes may take a moment to be reaped. */
   async #removeCgroups(): Promise<void> {
-    if (!makesCgroups) return;
+    if (!usesCgroups) return;
     for (let attempt = 0; attempt < 20 && !removeCgroup(cgroupRootOf(this.#folder)); attempt += 1) await sleep(50);
   }
 
@@ -216,7 +216,7 @@ export class KubeletProcess {
   }
 
   /** Resolves once /healthz says ok. */
-  async healthy(): Promise<void> {
+  async waitUntilHealthy(): Promise<void> {
     const end = performance.now() + startTimeoutMs;
     while (performance.now() < end) {
       if (this.#child.exitCode !== null) break;
@@ -250,7 +250,7 @@ function configuration(
     staticPodPath: join(folder, 'manifests'),
     podLogsDir: join(folder, 'logs'),
     cgroupDriver: 'cgroupfs',
-    ...(makesCgroups ? { cgroupRoot: cgroupRootOf(folder) } : { cgroupsPerQOS: false, enforceNodeAllocatable: [] }),
+    ...(usesCgroups ? { cgroupRoot: cgroupRootOf(folder) } : { cgroupsPerQOS: false, enforceNodeAllocatable: [] }),
     failSwapOn: false,
     failCgroupV1: false,
     enableServer: true,

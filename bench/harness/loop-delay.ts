@@ -20,7 +20,7 @@ export async function readLoopDelays(kubelet: KubeletProcess): Promise<LoopDelay
 }
 
 /** From now on, read when it is called. None of another kubelet, which has no such metric. */
-export async function followLoopDelays(kubelet: KubeletProcess, program?: KubeletProgram): Promise<() => Promise<LoopDelays>> {
+export async function startLoopDelayReading(kubelet: KubeletProcess, program?: KubeletProgram): Promise<() => Promise<LoopDelays>> {
   if (program) return async () => [];
   const before = await readLoopDelays(kubelet);
   return async () => delaysBetween(before, await readLoopDelays(kubelet));
@@ -41,7 +41,7 @@ export function delaysBetween(before: LoopDelays | undefined, after: LoopDelays)
 }
 
 /** Several of the same together. */
-export function sumOfDelays(all: readonly LoopDelays[]): LoopDelays {
+export function sumDelays(all: readonly LoopDelays[]): LoopDelays {
   const [first = [], ...rest] = all;
   return first.map(({ bound, count }, index) => ({ bound, count: rest.reduce((sum, delays) => sum + delays[index]!.count, count) }));
 }

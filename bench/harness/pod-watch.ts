@@ -36,10 +36,10 @@ export class PodWatch {
   }
 
   /** Waits until all these pods were seen so; when each was, in their order. */
-  async until(what: 'added' | 'running' | 'ready' | 'gone', names: readonly string[], timeoutMs: number): Promise<number[]> {
+  async waitUntil(what: 'added' | 'running' | 'ready' | 'gone', names: readonly string[], timeoutMs: number): Promise<number[]> {
     const times = () => names.map((name) => this.#times.get(name)?.[`${what}Ms`]).filter((ms) => ms !== undefined);
     try {
-      await this.#watch.until(`${names.length} pods are ${what}`, timeoutMs, () => times().length === names.length);
+      await this.#watch.waitUntil(`${names.length} pods are ${what}`, timeoutMs, () => times().length === names.length);
     } catch (err) {
       throw new Error(`${times().length} of ${names.length} pods were seen ${what}`, { cause: err });
     }

@@ -11,10 +11,10 @@ export interface ProcessUsage {
 export const ticksPerSecond = 100;
 
 /** Of the process and all that it started and that still run. Throws when it is gone. */
-export function usageOf(pid: number): ProcessUsage {
+export function readProcessUsage(pid: number): ProcessUsage {
   let cpuSeconds = 0;
   let rssBytes = 0;
-  const pids = family(pid);
+  const pids = processTree(pid);
   for (const one of pids) {
     const fields = statFields(one);
     // Fields 14 and 15 of proc(5)'s stat: user and system ticks.
@@ -30,7 +30,7 @@ function statFields(pid: number): string[] {
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
-function family(pid: number): number[] {
+function processTree(pid: number): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => {
     try {
       return readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
@@ -38,5 +38,5 @@ function family(pid: number): number[] {
       return []; // The thread is gone since.
     }
   });
-  return [pid, ...children.flatMap(family)];
+  return [pid, ...children.flatMap(processTree)];
 }

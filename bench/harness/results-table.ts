@@ -5,7 +5,7 @@
 import type { BenchRecord, HostFacts, Measurement } from './benchmark.ts';
 
 /** @param names of all benchmarks, in the order of the table @param previous the file as it is */
-export function resultsMarkdown(names: readonly string[], records: readonly BenchRecord[], previous: string): string {
+export function renderResults(names: readonly string[], records: readonly BenchRecord[], previous: string): string {
   const lines = [
     '# Benchmark results',
     '',
@@ -50,17 +50,17 @@ function isBusy({ loadBefore, cores }: HostFacts): boolean {
   return loadBefore / cores > 0.25;
 }
 
-function row({ what, value, unit, peer, floor, goal }: Measurement): string {
-  const peerText = peer === undefined ? '' : amount(peer, unit);
-  const floorText = floor ? `${amount(floor.value, unit)} (${floor.what})` : '';
+function row({ what: what, value, unit, peer, floor, goal }: Measurement): string {
+  const peerText = peer === undefined ? '' : formatAmount(peer, unit);
+  const floorText = floor ? `${formatAmount(floor.value, unit)} (${floor.what})` : '';
   const goalText = goal ? `${goal.text}: ${goal.met ? 'met' : '**missed**'}` : '';
-  return `| ${what} | ${amount(value, unit)} | ${peerText} | ${floorText} | ${goalText} |`;
+  return `| ${what} | ${formatAmount(value, unit)} | ${peerText} | ${floorText} | ${goalText} |`;
 }
 
 const [begin, end] = ['<!-- numbers: written by npm run bench -->', '<!-- end of numbers -->'];
 
 /** The README with its table made anew: what has a goal. Throws when it has no place for one. */
-export function withNumbers(names: readonly string[], records: readonly BenchRecord[], readme: string): string {
+export function replaceReadmeNumbers(names: readonly string[], records: readonly BenchRecord[], readme: string): string {
   const [before, rest] = readme.split(begin);
   const [shown, after] = rest?.split(end) ?? [];
   if (before === undefined || shown === undefined || after === undefined) throw new Error(`the README has no lines ${begin} and ${end}`);
@@ -77,7 +77,7 @@ function rowsWithGoals({ name, outcome }: BenchRecord): string[] {
 }
 
 /** Three digits that matter, as people write numbers. */
-export function amount(value: number, unit: string): string {
+export function formatAmount(value: number, unit: string): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   const rounded = value.toLocaleString('en-US', { maximumFractionDigits: Math.abs(value) < 0.1 && value !== 0 ? 4 : digits });
   return unit === '' ? rounded : `${rounded} ${unit}`;

@@ -21,7 +21,10 @@ export interface SimulatedNodeOptions {
 const image = 'registry.example/sim/run:1';
 const patienceMs = 180_000;
 
-export async function startSimulatedNode({ say, after }: BenchContext, options: SimulatedNodeOptions): Promise<SimulatedNode> {
+export async function startSimulatedNode(
+  { progress: say, onEnd: after }: BenchContext,
+  options: SimulatedNodeOptions,
+): Promise<SimulatedNode> {
   const { pods, containersPerPod } = options;
   const runtime = await startRuntimeProcess({ images: [{ name: image }], ...options.runtime });
   after(() => runtime.stop());

@@ -6,7 +6,7 @@ export function percentile(samples: readonly number[], percent: number): number 
 }
 
 /** How long at least one of these intervals was under way. */
-export function unionLength(intervals: readonly { readonly startMs: number; readonly endMs: number }[]): number {
+export function unionLengthMs(intervals: readonly { readonly startMs: number; readonly endMs: number }[]): number {
   let total = 0;
   let end = -Infinity;
   for (const { startMs, endMs } of [...intervals].sort((a, b) => a.startMs - b.startMs)) {

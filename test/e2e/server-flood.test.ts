@@ -19,7 +19,7 @@ test('/healthz and logs are served during a flood by clients without credentials
   await node.create('web', { containers: [aBusybox({ sh: 'echo served; trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done' })] });
   await node.untilRunning('web');
   const { status } = await node.api.get<{ status: { daemonEndpoints: { kubeletEndpoint: { Port: number } } } }>(node.nodePath);
-  const flood = new Flood({ port: status.daemonEndpoints.kubeletEndpoint.Port, held: 1024, pipelining: 10 });
+  const flood = new Flood({ port: status.daemonEndpoints.kubeletEndpoint.Port, idle: 1024, pipelining: 10 });
   t.after(() => flood.end());
   await waitUntil('the flood is at its height', async () => (await flood.counts()).opened > 1000, 60_000);
   for (let turn = 0; turn < 20; turn += 1) {

@@ -126,7 +126,7 @@ test('absurd replies about everything end no thread, and what is right again is 
     disarm();
     for (const name of lateNames(round)) await untilRunning(name);
   }
-  await kubelet.healthy();
+  await kubelet.waitUntilHealthy();
   await mustHaveLived();
   for (let round = 0; round < globalRounds; round += 1) for (const name of lateNames(round)) kubelet.removePod(name);
   shapes.forEach((_, index) => kubelet.removePod(`pod-${index}`));
@@ -144,13 +144,13 @@ test('a kubelet that starts in front of absurd replies runs its pods once they a
   shapes.forEach((spec, index) => kubelet.writePod(`pod-${index}`, { terminationGracePeriodSeconds: 1, ...spec }));
   await untilRunning('pod-0');
   for (let round = 0; round < globalRounds; round += 1) {
-    await kubelet.end();
+    await kubelet.terminate();
     const before = mutatedReplies();
     arm(2000 + round, () => true);
-    kubelet.startAgain();
+    kubelet.restart();
     await waitUntil('replies were mutated', () => mutatedReplies() >= before + 10 || kubelet.hasEnded, patienceMs);
     disarm();
-    await kubelet.healthy();
+    await kubelet.waitUntilHealthy();
     await untilRunning('pod-0');
   }
 });

@@ -1,7 +1,7 @@
 /** Runs in a separate process, because code that other tests leave running would allocate objects too. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { objectsMadeBy } from '../../../bench/harness/count-objects.ts';
+import { countAllocatedObjects } from '../../../bench/harness/count-objects.ts';
 import { Container, ListContainersResponse, ListPodSandboxResponse, PodSandbox } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../src/shared/state/runtime-snapshot.ts';
 import { hasReadySandbox } from '../../../src/workers/pleg/records/pod-record.ts';
@@ -41,7 +41,7 @@ test('a relist of 400 containers without changes allocates almost no objects', a
   // One object per item would be 440 per relist. For some relists the count includes objects of V8's compiler.
   const counts: number[] = [];
   while (counts.length < 10 && !counts.some((count) => count < 100)) {
-    counts.push(await objectsMadeBy(() => void changes.push(records.applyLists(sandboxes, containers, (now += 1), now))));
+    counts.push(await countAllocatedObjects(() => void changes.push(records.applyLists(sandboxes, containers, (now += 1), now))));
   }
   assert.ok(
     counts.some((count) => count < 100),

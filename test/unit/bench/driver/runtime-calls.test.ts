@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseLine } from '../../../../bench/driver/runtime-calls.ts';
+import { parseLogLine } from '../../../../bench/driver/runtime-calls.ts';
 
 const [sandbox, container] = ['a'.repeat(64), 'b'.repeat(64)];
 const pod = '&PodSandboxMetadata{Name:web,Uid:u1,Namespace:bench,Attempt:0,}';
@@ -19,7 +19,7 @@ const pairs: [call: string, begin: string, end: string, about: string][] = [
   ['StopPodSandbox', `for \\"${sandbox}\\"`, `for \\"${sandbox}\\" returns successfully`, `\\"${sandbox}\\"`],
 ];
 
-const logged = (call: string, rest: string) => parseLine(`time="2026-11-21T17:48:18.060352444Z" level=info msg="${call} ${rest}"`);
+const logged = (call: string, rest: string) => parseLogLine(`time="2026-11-21T17:48:18.060352444Z" level=info msg="${call} ${rest}"`);
 
 test("a runtime's lines of a call's begin and its end are about the same", () => {
   const atMs = Date.UTC(2026, 10, 21, 17, 48, 18) + 60.352444;
@@ -31,5 +31,5 @@ test("a runtime's lines of a call's begin and its end are about the same", () =>
 
 test('other lines are of no call', () => {
   const others = ['RemoveContainer', 'PullImage'].map((call) => logged(call, `for \\"${container}\\" returns successfully`));
-  assert.deepEqual([...others, parseLine('not a line'), parseLine('')], [undefined, undefined, undefined, undefined]);
+  assert.deepEqual([...others, parseLogLine('not a line'), parseLogLine('')], [undefined, undefined, undefined, undefined]);
 });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BenchRecord } from '../../../../bench/harness/benchmark.ts';
-import { amount, resultsMarkdown, withNumbers } from '../../../../bench/harness/results-table.ts';
-import { percentile, unionLength } from '../../../../bench/harness/statistics.ts';
+import { formatAmount, renderResults, replaceReadmeNumbers } from '../../../../bench/harness/results-table.ts';
+import { percentile, unionLengthMs } from '../../../../bench/harness/statistics.ts';
 import { table } from '../../../support/table.ts';
 
 const percentiles: { samples: number[]; percent: number; want: number }[] = [
@@ -29,7 +29,7 @@ test('calls that overlap count once', () => {
     { startMs: 12, endMs: 15 },
     { startMs: 18, endMs: 25 },
   ];
-  assert.equal(unionLength(calls), 20);
+  assert.equal(unionLengthMs(calls), 20);
 });
 
 const amounts: [value: number, unit: string, text: string][] = [
@@ -40,7 +40,7 @@ const amounts: [value: number, unit: string, text: string][] = [
   [2, '', '2'],
 ];
 table('an amount is shown as people read it', (row) => {
-  for (const [value, unit, text] of amounts) row(`${value} is shown as ${text}`, () => assert.equal(amount(value, unit), text));
+  for (const [value, unit, text] of amounts) row(`${value} is shown as ${text}`, () => assert.equal(formatAmount(value, unit), text));
 });
 
 const host = { cpu: 'X', cores: 2, memoryGiB: 24, kernel: '6', os: 'Debian', node: 'v26', kubelet: 'abc', loadBefore: 0.1 };
@@ -66,10 +66,10 @@ test('the README shows what has a goal, between its two lines, and all else stay
 |---|---|---:|---:|---|---|
 | relist | relist p99 | 5 ms | 7 ms | 3 ms (bare lists) | floor + 3 ms: met |`;
   const wanted = `before\n${begin}\n\n${table}\n\n<!-- end of numbers -->\nafter\n`;
-  const first = withNumbers(names, records, `before\n${begin}\n<!-- end of numbers -->\nafter\n`);
+  const first = replaceReadmeNumbers(names, records, `before\n${begin}\n<!-- end of numbers -->\nafter\n`);
   assert.equal(first, wanted);
-  assert.equal(withNumbers(names, records, first), wanted);
-  assert.throws(() => withNumbers(names, records, 'no place'), /the README has no lines/);
+  assert.equal(replaceReadmeNumbers(names, records, first), wanted);
+  assert.throws(() => replaceReadmeNumbers(names, records, 'no place'), /the README has no lines/);
 });
 
 test('the table shows value, floor and goal, and says of a benchmark that did not run why', () => {
@@ -77,10 +77,10 @@ test('the table shows value, floor and goal, and says of a benchmark that did no
     { name: 'relist', about: 'A relist.', at, host, outcome: { repeats: '3 relists', measurements: [measurement] } },
     { name: 'idle', about: 'Nothing.', at, host, outcome: { failed: 'bin/kubelet is not there' } },
   ];
-  const text = resultsMarkdown(names, records, '');
+  const text = renderResults(names, records, '');
   assert.match(text, /\| relist p99 \| 5 ms \| 7 ms \| 3 ms \(bare lists\) \| floor \+ 3 ms: met \|/);
   assert.doesNotMatch(text, /Others were at work/);
-  assert.match(resultsMarkdown(names, [{ ...records[0]!, host: { ...host, loadBefore: 3 } }], ''), /Others were at work/);
+  assert.match(renderResults(names, [{ ...records[0]!, host: { ...host, loadBefore: 3 } }], ''), /Others were at work/);
   assert.match(text, /\*\*Did not run\*\*.*\n\n {4}bin\/kubelet is not there/);
 });
 
@@ -94,8 +94,8 @@ test('the tables keep what they show of a benchmark that was not run again, in i
   });
   const first = [record('relist', 1), record('start', 2), record('idle', 3)];
   const again = record('start', 20);
-  const results = resultsMarkdown(names, first, '');
-  assert.equal(resultsMarkdown(names, [again], results), resultsMarkdown(names, [first[0]!, again, first[2]!], ''));
-  const readme = withNumbers(names, first, '<!-- numbers: written by npm run bench --><!-- end of numbers -->');
-  assert.equal(withNumbers(names, [again], readme), withNumbers(names, [first[0]!, again, first[2]!], readme));
+  const results = renderResults(names, first, '');
+  assert.equal(renderResults(names, [again], results), renderResults(names, [first[0]!, again, first[2]!], ''));
+  const readme = replaceReadmeNumbers(names, first, '<!-- numbers: written by npm run bench --><!-- end of numbers -->');
+  assert.equal(replaceReadmeNumbers(names, [again], readme), replaceReadmeNumbers(names, [first[0]!, again, first[2]!], readme));
 });
