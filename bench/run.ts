@@ -47,7 +47,7 @@ async function runOne(name: string): Promise<boolean> {
     about = benchmark.about;
     if (benchmark.needs === 'root' && process.getuid?.() !== 0) throw new Error('needs root: it starts a containerd of its own');
     outcome = await benchmark.run(context);
-    for (const { what: what, value, unit, peer, floor, goal } of outcome.measurements) {
+    for (const { what, value, unit, peer, floor, goal } of outcome.measurements) {
       const beside = [
         peer === undefined ? '' : `Go kubelet ${formatAmount(peer, unit)}`,
         floor ? `floor ${formatAmount(floor.value, unit)}` : '',

@@ -50,7 +50,7 @@ function isBusy({ loadBefore, cores }: HostFacts): boolean {
   return loadBefore / cores > 0.25;
 }
 
-function row({ what: what, value, unit, peer, floor, goal }: Measurement): string {
+function row({ what, value, unit, peer, floor, goal }: Measurement): string {
   const peerText = peer === undefined ? '' : formatAmount(peer, unit);
   const floorText = floor ? `${formatAmount(floor.value, unit)} (${floor.what})` : '';
   const goalText = goal ? `${goal.text}: ${goal.met ? 'met' : '**missed**'}` : '';
