@@ -1,4 +1,4 @@
-/** A hundred pods of a real API server at once: as soon as the bare driver could, with few requests for each of them. */
+/** Measures a burst of a hundred pods on a real API server: the time compared with the bare driver's, and the requests per pod. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../src/shared/time/clock.ts';
 import { BareNode } from './driver/bare-node.ts';
@@ -15,35 +15,35 @@ import { percentile } from './harness/statistics.ts';
 const pods = 100;
 const parallelisms = [4, 8, 16];
 const rounds = 2;
-/** Goals: this much of the bare driver's best time; the first pod, in ms; requests for each pod. */
+/** Goals: factor of the bare driver's best time, time of the first pod, requests per pod. */
 const shareGoal = 1.1;
 const firstGoalMs = 1000;
 const patchesGoal = 2;
 const timeoutMs = 180_000;
-/** For the last statuses and the audit log's last lines. */
+/** Waits for the last statuses and the last lines of the audit log. */
 const settleMs = 3000;
 
 interface Burst {
-  /** From the first request until a watch saw each run, ms, ascending. */
+  /** From the first request until a watch saw each pod Running, ms, ascending. */
   readonly running: readonly number[];
-  /** The same until its container started, as the runtime says. */
+  /** From the first request until each container started, by the runtime's timestamps. */
   readonly started: readonly number[];
-  /** From the first request that deletes until a watch saw the last gone. */
+  /** From the first delete request until a watch saw the last pod gone. */
   readonly goneMs: number;
-  /** Until the API server had answered the last request that makes one. */
-  readonly madeMs: number;
+  /** From the first request until the API server has answered the last create request. */
+  readonly createdMs: number;
   readonly patches: number;
   readonly gets: number;
-  /** Of the kubelet and its children, until all run and are ready. */
+  /** CPU time of the kubelet and its children until all pods are ready. */
   readonly cpuSeconds: number;
-  /** Of the whole host, until all run. */
+  /** CPU time of the whole host until all pods run. */
   readonly hostCpuSeconds: number;
   readonly delays: LoopDelays;
 }
 
 export const benchmark: Benchmark = {
   name: 'cluster-burst',
-  about: `${pods} pods of a real API server made at once, with the default token volume, on containerd: the first request → a watch sees the last Running. The floor is the bare driver, which makes the same pods, at the parallelism at which it is fastest, by its containers' own start times, without an API server; beside it, a bare node that has one.`,
+  about: `${pods} pods of a real API server created at once, with the default token volume, on containerd: the first request → a watch sees the last one Running. The floor is the bare driver, which starts the same pods without an API server, at its fastest parallelism, measured by the containers' start times. A bare node, which uses the API server, is measured too.`,
   needs: 'root',
   async run(context) {
     const cluster = await BenchCluster.start(context);
@@ -51,7 +51,7 @@ export const benchmark: Benchmark = {
     const bareNode = await bareNodeBurst(context, cluster, best.parallelism);
     const peer = await ensureGoKubelet(context.progress);
     const [own, peers]: [Burst[], Burst[]] = [[], []];
-    // In turn: what else this machine does is shared by both.
+    // Rounds alternate, so that other load on the machine affects both kubelets.
     for (let round = 1; round <= rounds; round += 1) {
       own.push(await kubeletBurst(context, cluster, `burst-${round}`));
       peers.push(await kubeletBurst(context, cluster, `peer-${round}`, peer));
@@ -67,7 +67,7 @@ export const benchmark: Benchmark = {
     const gets = of((burst) => burst.gets / pods, worst);
     const bare = `bare, ${best.parallelism} at a time`;
     return {
-      repeats: `${rounds} bursts, each of a kubelet of its own (the better one is shown, of requests the worse), in turn with the Go kubelet's, one for each parallelism of the driver (${parallelisms.join(', ')})`,
+      repeats: `${rounds} bursts, each with a new kubelet process (the better value is shown, for requests the worse one), alternating with the Go kubelet's; one burst per parallelism of the driver (${parallelisms.join(', ')})`,
       measurements: [
         {
           what: `all ${pods} pods Running`,
@@ -84,20 +84,20 @@ export const benchmark: Benchmark = {
           goal: { text: `${firstGoalMs / 1000} s`, met: first.value * 1000 <= firstGoalMs },
         },
         {
-          what: `the same of a bare node, which asks for tokens and writes statuses, ${best.parallelism} at a time`,
+          what: `all ${pods} pods Running on a bare node, which requests tokens and writes statuses, ${best.parallelism} at a time`,
           value: bareNode.ms / 1000,
           unit: 's',
         },
         {
-          what: 'CPU of the whole host until then',
+          what: `CPU of the whole host until all ${pods} pods are Running`,
           ...of((burst) => burst.hostCpuSeconds),
           unit: 's',
           floor: { what: bare, value: best.cpuSeconds },
         },
-        { what: 'the same of a bare node', value: bareNode.cpuSeconds, unit: 's' },
+        { what: 'CPU of the whole host with a bare node', value: bareNode.cpuSeconds, unit: 's' },
         { what: 'the median pod Running', ...of(({ running }) => percentile(running, 50) / 1000), unit: 's' },
         { what: 'the last container started', ...of(({ started }) => started.at(-1)! / 1000), unit: 's' },
-        { what: 'the API server has answered the last request that makes one', ...of(({ madeMs }) => madeMs / 1000), unit: 's' },
+        { what: 'the API server has answered the last create request', ...of(({ createdMs }) => createdMs / 1000), unit: 's' },
         {
           what: 'status PATCHes a pod',
           ...patches,
@@ -125,7 +125,7 @@ async function bareNodeBurst(context: BenchContext, cluster: BenchCluster, paral
   return burst;
 }
 
-/** A kubelet of its own for each burst: what it learned of the runtime in one must be learned again in the next. */
+/** Each burst has a new kubelet process, which must adapt its parallelism to the runtime again. */
 async function kubeletBurst(context: BenchContext, cluster: BenchCluster, name: string, program?: KubeletProgram): Promise<Burst> {
   const kubelet = await cluster.join({ program });
   try {
@@ -135,7 +135,7 @@ async function kubeletBurst(context: BenchContext, cluster: BenchCluster, name: 
     const [cpuBefore, hostCpuBefore] = [readProcessUsage(kubelet.pid).cpuSeconds, hostCpuSeconds()];
     const [began, beganAt] = [monotonicMs(), Date.now()];
     await Promise.all(names.map((name) => cluster.createPod(name)));
-    const madeMs = monotonicMs() - began;
+    const createdMs = monotonicMs() - began;
     const running = (await cluster.pods.waitUntil('running', names, timeoutMs)).map((ms) => ms - began).sort((a, b) => a - b);
     const hostCpu = hostCpuSeconds() - hostCpuBefore;
     await cluster.pods.waitUntil('ready', names, timeoutMs);
@@ -151,7 +151,7 @@ async function kubeletBurst(context: BenchContext, cluster: BenchCluster, name: 
     const deleted = monotonicMs();
     await Promise.all(names.map((name) => cluster.deletePod(name)));
     const goneMs = Math.max(...(await cluster.pods.waitUntil('gone', names, timeoutMs))) - deleted;
-    return { running, started, goneMs, madeMs, patches, gets, cpuSeconds, hostCpuSeconds: hostCpu, delays };
+    return { running, started, goneMs, createdMs, patches, gets, cpuSeconds, hostCpuSeconds: hostCpu, delays };
   } catch (err) {
     throw kubelet.withLog(err);
   } finally {

@@ -1,4 +1,4 @@
-/** A pod that ends as soon as it is told to: from the request that deletes it until a watch sees it gone. */
+/** Measures the deletion of a pod that ends at SIGTERM: from the delete request until a watch sees the pod gone. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../src/shared/time/clock.ts';
 import { RuntimeCalls, stopCalls } from './driver/runtime-calls.ts';
@@ -13,13 +13,13 @@ const repeats = 30;
 const warmUps = 3;
 const goalMs = 250;
 const timeoutMs = 60_000;
-/** Between a pod's start and its end, and after it. */
+/** Wait between a pod's start and its deletion, and after the deletion. */
 const settleMs = 500;
 
 export const benchmark: Benchmark = {
   name: 'cluster-delete',
   about:
-    'One pod of a real API server at a time, whose container ends at SIGTERM at once: the request that deletes it → a watch sees it gone. The floor is StopContainer and StopPodSandbox from a bare driver.',
+    'One pod of a real API server at a time, whose container exits immediately at SIGTERM: the delete request → a watch sees it gone. The floor is StopContainer and StopPodSandbox from a bare driver.',
   needs: 'root',
   async run(context) {
     const cluster = await BenchCluster.start(context);
@@ -40,7 +40,7 @@ export const benchmark: Benchmark = {
     });
     const p50 = of('totals', 50);
     return {
-      repeats: `${repeats} pods, one after the other, after ${warmUps} that do not count; as many under the Go kubelet before`,
+      repeats: `${repeats} pods, one after the other, after ${warmUps} warm-up pods; the same number with the Go kubelet before`,
       measurements: [
         { what: 'delete → gone, p50', ...p50, floor: floor(50), goal: { text: `${goalMs} ms`, met: p50.value <= goalMs } },
         { what: 'delete → gone, p99', ...of('totals', 99), floor: floor(99) },
@@ -53,9 +53,9 @@ export const benchmark: Benchmark = {
 };
 
 interface Deletions {
-  /** From the request that deletes until a watch saw the pod gone, ms. */
+  /** From the delete request until a watch saw the pod gone, ms. */
   readonly totals: readonly number[];
-  /** Of that, what was not in the two calls. */
+  /** The total without the time of the two runtime calls. */
   readonly overheads: readonly number[];
   readonly delays: LoopDelays;
 }

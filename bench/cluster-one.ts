@@ -1,7 +1,7 @@
 /**
- * One pod of a real API server at a time: from the request that makes it until a watch sees it run, with the default token volume. What
- * the kubelet took of that is the whole less the three calls to the runtime, by containerd's own log: so the API server's share (the request
- * itself, token, status, watch) counts as the kubelet's own. The floor beside it has that share too.
+ * Measures the start of one pod at a time on a real API server: from the create request until a watch sees the pod Running, with the default
+ * token volume. The kubelet's overhead is this time minus the three runtime calls, measured by containerd's log. The overhead includes the
+ * API server's share (create request, token, status, watch); so does the floor.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../src/shared/time/clock.ts';
@@ -16,24 +16,24 @@ import { startLoopDelayReading, loopDelayMeasurements, type LoopDelays } from '.
 import { percentile, unionLengthMs } from './harness/statistics.ts';
 
 const repeats = 30;
-/** The first pods find code that is not compiled yet; the very first is told for itself. */
+/** The first pods run code that V8 has not compiled yet. The very first one is reported separately. */
 const warmUps = 5;
 const goalsMs = { p50: 30, p99: 40 };
 const timeoutMs = 60_000;
-/** What the pod before left to be done: its sandbox removed, its events sent. */
+/** Waits for the cleanup of the previous pod: removing its sandbox, sending its events. */
 const settleMs = 1000;
 
 interface BareStart {
-  /** From the request that makes the pod until a watch saw it run. */
+  /** From the create request until a watch saw the pod Running. */
   readonly totalMs: number;
-  /** Of that, the three calls to the runtime. */
+  /** The part of it in the three runtime calls. */
   readonly criMs: number;
 }
 
 interface Start extends BareStart {
-  /** What lies between the calls, in ms, in their order. */
+  /** The parts outside the calls, ms, in chronological order. */
   readonly answeredMs: number;
-  /** By this kubelet's log; 0 for another. */
+  /** By this kubelet's log; 0 for the Go kubelet. */
   readonly seenMs: number;
   readonly beforeMs: number;
   readonly betweenMs: number;
@@ -43,7 +43,7 @@ interface Start extends BareStart {
 export const benchmark: Benchmark = {
   name: 'cluster-one',
   about:
-    'One pod of a real API server at a time, with the default token volume, on containerd: the request that makes it → a watch sees it Running. Own overhead: that, minus RunPodSandbox, CreateContainer and StartContainer. The floor is a bare node that does nothing but those calls, one token request and one status patch.',
+    'One pod of a real API server at a time, with the default token volume, on containerd: the create request → a watch sees it Running. Own overhead: this time minus RunPodSandbox, CreateContainer and StartContainer. The floor is a bare node that only makes these calls, one token request and one status patch.',
   needs: 'root',
   async run(context) {
     const cluster = await BenchCluster.start(context);
@@ -73,14 +73,14 @@ export const benchmark: Benchmark = {
     });
     const goal = (row: Measurement, ms: number): Measurement => ({ ...row, goal: { text: `${ms} ms`, met: row.value <= ms } });
     const parts: readonly [string, (start: Start) => number][] = [
-      ['of it: the API server answers the request that makes it', ({ answeredMs }) => answeredMs],
-      ['of it: request → seen by the kubelet', ({ seenMs }) => seenMs],
-      ['of it: seen → first call', ({ beforeMs }) => beforeMs],
-      ['of it: between the three calls', ({ betweenMs }) => betweenMs],
-      ['of it: started → a watch sees it Running', ({ afterMs }) => afterMs],
+      ['part of the overhead: the API server answers the create request', ({ answeredMs }) => answeredMs],
+      ['part of the overhead: request → seen by the kubelet', ({ seenMs }) => seenMs],
+      ['part of the overhead: seen → first call', ({ beforeMs }) => beforeMs],
+      ['part of the overhead: between the three calls', ({ betweenMs }) => betweenMs],
+      ['part of the overhead: started → a watch sees it Running', ({ afterMs }) => afterMs],
     ];
     return {
-      repeats: `${repeats} pods, one after the other, after ${warmUps} that do not count; as many on the bare node and under the Go kubelet before`,
+      repeats: `${repeats} pods, one after the other, after ${warmUps} warm-up pods; the same number on the bare node and with the Go kubelet before`,
       measurements: [
         row('create → Running', ({ totalMs }) => totalMs, 50),
         row('create → Running', ({ totalMs }) => totalMs, 99),
@@ -97,7 +97,7 @@ export const benchmark: Benchmark = {
 
 interface Starts {
   readonly starts: readonly Start[];
-  /** The very first pod's own overhead, ms. */
+  /** Overhead of the very first pod, ms. */
   readonly coldMs: number;
   readonly delays: LoopDelays;
 }
@@ -120,7 +120,7 @@ async function startsOf(cluster: BenchCluster, runtimeCalls: RuntimeCalls, name:
   }
 }
 
-/** Makes a pod and takes it away again. */
+/** Creates a pod, waits until it is Running, and deletes it. */
 async function startOne(
   cluster: BenchCluster,
   runtimeCalls: RuntimeCalls,
@@ -134,7 +134,7 @@ async function startOne(
   await cluster.createPod(name);
   const answered = monotonicMs();
   const [running = NaN] = await pods.waitUntil('running', [name], timeoutMs);
-  // It has answered the kubelet by the time that the kubelet's word is out.
+  // The calls have ended and are logged when the kubelet's status is visible.
   const calls = runtimeCalls.take().filter(({ call }) => startCalls.has(call));
   if (calls.length !== startCalls.size)
     throw new Error(`one pod took ${calls.length} starting calls: ${calls.map(({ call }) => call).join(', ')}`);
@@ -157,7 +157,7 @@ async function startOne(
   };
 }
 
-/** In wall-clock ms. */
+/** Returns wall-clock ms. */
 function ownSeenAtMs(kubelet: KubeletProcess, pod: string): number {
   const atMs = podSeenAtMs(kubelet.log(), `${namespace}/${pod}`);
   if (atMs === undefined) throw new Error(`the kubelet's log does not say when it saw ${pod}`);

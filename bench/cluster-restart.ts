@@ -1,4 +1,4 @@
-/** The kubelet is restarted on a full node: soon Ready, writing nothing, and serving the pod that came meanwhile before all else. */
+/** Measures a kubelet restart on a full node: time until Ready, status writes, and the start of a pod created meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../src/shared/time/clock.ts';
 import { IdleLoop } from './driver/idle-loop.ts';
@@ -13,7 +13,7 @@ const pods = 100;
 const rounds = 3;
 const goalsMs = { ready: 2000, waiting: 1500 };
 const timeoutMs = 180_000;
-/** Statuses are compared with the API server's each 10 s: what that finds to write is a write of the restart. */
+/** The kubelet compares its statuses with the API server's every 10 s. Writes of this comparison count too. */
 const watchedMs = 13_000;
 const settleMs = 3000;
 
@@ -21,15 +21,15 @@ interface Restart {
   /** From the start of the process, ms. */
   readonly readyMs: number;
   readonly waitingMs: number;
-  /** Of pods that ran on unchanged. */
+  /** Status writes for unchanged pods. */
   readonly statusWrites: number;
-  /** Of main's event loop; beside another kubelet, of one that has nothing to do. */
+  /** Delays of main's event loop. With the Go kubelet: of an idle event loop. */
   readonly delays: LoopDelays;
 }
 
 export const benchmark: Benchmark = {
   name: 'cluster-restart',
-  about: `The kubelet of ${pods} running pods of a real API server is ended and started again; meanwhile a pod was made, and the Node marked Unknown as a controller does. From the start of the process until a watch sees the Node Ready and that pod Running.`,
+  about: `The kubelet of ${pods} running pods of a real API server is stopped and started again; meanwhile a pod is created and the Node is marked Unknown, as a controller does. Measured from the start of the process until a watch sees the Node Ready and the new pod Running.`,
   needs: 'root',
   async run(context) {
     const cluster = await BenchCluster.start(context);
@@ -47,7 +47,7 @@ export const benchmark: Benchmark = {
     );
     const within = (seconds: number, goal: number) => ({ text: `${goal / 1000} s`, met: seconds * 1000 <= goal });
     return {
-      repeats: `${rounds} restarts (the median is shown, of writes the most), as many of the Go kubelet before`,
+      repeats: `${rounds} restarts (the median is shown, for writes the maximum), the same number with the Go kubelet before`,
       measurements: [
         { what: 'start → Ready', ...ready, unit: 's', goal: within(ready.value, goalsMs.ready) },
         { what: 'start → the pod made meanwhile is Running', ...waiting, unit: 's', goal: within(waiting.value, goalsMs.waiting) },
@@ -65,7 +65,7 @@ export const benchmark: Benchmark = {
   },
 };
 
-/** The node is filled once for all restarts. */
+/** Fills the node once for all restarts. */
 async function restartsOf(context: BenchContext, cluster: BenchCluster, prefix: string, program?: KubeletProgram): Promise<Restart[]> {
   const kubelet = await cluster.join({ maxPods: pods + rounds + 7, program });
   const loop = program && new IdleLoop();

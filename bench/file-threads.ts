@@ -1,4 +1,4 @@
-/** How many file threads the process needs: `bin/kubelet` sets the number that this compares. */
+/** Compares numbers of libuv threads. `bin/kubelet` sets the number for the daemon. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,17 +8,17 @@ import type { FileThreadsResult } from './driver/file-threads-process.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { percentile } from './harness/statistics.ts';
 
-/** libuv's default, what bin/kubelet sets, and twice that. */
+/** Includes libuv's default (4) and the size that bin/kubelet sets. */
 const sizes = [4, 8, 16, 32];
 const shippedSize = 16;
 const hanging = 4;
 const reads = 500;
-/** Reads that never came, in the table. */
+/** Shown in the table when no read has finished. */
 const neverMs = 5000;
 
 export const benchmark: Benchmark = {
   name: 'file-threads',
-  about: `A small read while eight files are written durably in turn, all through libuv's file threads, of which every thread of the daemon uses the same; then with ${hanging} calls that hang for good (${neverMs} ms: no read came back).`,
+  about: `A small read while eight files are written durably, all on libuv's file threads, which all threads of the daemon share; then the same with ${hanging} calls that hang forever (${neverMs} ms: no read finished).`,
   needs: 'none',
   async run(context) {
     const folder = mkdtempSync(join(tmpdir(), 'file-threads-'));
@@ -40,7 +40,7 @@ export const benchmark: Benchmark = {
           unit: 'ms',
           ...(size === shippedSize && { goal: { text: 'reads go on', met: hungP99 < neverMs } }),
         },
-        { what: `resident memory, ${size} file threads more than ${sizes[0]}`, value: (free.rssBytes - smallest) / 1e6, unit: 'MB' },
+        { what: `resident memory, ${size} file threads compared with ${sizes[0]}`, value: (free.rssBytes - smallest) / 1e6, unit: 'MB' },
       );
     }
     return { repeats: `${reads} reads each`, measurements };
@@ -56,7 +56,7 @@ async function run(folder: string, size: number, hung: number): Promise<FileThre
   const child = promisify(execFile)(process.execPath, [entry, join(folder, `files-${size}-${hung}`), `${hung}`, `${reads}`], {
     env: { ...process.env, UV_THREADPOOL_SIZE: `${size}`, MALLOC_ARENA_MAX: '2' },
   });
-  // It ends itself by a signal.
+  // The process ends itself with a signal.
   const { stdout } = await child.catch((err: { readonly stdout?: string }) => ({ stdout: err.stdout ?? '' }));
   return JSON.parse(stdout) as FileThreadsResult;
 }

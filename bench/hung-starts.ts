@@ -1,4 +1,4 @@
-/** Sandboxes that the runtime never makes: what they cost the pods that come after them. */
+/** Measures how RunPodSandbox calls that never return delay the start of other pods. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Benchmark } from './harness/benchmark.ts';
 import { KubeletProcess } from './harness/kubelet-process.ts';
@@ -7,23 +7,23 @@ import { startRuntimeProcess, type ControlClient } from './runtime/client.ts';
 
 const hungPods = 50;
 const repeats = 100;
-/** The first pods find code that is not compiled yet. */
+/** The first pods run code that V8 has not compiled yet. */
 const warmUps = 5;
 const goalMs = 1000;
 const image = 'registry.example/sim/run:1';
 const podSpec = { terminationGracePeriodSeconds: 0, containers: [{ name: 'app', image, imagePullPolicy: 'Never' }] };
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 
 export const benchmark: Benchmark = {
   name: 'hung-starts',
-  about: `One pod at a time on the simulated runtime, with containerd's latencies, while it never answers RunPodSandbox for ${hungPods} other pods: manifest written → container started. The floor is the same node a moment before.`,
+  about: `One pod at a time on the simulated runtime, with containerd's latencies, while it never answers RunPodSandbox for ${hungPods} other pods: manifest written → container started. The floor is the same node before these pods.`,
   needs: 'none',
-  async run({ progress: say, onEnd: after }) {
+  async run({ progress, onEnd }) {
     const runtime = await startRuntimeProcess({ images: [{ name: image }], preset: 'containerd' });
-    after(() => runtime.stop());
+    onEnd(() => runtime.stop());
     const { control } = runtime;
     const kubelet = await KubeletProcess.start({ runtimeEndpoint: runtime.endpoint });
-    after(() => kubelet.stop());
+    onEnd(() => kubelet.stop());
     const startPods = async (prefix: string, count: number) => {
       const tookMs: number[] = [];
       for (let pod = 0; pod < count; pod += 1) tookMs.push(await startPod(kubelet, control, `${prefix}-${pod}`));
@@ -31,15 +31,15 @@ export const benchmark: Benchmark = {
     };
 
     await startPods('warm-up', warmUps);
-    say(`${repeats} pods beside none that hangs …`);
+    progress(`${repeats} pods beside none that hangs …`);
     const before = await startPods('before', repeats);
-    say(`${hungPods} pods whose sandboxes are never made …`);
+    progress(`${hungPods} pods whose sandboxes are never made …`);
     const hung = Array.from({ length: hungPods }, (_, pod) => `hung-${pod}`);
     for (const name of hung) await control.fault({ call: 'RunPodSandbox', id: `${name}-bench`, kind: 'hang' });
     for (const name of hung) kubelet.writePod(name, podSpec);
     const behindMs = await startPod(kubelet, control, 'later');
-    await until('all of them hang', async () => (await control.counters())['RunPodSandbox']?.inFlight === hungPods, kubelet);
-    say(`${repeats} pods beside them …`);
+    await waitUntil('all of them hang', async () => (await control.counters())['RunPodSandbox']?.inFlight === hungPods, kubelet);
+    progress(`${repeats} pods beside them …`);
     const during = await startPods('during', repeats);
     const inFlight = (await control.counters())['RunPodSandbox']?.inFlight;
     if (inFlight !== hungPods) throw new Error(`${inFlight} of ${hungPods} hang at the end`);
@@ -59,13 +59,13 @@ export const benchmark: Benchmark = {
           ...p99,
           goal: { text: `floor + ${goalMs} ms`, met: p99.value <= p99.floor.value + goalMs },
         },
-        { what: `the same of a pod that comes with the ${hungPods}, behind them all`, value: behindMs, unit: 'ms' },
+        { what: `manifest → started of a pod that is written directly after the ${hungPods}`, value: behindMs, unit: 'ms' },
       ],
     };
   },
 };
 
-/** In ms, from its manifest to its container's start. Removed again afterwards. */
+/** Starts a pod and removes it. Returns the ms from its manifest to its container's start. */
 async function startPod(kubelet: KubeletProcess, control: ControlClient, name: string): Promise<number> {
   const writtenAtMs = Date.now();
   kubelet.writePod(name, podSpec);
@@ -75,16 +75,20 @@ async function startPod(kubelet: KubeletProcess, control: ControlClient, name: s
     startedAtMs = containers.find(({ podName }) => podName === `${name}-bench`)?.startedAtMs ?? 0;
     return startedAtMs > 0;
   };
-  await until(`${name} has started`, hasStarted, kubelet);
+  await waitUntil(`${name} has started`, hasStarted, kubelet);
   kubelet.removePod(name);
-  await until(`${name} is gone`, async () => !(await kubelet.pods()).some(({ metadata }) => metadata.name === `${name}-bench`), kubelet);
+  await waitUntil(
+    `${name} is gone`,
+    async () => !(await kubelet.pods()).some(({ metadata }) => metadata.name === `${name}-bench`),
+    kubelet,
+  );
   return startedAtMs - writtenAtMs;
 }
 
-async function until(what: string, isSo: () => Promise<boolean>, kubelet: KubeletProcess): Promise<void> {
-  const end = performance.now() + patienceMs;
-  while (!(await isSo())) {
-    if (performance.now() > end) throw kubelet.withLog(new Error(`not within ${patienceMs} ms: ${what}`));
+async function waitUntil(what: string, check: () => Promise<boolean>, kubelet: KubeletProcess): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!(await check())) {
+    if (performance.now() > end) throw kubelet.withLog(new Error(`not within ${timeoutMs} ms: ${what}`));
     await sleep(20);
   }
 }

@@ -1,4 +1,4 @@
-/** What a kubelet costs when nothing happens: 500 pods that run, and no change. */
+/** Measures CPU and memory of a kubelet with 500 running pods and no changes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Benchmark } from './harness/benchmark.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
@@ -7,7 +7,7 @@ import { percentile } from './harness/statistics.ts';
 
 const pods = 500;
 const containersPerPod = 2;
-/** What the starts left to be done: garbage, back-offs, the last looks. */
+/** Waits for the work that follows the starts: garbage collection, back-offs, the last inspections. */
 const settleMs = 20_000;
 const windowMs = 10_000;
 const windows = 6;

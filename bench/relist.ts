@@ -1,4 +1,4 @@
-/** The pleg thread's relist against the simulated runtime, when nothing has changed: the price that is paid every second. */
+/** Measures the pleg thread's relist without changes on the simulated runtime: the cost that occurs every second. */
 import { tmpdir } from 'node:os';
 import { pino } from 'pino';
 import { PlegThread } from '../src/main/threads/pleg-thread.ts';
@@ -14,18 +14,18 @@ import { startRuntimeProcess } from './runtime/client.ts';
 
 const repeats = 300;
 const warmUps = 50;
-/** Goals of the small node: this much more than the runtime's own lists. */
+/** Goal for the small node: the excess over the runtime's list calls. */
 const overheadGoalMs = 3;
-/** Goal of the large node. */
+/** Goal for the large node. */
 const largeGoalMs = 40;
 const objectsGoal = 100;
-/** No relist of its own comes between: only those that are asked for. */
+/** Disables periodic relists. */
 const noPeriodMs = 3_600_000;
 
 export const benchmark: Benchmark = {
   name: 'relist',
   about:
-    'One relist of the pleg thread when nothing has changed, simulated runtime; the floor is both list calls at once, as bytes, from a bare driver.',
+    'One relist of the pleg thread when nothing has changed, simulated runtime; the floor is both list calls made concurrently by a bare driver, which does not decode them.',
   needs: 'none',
   async run(context) {
     const small = await measure(context, 500, (p99, floor) => ({
@@ -33,23 +33,23 @@ export const benchmark: Benchmark = {
       met: p99 <= floor + overheadGoalMs,
     }));
     const large = await measure(context, 2500, (p99) => ({ text: `${largeGoalMs} ms`, met: p99 <= largeGoalMs }));
-    return { repeats: `${repeats} relists each, in turn with the floor's`, measurements: [...small, ...large] };
+    return { repeats: `${repeats} relists each, alternating with the floor's calls`, measurements: [...small, ...large] };
   },
 };
 
 async function measure(
-  { progress: say, onEnd: after }: BenchContext,
+  { progress, onEnd }: BenchContext,
   pods: number,
   goalOf: (p99: number, floorP99: number) => Measurement['goal'] & object,
 ): Promise<Measurement[]> {
   const node = `${pods.toLocaleString('en-US')} pods / ${(pods * 2).toLocaleString('en-US')} containers`;
-  say(`${node} …`);
+  progress(`${node} …`);
   const runtime = await startRuntimeProcess();
-  after(() => runtime.stop());
+  onEnd(() => runtime.stop());
   await runtime.control.seed({ pods, containersPerPod: 2 });
   const driver = new CriDriver(runtime.endpoint, '');
   const pleg = startPleg(runtime.endpoint, pods);
-  after(async () => {
+  onEnd(async () => {
     await pleg.close();
     await driver.close();
   });
@@ -66,9 +66,9 @@ async function measure(
     floors.push(floor.ms);
     bytes = floor.bytes;
   }
-  const own = await ownPart(await driver.listPodsRaw(), pods);
-  const cpu = await cpuOf(() => pleg.relist());
-  const floorCpu = await cpuOf(() => driver.listPods());
+  const own = await measureComparison(await driver.listPodsRaw(), pods);
+  const cpu = await measureCpuMs(() => pleg.relist());
+  const floorCpu = await measureCpuMs(() => driver.listPods());
   await pleg.close();
   await runtime.stop();
   const both = (percent: number) => [percentile(times, percent), percentile(floors, percent)] as const;
@@ -78,7 +78,7 @@ async function measure(
     { what: `relist p50, ${node}`, value: p50, unit: 'ms', floor: { what: 'bare lists', value: floor50 } },
     { what: `relist p99, ${node}`, value: p99, unit: 'ms', floor: { what: 'bare lists', value: floor99 }, goal: goalOf(p99, floor99) },
     { what: `CPU of a relist, ${node}`, value: cpu, unit: 'ms', floor: { what: 'bare lists', value: floorCpu } },
-    { what: `of it own: both lists scanned and compared, p50, ${node}`, value: own.ms, unit: 'ms' },
+    { what: `scanning and comparing both lists, p50, ${node}`, value: own.ms, unit: 'ms' },
     {
       what: `JS objects made by that, ${node}`,
       value: own.objects,
@@ -108,8 +108,11 @@ function startPleg(runtimeEndpoint: string, pods: number): PlegThread {
   return PlegThread.start({ state, logger, settings, onMessage: () => {} });
 }
 
-/** What the kubelet adds to the calls: the same replies scanned and compared again and again, in this thread. */
-async function ownPart([sandboxes, containers]: readonly [Buffer, Buffer], pods: number): Promise<{ ms: number; objects: number }> {
+/** Measures what the kubelet adds to the calls: scanning and comparing the same replies repeatedly, in this thread. */
+async function measureComparison(
+  [sandboxes, containers]: readonly [Buffer, Buffer],
+  pods: number,
+): Promise<{ ms: number; objects: number }> {
   const records = new PodRecords(new RuntimeSnapshotWriter(createRuntimeSnapshot(pods)), (id, reason) => {
     throw new Error(`${id} was left out: ${reason}`);
   });
@@ -123,11 +126,11 @@ async function ownPart([sandboxes, containers]: readonly [Buffer, Buffer], pods:
   return { ms: percentile(times, 50), objects: await countAllocatedObjects(compare) };
 }
 
-/** CPU ms of this process for each turn: main asks, the thread works, nobody else is here. */
-async function cpuOf(act: () => Promise<unknown>): Promise<number> {
-  const turns = 200;
+/** Returns the CPU ms of this process per call, including the pleg thread. */
+async function measureCpuMs(act: () => Promise<unknown>): Promise<number> {
+  const iterations = 200;
   const before = process.cpuUsage();
-  for (let turn = 0; turn < turns; turn += 1) await act();
+  for (let iteration = 0; iteration < iterations; iteration += 1) await act();
   const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000 / turns;
+  return (user + system) / 1000 / iterations;
 }

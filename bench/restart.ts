@@ -1,4 +1,4 @@
-/** How soon a container that ended is made again, with the runtime's event stream and without one. */
+/** Measures how soon an exited container is created again, with and without the runtime's event stream. */
 import type { Benchmark, BenchContext, Measurement } from './harness/benchmark.ts';
 import { measureExitToRestart, podNames } from './harness/exit-to-restart.ts';
 import { startSimulatedNode } from './harness/simulated-node.ts';
@@ -10,7 +10,7 @@ const relistPeriodMs = 1000;
 
 export const benchmark: Benchmark = {
   name: 'restart',
-  about: `A container ends (code 0, restartPolicy Always) → the runtime hears CreateContainer for its successor; ${pods} pods on the simulated runtime, whose calls take no time. The floor is 0: nothing but the kubelet stands between.`,
+  about: `A container ends (code 0, restartPolicy Always) → the runtime receives CreateContainer for its successor; ${pods} pods on the simulated runtime, whose calls take no time. The floor is 0: the kubelet causes all of the delay.`,
   needs: 'none',
   async run(context) {
     const withEvents = await measure(context, true, goalMs, `${goalMs} ms`);

@@ -1,7 +1,7 @@
 /**
- * Runs the benchmarks, all or those named, one after the other: `npm run bench [-- NAME…]`. Writes each one's JSON into bench/results/ and
- * from it the tables of bench/RESULTS.md and of the README; of benchmarks that were not run in this checkout the tables keep what they
- * show. A benchmark that cannot run says why, in the table too, and the exit code is 1; the others run all the same.
+ * Runs all or the named benchmarks, one after the other: `npm run bench [-- NAME…]`. Writes each result as JSON into bench/results/ and
+ * updates the tables of bench/RESULTS.md and of the README, which keep the results of other benchmarks. When a benchmark fails, the error is
+ * printed and written into the table, the others still run, and the exit code is 1.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { formatAmount, renderResults, replaceReadmeNumbers } from './harness/res
 const root = join(import.meta.dirname, '..');
 const resultsFolder = join(import.meta.dirname, 'results');
 
-/** In the order in which they are run, and stand in the table. Loaded when wanted: one whose part is missing hinders no other. */
+/** In the order of execution and of the table. Imported on demand, so that a broken benchmark does not affect others. */
 const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Benchmark }>>> = {
   relist: () => import('./relist.ts'),
   'file-threads': () => import('./file-threads.ts'),

@@ -1,6 +1,6 @@
 /**
- * Clients without credentials against the secure port: what they cost probes of /healthz, an authorized client and the kubelet's memory.
- * Tokens are reviewed by a real API server.
+ * Measures how unauthenticated clients that flood the secure port affect /healthz probes, an authorized client and the kubelet's memory. A
+ * real API server reviews the tokens.
  */
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
@@ -12,18 +12,18 @@ import { BenchCluster, namespace } from './harness/cluster.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
 import { percentile } from './harness/statistics.ts';
 
-const [held, pipelining] = [1024, 10];
+const [idle, pipelining] = [1024, 10];
 const floodMs = 60_000;
 const [healthzPeriodMs, logPeriodMs, freshTokenPeriodMs, memoryPeriodMs] = [100, 500, 5_000, 500];
 const goals = { healthzMs: 100, logMs: 1_000, rssMiB: 50 };
-/** Of one request; longer is a failed benchmark, not a number. */
+/** Timeout of one request. The benchmark fails when it expires. */
 const timeoutMs = 60_000;
 const mib = 1024 * 1024;
 const podName = 'flooded';
 
 export const benchmark: Benchmark = {
   name: 'server-flood',
-  about: `The secure port, flooded for ${floodMs / 1000} s by clients without credentials: ${held} connections that are held after a 401 and made again when they end, and ${pipelining} that pipeline requests with 60 KB of headers and invented tokens. Each measured request has a connection of its own, from the same address as the flood. The floor is the same kubelet before it.`,
+  about: `The secure port, flooded for ${floodMs / 1000} s by unauthenticated clients: ${idle} connections that stay open after a 401 and are reopened when they are closed, and ${pipelining} that pipeline requests with 60 KB of headers and random tokens. Each measured request uses a new connection, from the same address as the flood. The floor is the same kubelet before the flood.`,
   needs: 'root',
   async run(context) {
     const cluster = await BenchCluster.start(context);
@@ -45,20 +45,20 @@ export const benchmark: Benchmark = {
     const rss = async () => readProcessUsage(kubelet.pid).rssBytes;
 
     context.progress('before the flood …');
-    await untilAllowed(() => log(known));
+    await waitUntilAllowed(() => log(known));
     const before = {
-      healthz: await every(healthzPeriodMs, 5_000, healthz),
-      log: await every(logPeriodMs, 5_000, () => log(known)),
+      healthz: await repeatEvery(healthzPeriodMs, 5_000, healthz),
+      log: await repeatEvery(logPeriodMs, 5_000, () => log(known)),
       rss: await rss(),
     };
-    const flood = new Flood({ port: cluster.securePort, idle: held, pipelining });
+    const flood = new Flood({ port: cluster.securePort, idle, pipelining });
     context.onEnd(() => flood.end());
     context.progress('the flood …');
     const [healthzMs, logMs, freshMs, rssBytes] = await Promise.all([
-      every(healthzPeriodMs, floodMs, healthz),
-      every(logPeriodMs, floodMs, () => log(known)),
-      every(freshTokenPeriodMs, floodMs, fresh),
-      every(memoryPeriodMs, floodMs, rss),
+      repeatEvery(healthzPeriodMs, floodMs, healthz),
+      repeatEvery(logPeriodMs, floodMs, () => log(known)),
+      repeatEvery(freshTokenPeriodMs, floodMs, fresh),
+      repeatEvery(memoryPeriodMs, floodMs, rss),
     ]);
     const counts = await flood.counts();
     await flood.end();
@@ -67,7 +67,7 @@ export const benchmark: Benchmark = {
     const p99 = percentile(healthzMs, 99);
     const longestLogMs = Math.max(...logMs);
     return {
-      repeats: `${healthzMs.length} probes, ${logMs.length} log requests, ${freshMs.length} of them again with a new token; the flood made ${counts.opened} connections, ${counts.closed} of which the kubelet ended, and got ${counts.responses} responses`,
+      repeats: `${healthzMs.length} probes, ${logMs.length} log requests, ${freshMs.length} more with a new token; the flood opened ${counts.opened} connections, of which the kubelet closed ${counts.closed}, and got ${counts.responses} responses`,
       measurements: [
         {
           what: '/healthz, p99',
@@ -89,7 +89,7 @@ export const benchmark: Benchmark = {
           unit: 'ms',
           floor: { what: 'no flood', value: percentile(before.log, 50) },
         },
-        { what: 'the same with a token that the kubelet has not seen, longest', value: Math.max(...freshMs), unit: 'ms' },
+        { what: 'authorized log request with a new token, longest', value: Math.max(...freshMs), unit: 'ms' },
         { what: 'threads that died', value: died, unit: '', goal: { text: 'none', met: died === 0 } },
         {
           what: 'growth of the resident memory',
@@ -102,7 +102,7 @@ export const benchmark: Benchmark = {
   },
 };
 
-/** The service account of the benchmark's pods may read logs of the node. */
+/** Allows the service account of the benchmark's pods to read container logs. */
 async function allowLogs({ api }: BenchCluster): Promise<void> {
   const path = '/apis/rbac.authorization.k8s.io/v1';
   const name = 'bench-logs';
@@ -125,7 +125,7 @@ function authorized(token: string): RequestOptions {
   return { headers: { Authorization: `Bearer ${token}` }, rejectUnauthorized: false };
 }
 
-/** Over a connection of its own. Rejects for every status but 200. */
+/** Uses a new connection. Rejects for every status except 200. */
 function get(request: typeof httpsRequest, url: string, options: RequestOptions = {}): Promise<void> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { ...options, agent: false, timeout: timeoutMs }, (response) => {
@@ -144,8 +144,8 @@ async function timed(act: () => Promise<void>): Promise<number> {
   return performance.now() - began;
 }
 
-/** The value of each, one after the other, with the period between their beginnings, or none when one takes longer. */
-async function every(periodMs: number, forMs: number, act: () => Promise<number>): Promise<number[]> {
+/** Calls `act` periodically, never concurrently, and returns its results. */
+async function repeatEvery(periodMs: number, forMs: number, act: () => Promise<number>): Promise<number[]> {
   const values: number[] = [];
   const end = performance.now() + forMs;
   while (performance.now() < end) {
@@ -156,8 +156,8 @@ async function every(periodMs: number, forMs: number, act: () => Promise<number>
   return values;
 }
 
-/** RBAC is a cache in the API server, and a refusal one in the kubelet. */
-async function untilAllowed(act: () => Promise<number>): Promise<void> {
+/** Retries, because the API server caches RBAC objects and the kubelet caches refusals. */
+async function waitUntilAllowed(act: () => Promise<number>): Promise<void> {
   const end = performance.now() + timeoutMs;
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-/** A hundred pods at once on containerd: the kubelet must find the parallelism that the bare driver needs to be told. */
+/** Measures a burst of a hundred pods on containerd. The kubelet must find the best parallelism itself; the bare driver gets it as a parameter. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CriDriver } from './driver/cri-driver.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
@@ -10,19 +10,19 @@ import { percentile } from './harness/statistics.ts';
 const pods = 100;
 const parallelisms = [4, 8, 16];
 const kubeletRounds = 3;
-/** Goals: this much of the bare driver's best time; and the first pod, in ms. */
+/** Goals: factor of the bare driver's best time, time of the first pod. */
 const shareGoal = 1.1;
 const firstGoalMs = 1000;
-const patienceMs = 180_000;
+const timeoutMs = 180_000;
 
 interface Burst {
-  /** From the start of all until each ran, ms, ascending. */
+  /** From the start of the burst until each container started, ms, ascending. */
   readonly running: readonly number[];
 }
 
 export const benchmark: Benchmark = {
   name: 'start-burst',
-  about: `${pods} pods at once on containerd, by their containers' own start times; the floor is the bare driver, which makes the same pods, at the parallelism at which it is fastest.`,
+  about: `${pods} pods at once on containerd, measured by the containers' start times; the floor is the bare driver, which starts the same pods at its fastest parallelism.`,
   needs: 'root',
   async run(context) {
     const { containerd, driver } = await startContainerd(context);
@@ -48,7 +48,7 @@ export const benchmark: Benchmark = {
     );
     const floor = { what: `bare, ${best.parallelism} at a time`, value: best.lastMs / 1000 };
     return {
-      repeats: `${kubeletRounds} bursts (the median is shown), one for each parallelism of the driver (${parallelisms.join(', ')})`,
+      repeats: `${kubeletRounds} bursts (the median is shown), one burst per parallelism of the driver (${parallelisms.join(', ')})`,
       measurements: [
         {
           what: `all ${pods} pods running`,
@@ -70,16 +70,16 @@ export const benchmark: Benchmark = {
   },
 };
 
-/** A kubelet of its own for each burst: what it learned of the runtime in one must be learned again in the next. */
+/** Each burst has a new kubelet process, which must adapt its parallelism to the runtime again. */
 async function kubeletBurst(context: BenchContext, driver: CriDriver, runtimeEndpoint: string): Promise<Burst> {
   const kubelet = await KubeletProcess.start({ runtimeEndpoint, maxPods: pods + 10 });
   try {
     const began = Date.now();
     for (let index = 0; index < pods; index += 1) kubelet.writePod(`burst-${index}`, benchPodSpec);
-    const end = began + patienceMs;
+    const end = began + timeoutMs;
     while ((await driver.runningContainers()) < pods) {
       if (Date.now() > end)
-        throw new Error(`only ${await driver.runningContainers()} of ${pods} ran after ${patienceMs} ms:\n${kubelet.logTail()}`);
+        throw new Error(`only ${await driver.runningContainers()} of ${pods} ran after ${timeoutMs} ms:\n${kubelet.logTail()}`);
       await sleep(100);
     }
     return { running: await readStartTimesSince(driver, began, pods) };

@@ -1,7 +1,7 @@
 /**
- * One pod on an idle node: from the kubelet seeing it to the kubelet knowing that its container runs, minus the three calls that start it, by
- * containerd's own log; and how long the manifest took to be seen. Times of the kubelet are those
- * of its log, to the millisecond.
+ * Measures the start of one pod on an idle node: from when the kubelet sees the pod until it knows that the container runs, minus the three
+ * runtime calls, measured by containerd's log. Also measures how long the kubelet takes to see the manifest. The kubelet's times are from
+ * its log, with millisecond precision.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../src/shared/time/clock.ts';
@@ -13,10 +13,10 @@ import { phaseChangedAtMs, podSeenAtMs } from './harness/kubelet-log.ts';
 import { percentile, unionLengthMs } from './harness/statistics.ts';
 
 const repeats = 30;
-/** The first pods find code that is not compiled yet; the very first is told for itself. */
+/** The first pods run code that V8 has not compiled yet. The very first one is reported separately. */
 const warmUps = 5;
 const goalMs = 40;
-/** What the pod before left to be done: its sandbox removed, its folders gone. */
+/** Waits for the cleanup of the previous pod: removing its sandbox and folders. */
 const settleMs = 1500;
 
 export const benchmark: Benchmark = {
@@ -47,12 +47,12 @@ export const benchmark: Benchmark = {
       runtimeCalls.take();
       const beganMs = monotonicMs();
       kubelet.writePod(name, benchPodSpec);
-      const { seenMs, knownMs } = await untilRunning(kubelet, `${name}-bench`);
+      const { seenMs, knownMs } = await waitUntilRunning(kubelet, `${name}-bench`);
       const starts = runtimeCalls.take().filter(({ call }) => startCalls.has(call));
       if (starts.length !== startCalls.size)
         throw new Error(`one pod took ${starts.length} starting calls: ${starts.map(({ call }) => call).join(', ')}`);
       kubelet.removePod(name);
-      await untilGone(kubelet, `${name}-bench`);
+      await waitUntilGone(kubelet, `${name}-bench`);
       await sleep(settleMs);
       const overheadMs = knownMs - seenMs - unionLengthMs(starts);
       if (round === -warmUps) coldMs = overheadMs;
@@ -65,7 +65,7 @@ export const benchmark: Benchmark = {
     }
     const p99 = percentile(overheads, 99);
     return {
-      repeats: `${repeats} pods, one after the other, after ${warmUps} that do not count`,
+      repeats: `${repeats} pods, one after the other, after ${warmUps} warm-up pods`,
       measurements: [
         {
           what: 'manifest → running, p50',
@@ -83,7 +83,7 @@ export const benchmark: Benchmark = {
         { what: 'own overhead, p99', value: p99, unit: 'ms', goal: { text: `${goalMs} ms`, met: p99 <= goalMs } },
         { what: 'own overhead of the very first pod', value: coldMs, unit: 'ms' },
         ...part('seen → first call', parts.before),
-        ...part('started → known to run, with the calls that tell it,', parts.after),
+        ...part('started → known to run, including status calls,', parts.after),
         ...part('manifest written → seen', seen),
       ],
     };
@@ -94,11 +94,11 @@ function part(what: string, samples: readonly number[]): Measurement[] {
   return [50, 99].map((percent) => ({ what: `${what} p${percent}`, value: percentile(samples, percent), unit: 'ms' }));
 }
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
-/** Monotonic ms at which the kubelet saw the pod, and knew that it runs. */
-async function untilRunning(kubelet: KubeletProcess, name: string): Promise<{ readonly seenMs: number; readonly knownMs: number }> {
-  const end = monotonicMs() + patienceMs;
+/** Returns the monotonic ms at which the kubelet saw the pod and at which it knew that the pod runs. */
+async function waitUntilRunning(kubelet: KubeletProcess, name: string): Promise<{ readonly seenMs: number; readonly knownMs: number }> {
+  const end = monotonicMs() + timeoutMs;
   while (monotonicMs() < end) {
     const log = kubelet.log();
     const knownAtMs = phaseChangedAtMs(log, `bench/${name}`, 'Running');
@@ -107,14 +107,14 @@ async function untilRunning(kubelet: KubeletProcess, name: string): Promise<{ re
     if (knownAtMs !== undefined && seenAt !== undefined) return { seenMs: seenAt + offsetMs, knownMs: knownAtMs + offsetMs };
     await sleep(50);
   }
-  throw new Error(`${name} did not run within ${patienceMs} ms; the kubelet's log ends:\n${kubelet.logTail()}`);
+  throw new Error(`${name} did not run within ${timeoutMs} ms; the kubelet's log ends:\n${kubelet.logTail()}`);
 }
 
-async function untilGone(kubelet: KubeletProcess, name: string): Promise<void> {
-  const end = monotonicMs() + patienceMs;
+async function waitUntilGone(kubelet: KubeletProcess, name: string): Promise<void> {
+  const end = monotonicMs() + timeoutMs;
   while (monotonicMs() < end) {
     if (!(await kubelet.pods()).some(({ metadata }) => metadata.name === name)) return;
     await sleep(20);
   }
-  throw new Error(`${name} was not gone within ${patienceMs} ms; the kubelet's log ends:\n${kubelet.logTail()}`);
+  throw new Error(`${name} was not gone within ${timeoutMs} ms; the kubelet's log ends:\n${kubelet.logTail()}`);
 }

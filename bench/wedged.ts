@@ -1,4 +1,4 @@
-/** One container about which the runtime never answers: what it costs the pods beside it. */
+/** Measures how a container whose status call never returns delays other pods. */
 import type { Benchmark } from './harness/benchmark.ts';
 import { measureExitToRestart, podNames } from './harness/exit-to-restart.ts';
 import { startSimulatedNode } from './harness/simulated-node.ts';
@@ -6,12 +6,12 @@ import { percentile } from './harness/statistics.ts';
 
 const pods = 300;
 const share = 140;
-/** Noise between two halves of one run: a p99 of 140 samples is its second largest. */
+/** Tolerance between the two halves of a run: the p99 of 140 samples is the second largest one. */
 const noiseMs = 10;
 
 export const benchmark: Benchmark = {
   name: 'wedged',
-  about: `Exit → restart call of ${share} pods while the status of one other container hangs; ${pods} pods, simulated runtime with events. The floor is the same node a moment before.`,
+  about: `Exit → restart call of ${share} pods while the status of one other container hangs; ${pods} pods, simulated runtime with events. The floor is the same node before the call hangs.`,
   needs: 'none',
   async run(context) {
     const { control, kubelet } = await startSimulatedNode(context, { pods, containersPerPod: 1 });
@@ -20,7 +20,7 @@ export const benchmark: Benchmark = {
     const wedged = containers.find(({ podName, state }) => podName === `pod-${pods - 1}-bench` && state === 'running');
     if (!wedged) throw new Error('the pod to be wedged does not run');
     await control.fault({ call: 'ContainerStatus', id: wedged.id, kind: 'hang' });
-    // It wedges the look that its own exit asks for.
+    // The inspection after the exit hangs.
     await control.exitContainer(wedged.id, 1);
     const during = await measureExitToRestart(control, kubelet, podNames(share, share));
     await control.clearFaults();

@@ -1,6 +1,6 @@
 /**
- * A bare node: answers a pod of the API server with the calls that no kubelet can leave out, and nothing else: its token while the sandbox
- * is made, the three calls to the runtime, one status. What a watch sees of it is the floor of what it can see of a kubelet.
+ * A minimal node: for each pod it only makes the requests that every kubelet must make, which are a token request (concurrently with the
+ * sandbox), the three runtime calls and one status patch. Its times, seen by a watch, are the floor for a kubelet's.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { hostCpuSeconds } from '../harness/host-cpu.ts';
 import type { StartedPod } from './cri-driver.ts';
 import { forEachConcurrently } from './lanes.ts';
 
-/** Nobody of that name is registered. */
+/** No Node of this name is registered. */
 const nodeName = 'bare';
 const timeoutMs = 60_000;
 const burstTimeoutMs = 180_000;
@@ -26,7 +26,7 @@ export class BareNode {
     this.#cluster = cluster;
   }
 
-  /** Makes a pod, runs it, and takes it away again. Answers with the ms from the request that made it until a watch saw it run. */
+  /** Creates a pod, runs it and deletes it. Returns the ms from the create request until a watch saw it Running. */
   async startPod(name: string): Promise<number> {
     const { pods, driver } = this.#cluster;
     const began = monotonicMs();
@@ -39,12 +39,15 @@ export class BareNode {
     return runningMs - began;
   }
 
-  /** The same of many made at once, of which it starts so many at a time: ms, and CPU time of the whole host, until a watch saw the last run. */
+  /**
+   * Creates many pods at once and starts `parallelism` of them concurrently. Returns the ms, and the CPU time of the whole host, until a
+   * watch saw the last one Running.
+   */
   async startPods(names: readonly string[], parallelism: number): Promise<{ readonly ms: number; readonly cpuSeconds: number }> {
     const { pods, driver } = this.#cluster;
     const [began, cpuBefore] = [monotonicMs(), hostCpuSeconds()];
-    const made = await Promise.all(names.map((name) => this.#cluster.createPod(name, nodeName)));
-    await forEachConcurrently(made, parallelism, async (pod) => void (await this.#run(pod.metadata.name, pod)));
+    const created = await Promise.all(names.map((name) => this.#cluster.createPod(name, nodeName)));
+    await forEachConcurrently(created, parallelism, async (pod) => void (await this.#run(pod.metadata.name, pod)));
     const ms = Math.max(...(await pods.waitUntil('running', names, burstTimeoutMs))) - began;
     const cpuSeconds = hostCpuSeconds() - cpuBefore;
     await driver.removeAll();

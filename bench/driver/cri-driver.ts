@@ -1,6 +1,5 @@
 /**
- * A bare CRI driver: does to the runtime what a kubelet must do, and nothing else. Its times are the floors that the kubelet's are
- * held against.
+ * A minimal CRI client that only makes the runtime calls that every kubelet must make. Its times are the floors for the kubelet's.
  */
 import { CriClient } from '../../src/shared/cri/client.ts';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
@@ -15,7 +14,7 @@ export interface StartedPod {
   readonly endMs: number;
 }
 
-/** A burst on a slow machine: one call takes seconds. */
+/** In a burst on a slow machine one call may take seconds. */
 const limits = { deadlineMs: 120_000 };
 
 export class CriDriver {
@@ -31,8 +30,8 @@ export class CriDriver {
   }
 
   /**
-   * Sandbox, container, start: the three calls that no kubelet can leave out. `mounts` are what the container needs to be there beside what
-   * every container has, made while the sandbox is; all is read-only in the pod.
+   * Makes the three calls that every kubelet must make: RunPodSandbox, CreateContainer, StartContainer. `mounts` are additional read-only
+   * mounts, which are prepared concurrently with the sandbox.
    */
   async startPod(name: string, mounts: Promise<readonly BareMount[]> = Promise.resolve([])): Promise<StartedPod> {
     const { runtime } = this.#client;
@@ -45,7 +44,7 @@ export class CriDriver {
     return { name, sandboxID: podSandboxId, containerID: containerId, startMs, endMs: monotonicMs() };
   }
 
-  /** Tells the container to end, waits for that, and takes the sandbox down: what no kubelet can leave out. Milliseconds. */
+  /** Stops the container and the sandbox. Returns the milliseconds. */
   async stopPod({ sandboxID, containerID }: StartedPod): Promise<number> {
     const { runtime } = this.#client;
     const startMs = monotonicMs();
@@ -54,14 +53,14 @@ export class CriDriver {
     return monotonicMs() - startMs;
   }
 
-  /** All of them, so many at a time; in the order in which they were running. */
+  /** Starts all pods, `parallelism` at a time. Returns them in the order in which they started. */
   async startPods(names: readonly string[], parallelism: number): Promise<readonly StartedPod[]> {
     const started: StartedPod[] = [];
     await forEachConcurrently(names, parallelism, async (name) => void started.push(await this.startPod(name)));
     return started;
   }
 
-  /** Both lists at once, as bytes, as a relist asks for them. */
+  /** Requests both lists concurrently, as bytes, as a relist does. */
   async listPods(): Promise<{ readonly ms: number; readonly bytes: number }> {
     const began = monotonicMs();
     const [sandboxes, containers] = await this.listPodsRaw();
@@ -73,7 +72,7 @@ export class CriDriver {
     return Promise.all([runtime.callRaw('listPodSandbox', {}, limits), runtime.callRaw('listContainers', {}, limits)]);
   }
 
-  /** Every container's start, as wall-clock ms, by pod name. */
+  /** Returns each container's start time in wall-clock ms, by pod name. */
   async startTimes(): Promise<ReadonlyMap<string, number>> {
     const { runtime } = this.#client;
     const { containers } = await runtime.call('listContainers', {}, limits);
@@ -104,7 +103,7 @@ export class CriDriver {
     });
   }
 
-  /** Once its pods are gone. */
+  /** Must be called after the pods are removed. */
   async close(): Promise<void> {
     this.#client.close();
     await this.#configs.remove();

@@ -1,6 +1,6 @@
 /**
- * A process with a given UV_THREADPOOL_SIZE: how long a small read takes while others write durably and some calls hang for good. Arguments:
- * a folder, how many calls hang, how many reads. Prints one line of JSON.
+ * A process with a given UV_THREADPOOL_SIZE that measures small reads while other calls write durably and some calls hang forever.
+ * Arguments: a folder, the number of hanging calls, the number of reads. Prints one line of JSON.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
@@ -8,17 +8,17 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface FileThreadsResult {
-  /** One a read, in ms. Shorter than asked for when the time was over. */
+  /** Duration of each read, ms. Has fewer entries than requested after the deadline. */
   readonly readsMs: readonly number[];
   readonly rssBytes: number;
 }
 
 const [folder = '', hanging = '0', reads = '0'] = process.argv.slice(2);
-/** A journal, records of pulls, and checkpoints: each is synced to the disk. */
+/** Simulates the journal, pull records and checkpoints, which are synced to the disk. */
 const writers = 8;
 const deadlineMs = 5000;
 
-async function writeForEver(path: string): Promise<never> {
+async function writeForever(path: string): Promise<never> {
   for (;;) {
     const file = await open(path, 'w');
     await file.write('x'.repeat(4096));
@@ -29,7 +29,7 @@ async function writeForEver(path: string): Promise<never> {
 
 const readsMs: number[] = [];
 
-async function readInTurn(count: number): Promise<void> {
+async function readSequentially(count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) {
     const began = performance.now();
     await readFile('/proc/self/stat');
@@ -42,11 +42,11 @@ function residentBytes(): number {
 }
 
 mkdirSync(folder, { recursive: true });
-// The open of a pipe waits for the other end, as a call to a dead file server waits.
+// Opening a pipe waits for the other end, like a call to a dead file server.
 for (let n = 0; n < Number(hanging); n += 1) void open(join(folder, '../pipe'), 'r');
-for (let n = 0; n < writers; n += 1) void writeForEver(join(folder, `file-${n}`));
-await Promise.race([readInTurn(Number(reads)), sleep(deadlineMs)]);
+for (let n = 0; n < writers; n += 1) void writeForever(join(folder, `file-${n}`));
+await Promise.race([readSequentially(Number(reads)), sleep(deadlineMs)]);
 process.stdout.write(`${JSON.stringify({ readsMs, rssBytes: residentBytes() } satisfies FileThreadsResult)}\n`, () =>
-  // process.exit() would wait for the calls that hang.
+  // process.exit() would wait for the hanging calls.
   process.kill(process.pid, 'SIGKILL'),
 );

@@ -1,12 +1,12 @@
 /**
- * The process of a Flood (flood.ts): clients without credentials that do to a kubelet's secure port what costs it most. Some connections
- * are held after a 401 and made again when they end; others pipeline requests with large headers, each with a token of its own invention.
+ * The process of a Flood (flood.ts): unauthenticated clients that make the most expensive requests to a kubelet's secure port. Some
+ * connections stay open after a 401 and are reopened when they are closed. Others openPipelining requests with large headers and random tokens.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type TLSSocket } from 'node:tls';
 import type { FloodCounts, FloodOptions } from './flood.ts';
 
-const { port, idle: held, pipelining } = JSON.parse(process.argv[2]!) as FloodOptions;
+const { port, idle, pipelining } = JSON.parse(process.argv[2]!) as FloodOptions;
 const reconnectMs = 1_000;
 const filler = 'x'.repeat(60_000);
 const counts: FloodCounts = { opened: 0, closed: 0, responses: 0, open: 0 };
@@ -26,14 +26,14 @@ function open(onSecure: (socket: TLSSocket) => void, onEnded: () => void): void 
   socket.once('close', onEnded);
 }
 
-function hold(): void {
+function openIdle(): void {
   open(
     (socket) => socket.write('GET /pods HTTP/1.1\r\nHost: node\r\n\r\n'),
-    () => setTimeout(hold, reconnectMs),
+    () => setTimeout(openIdle, reconnectMs),
   );
 }
 
-function pipeline(): void {
+function openPipelining(): void {
   open(
     (socket) => {
       const write = () => {
@@ -45,12 +45,12 @@ function pipeline(): void {
       socket.on('drain', write);
       write();
     },
-    () => setImmediate(pipeline),
+    () => setImmediate(openPipelining),
   );
 }
 
-for (let client = 0; client < held; client += 1) hold();
-for (let client = 0; client < pipelining; client += 1) pipeline();
+for (let client = 0; client < idle; client += 1) openIdle();
+for (let client = 0; client < pipelining; client += 1) openPipelining();
 process.on('message', () => process.send!(counts));
-// The benchmark is over, however it ended.
+// Ends with the benchmark's process.
 process.on('disconnect', () => process.exit());

@@ -1,17 +1,17 @@
-/** Clients without credentials that flood a kubelet's secure port, in a process of their own. */
+/** A separate process with unauthenticated clients that flood a kubelet's secure port. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
 export interface FloodOptions {
   readonly port: number;
-  /** Connections that are held after a 401. */
+  /** Number of connections that stay open after a 401. */
   readonly idle: number;
-  /** Connections that pipeline large requests. */
+  /** Number of connections that pipeline large requests. */
   readonly pipelining: number;
 }
 
-/** Since its start, but for `holding`. */
+/** Totals since the start, except for `open`. */
 export interface FloodCounts {
   opened: number;
   closed: number;

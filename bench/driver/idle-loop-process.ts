@@ -1,4 +1,4 @@
-/** The process of an IdleLoop (idle-loop.ts): does nothing but keep time, and says when asked how late it was. */
+/** The process of an IdleLoop (idle-loop.ts): measures the delays of an idle event loop and sends them on request. */
 import { EventLoopDelays } from '../../src/main/threads/event-loop-delays.ts';
 import { ThreadPriorities } from '../../src/main/threads/thread-priorities.ts';
 import { mainEventLoopDelay } from '../../src/shared/metrics/definitions/threads.ts';
@@ -12,7 +12,7 @@ const sampled = new EventLoopDelays((seconds) => void counts[bounds.findIndex((b
 process.on('message', () => {
   sampled.count();
   let total = 0;
-  // As Prometheus counts: each bound has all below it.
+  // Cumulative, like Prometheus' histogram buckets.
   const delays: LoopDelays = bounds.map((bound, index) => ({ bound, count: (total += counts[index]!) }));
   process.send!(delays);
 });

@@ -1,4 +1,4 @@
-/** Does the work for each, so many at a time, in their order. Rejects with the first failure; what is under way then goes on. */
+/** Calls `work` for each item, in order, with limited concurrency. Rejects with the first failure; running calls continue. */
 export async function forEachConcurrently<Item>(items: Iterable<Item>, lanes: number, work: (item: Item) => Promise<void>): Promise<void> {
   const left = Iterator.from(items);
   const lane = async () => {

@@ -1,7 +1,7 @@
 /**
- * What the bare driver asks the runtime for: a pod of one container that says nothing of its rights, limits or DNS, as every kubelet asks for
- * it. A good part of a start's cost lies in these configs (cgroups, masked paths, mounts, a log), so a floor without them would be that of
- * other pods.
+ * The runtime configs of the bare driver's pods: one container without security context, limits or DNS settings, configured as every kubelet
+ * does. The configs (cgroups, masked paths, mounts, log) cause a large part of a start's cost, so a floor without them would not be
+ * comparable.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,11 +25,11 @@ export interface BareContainer {
 const namespace = 'bench';
 const containerName = 'app';
 const namespaceOptions = { network: NamespaceMode.POD, pid: NamespaceMode.CONTAINER, ipc: NamespaceMode.POD };
-/** Of a pod that asks for nothing: the least share, and the first to go. */
+/** The resources of a BestEffort pod. */
 const resources = { cpuPeriod: 100_000n, cpuShares: 2n };
 const oomScoreAdj = 1000n;
 
-/** A folder for what pods have on the host, and a cgroup for all of them. */
+/** Owns a folder for the pods' files and a cgroup for all pods. */
 export class PodConfigs {
   readonly #folder = mkdtempSync(join(tmpdir(), 'bare-pods-'));
   readonly #cgroup = `/${basename(this.#folder)}`;
@@ -51,12 +51,12 @@ export class PodConfigs {
     };
   }
 
-  /** With a hosts file and a place for last words of its own, which are made here. */
+  /** Creates the container's hosts file and termination log. */
   container(name: string, { image, command, mounts }: BareContainer) {
-    const [hosts, lastWords] = [join(this.#folder, name, 'etc-hosts'), join(this.#folder, name, 'termination-log')];
+    const [hosts, terminationLog] = [join(this.#folder, name, 'etc-hosts'), join(this.#folder, name, 'termination-log')];
     mkdirSync(join(this.#folder, name, 'logs', containerName), { recursive: true });
     writeFileSync(hosts, `127.0.0.1\tlocalhost\n`);
-    writeFileSync(lastWords, '');
+    writeFileSync(terminationLog, '');
     return {
       metadata: { name: containerName },
       image: { image },
@@ -65,7 +65,7 @@ export class PodConfigs {
       mounts: [
         ...mounts.map((mount) => ({ ...mount, readonly: true })),
         { hostPath: hosts, containerPath: '/etc/hosts' },
-        { hostPath: lastWords, containerPath: '/dev/termination-log' },
+        { hostPath: terminationLog, containerPath: '/dev/termination-log' },
       ],
       labels: { ...labels(name), 'io.kubernetes.container.name': containerName },
       annotations: { 'io.kubernetes.container.restartCount': '0', 'io.kubernetes.container.terminationMessagePolicy': 'File' },
@@ -74,7 +74,7 @@ export class PodConfigs {
     };
   }
 
-  /** Of pods that are gone. */
+  /** Must be called after the pods are removed. */
   async remove(): Promise<void> {
     rmSync(this.#folder, { recursive: true, force: true });
     for (let attempt = 0; attempt < 20 && !removeCgroup(this.#cgroup); attempt += 1) await sleep(50);

@@ -1,6 +1,6 @@
 /**
- * When containerd began and ended each call that starts or stops a pod, by its own log: what a kubelet took beyond its runtime is then known
- * without asking either, and with nobody in between, who would cost each call some milliseconds that nobody could tell from the kubelet's.
+ * Reads from containerd's log when each call that starts or stops a pod began and ended. This gives the runtime's share without a proxy
+ * between kubelet and runtime, whose own milliseconds would count as the kubelet's.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
@@ -19,33 +19,33 @@ export const stopCalls: ReadonlySet<string> = new Set(['StopContainer', 'StopPod
 const line = /^time="(?<second>[^".]+)\.(?<fraction>\d+)Z" level=info msg="(?<call>\w+) (?<rest>(?:for|within) .*)"$/;
 /** An ID, or a name with its attempt. */
 const identity = /\\"[0-9a-f]{64}\\"|&\w+\{[^}]*\}/g;
-/** So many of them say which call it is; what follows is the answer. */
-const identitiesOf = (call: string) => (call === 'CreateContainer' ? 2 : 1);
+/** Number of identities that identify the call. Further ones belong to the result. */
+const identityCount = (call: string) => (call === 'CreateContainer' ? 2 : 1);
 
 export interface LoggedCall {
   readonly call: string;
-  /** What tells it from others of its kind. */
+  /** Identifies the call among those of its type. */
   readonly subject: string;
   readonly isEnd: boolean;
   /** Wall-clock ms, with fractions. */
   readonly atMs: number;
 }
 
-/** Undefined: the line is about something else. */
+/** Returns undefined for other log lines. */
 export function parseLogLine(text: string): LoggedCall | undefined {
   const { second, fraction, call = '', rest = '' } = line.exec(text)?.groups ?? {};
   if (!startCalls.has(call) && !stopCalls.has(call)) return undefined;
-  const about = (rest.match(identity) ?? []).slice(0, identitiesOf(call)).join(' ');
-  return { call, subject: about, isEnd: rest.includes(' returns '), atMs: Date.parse(`${second}Z`) + Number(`0.${fraction}`) * 1000 };
+  const subject = (rest.match(identity) ?? []).slice(0, identityCount(call)).join(' ');
+  return { call, subject, isEnd: rest.includes(' returns '), atMs: Date.parse(`${second}Z`) + Number(`0.${fraction}`) * 1000 };
 }
 
 export class RuntimeCalls {
   readonly #file: number;
   #rest = '';
-  /** When each call began that has not ended, by what it is about. */
-  readonly #begun = new Map<string, number>();
+  /** Start times of the calls that have not ended, by name and subject. */
+  readonly #startTimes = new Map<string, number>();
 
-  /** From the log's beginning. */
+  /** Reads the log from its beginning. */
   constructor(logFile: string) {
     this.#file = openSync(logFile, 'r');
   }
@@ -54,18 +54,18 @@ export class RuntimeCalls {
     closeSync(this.#file);
   }
 
-  /** Those that ended since the last time. */
+  /** Returns the calls that ended since the last call of `take`. */
   take(): readonly RuntimeCall[] {
     const toMonotonicMs = monotonicMs() - (performance.timeOrigin + performance.now());
     const calls: RuntimeCall[] = [];
     for (const text of this.#newLines()) {
       const logged = parseLogLine(text);
       if (!logged) continue;
-      const { call, subject: about, isEnd, atMs } = logged;
-      const key = `${call} ${about}`;
-      const startMs = this.#begun.get(key);
-      if (!isEnd) this.#begun.set(key, atMs + toMonotonicMs);
-      else if (startMs !== undefined && this.#begun.delete(key)) calls.push({ call, startMs, endMs: atMs + toMonotonicMs });
+      const { call, subject, isEnd, atMs } = logged;
+      const key = `${call} ${subject}`;
+      const startMs = this.#startTimes.get(key);
+      if (!isEnd) this.#startTimes.set(key, atMs + toMonotonicMs);
+      else if (startMs !== undefined && this.#startTimes.delete(key)) calls.push({ call, startMs, endMs: atMs + toMonotonicMs });
     }
     return calls;
   }

@@ -1,4 +1,4 @@
-/** What a watch of the API server shows, as it comes: the clock by which a user sees what a kubelet does. */
+/** Watches a collection of the API server and timestamps its events. This is when users see what a kubelet does. */
 import type { ApiClient, WatchEvent } from '../../scripts/host/control-plane-api.ts';
 import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
@@ -24,7 +24,7 @@ export class ApiWatch<T extends Versioned> {
     this.#onEvent = onEvent;
   }
 
-  /** From now on. `path` is a collection, with a selector or without; `atMs` is monotonic. */
+  /** @param path a collection, with or without a selector @param onEvent gets monotonic ms */
   static async start<T extends Versioned>(
     api: ApiClient,
     path: string,
@@ -36,7 +36,7 @@ export class ApiWatch<T extends Versioned> {
     return watch;
   }
 
-  /** Looks after each event. Rejects when it is not so in time, naming `what`, or when the watch breaks. */
+  /** Resolves when `check` returns true after an event. Rejects after the timeout, with `what` in the message, or when the watch fails. */
   async waitUntil(what: string, timeoutMs: number, check: () => boolean): Promise<void> {
     if (check()) return;
     if (this.#failure) throw this.#failure;
@@ -61,7 +61,7 @@ export class ApiWatch<T extends Versioned> {
     const { signal } = this.#aborter;
     let resourceVersion = from;
     try {
-      // A server in distress closes the watches of those who are slow to take their events; nothing is lost to one who goes on from there.
+      // An overloaded API server closes slow watches. Continuing at the last resource version loses nothing.
       while (!signal.aborted) {
         for await (const event of api.watch<T>(`${path}${path.includes('?') ? '&' : '?'}resourceVersion=${resourceVersion}`, signal)) {
           if (event.type === 'ERROR') throw new Error(`the watch of ${path} failed: ${JSON.stringify(event.object)}`);

@@ -1,4 +1,4 @@
-/** So many pods at once from the bare driver, at the parallelism at which it is fastest: the floor of a kubelet's burst. */
+/** Bursts of the bare driver at several parallelisms. The fastest one is the floor for a kubelet's burst. */
 import type { CriDriver } from '../driver/cri-driver.ts';
 import { IdleLoop } from '../driver/idle-loop.ts';
 import type { BenchContext } from './benchmark.ts';
@@ -7,12 +7,12 @@ import { delaysBetween, type LoopDelays } from './loop-delay.ts';
 
 export interface BareBurst {
   readonly parallelism: number;
-  /** From the start of all until the first and the last ran, by their containers' own start times. */
+  /** From the start of the burst until the first and the last container started, by the runtime's timestamps. */
   readonly firstMs: number;
   readonly lastMs: number;
-  /** Of the whole host. */
+  /** CPU time of the whole host. */
   readonly cpuSeconds: number;
-  /** Of an event loop beside it that had nothing to do. */
+  /** Delays of an idle event loop during the burst. */
   readonly delays: LoopDelays;
 }
 
@@ -43,7 +43,7 @@ export async function runBestBareBurst(
   return bursts.reduce((a, b) => (b.lastMs < a.lastMs ? b : a));
 }
 
-/** When the containers of all these pods started, ms since that wall-clock ms, ascending. */
+/** Returns the start times of all containers, ms after `beganMs` (wall clock), ascending. */
 export async function readStartTimesSince(driver: CriDriver, beganMs: number, pods: number): Promise<readonly number[]> {
   const times = [...(await driver.startTimes()).values()].map((startedMs) => startedMs - beganMs).sort((a, b) => a - b);
   if (times.length !== pods) throw new Error(`${times.length} containers have started, not ${pods}`);

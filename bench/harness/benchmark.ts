@@ -1,11 +1,11 @@
 /**
- * What a benchmark is, and what it says. Each number stands beside its floor, what the same machine does without a kubelet, and its peer,
- * what the Go kubelet of the same version does on it, both in the same run.
+ * The interface of a benchmark and its results. Each value is reported with a floor (the same machine without a kubelet) and a peer (the Go
+ * kubelet of the same version), measured in the same run.
  */
 export interface Benchmark {
   /** The argument of `npm run bench` that runs it alone, and the name of its JSON. */
   readonly name: string;
-  /** One sentence: what is measured on what. */
+  /** What is measured, and how. */
   readonly about: string;
   /** `root`: a real containerd, which needs root and Debian's packages; `none`: runs anywhere. */
   readonly needs: 'root' | 'none';
@@ -13,14 +13,14 @@ export interface Benchmark {
 }
 
 export interface BenchContext {
-  /** One line of progress for the person who waits. */
+  /** Prints one line of progress. */
   readonly progress: (line: string) => void;
-  /** Runs when the benchmark is over, however it ended; the last one given first. */
+  /** Registers a cleanup that runs after the benchmark, also after a failure. Cleanups run in reverse order. */
   readonly onEnd: (action: () => Promise<void>) => void;
 }
 
 export interface BenchOutcome {
-  /** How often what was done: "300 relists", "3 bursts of 100 pods". */
+  /** Number of repetitions: "300 relists", "3 bursts of 100 pods". */
   readonly repeats: string;
   readonly measurements: readonly Measurement[];
 }
@@ -30,7 +30,7 @@ export interface Measurement {
   readonly value: number;
   readonly unit: string;
   readonly floor?: { readonly what: string; readonly value: number };
-  /** The same of the Go kubelet. */
+  /** The Go kubelet's value. */
   readonly peer?: number;
   readonly goal?: { readonly text: string; readonly met: boolean };
 }
@@ -52,6 +52,6 @@ export interface HostFacts {
   readonly os: string;
   readonly node: string;
   readonly kubelet: string;
-  /** Of the last minute, before the benchmark began; its own predecessor's too. */
+  /** Load average of the minute before the benchmark, which includes the previous benchmark's load. */
   readonly loadBefore: number;
 }

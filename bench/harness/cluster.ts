@@ -1,7 +1,7 @@
 /**
- * A real API server and a real runtime for a benchmark, and the kubelet that joins them. No controllers and no scheduler: pods are bound
- * when they are made, and on a machine of two cores nobody else should be at work; what controllers would give a pod of the default
- * service account is made by hand.
+ * A real API server and a real runtime for a benchmark, and the kubelet that joins them. There are no controllers and no scheduler, which
+ * would take CPU time on a machine with two cores: pods are created with a node name, and the objects that controllers would create for
+ * the default service account are created here.
  */
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,9 +33,9 @@ interface Node {
 export class BenchCluster {
   readonly controlPlane: ControlPlane;
   readonly containerd: PrivateContainerd;
-  /** Does to this runtime what a kubelet would; never while one runs on it, which would end pods that it does not know. */
+  /** Must not be used while a kubelet runs on the runtime, because the kubelet would remove the driver's pods as unknown. */
   readonly driver: CriDriver;
-  /** As cluster-admin. */
+  /** Authenticated as cluster-admin. */
   readonly api: ApiClient;
   readonly pods: PodWatch;
   #securePort = 0;
@@ -48,7 +48,7 @@ export class BenchCluster {
     this.pods = pods;
   }
 
-  /** All of it goes when the benchmark is over. */
+  /** Everything is removed at the end of the benchmark. */
   static async start(context: BenchContext): Promise<BenchCluster> {
     const { containerd, driver } = await startContainerd(context);
     context.progress('an API server of its own …');
@@ -58,13 +58,13 @@ export class BenchCluster {
     context.onEnd(() => controlPlane.stop());
     const api = controlPlane.client();
     context.onEnd(() => api.close());
-    await makeNamespace(controlPlane, api);
+    await createNamespace(controlPlane, api);
     const pods = await PodWatch.start(api, namespace);
     context.onEnd(() => pods.close());
     return new BenchCluster(controlPlane, containerd, api, driver, pods);
   }
 
-  /** A kubelet whose Node is Ready, on the cluster's runtime: this project's, or another. */
+  /** Starts a kubelet on the cluster's runtime and waits until its Node is Ready. @param program default: this project's kubelet */
   async join({
     maxPods = 110,
     program,
@@ -72,9 +72,9 @@ export class BenchCluster {
     const [port = 0] = await stablePorts(1);
     this.#securePort = port;
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);
-    // Nobody calls it but the benchmark, on the port that asks for no credentials.
+    // KubeletProcess sets its own read-only port.
     const { readOnlyPort: _, ...config } = { ...configuration, address: '127.0.0.1' } as Record<string, unknown>;
-    // One of a kubelet before is Ready already.
+    // The Node of a previous kubelet may be Ready already.
     if (await this.api.find(nodePath)) await this.api.delete(nodePath);
     const ready = await this.watchReady();
     try {
@@ -96,12 +96,12 @@ export class BenchCluster {
     }
   }
 
-  /** Where the server of the kubelet that joined last listens. */
+  /** The secure port of the kubelet that joined last. */
   get securePort(): number {
     return this.#securePort;
   }
 
-  /** Watches the Node from now on: `seen` is the monotonic ms at which it was Ready. */
+  /** Watches the Node. `seen` resolves with the monotonic ms at which it became Ready. */
   async watchReady(): Promise<{ readonly seen: Promise<number>; readonly close: () => Promise<void> }> {
     let readyMs: number | undefined;
     const path = `/api/v1/nodes?fieldSelector=metadata.name%3D${nodeName}`;
@@ -109,29 +109,29 @@ export class BenchCluster {
       if (object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) readyMs ??= atMs;
     });
     const seen = watch.waitUntil('the node is Ready', readyTimeoutMs, () => readyMs !== undefined).then(() => readyMs!);
-    // Whoever began to watch may look at it later.
+    // The caller may await the promise later.
     seen.catch(() => {});
     return { seen, close: () => watch.close() };
   }
 
-  /** As a controller does to the Node of a kubelet that it does not hear of. */
+  /** Marks the Node as the node lifecycle controller does when the kubelet's heartbeats stop. */
   async markUnknown(): Promise<void> {
     const conditions = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }];
     await this.api.patch(`${nodePath}/status`, { status: { conditions } }, 'strategic-merge');
   }
 
-  /** The benchmarks' pod, bound to a node, with the volume that every pod has by default: token, root CA, namespace. */
+  /** Creates the benchmarks' pod on a node, with the default service account volume (token, root CA, namespace). */
   createPod(name: string, boundTo = nodeName): Promise<Pod> {
     const { automountServiceAccountToken: _, ...spec } = benchPodSpec;
     return this.api.create<Pod>(podsPath, { metadata: { name }, spec: { ...spec, nodeName: boundTo } });
   }
 
-  /** Resolves when the API server has taken note of it; without options, with the grace period of the pod. */
+  /** Resolves when the API server has accepted the deletion. Without options the pod's own grace period applies. */
   async deletePod(name: string, options?: object): Promise<void> {
     await this.api.delete(`${podsPath}/${name}`, options);
   }
 
-  /** A token as in the pod's volume. */
+  /** Requests a token like that of the pod's volume. */
   async podToken(pod: Pod): Promise<string> {
     const { name, uid } = pod.metadata;
     const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name, uid };
@@ -146,13 +146,13 @@ export class BenchCluster {
     return status.token;
   }
 
-  /** Writes a status as a kubelet does. */
+  /** Patches a status as a kubelet does. */
   async patchStatus(pod: Pod, status: object): Promise<void> {
     const { name, uid } = pod.metadata;
     await this.api.patch(`${podsPath}/${name}/status`, { metadata: { uid }, status }, 'strategic-merge');
   }
 
-  /** What the node has asked of the API server about pods since that wall-clock ms. Complete a moment after the last was answered. */
+  /** Returns the node's requests about pods since the given wall-clock ms, from the audit log, which is complete shortly after the last response. */
   podRequests(sinceMs: number): PodRequest[] {
     return this.controlPlane
       .auditEvents(nodeName)
@@ -164,13 +164,13 @@ export class BenchCluster {
 }
 
 export interface PodRequest {
-  /** As the audit log says it: get, patch, delete, list, watch. */
+  /** The audit log's verb: get, patch, delete, list, watch. */
   readonly verb: string;
   readonly subresource: string;
   readonly pod: string;
 }
 
-async function makeNamespace({ caFile }: ControlPlane, api: ApiClient): Promise<void> {
+async function createNamespace({ caFile }: ControlPlane, api: ApiClient): Promise<void> {
   await api.create('/api/v1/namespaces', { metadata: { name: namespace } });
   const data = { 'ca.crt': readFileSync(caFile, 'utf8') };
   await api.create(`/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'kube-root-ca.crt' }, data });

@@ -1,24 +1,24 @@
-/** How many JavaScript objects an act makes: V8's heap profiler, told to sample every single allocation. */
+/** Counts the JavaScript objects that a function allocates, with V8's heap profiler sampling every allocation. */
 import { Session } from 'node:inspector/promises';
 
-const turns = 20;
+const iterations = 20;
 
-/** On average, for each turn. The act is run before, so that nothing that is made once is counted. */
+/** Returns the average per call. Calls the function before, so that one-time allocations are not counted. */
 export async function countAllocatedObjects(act: () => void): Promise<number> {
-  for (let turn = 0; turn < turns; turn += 1) act();
+  for (let iteration = 0; iteration < iterations; iteration += 1) act();
   const session = new Session();
   session.connect();
   try {
     const options = { samplingInterval: 1, includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
     const count = async (what: () => void) => {
       await session.post('HeapProfiler.startSampling', options);
-      for (let turn = 0; turn < turns; turn += 1) what();
+      for (let iteration = 0; iteration < iterations; iteration += 1) what();
       const { profile } = await session.post('HeapProfiler.stopSampling');
       return (profile as unknown as { samples: readonly unknown[] }).samples.length;
     };
-    // The profiler's own calls make some, too.
+    // The profiler's own calls allocate objects too.
     const idle = await count(() => {});
-    return Math.max(0, (await count(act)) - idle) / turns;
+    return Math.max(0, (await count(act)) - idle) / iterations;
   } finally {
     session.disconnect();
   }

@@ -1,15 +1,15 @@
-/** From a container's end to the runtime hearing the call that makes its successor, on one pod after the other. */
+/** Measures the time from a container's exit until the runtime receives CreateContainer for its successor, one pod after the other. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeletProcess } from './kubelet-process.ts';
 import type { ControlClient } from '../runtime/client.ts';
 
-/** Exits do not fall into step with a clock of the kubelet: they come at random, this far apart on average. */
+/** Average time between exits. The times are random, so that they do not synchronize with a timer of the kubelet. */
 const meanGapMs = 60;
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 /**
- * Ends one container of each of these pods (its first: no back-off delays a first restart), and answers with the latencies in ms. Throws when
- * one was not made again.
+ * Ends one container of each pod, its first exit, which no back-off delays. Returns the latencies in ms. Throws when a container was not
+ * created again within the timeout.
  */
 export async function measureExitToRestart(
   control: ControlClient,
@@ -24,18 +24,18 @@ export async function measureExitToRestart(
     endedAt.set(`${container.podUID}/app-0`, await control.exitContainer(container.id, 0));
     await sleep(Math.random() * 2 * meanGapMs);
   }
-  const end = performance.now() + patienceMs;
+  const end = performance.now() + timeoutMs;
   for (;;) {
-    const made = await control.calls('CreateContainer');
+    const createCalls = await control.calls('CreateContainer');
     const latencies = [...endedAt].map(([subject, endedMs]) => {
-      const call = made.find((one) => one.subject === subject && one.startMs >= endedMs);
+      const call = createCalls.find((one) => one.subject === subject && one.startMs >= endedMs);
       return call === undefined ? undefined : call.startMs - endedMs;
     });
     if (latencies.every((latency) => latency !== undefined)) return latencies;
     if (performance.now() > end) {
       const missing = latencies.filter((latency) => latency === undefined).length;
       throw new Error(
-        `${missing} of ${podNames.length} containers were not made again within ${patienceMs} ms; the log ends:\n${kubelet.logTail()}`,
+        `${missing} of ${podNames.length} containers were not createCalls again within ${timeoutMs} ms; the log ends:\n${kubelet.logTail()}`,
       );
     }
     await sleep(100);

@@ -1,10 +1,10 @@
-/** The Go kubelet of the same version: the peer, which people run today. */
+/** The Go kubelet of the same version, which benchmarks compare with. */
 import { ensurePeerKubelet } from '../../scripts/host/control-plane-binaries.ts';
 import type { KubeletProgram } from './kubelet-process.ts';
 
-/** Built once, in minutes; from then on it is there. */
-export async function ensureGoKubelet(say: (line: string) => void): Promise<KubeletProgram> {
-  const executable = await ensurePeerKubelet(say);
-  // The chains would be the host's own, and nobody would take them away again.
+/** The first build takes minutes; the result is cached. */
+export async function ensureGoKubelet(progress: (line: string) => void): Promise<KubeletProgram> {
+  const executable = await ensurePeerKubelet(progress);
+  // The chains would be created in the host's network and never be removed.
   return { executable, configuration: { makeIPTablesUtilChains: false }, needsCgroupRoot: true };
 }

@@ -1,4 +1,4 @@
-/** The machine and versions that a result was measured with. */
+/** The machine and the versions of a measurement. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
@@ -25,7 +25,7 @@ function osName(): string {
   }
 }
 
-/** The commit, marked when the tree has changes that are not in it. */
+/** Returns the commit, marked when the working tree has uncommitted changes. */
 function commit(root: string): string {
   try {
     const git = (...args: string[]) =>

@@ -1,14 +1,14 @@
-/** What a kubelet's own log says of when it knew something: asking `/pods` again and again would be what is measured, on two cores. */
+/** Reads times from a kubelet's log. Polling `/pods` would affect the measurement on two cores. */
 
 /** klog's `I1121 13:15:02.257000`, in local time and without a year. */
 const stamp = /^[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{3})/;
 
-/** Wall-clock ms of the line in which the loop was given the pod; undefined while there is none. */
+/** Returns the wall-clock ms at which the sync loop got the pod. Undefined when the log has no such line. */
 export function podSeenAtMs(log: string, pod: string): number | undefined {
   return timeOf(log.split('\n').find((line) => line.includes('"SyncLoop update" op="ADD"') && line.includes(`"${pod}"`)));
 }
 
-/** Wall-clock ms of the line in which the pod first got to that phase; undefined while there is none. */
+/** Returns the wall-clock ms at which the pod first reached the phase. Undefined when the log has no such line. */
 export function phaseChangedAtMs(log: string, pod: string, phase: string): number | undefined {
   return timeOf(
     log.split('\n').find((line) => line.includes('"Pod phase changed"') && line.includes(`pod="${pod}"`) && line.endsWith(`to="${phase}"`)),

@@ -1,7 +1,6 @@
 /**
- * The kubelet under measurement: the compiled daemon, as its users run it, standalone on a folder of manifests of its own or as a member
- * of a cluster; or another kubelet that takes the same arguments. As root it makes cgroups for its pods, below a root of its own; without,
- * it is told not to.
+ * A kubelet process to measure: the compiled daemon, standalone with its own folder of manifests or as a member of a cluster, or another
+ * kubelet with the same arguments. As root it has its own cgroup root; otherwise cgroups are disabled.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,12 +17,12 @@ import { removeFolder } from '../../scripts/host/private-containerd.ts';
 import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 
-/** A kubelet other than this one. */
+/** Another kubelet. */
 export interface KubeletProgram {
   readonly executable: string;
-  /** What it needs in KubeletConfiguration beside what every kubelet is given. */
+  /** Additional fields of KubeletConfiguration. */
   readonly configuration: Readonly<Record<string, unknown>>;
-  /** It wants the root of its cgroups to be there. */
+  /** The kubelet requires its cgroup root to exist. */
   readonly needsCgroupRoot: boolean;
 }
 
@@ -33,11 +32,11 @@ export interface KubeletProcessOptions {
   readonly maxPods?: number;
   /** More fields of KubeletConfiguration. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** The cluster that it joins; without, it is standalone. */
+  /** The cluster to join. Absent: standalone. */
   readonly member?: { readonly nodeName: string; readonly kubeconfig: string };
-  /** Without, the compiled daemon of this project. */
+  /** Default: the compiled daemon of this project. */
   readonly program?: KubeletProgram;
-  /** Variables beside those of this process. */
+  /** Environment variables in addition to those of this process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -46,7 +45,7 @@ const ownExecutable = join(root, 'bin/kubelet');
 const standaloneNodeName = 'bench';
 const usesCgroups = process.getuid?.() === 0;
 const startTimeoutMs = 30_000;
-/** The daemon promises 5 s for its own end. */
+/** The daemon guarantees to exit within 5 s. */
 const stopTimeoutMs = 15_000;
 
 export class KubeletProcess {
@@ -75,7 +74,7 @@ export class KubeletProcess {
     this.#child = this.#spawn();
   }
 
-  /** Resolves once /healthz says ok. Rejects with the end of its log when it does not come up, or is not built. */
+  /** Resolves when /healthz returns ok. Rejects with the end of the log when the kubelet does not become healthy. */
   static async start(options: KubeletProcessOptions): Promise<KubeletProcess> {
     const { member, program } = options;
     if (!program) ensureKubelet();
@@ -95,7 +94,7 @@ export class KubeletProcess {
     const kubelet = new KubeletProcess(program?.executable ?? ownExecutable, folder, { args, environment }, { healthz, readOnly });
     try {
       await kubelet.waitUntilHealthy();
-      await kubelet.#served();
+      await kubelet.#waitUntilServed();
     } catch (err) {
       await kubelet.stop();
       throw err;
@@ -116,7 +115,7 @@ export class KubeletProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Ends it as systemd would. What it has on disk stays, and its pods run on: `startAgain` finds both. */
+  /** Ends the process with SIGTERM. Its files and pods remain, for `restart`. */
   async terminate(): Promise<void> {
     if (this.hasEnded) return;
     const ended = once(this.#child, 'exit');
@@ -126,12 +125,12 @@ export class KubeletProcess {
     clearTimeout(timer);
   }
 
-  /** After `end`. Does not wait until it is healthy. */
+  /** Called after `terminate`. Does not wait until the kubelet is healthy. */
   restart(): void {
     this.#child = this.#spawn();
   }
 
-  /** A pod of one container (or more), on the host's files and network only as far as every pod is. Atomic: the kubelet sees all of it or nothing. */
+  /** Writes a static pod's manifest atomically. */
   writePod(name: string, spec: object): void {
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'bench' }, spec };
     const path = join(this.#folder, 'manifests', `${name}.json`);
@@ -144,7 +143,7 @@ export class KubeletProcess {
     rmSync(join(this.#folder, 'manifests', `${name}.json`));
   }
 
-  /** What the kubelet itself says about its pods. */
+  /** Returns the pods of the kubelet's `/pods`. */
   async pods(): Promise<readonly Pod[]> {
     const { statusCode, body } = await request(`${this.#readOnly}/pods`, { dispatcher: this.#http });
     if (statusCode !== 200) throw new Error(`/pods answered ${statusCode}: ${await body.text()}`);
@@ -163,14 +162,14 @@ export class KubeletProcess {
     return this.log().trimEnd().split('\n').slice(-lines).join('\n');
   }
 
-  /** The error of one who has waited for this kubelet, with the end of its log. */
+  /** Returns an error with the end of the kubelet's log. */
   withLog(err: unknown): Error {
     return new Error(`${messageOf(err)}; the kubelet's log ends:\n${this.logTail()}`, { cause: err });
   }
 
   /**
-   * Ends it as systemd would, and removes its folder and its cgroups. Pods with real processes hold their cgroups: `removePods` ends
-   * them in between. Idempotent.
+   * Ends the process with SIGTERM and removes its folder and cgroups. `removePods` runs in between, because cgroups with processes can not
+   * be removed. Idempotent.
    */
   stop(removePods: () => Promise<void> = async () => {}): Promise<void> {
     return (this.#stopped ??= this.#stop(removePods));
@@ -182,11 +181,11 @@ export class KubeletProcess {
     await removePods();
     await this.#removeCgroups();
     removeLogLinks(join(this.#folder, 'logs'));
-    // Volumes in memory are mounts, which a kubelet that ends leaves as they are.
+    // Unmounts volumes in memory, which the kubelet does not unmount at exit.
     removeFolder(this.#folder);
   }
 
-  /** The last processes may take a moment to be reaped. */
+  /** Retries, because the last processes may not be reaped yet. */
   async #removeCgroups(): Promise<void> {
     if (!usesCgroups) return;
     for (let attempt = 0; attempt < 20 && !removeCgroup(cgroupRootOf(this.#folder)); attempt += 1) await sleep(50);
@@ -201,8 +200,8 @@ export class KubeletProcess {
     }
   }
 
-  /** The read-only port is another thread's than the healthz port. */
-  async #served(): Promise<void> {
+  /** The read-only port belongs to another thread than the healthz port. */
+  async #waitUntilServed(): Promise<void> {
     const end = performance.now() + startTimeoutMs;
     for (;;) {
       try {
@@ -215,7 +214,7 @@ export class KubeletProcess {
     }
   }
 
-  /** Resolves once /healthz says ok. */
+  /** Resolves when /healthz returns ok. */
   async waitUntilHealthy(): Promise<void> {
     const end = performance.now() + startTimeoutMs;
     while (performance.now() < end) {
@@ -230,13 +229,13 @@ export class KubeletProcess {
   }
 }
 
-/** Before anything is measured: the daemon, compiled from the sources as they are. Throws with the compiler's word. */
+/** Compiles the daemon from the current sources if necessary. Throws with the compiler's output. */
 export function ensureKubelet(): void {
   if (!existsSync(ownExecutable)) throw new Error(`${ownExecutable} is not there`);
   if (!isBuilt()) build();
 }
 
-/** No swap check, no ports but its own: it must not meet another kubelet on the host. */
+/** Uses its own ports and folders, because another kubelet may run on the host. */
 function configuration(
   folder: string,
   { runtimeEndpoint, maxPods = 110, config, program }: KubeletProcessOptions,
@@ -264,7 +263,7 @@ function configuration(
   };
 }
 
-/** Free a moment ago: nobody else on this machine asks in a row. */
+/** The port may be taken before it is used, which is unlikely on this machine. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,25 +1,25 @@
-/** How late main's event loop was between two readings of `/metrics`, from the kubelet's own histogram. */
+/** The delays of main's event loop between two reads of `/metrics`, from the kubelet's histogram. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Measurement } from './benchmark.ts';
 import type { KubeletProcess, KubeletProgram } from './kubelet-process.ts';
 
-/** Of all samples of the event loop, those no later than each bound in seconds, ascending; the last bound is Infinity. */
+/** Cumulative histogram: number of samples up to each bound in seconds, ascending. The last bound is Infinity. */
 export type LoopDelays = readonly { readonly bound: number; readonly count: number }[];
 
 const metric = 'kubelet_main_event_loop_delay_seconds';
-/** Of the p99 on two cores. In a burst of starts the runtime and its containers take both of them. */
+/** Goals for the p99 on two cores. In a burst of starts, the runtime and its containers use both. */
 const goalsMs = { burst: 50, otherwise: 20 };
-/** The kubelet counts once a second. */
-const countedMs = 1100;
+/** The kubelet updates its histogram once a second. */
+const updateMs = 1100;
 const bucket = new RegExp(`^${metric}_bucket\\{le="([^"]+)"\\} (\\S+)$`, 'gm');
 
-/** Everything until now is counted. */
+/** Waits until the histogram includes all samples. */
 export async function readLoopDelays(kubelet: KubeletProcess): Promise<LoopDelays> {
-  await sleep(countedMs);
+  await sleep(updateMs);
   return parseLoopDelays(await kubelet.metrics());
 }
 
-/** From now on, read when it is called. None of another kubelet, which has no such metric. */
+/** Returns a function that reads the delays since this call. Returns none for another kubelet, which lacks the metric. */
 export async function startLoopDelayReading(kubelet: KubeletProcess, program?: KubeletProgram): Promise<() => Promise<LoopDelays>> {
   if (program) return async () => [];
   const before = await readLoopDelays(kubelet);
@@ -35,18 +35,18 @@ export function parseLoopDelays(metrics: string): LoopDelays {
   return delays;
 }
 
-/** The samples between two readings; without the first, since the kubelet's start. */
+/** Returns the samples between two reads. Without `before`: since the kubelet's start. */
 export function delaysBetween(before: LoopDelays | undefined, after: LoopDelays): LoopDelays {
   return after.map(({ bound, count }, index) => ({ bound, count: count - (before?.[index]?.count ?? 0) }));
 }
 
-/** Several of the same together. */
+/** Adds histograms with equal bounds. */
 export function sumDelays(all: readonly LoopDelays[]): LoopDelays {
   const [first = [], ...rest] = all;
   return first.map(({ bound, count }, index) => ({ bound, count: rest.reduce((sum, delays) => sum + delays[index]!.count, count) }));
 }
 
-/** In ms, the bound below which that share of the samples lies. */
+/** Returns the upper bound of the percentile in ms. */
 export function delayPercentileMs(delays: LoopDelays, percent: number): number {
   const total = delays.at(-1)?.count ?? 0;
   if (total === 0) throw new Error('no samples of the event loop');
@@ -54,13 +54,13 @@ export function delayPercentileMs(delays: LoopDelays, percent: number): number {
 }
 
 export interface LoopDelayRows {
-  /** Default: otherwise. */
+  /** Selects the goal. Default: otherwise. */
   readonly load?: keyof typeof goalsMs;
-  /** Of a process that had nothing to do meanwhile. */
+  /** Delays of an idle process during the same time. */
   readonly floor?: { readonly what: string; readonly delays: LoopDelays };
 }
 
-/** The rows of a benchmark's table. */
+/** Returns the table rows for the delays. */
 export function loopDelayMeasurements(delays: LoopDelays, { load = 'otherwise', floor }: LoopDelayRows = {}): Measurement[] {
   const goalMs = goalsMs[load];
   const row = (what: string, percent: number) => ({

@@ -1,9 +1,9 @@
-/** When a watch saw each pod come, run and go. */
+/** Records when a watch saw each pod added, running, ready and gone. */
 import type { ApiClient } from '../../scripts/host/control-plane-api.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { ApiWatch } from './api-watch.ts';
 
-/** Monotonic ms, each of the first time. */
+/** Monotonic ms of the first event of each kind. */
 export interface PodTimes {
   addedMs?: number;
   runningMs?: number;
@@ -20,7 +20,7 @@ export class PodWatch {
     this.#times = times;
   }
 
-  /** Of one namespace. */
+  /** Watches the pods of one namespace. */
   static async start(api: ApiClient, namespace: string): Promise<PodWatch> {
     const times = new Map<string, PodTimes>();
     const watch = await ApiWatch.start<Pod>(api, `/api/v1/namespaces/${namespace}/pods`, ({ type, object }, atMs) => {
@@ -35,7 +35,7 @@ export class PodWatch {
     return new PodWatch(watch, times);
   }
 
-  /** Waits until all these pods were seen so; when each was, in their order. */
+  /** Waits until all these pods have reached the state. Returns the times in the order of the names. */
   async waitUntil(what: 'added' | 'running' | 'ready' | 'gone', names: readonly string[], timeoutMs: number): Promise<number[]> {
     const times = () => names.map((name) => this.#times.get(name)?.[`${what}Ms`]).filter((ms) => ms !== undefined);
     try {

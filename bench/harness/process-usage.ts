@@ -10,7 +10,7 @@ export interface ProcessUsage {
 /** USER_HZ: 100 on every Linux that Node runs on. */
 export const ticksPerSecond = 100;
 
-/** Of the process and all that it started and that still run. Throws when it is gone. */
+/** Returns the usage of a process and its running descendants. Throws when the process does not exist. */
 export function readProcessUsage(pid: number): ProcessUsage {
   let cpuSeconds = 0;
   let rssBytes = 0;
@@ -24,7 +24,7 @@ export function readProcessUsage(pid: number): ProcessUsage {
   return { cpuSeconds, rssBytes, processes: pids.length };
 }
 
-/** What stands behind the command's closing bracket: from field 3 on. */
+/** Returns the fields after the command's closing parenthesis, from field 3 on. */
 function statFields(pid: number): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -35,7 +35,7 @@ function processTree(pid: number): number[] {
     try {
       return readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
     } catch {
-      return []; // The thread is gone since.
+      return []; // The thread has ended.
     }
   });
   return [pid, ...children.flatMap(processTree)];

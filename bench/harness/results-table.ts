@@ -1,10 +1,10 @@
 /**
- * The tables of bench/RESULTS.md and of the README, from the JSON of every benchmark that was run in this checkout. Of a benchmark that was
- * not, the tables keep what they show.
+ * Renders the tables of bench/RESULTS.md and of the README from the JSON of the benchmarks that were run in this checkout. The results of
+ * other benchmarks are kept.
  */
 import type { BenchRecord, HostFacts, Measurement } from './benchmark.ts';
 
-/** @param names of all benchmarks, in the order of the table @param previous the file as it is */
+/** @param names of all benchmarks, in the order of the table @param previous the current file */
 export function renderResults(names: readonly string[], records: readonly BenchRecord[], previous: string): string {
   const lines = [
     '# Benchmark results',
@@ -14,7 +14,7 @@ export function renderResults(names: readonly string[], records: readonly BenchR
     'No test depends on a time in here.',
     '',
   ];
-  const shown = new Map(
+  const sections = new Map(
     previous
       .split(/^(?=## )/m)
       .slice(1)
@@ -23,7 +23,7 @@ export function renderResults(names: readonly string[], records: readonly BenchR
   for (const name of names) {
     const record = records.find((one) => one.name === name);
     if (record) lines.push(...section(record));
-    else if (shown.has(name)) lines.push(shown.get(name)!, '');
+    else if (sections.has(name)) lines.push(sections.get(name)!, '');
   }
   return `${lines.join('\n').trimEnd()}\n`;
 }
@@ -45,7 +45,7 @@ function section({ name, about, at, host, outcome }: BenchRecord): string[] {
   ];
 }
 
-/** Load that was there before the benchmark began, for each core. */
+/** Compares the load per core before the benchmark with a limit. */
 function isBusy({ loadBefore, cores }: HostFacts): boolean {
   return loadBefore / cores > 0.25;
 }
@@ -59,7 +59,7 @@ function row({ what, value, unit, peer, floor, goal }: Measurement): string {
 
 const [begin, end] = ['<!-- numbers: written by npm run bench -->', '<!-- end of numbers -->'];
 
-/** The README with its table made anew: what has a goal. Throws when it has no place for one. */
+/** Replaces the README's table, which has the rows with a goal. Throws when the README lacks the markers. */
 export function replaceReadmeNumbers(names: readonly string[], records: readonly BenchRecord[], readme: string): string {
   const [before, rest] = readme.split(begin);
   const [shown, after] = rest?.split(end) ?? [];
@@ -76,7 +76,7 @@ function rowsWithGoals({ name, outcome }: BenchRecord): string[] {
   return 'failed' in outcome ? [] : outcome.measurements.filter(({ goal }) => goal).map((measured) => `| ${name} ${row(measured)}`);
 }
 
-/** Three digits that matter, as people write numbers. */
+/** Rounds to three significant digits. */
 export function formatAmount(value: number, unit: string): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   const rounded = value.toLocaleString('en-US', { maximumFractionDigits: Math.abs(value) < 0.1 && value !== 0 ? 4 : digits });

@@ -1,4 +1,4 @@
-/** A kubelet on the simulated runtime with many pods, all of them started by itself and running. */
+/** Starts a kubelet on the simulated runtime and waits until all its pods run. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlClient, SimulatedRuntimeProcess } from '../runtime/client.ts';
 import { startRuntimeProcess } from '../runtime/client.ts';
@@ -19,30 +19,27 @@ export interface SimulatedNodeOptions {
 }
 
 const image = 'registry.example/sim/run:1';
-const patienceMs = 180_000;
+const timeoutMs = 180_000;
 
-export async function startSimulatedNode(
-  { progress: say, onEnd: after }: BenchContext,
-  options: SimulatedNodeOptions,
-): Promise<SimulatedNode> {
+export async function startSimulatedNode({ progress, onEnd }: BenchContext, options: SimulatedNodeOptions): Promise<SimulatedNode> {
   const { pods, containersPerPod } = options;
   const runtime = await startRuntimeProcess({ images: [{ name: image }], ...options.runtime });
-  after(() => runtime.stop());
+  onEnd(() => runtime.stop());
   const kubelet = await KubeletProcess.start({ runtimeEndpoint: runtime.endpoint, maxPods: pods + 10 });
-  after(() => kubelet.stop());
-  say(`starting ${pods} pods …`);
+  onEnd(() => kubelet.stop());
+  progress(`starting ${pods} pods …`);
   const containers = Array.from({ length: containersPerPod }, (_, index) => ({
     name: `app-${index}`,
     image,
     imagePullPolicy: 'IfNotPresent',
   }));
   for (let index = 0; index < pods; index += 1) kubelet.writePod(`pod-${index}`, { terminationGracePeriodSeconds: 5, containers });
-  await untilAllRun(runtime.control, kubelet, pods * containersPerPod);
+  await waitUntilAllRun(runtime.control, kubelet, pods * containersPerPod);
   return { runtime, control: runtime.control, kubelet };
 }
 
-async function untilAllRun(control: ControlClient, kubelet: KubeletProcess, wanted: number): Promise<void> {
-  const end = performance.now() + patienceMs;
+async function waitUntilAllRun(control: ControlClient, kubelet: KubeletProcess, wanted: number): Promise<void> {
+  const end = performance.now() + timeoutMs;
   for (;;) {
     const { containers } = await control.state();
     const running = containers.filter(({ state }) => state === 'running').length;
@@ -53,7 +50,7 @@ async function untilAllRun(control: ControlClient, kubelet: KubeletProcess, want
     if (running === wanted && known === wanted) return;
     if (performance.now() > end) {
       throw new Error(
-        `${running} of ${wanted} containers run, the kubelet knows ${known}, after ${patienceMs} ms; its log ends:\n${kubelet.logTail()}`,
+        `${running} of ${wanted} containers run, the kubelet knows ${known}, after ${timeoutMs} ms; its log ends:\n${kubelet.logTail()}`,
       );
     }
     await sleep(200);

@@ -1,11 +1,11 @@
-/** Percentiles of samples, nearest rank: a value that was measured, never one between two. */
+/** Returns a percentile by nearest rank: always a measured value. */
 export function percentile(samples: readonly number[], percent: number): number {
   if (samples.length === 0) throw new Error('no samples: nothing was measured');
   const sorted = Float64Array.from(samples).sort();
   return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)]!;
 }
 
-/** How long at least one of these intervals was under way. */
+/** Returns the total length of the union of the intervals. */
 export function unionLengthMs(intervals: readonly { readonly startMs: number; readonly endMs: number }[]): number {
   let total = 0;
   let end = -Infinity;
