@@ -9,7 +9,7 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 const tokenReviews = '/apis/authentication.k8s.io/v1/tokenreviews';
 const accessReviews = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
 
-test('a token is reviewed, and the status is the answer', async () => {
+test('a token review returns the status of the API server', async () => {
   const status = { authenticated: true, user: { username: 'jane', groups: ['system:authenticated'] } };
   const api = new FakeApi().on('POST', tokenReviews, { kind: 'TokenReview', status });
   const reviews = createReviews(api, new FakeClock());
@@ -21,7 +21,7 @@ test('a token is reviewed, and the status is the answer', async () => {
   });
 });
 
-test('a review is asked again while the server is unwell, five times in all', async () => {
+test('a failed review is retried, with five attempts in total', async () => {
   const clock = new FakeClock();
   const api = new FakeApi()
     .once('POST', tokenReviews, apiError(500, 'InternalError'))
@@ -36,7 +36,7 @@ test('a review is asked again while the server is unwell, five times in all', as
   assert.equal(down.calls.length, 5);
 });
 
-test('each try is counted by its answer', async (t) => {
+test('each attempt of a review is counted by its status code', async (t) => {
   const segment = createMetricsSegment();
   bindMetrics(segment);
   t.after(() => bindMetrics(null));
@@ -64,14 +64,14 @@ test('each try is counted by its answer', async (t) => {
   ]);
 });
 
-test('a review that may not be made is not asked again', async () => {
+test('a forbidden review is not retried', async () => {
   const api = new FakeApi().on('POST', accessReviews, apiError(403, 'Forbidden'));
   const resourceAttributes = { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'metrics', name: 'n' };
   await assert.rejects(createReviews(api, new FakeClock()).reviewAccess({ user: 'jane', resourceAttributes }), { code: 403 });
   assert.equal(api.calls.length, 1);
 });
 
-test('a review that hangs ends after ten seconds', async () => {
+test('a hanging review fails after ten seconds', async () => {
   const clock = new FakeClock();
   const api = new FakeApi();
   api.hold('POST', accessReviews);

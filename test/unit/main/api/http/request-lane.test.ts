@@ -7,7 +7,7 @@ import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
 
-/** Enters these in turn, with the time in between, into a lane whose slot is taken; then gives the slot on, again and again. */
+/** Queues the entries in a lane without a free slot, with a delay before each, then releases slots one by one. Returns the order. */
 async function order(entries: readonly { readonly name: string; readonly rank: number; readonly afterMs?: number }[]): Promise<string[]> {
   const clock = new FakeClock();
   const lane = new RequestLane({ limit: null, slots: 1, maxQueued: 100, clock });
@@ -23,7 +23,7 @@ async function order(entries: readonly { readonly name: string; readonly rank: n
   return seen;
 }
 
-test('the more important class goes first, and of one class who came first', async () => {
+test('the higher class goes first, and within a class the earlier call', async () => {
   const entries = [
     { name: 'pods 1', rank: 5 },
     { name: 'pods 2', rank: 5 },
@@ -33,7 +33,7 @@ test('the more important class goes first, and of one class who came first', asy
   assert.deepEqual(await order(entries), ['review', 'status', 'pods 1', 'pods 2']);
 });
 
-test('a storm of reviews does not starve a status: those that come a second later go after it', async () => {
+test('a storm of reviews does not starve a status: reviews that arrive a second later wait', async () => {
   const entries = [
     { name: 'status', rank: 3 },
     { name: 'review now', rank: 2, afterMs: 900 },
@@ -42,7 +42,7 @@ test('a storm of reviews does not starve a status: those that come a second late
   assert.deepEqual(await order(entries), ['review now', 'status', 'review later']);
 });
 
-test('calls go at their rate', async () => {
+test('calls are sent at the configured rate', async () => {
   const clock = new FakeClock();
   const lane = new RequestLane({ limit: { qps: 10, burst: 2 }, slots: 100, maxQueued: 100, clock });
   let entered = 0;
@@ -56,7 +56,7 @@ test('calls go at their rate', async () => {
   assert.deepEqual(seen, [2, 3, 4, 5, 5]);
 });
 
-test('a caller that gives up leaves the line, and takes no token with it', async () => {
+test('an aborted call leaves the queue and consumes no token', async () => {
   const clock = new FakeClock();
   const lane = new RequestLane({ limit: { qps: 1, burst: 1 }, slots: 1, maxQueued: 100, clock });
   const leave = await lane.acquire(0, never);
@@ -70,7 +70,7 @@ test('a caller that gives up leaves the line, and takes no token with it', async
   (await second)();
 });
 
-test('a slot given back twice is one slot', async () => {
+test('releasing a slot twice frees one slot', async () => {
   const lane = new RequestLane({ limit: null, slots: 1, maxQueued: 100, clock: new FakeClock() });
   const leave = await lane.acquire(0, never);
   leave();
@@ -82,7 +82,7 @@ test('a slot given back twice is one slot', async () => {
   assert.equal(isIn, false);
 });
 
-test('a line that is full refuses, and a closed one fails all who wait', async () => {
+test('a full lane rejects calls, and a closed lane rejects all queued calls', async () => {
   const lane = new RequestLane({ limit: null, slots: 1, maxQueued: 1, clock: new FakeClock() });
   await lane.acquire(0, never);
   const waiting = lane.acquire(0, never);
@@ -92,7 +92,7 @@ test('a line that is full refuses, and a closed one fails all who wait', async (
   await assert.rejects(lane.acquire(0, never), { message: 'closed' });
 });
 
-test('heartbeats have a lane without a rate, each kind of review and events have their own, and the rest share one', () => {
+test('heartbeats have a lane without a rate limit, each kind of review and events have separate lanes, and the rest share one', () => {
   const lanes = createLanes({ limit: { qps: 50, burst: 100 }, eventLimit: { qps: 50, burst: 100 }, clock: new FakeClock() });
   const shared = (a: TrafficClass, b: TrafficClass) => lanes.of(a).lane === lanes.of(b).lane;
   assert.deepEqual(

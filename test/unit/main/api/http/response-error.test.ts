@@ -6,61 +6,61 @@ import { table } from '../../../../support/table.ts';
 const status = (fields: object) => JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', ...fields });
 const cases: { name: string; method?: 'GET' | 'POST'; code: number; body: string; header?: string; want: object }[] = [
   {
-    name: 'a Status speaks for itself',
+    name: 'a Status sets reason and message',
     code: 409,
     body: status({ reason: 'Conflict', message: 'the object has been modified', details: { retryAfterSeconds: 2 } }),
     want: { code: 409, reason: 'Conflict', message: 'the object has been modified', retryAfterMs: 2000 },
   },
   {
-    name: 'a Status without a reason has its code’s',
+    name: 'a Status without a reason gets the reason of its code',
     code: 403,
     body: status({ message: 'no' }),
     want: { reason: 'Forbidden', message: 'no' },
   },
   {
-    name: 'a proxy’s page is quoted on one line',
+    name: 'the page of a proxy is quoted on one line',
     code: 503,
     body: '<html>\n <p>down\u001b[31m',
     want: { reason: 'ServiceUnavailable', message: 'the server answered 503 (ServiceUnavailable) to GET /p: <html> <p>down [31m' },
   },
   {
-    name: 'an empty answer has its code',
+    name: 'an empty response gets the reason of its code',
     code: 401,
     body: '',
     want: { reason: 'Unauthorized', message: 'the server answered 401 (Unauthorized) to GET /p' },
   },
-  { name: 'a bare 409 to a create means that it exists', method: 'POST', code: 409, body: '', want: { reason: 'AlreadyExists' } },
-  { name: 'a bare 409 otherwise is a conflict', code: 409, body: '', want: { reason: 'Conflict' } },
-  { name: 'a code that nobody knows', code: 599, body: '[]', want: { reason: 'InternalError' } },
-  { name: 'the header says when to come again', code: 429, body: '', header: '7', want: { retryAfterMs: 7000 } },
+  { name: 'a 409 without a body means AlreadyExists for a create', method: 'POST', code: 409, body: '', want: { reason: 'AlreadyExists' } },
+  { name: 'a 409 without a body means Conflict for other methods', code: 409, body: '', want: { reason: 'Conflict' } },
+  { name: 'an unknown code is InternalError', code: 599, body: '[]', want: { reason: 'InternalError' } },
+  { name: 'Retry-After is read from the header', code: 429, body: '', header: '7', want: { retryAfterMs: 7000 } },
   {
-    name: 'a maintenance page for an hour does not keep a node away for an hour',
+    name: 'a Retry-After of an hour in the header is capped',
     code: 503,
     body: '<html>',
     header: '3600',
     want: { retryAfterMs: 120_000 },
   },
   {
-    name: 'a Status that asks for a year does not get it',
+    name: 'a retryAfterSeconds of a year is capped',
     code: 429,
     body: status({ details: { retryAfterSeconds: 31_536_000 } }),
     want: { retryAfterMs: 120_000 },
   },
   {
-    name: 'a header that is a date does not',
+    name: 'a Retry-After with a date is ignored',
     code: 429,
     body: '',
     header: 'Wed, 21 Oct 2026 07:28:00 GMT',
     want: { retryAfterMs: undefined },
   },
   {
-    name: 'a Status of wrong types is taken for what it has',
+    name: 'fields of a Status with wrong types are ignored',
     code: 404,
     body: status({ reason: 3, message: {}, details: [] }),
     want: { reason: 'NotFound' },
   },
 ];
-table('an answer that is a failure has a reason and a message', (row) => {
+table('an error response has a reason and a message', (row) => {
   for (const { name, method = 'GET', code, body, header, want } of cases) {
     row(name, () => {
       const error = responseError({ method, path: '/p' }, code, Buffer.from(body), header);
@@ -70,6 +70,6 @@ table('an answer that is a failure has a reason and a message', (row) => {
   }
 });
 
-test('a page of a megabyte is quoted in part', () => {
+test('a page of a megabyte is truncated in the message', () => {
   assert.ok(responseError({ method: 'GET', path: '/p' }, 502, Buffer.alloc(1 << 20, 'x'), undefined).message.length < 400);
 });

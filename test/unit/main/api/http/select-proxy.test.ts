@@ -4,15 +4,15 @@ import { table } from '../../../../support/table.ts';
 
 const proxy = 'http://proxy:3128';
 const cases: { name: string; server?: string; configured?: string; environment?: Record<string, string>; want: string | null }[] = [
-  { name: 'none anywhere', want: null },
-  { name: 'the kubeconfig’s, whatever NO_PROXY says', configured: proxy, environment: { NO_PROXY: '*' }, want: proxy },
-  { name: 'the environment’s', environment: { HTTPS_PROXY: proxy }, want: proxy },
-  { name: 'the environment’s in small letters and without a scheme', environment: { https_proxy: 'proxy:3128' }, want: proxy },
-  { name: 'not that for HTTP', environment: { HTTP_PROXY: proxy }, want: null },
-  { name: 'not one that is no URL', environment: { HTTPS_PROXY: 'http://:::' }, want: null },
-  { name: 'none for this host by name', server: 'https://localhost:6443', environment: { HTTPS_PROXY: proxy }, want: null },
-  { name: 'none for this host by address', server: 'https://127.1.2.3:6443', environment: { HTTPS_PROXY: proxy }, want: null },
-  { name: 'none for this host by IPv6', server: 'https://[::1]:6443', environment: { HTTPS_PROXY: proxy }, want: null },
+  { name: 'no proxy is configured', want: null },
+  { name: 'the proxy of the kubeconfig ignores NO_PROXY', configured: proxy, environment: { NO_PROXY: '*' }, want: proxy },
+  { name: 'HTTPS_PROXY', environment: { HTTPS_PROXY: proxy }, want: proxy },
+  { name: 'https_proxy in lower case and without a scheme', environment: { https_proxy: 'proxy:3128' }, want: proxy },
+  { name: 'HTTP_PROXY does not apply to https', environment: { HTTP_PROXY: proxy }, want: null },
+  { name: 'an invalid URL is ignored', environment: { HTTPS_PROXY: 'http://:::' }, want: null },
+  { name: 'no proxy for localhost', server: 'https://localhost:6443', environment: { HTTPS_PROXY: proxy }, want: null },
+  { name: 'no proxy for a loopback address', server: 'https://127.1.2.3:6443', environment: { HTTPS_PROXY: proxy }, want: null },
+  { name: 'no proxy for the IPv6 loopback address', server: 'https://[::1]:6443', environment: { HTTPS_PROXY: proxy }, want: null },
 ];
 const excluded: [noProxy: string, server: string, isExcluded: boolean][] = [
   ['*', 'https://api.example.org', true],
@@ -36,9 +36,9 @@ for (const [noProxy, server, isExcluded] of excluded) {
   const environment = { HTTPS_PROXY: proxy, NO_PROXY: noProxy };
   cases.push({ name: `NO_PROXY=${noProxy} for ${server}`, server, environment, want: isExcluded ? null : proxy });
 }
-table('the way to the API server by proxy', (row) => {
+table('the proxy to the API server', (row) => {
   for (const { name, server = 'https://api.example.org', configured = '', environment = {}, want } of cases) {
-    row(`the way to the API server by proxy: ${name}`, () => {
+    row(`the proxy to the API server: ${name}`, () => {
       assert.equal(selectProxy(new URL(server), configured, environment), want);
     });
   }

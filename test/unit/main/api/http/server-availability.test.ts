@@ -3,42 +3,42 @@ import { test } from 'node:test';
 import { ServerAvailability } from '../../../../../src/main/api/http/server-availability.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 
-function aPresence() {
+function anAvailability() {
   const clock = new FakeClock();
-  const presence = new ServerAvailability(clock);
-  let returns = 0;
-  const unsubscribe = presence.onRecovery(() => (returns += 1));
-  return { clock, presence, unsubscribe, returns: () => returns };
+  const availability = new ServerAvailability(clock);
+  let recoveries = 0;
+  const unsubscribe = availability.onRecovery(() => (recoveries += 1));
+  return { clock, availability, unsubscribe, recoveries: () => recoveries };
 }
 
-test('the first answer after seconds without one is the return of the server, and no other', async () => {
-  const { clock, presence, returns } = aPresence();
-  presence.markAvailable();
-  presence.markUnavailable();
+test('only the first response after an outage of some seconds is a recovery', async () => {
+  const { clock, availability, recoveries } = anAvailability();
+  availability.markAvailable();
+  availability.markUnavailable();
   await clock.advance(1500);
-  presence.markUnavailable();
+  availability.markUnavailable();
   await clock.advance(1500);
-  assert.equal(returns(), 0);
-  presence.markAvailable();
-  presence.markAvailable();
-  assert.equal(returns(), 1);
+  assert.equal(recoveries(), 0);
+  availability.markAvailable();
+  availability.markAvailable();
+  assert.equal(recoveries(), 1);
 });
 
-test('calls that fail by turns wake nobody', async () => {
-  const { clock, presence, returns } = aPresence();
+test('intermittent failures do not notify listeners', async () => {
+  const { clock, availability, recoveries } = anAvailability();
   for (let i = 0; i < 10; i += 1) {
-    presence.markUnavailable();
+    availability.markUnavailable();
     await clock.advance(1000);
-    presence.markAvailable();
+    availability.markAvailable();
   }
-  assert.equal(returns(), 0);
+  assert.equal(recoveries(), 0);
 });
 
-test('who no longer waits is not told', async () => {
-  const { clock, presence, unsubscribe, returns } = aPresence();
-  presence.markUnavailable();
+test('an unsubscribed listener is not notified', async () => {
+  const { clock, availability, unsubscribe, recoveries } = anAvailability();
+  availability.markUnavailable();
   await clock.advance(60_000);
   unsubscribe();
-  presence.markAvailable();
-  assert.equal(returns(), 0);
+  availability.markAvailable();
+  assert.equal(recoveries(), 0);
 });

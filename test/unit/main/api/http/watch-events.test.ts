@@ -6,7 +6,7 @@ import { table } from '../../../../support/table.ts';
 const event = (type: string, name: string) => ({ type, object: { metadata: { name } } });
 const line = (type: string, name: string) => `${JSON.stringify(event(type, name))}\n`;
 
-/** Names of the events, then the message of the error that ended them. */
+/** Returns the names of the events, then the message of the error that ended the watch. */
 async function read(chunks: readonly (string | Buffer)[], maxBytes?: number): Promise<string[]> {
   async function* stream() {
     for (const chunk of chunks) yield Buffer.from(chunk);
@@ -24,18 +24,18 @@ async function read(chunks: readonly (string | Buffer)[], maxBytes?: number): Pr
 const both = Buffer.from(line('ADDED', 'ä') + line('DELETED', 'b'));
 const cases: { name: string; chunks: (string | Buffer)[]; maxBytes?: number; want: string[] }[] = [
   { name: 'two events in one chunk', chunks: [both], want: ['ADDED ä', 'DELETED b'] },
-  { name: 'every byte in its own chunk', chunks: [...both].map((byte) => Buffer.of(byte)), want: ['ADDED ä', 'DELETED b'] },
-  { name: 'empty lines and line ends of proxies', chunks: ['\n\r\n', line('ADDED', 'a'), '\r\n'], want: ['ADDED a'] },
-  { name: 'a last event without its line end', chunks: [line('ADDED', 'a').trim()], want: ['ADDED a'] },
+  { name: 'one chunk per byte', chunks: [...both].map((byte) => Buffer.of(byte)), want: ['ADDED ä', 'DELETED b'] },
+  { name: 'empty lines and line breaks of proxies', chunks: ['\n\r\n', line('ADDED', 'a'), '\r\n'], want: ['ADDED a'] },
+  { name: 'a last event without a newline', chunks: [line('ADDED', 'a').trim()], want: ['ADDED a'] },
   {
     name: 'an end in the middle of an event',
     chunks: [line('ADDED', 'a'), '{"type":"ADD'],
     want: ['ADDED a', 'ended in the middle of an event'],
   },
-  { name: 'a page of a proxy', chunks: ['<html>\n'], want: ['has a line that is no event'] },
-  { name: 'JSON that is no event', chunks: ['{"type":"RENAMED","object":{}}\n'], want: ['has a line that is no event'] },
+  { name: 'the page of a proxy', chunks: ['<html>\n'], want: ['has a line that is no event'] },
+  { name: 'JSON that is not an event', chunks: ['{"type":"RENAMED","object":{}}\n'], want: ['has a line that is no event'] },
   { name: 'an event without an object', chunks: ['{"type":"ADDED"}\n'], want: ['has a line that is no event'] },
-  { name: 'a line without an end', chunks: Array(20).fill('xxxxxxxx'), maxBytes: 100, want: ['has an event of more than 100 bytes'] },
+  { name: 'a line without a newline', chunks: Array(20).fill('xxxxxxxx'), maxBytes: 100, want: ['has an event of more than 100 bytes'] },
   {
     name: 'a line that is too long',
     chunks: [line('ADDED', 'x'.repeat(200))],
@@ -43,7 +43,7 @@ const cases: { name: string; chunks: (string | Buffer)[]; maxBytes?: number; wan
     want: ['has an event of more than 100 bytes'],
   },
 ];
-table('a watch is read event by event', (row) => {
+table('a watch is parsed to events', (row) => {
   for (const { name, chunks, maxBytes, want } of cases) {
     row(`a watch of ${name}`, async () => assert.deepEqual(await read(chunks, maxBytes), want));
   }

@@ -32,7 +32,7 @@ function aPlugin(exits: PluginExit[]) {
   return { plugin, clock, commands };
 }
 
-test('one run serves all who ask, until its credentials expire', async () => {
+test('concurrent callers share one run, until its credentials expire', async () => {
   const { plugin, clock, commands } = aPlugin([printed('one', '2026-01-01T00:10:00Z'), printed('two')]);
   const tokens = await Promise.all([plugin.current(never), plugin.current(never)]);
   assert.deepEqual(
@@ -47,7 +47,7 @@ test('one run serves all who ask, until its credentials expire', async () => {
   assert.equal(commands.length, 2);
 });
 
-test('credentials that the server refused are made anew, but not with every call', async () => {
+test('rejected credentials are replaced, but not with every call', async () => {
   const { plugin, clock, commands } = aPlugin([printed('one'), printed('two'), printed('three')]);
   await plugin.current(never);
   await clock.advance(60_000);
@@ -61,7 +61,7 @@ test('credentials that the server refused are made anew, but not with every call
   assert.equal((await plugin.current(never)).token, 'three');
 });
 
-test('a plugin that fails is run again only after some seconds', async () => {
+test('a failed plugin is run again only after some seconds', async () => {
   const failed: PluginExit = { result: 'exited', code: 255, stdout: '', stderr: 'token is\nexpired\u001b[0m' };
   const { plugin, clock, commands } = aPlugin([failed, printed('one')]);
   for (let i = 0; i < 3; i += 1) {
@@ -75,7 +75,7 @@ test('a plugin that fails is run again only after some seconds', async () => {
   assert.equal((await plugin.current(never)).token, 'one');
 });
 
-test('credentials that were refused once go on while the plugin fails, until they expire', async () => {
+test('rejected credentials stay in use while the plugin fails, until they expire', async () => {
   const failed = (): PluginExit => ({ result: 'exited', code: 1, stdout: '', stderr: 'no network' });
   const { plugin, clock, commands } = aPlugin([printed('one', '2026-01-01T00:10:00Z'), failed(), failed(), failed(), printed('two')]);
   await plugin.current(never);
@@ -111,9 +111,9 @@ const refused: [name: string, printed: string, want: RegExp][] = [
     /failed parsing/,
   ],
 ];
-table('what a plugin prints in place of a credential is refused, and not quoted', (row) => {
+table('invalid output of a plugin is rejected and not quoted', (row) => {
   for (const [name, stdout, want] of refused) {
-    row(`a plugin that prints ${name} is refused, and not quoted`, () => {
+    row(`a plugin that prints ${name} is rejected, and its output is not quoted`, () => {
       assert.throws(
         () => parseExecCredential(stdout, apiVersion),
         (err: Error) => want.test(err.message) && !err.message.includes('s3cret'),

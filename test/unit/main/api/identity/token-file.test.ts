@@ -15,7 +15,7 @@ function aTokenFile(content: { text: string | Error; reads: number }, fallback =
   return { file: new TokenFile({ path: '/token', fallback, readFile, clock, logger }), clock, lines };
 }
 
-test('a token is read once for all who ask at once, and again within a minute', async () => {
+test('concurrent callers share one read of the token, which is reread within a minute', async () => {
   const content = { text: ' one\n' as string | Error, reads: 0 };
   const { file, clock } = aTokenFile(content);
   assert.deepEqual(await Promise.all([file.current(), file.current()]), ['one', 'one']);
@@ -27,7 +27,7 @@ test('a token is read once for all who ask at once, and again within a minute', 
   assert.equal(content.reads, 2);
 });
 
-test('after a 401 the file is read at once, but not for a call that was older than the token', async () => {
+test('a 401 makes the next call reread the file, unless the token is newer than the rejected call', async () => {
   const content = { text: 'one' as string | Error, reads: 0 };
   const { file, clock } = aTokenFile(content);
   await clock.advance(1_000);
@@ -41,7 +41,7 @@ test('after a 401 the file is read at once, but not for a call that was older th
   assert.equal(await file.current(), 'two');
 });
 
-test('while the file can not be read the last token goes on, and the log says so', async () => {
+test('an unreadable file is logged, and the last token stays in use', async () => {
   const content = { text: 'one' as string | Error, reads: 0 };
   const { file, clock, lines } = aTokenFile(content);
   await file.current();
@@ -53,7 +53,7 @@ test('while the file can not be read the last token goes on, and the log says so
   assert.equal(lines.length, 3);
 });
 
-test('without any token there is an error that names the file, and the kubeconfig’s own stands in', async () => {
+test('an unreadable file without a token is an error that names the file, unless the kubeconfig has a token', async () => {
   const content = { text: new Error('ENOENT') as string | Error, reads: 0 };
   await assert.rejects(aTokenFile(content).file.current(), /failed to read token file "\/token": ENOENT/);
   assert.equal(await aTokenFile(content, 'own').file.current(), 'own');

@@ -13,10 +13,10 @@ interface Given {
 const path = '/etc/kubernetes/kubelet.conf';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-/** Cheaper to write than YAML, and read by the same parser. */
+/** JSON is simpler to write than YAML, and the same parser reads it. */
 const inJSON = (value: object) => JSON.stringify(value, null, 1);
 
-/** Its own fields are added to the smallest kubeconfig that is valid. */
+/** Returns a minimal valid kubeconfig with additional fields. */
 function aKubeconfig({ cluster = {}, user = {}, root = {} }: Given = {}, write: (value: object) => string = inJSON): string {
   return write({
     apiVersion: 'v1',
@@ -32,7 +32,7 @@ function aKubeconfig({ cluster = {}, user = {}, root = {} }: Given = {}, write: 
   });
 }
 
-test('a kubeadm kubeconfig names the server, its authority and the certificate of the kubelet', () => {
+test('a kubeadm kubeconfig yields the server, its certificate authority and the client certificate', () => {
   const { cluster, user, namespace } = parseKubeconfig(
     aKubeconfig(
       {
@@ -52,7 +52,7 @@ test('a kubeadm kubeconfig names the server, its authority and the certificate o
   assert.equal(namespace, 'ns1');
 });
 
-test('an exec plugin with a slash in its name stands beside the kubeconfig, one without is looked for in PATH', () => {
+test('an exec plugin with a slash is relative to the kubeconfig, one without is resolved through PATH', () => {
   const commandOf = (command: string) =>
     parseKubeconfig(
       aKubeconfig({ user: { exec: { command, apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'IfAvailable' } } }),
@@ -61,7 +61,7 @@ test('an exec plugin with a slash in its name stands beside the kubeconfig, one 
   assert.deepEqual(['./bin/get-token', '/bin/get-token', 'aws'].map(commandOf), ['/etc/kubernetes/bin/get-token', '/bin/get-token', 'aws']);
 });
 
-test('a context without a user is that of somebody unknown, as for a server that asks nobody who they are', () => {
+test('a context without a user has no credentials, as for a server without authentication', () => {
   const contexts = [{ name: 'c', context: { cluster: 'k' } }];
   const { user } = parseKubeconfig(aKubeconfig({ root: { contexts, users: undefined } }), path);
   assert.deepEqual([user.token, user.tokenFile, user.clientCertificate, user.basic, user.exec], ['', '', null, null, null]);
@@ -73,7 +73,7 @@ const servers: [given: object, want: string][] = [
   [{ server: 'localhost:6443', 'insecure-skip-tls-verify': true }, 'https://localhost:6443/'],
   [{ server: 'https://[::1]:6443' }, 'https://[::1]:6443/'],
 ];
-table('a server’s address is used as it was written', (row) => {
+table('the URL of a server is normalized', (row) => {
   for (const [cluster, want] of servers) {
     row(`the server of ${JSON.stringify(cluster)} is ${want}`, () => {
       assert.equal(parseKubeconfig(aKubeconfig({ cluster }), path).cluster.server.href, want);
@@ -85,11 +85,11 @@ const refused: { name: string; given: Given; want: RegExp }[] = [
   { name: 'without a current context', given: { root: { 'current-context': '' } }, want: /current-context is missing/ },
   { name: 'of an unknown context', given: { root: { 'current-context': 'x' } }, want: /contexts has none with the name "x"/ },
   { name: 'of an unknown user', given: { root: { users: [] } }, want: /users has none with the name "u"/ },
-  { name: 'of two clusters by one name', given: { root: { clusters: [{ name: 'k' }, { name: 'k' }] } }, want: /is there twice: "k"/ },
+  { name: 'with two clusters of one name', given: { root: { clusters: [{ name: 'k' }, { name: 'k' }] } }, want: /is there twice: "k"/ },
   { name: 'of another kind', given: { root: { kind: 'Pod' } }, want: /kind must be "Config"/ },
-  { name: 'whose contexts are no list', given: { root: { contexts: 3 } }, want: /contexts must be a list, is a number/ },
+  { name: 'whose contexts are not a list', given: { root: { contexts: 3 } }, want: /contexts must be a list, is a number/ },
   { name: 'without a server', given: { cluster: { server: '' } }, want: /server is missing/ },
-  { name: 'whose server is no URL', given: { cluster: { server: 'https://:x' } }, want: /server is not a URL/ },
+  { name: 'whose server is not a URL', given: { cluster: { server: 'https://:x' } }, want: /server is not a URL/ },
   { name: 'whose server is ftp', given: { cluster: { server: 'ftp://host' } }, want: /must be an https or http URL/ },
   { name: 'whose server has a password', given: { cluster: { server: 'https://a:s3cret@host' } }, want: /may not have a user or password/ },
   {
@@ -98,13 +98,13 @@ const refused: { name: string; given: Given; want: RegExp }[] = [
     want: /only one may be/,
   },
   {
-    name: 'with an authority that is no base64',
+    name: 'with an authority that is not base64',
     given: { cluster: { 'certificate-authority-data': 's3cret!' } },
     want: /certificate-authority-data is not base64/,
   },
   { name: 'with an unknown kind of proxy', given: { cluster: { 'proxy-url': 'ssh://host' } }, want: /proxy-url must be/ },
   {
-    name: 'insecure beside an authority',
+    name: 'that is insecure and has an authority',
     given: { cluster: { 'insecure-skip-tls-verify': true, 'certificate-authority': 'a' } },
     want: /may not be true/,
   },
@@ -118,17 +118,17 @@ const refused: { name: string; given: Given; want: RegExp }[] = [
     want: /client-key or client-key-data is missing/,
   },
   { name: 'with an auth provider', given: { user: { 'auth-provider': { name: 'gcp' } } }, want: /auth-provider has no effect any more/ },
-  { name: 'with a group but nobody to be', given: { user: { 'as-groups': ['system:masters'] } }, want: /as is missing/ },
-  { name: 'with an exec plugin of no version', given: { user: { exec: { command: 'x' } } }, want: /apiVersion must be one of/ },
+  { name: 'with as-groups but without as', given: { user: { 'as-groups': ['system:masters'] } }, want: /as is missing/ },
+  { name: 'with an exec plugin without a version', given: { user: { exec: { command: 'x' } } }, want: /apiVersion must be one of/ },
   {
-    name: 'with an exec plugin that must ask somebody',
+    name: 'with an interactive exec plugin',
     given: { user: { exec: { command: 'x', apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'Always' } } },
     want: /a daemon has nobody to ask/,
   },
 ];
-table('a kubeconfig that is wrong is refused with its line and no secret', (row) => {
+table('an invalid kubeconfig is rejected with a line and without a secret', (row) => {
   for (const { name, given, want } of refused) {
-    row(`a kubeconfig ${name} is refused with its line and no secret`, () => {
+    row(`a kubeconfig ${name} is rejected with a line and without a secret`, () => {
       assert.throws(
         () => parseKubeconfig(aKubeconfig(given), path),
         (err: Error) => want.test(err.message) && /^line \d+: /.test(err.message) && !err.message.includes('s3cret'),
@@ -137,7 +137,7 @@ table('a kubeconfig that is wrong is refused with its line and no secret', (row)
   }
 });
 
-test('a file that is no YAML, or explodes, is refused', () => {
+test('a file that is not YAML, or that has exploding aliases, is rejected', () => {
   const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'
     .split('')
     .map((name, i) => `${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[i]}`).join(',')}]`)

@@ -20,7 +20,7 @@ const refused = [
   ['a Node whose memory is no quantity', node, { status: { allocatable: { memory: 'much' } } }],
   ['a Node whose labels are numbers', node, { metadata: { ...metadata, labels: { a: 1 } } }],
 ] as const;
-table('an object of other types is not accepted', (row) => {
+table('an object with fields of wrong types is rejected', (row) => {
   for (const [what, schema, fields] of refused) {
     row(what, () => {
       const { logger, lines } = aLogger();
@@ -30,12 +30,12 @@ table('an object of other types is not accepted', (row) => {
   }
 });
 
-test('an object as it should be is accepted as it is, with what a newer server knows', () => {
+test('a valid object is accepted unchanged, including unknown fields', () => {
   const object = { metadata, spec: { clusterIP: '10.0.0.1', ports: [{ name: 'a', port: 80, appProtocol: 'h2' }], future: [{}] } };
   assert.equal(acceptConforming(service, silentLogger)(object), object);
 });
 
-test('a service of other types costs no pod the others', async () => {
+test('a malformed service does not affect the other services', async () => {
   const api = new FakeApi();
   const services = ServiceLister.start({ client: api, clock: new FakeClock(), logger: silentLogger });
   const watch = await api.nextWatch('/api/v1/services');

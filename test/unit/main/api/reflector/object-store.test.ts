@@ -8,7 +8,7 @@ const object = (name: string, uid: string, resourceVersion = '1') => ({ metadata
 const summary = (changes: readonly { type: string; object: { metadata: { uid: string } } }[]) =>
   changes.map(({ type, object: { metadata } }) => `${type} ${metadata.uid}`);
 
-test('an object is added, changed and deleted, and a version that is known changes nothing', () => {
+test('an object is added, modified and deleted, and a known version changes nothing', () => {
   const store = new ObjectStore();
   assert.deepEqual(summary(store.set(object('web', 'a'))), ['ADDED a']);
   assert.deepEqual(summary(store.set(object('web', 'a'))), []);
@@ -18,7 +18,7 @@ test('an object is added, changed and deleted, and a version that is known chang
   assert.equal(store.getByName('default', 'web'), undefined);
 });
 
-test('an object made again under its name is another one, and the first is gone', () => {
+test('a recreated object replaces the first one of its name', () => {
   const store = new ObjectStore();
   store.set(object('web', 'a'));
   assert.deepEqual(summary(store.set(object('web', 'b'))), ['DELETED a', 'ADDED b']);
@@ -26,7 +26,7 @@ test('an object made again under its name is another one, and the first is gone'
   assert.equal(store.size, 1);
 });
 
-test('what is not in the new list is gone', () => {
+test('replace removes objects that the new list lacks', () => {
   const store = new ObjectStore();
   store.replace([object('web', 'a'), object('db', 'b')]);
   store.replace([object('db', 'b')]);
@@ -47,7 +47,7 @@ const versions: readonly [string, string, boolean][] = [
   ['abc', '100', false],
   ['12345678901234567890', '12345678901234567891', true],
 ];
-table('which of two versions is older', (row) => {
+table('resource versions are compared', (row) => {
   for (const [version, than, want] of versions)
     row(`version ${JSON.stringify(version)} is ${want ? '' : 'not '}older than ${JSON.stringify(than)}`, () =>
       assert.equal(isOlder(version, than), want),

@@ -5,9 +5,9 @@ import { ReflectorBackoff } from '../../../../../src/main/api/reflector/reflecto
 function aBackoff() {
   const time = { ms: 0 };
   const backoff = new ReflectorBackoff({ monotonic: () => time.ms }, () => 0);
-  /** After being well for so long. */
-  const next = (wellMs = 0) => {
-    time.ms += wellMs;
+  /** Returns the next delay after the server was healthy for `healthyMs`. */
+  const next = (healthyMs = 0) => {
+    time.ms += healthyMs;
     const delayMs = backoff.nextMs();
     time.ms += delayMs;
     return delayMs;
@@ -15,7 +15,7 @@ function aBackoff() {
   return { backoff, next };
 }
 
-test('a server that stays away is asked less and less often, and at least every quarter of a minute', () => {
+test('the delays grow while the server is unavailable, up to 16 seconds with jitter', () => {
   const { next } = aBackoff();
   assert.deepEqual(
     Array.from({ length: 8 }, () => next()),
@@ -23,7 +23,7 @@ test('a server that stays away is asked less and less often, and at least every 
   );
 });
 
-test('one that was well for as long as was waited for it last is asked soon again', () => {
+test('the delay resets when the server was healthy for as long as the last delay', () => {
   const { next } = aBackoff();
   for (let i = 0; i < 6; i += 1) next();
   assert.equal(next(7000), 8000);
@@ -32,7 +32,7 @@ test('one that was well for as long as was waited for it last is asked soon agai
   assert.equal(next(10_001), 800);
 });
 
-test('what the server asks for is waited for, but not without bound', () => {
+test('Retry-After is respected up to a limit', () => {
   const { backoff } = aBackoff();
   assert.equal(backoff.nextMs(5000), 5000);
   assert.equal(backoff.nextMs(3_600_000), 60_000);

@@ -17,62 +17,67 @@ const listing: ReflectorState = { ...initialState, step: 'list' };
 const failed = (failure: ReflectorFailure): ReflectorEvent => ({ type: 'failed', failure });
 
 const cases: readonly { name: string; from: ReflectorState; event: ReflectorEvent; want: string }[] = [
-  { name: 'a server that refuses to stream is asked for a list at once', from: streaming, event: failed('refused'), want: 'list now' },
+  { name: 'a refused stream falls back to a list at once', from: streaming, event: failed('refused'), want: 'list now' },
   {
-    name: 'a server that breaks while it streams is asked for a list, later',
+    name: 'a broken stream falls back to a list after a back-off',
     from: streaming,
     event: failed('broken'),
     want: 'list later',
   },
-  { name: 'an unreachable server is asked to stream again, later', from: streaming, event: failed('unreachable'), want: 'stream later' },
-  { name: 'a busy server is asked to stream again, later', from: streaming, event: failed('throttled'), want: 'stream later' },
+  { name: 'an unreachable server is streamed again after a back-off', from: streaming, event: failed('unreachable'), want: 'stream later' },
+  { name: 'a throttled stream is retried after a back-off', from: streaming, event: failed('throttled'), want: 'stream later' },
   {
-    name: 'initial events that do not end give way to a list',
+    name: 'initial events that do not end fall back to a list at once',
     from: streaming,
     event: { type: 'initialEventsTimedOut' },
     want: 'list now',
   },
   {
-    name: 'a stream that ends too early gives way to a list',
+    name: 'a stream that ends early falls back to a list after a back-off',
     from: streaming,
     event: { type: 'closed', isEmpty: false },
     want: 'list later',
   },
-  { name: 'after a sync it watches', from: streaming, event: { type: 'synced', resourceVersion: '7' }, want: 'watch now' },
-  { name: 'after a list it watches', from: listing, event: { type: 'synced', resourceVersion: '7' }, want: 'watch now' },
-  { name: 'a list that fails is tried as a stream again', from: listing, event: failed('broken'), want: 'stream later' },
-  { name: 'a watch that the server ended goes on at once', from: watching, event: { type: 'closed', isEmpty: false }, want: 'watch now' },
-  { name: 'a watch that ends without a line goes on later', from: watching, event: { type: 'closed', isEmpty: true }, want: 'watch later' },
-  { name: 'an expired version means reading afresh, at once', from: watching, event: failed('expired'), want: 'stream now' },
+  { name: 'a synced stream continues as a watch', from: streaming, event: { type: 'synced', resourceVersion: '7' }, want: 'watch now' },
+  { name: 'a list is followed by a watch', from: listing, event: { type: 'synced', resourceVersion: '7' }, want: 'watch now' },
+  { name: 'a failed list is retried as a stream', from: listing, event: failed('broken'), want: 'stream later' },
+  { name: 'a watch closed by the server is resumed at once', from: watching, event: { type: 'closed', isEmpty: false }, want: 'watch now' },
   {
-    name: 'a version that expires right after reading afresh waits',
+    name: 'a watch closed without an event is resumed after a back-off',
+    from: watching,
+    event: { type: 'closed', isEmpty: true },
+    want: 'watch later',
+  },
+  { name: 'an expired version restarts the stream at once', from: watching, event: failed('expired'), want: 'stream now' },
+  {
+    name: 'a version that expires right after a restart waits for a back-off',
     from: { ...watching, hasJustRestarted: true },
     event: failed('expired'),
     want: 'stream later',
   },
-  { name: 'a server that went back is read afresh', from: watching, event: { type: 'versionWentBack' }, want: 'stream now' },
+  { name: 'a version that went back restarts the stream at once', from: watching, event: { type: 'versionWentBack' }, want: 'stream now' },
   {
-    name: 'a watch that says nothing for too long is begun again where it was',
+    name: 'an idle watch is resumed at its version',
     from: watching,
     event: { type: 'idle' },
     want: 'watch now',
   },
-  { name: 'a busy server is watched again, later', from: watching, event: failed('throttled'), want: 'watch later' },
+  { name: 'a throttled watch is resumed after a back-off', from: watching, event: failed('throttled'), want: 'watch later' },
   {
-    name: 'a server that could not be reached is read afresh: it may be another one',
+    name: 'an unreachable server restarts the stream, because it may be another cluster',
     from: watching,
     event: failed('unreachable'),
     want: 'stream later',
   },
-  { name: 'a watch that breaks goes on from where it was', from: watching, event: failed('broken'), want: 'watch later' },
+  { name: 'a broken watch is resumed at its version', from: watching, event: failed('broken'), want: 'watch later' },
   {
-    name: 'a watch that breaks three times at one place is read afresh',
+    name: 'a watch that breaks three times at one version restarts the stream',
     from: { ...watching, failedWatches: 2 },
     event: failed('broken'),
     want: 'stream later',
   },
 ];
-table('the reflector does what its state and the event ask for', (row) => {
+table('the reflector advances by state and event', (row) => {
   for (const { name, from, event, want } of cases) {
     row(`reflector: ${name}`, () => {
       const { state, wait } = advance(from, event);
@@ -81,7 +86,7 @@ table('the reflector does what its state and the event ask for', (row) => {
   }
 });
 
-test('reflector: a line moves the version on and forgets the failures before it', () => {
+test('reflector: an event updates the version and resets the count of failures', () => {
   const { state } = advance({ ...watching, failedWatches: 2, hasJustRestarted: true }, { type: 'versionObserved', resourceVersion: '101' });
   assert.deepEqual(state, { step: 'watch', resourceVersion: '101', failedWatches: 0, hasJustRestarted: false });
 });
@@ -99,6 +104,6 @@ const failures: readonly { err: unknown; want: ReflectorFailure }[] = [
   { err: new ApiError(0, 'TooManyRequests', 'too many calls wait'), want: 'throttled' },
   { err: new Error('not a list'), want: 'broken' },
 ];
-table('the reflector tells the kinds of failures apart', (row) => {
+table('the reflector classifies failures', (row) => {
   for (const { err, want } of failures) row(`reflector: ${String(err)} is ${want}`, () => assert.equal(failureOf(err), want));
 });

@@ -32,7 +32,7 @@ const endOfInitialEvents = (resourceVersion: string) => ({
 function aReflector(api = new FakeApi(), idleTimeoutMs?: number) {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
-  const told: string[] = [];
+  const notifications: string[] = [];
   const calls: (readonly ObjectChange<Pod>[])[] = [];
   const reflector = Reflector.start<Pod>({
     client: api,
@@ -43,20 +43,20 @@ function aReflector(api = new FakeApi(), idleTimeoutMs?: number) {
     kind: 'Pod',
     ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
     handler: {
-      onReplace: (pods) => void told.push(`REPLACE ${pods.map(({ metadata }) => metadata.name).join(' ')}`),
+      onReplace: (pods) => void notifications.push(`REPLACE ${pods.map(({ metadata }) => metadata.name).join(' ')}`),
       onChange: (changes) => {
         calls.push(changes);
-        told.push(...changes.map(({ type, object }) => `${type} ${object.metadata.name}`));
+        notifications.push(...changes.map(({ type, object }) => `${type} ${object.metadata.name}`));
       },
     },
     clock,
     logger,
     random: () => 0.5,
   });
-  return { api, clock, lines, told, calls, reflector };
+  return { api, clock, lines, notifications, calls, reflector };
 }
 
-/** A reflector that has streamed the pods `a` and `b` at version 10, and watches on. */
+/** Returns a reflector that has streamed the pods `a` and `b` at version 10 and is watching. */
 async function aSynced(idleTimeoutMs?: number) {
   const parts = aReflector(new FakeApi(), idleTimeoutMs);
   const watch = await parts.api.nextWatch(path);
@@ -64,13 +64,13 @@ async function aSynced(idleTimeoutMs?: number) {
   watch.push('ADDED', pod('b', '3'));
   watch.push('BOOKMARK', endOfInitialEvents('10'));
   await settle();
-  parts.told.length = 0;
+  parts.notifications.length = 0;
   return { ...parts, watch };
 }
 
 const query = (watch: FakeWatch) => ({ ...watch.call.query });
 
-/** It has failed often enough for the longest back-off: 12 s, with half of the jitter. */
+/** Returns a reflector in its longest back-off, after several failures: 12 s with half of the jitter. */
 async function aWaiting(refusal: Error) {
   const parts = aReflector(new FakeApi());
   (await parts.api.nextWatch(path)).fail();
@@ -82,7 +82,7 @@ async function aWaiting(refusal: Error) {
   return parts;
 }
 
-test('a server that is back is watched again within a second, and if it is not quite back yet, soon again', async () => {
+test('a recovered server is watched within a second, and soon again if it is not ready yet', async () => {
   const { api, clock, reflector } = await aWaiting(apiError(0, 'Unreachable'));
   await clock.advance(3000);
   assert.equal(api.watches.length, 1);
@@ -97,7 +97,7 @@ test('a server that is back is watched again within a second, and if it is not q
   assert.equal(api.watches.length + api.callsTo('GET', path).length, 3);
 });
 
-test('a watch that is refused just when the server is back is soon begun again', async () => {
+test('a watch that is refused during the recovery of the server is soon restarted', async () => {
   const { api, clock, reflector } = await aWaiting(apiError(0, 'Unreachable'));
   const answer = api.hold('GET', path);
   api.refuseWatch(path, apiError(403, 'Forbidden'));
@@ -112,7 +112,7 @@ test('a watch that is refused just when the server is back is soon begun again',
   await reflector.close();
 });
 
-test('a server that is back and has asked to wait is waited for', async () => {
+test('a recovered server that throttled the reflector is not asked before the back-off ends', async () => {
   const { api, clock, reflector } = await aWaiting(apiError(429, 'TooManyRequests'));
   api.comeBack();
   await clock.advance(11_999);
@@ -122,8 +122,8 @@ test('a server that is back and has asked to wait is waited for', async () => {
   await reflector.close();
 });
 
-test('pods are streamed, and known when the initial events end', async () => {
-  const { api, told, reflector } = aReflector();
+test('pods are streamed and delivered when the initial events end', async () => {
+  const { api, notifications, reflector } = aReflector();
   const watch = await api.nextWatch(path);
   assert.deepEqual(query(watch), {
     fieldSelector: 'spec.nodeName=n1',
@@ -138,18 +138,18 @@ test('pods are streamed, and known when the initial events end', async () => {
   watch.push('DELETED', pod('b', '9'));
   await settle();
   assert.equal(reflector.hasSynced(), false);
-  assert.deepEqual(told, []);
+  assert.deepEqual(notifications, []);
   watch.push('BOOKMARK', endOfInitialEvents('10'));
   await settle();
   assert.equal(reflector.hasSynced(), true);
-  assert.deepEqual(told, ['REPLACE a']);
+  assert.deepEqual(notifications, ['REPLACE a']);
   watch.push('MODIFIED', pod('a', '11'));
   await settle();
-  assert.deepEqual(told, ['REPLACE a', 'MODIFIED a']);
+  assert.deepEqual(notifications, ['REPLACE a', 'MODIFIED a']);
   await reflector.close();
 });
 
-test('a burst of pods in one turn is one call', async () => {
+test('a burst of pods in one event-loop iteration is one call of the handler', async () => {
   const { watch, calls, reflector } = await aSynced();
   for (let index = 0; index < 250; index += 1) watch.push('ADDED', pod(`p${index}`, `${100 + index}`));
   await settle();
@@ -160,7 +160,7 @@ test('a burst of pods in one turn is one call', async () => {
   await reflector.close();
 });
 
-test('unknown fields stay, and an object that was sent without its type gets it', async () => {
+test('unknown fields stay, and a list item gets its apiVersion and kind', async () => {
   const { reflector, api, clock } = aReflector(
     new FakeApi().refuseWatch(path, apiError(422, 'Invalid')).on('GET', path, list('7', [item('a', '5')])),
   );
@@ -170,14 +170,14 @@ test('unknown fields stay, and an object that was sent without its type gets it'
   await reflector.close();
 });
 
-test('a server that refuses to stream is listed page by page, then watched from that version', async () => {
+test('a server that refuses to stream is listed page by page, then watched from the version of the list', async () => {
   const api = new FakeApi()
     .refuseWatch(path, apiError(422, 'Invalid'))
     .once('GET', path, list('7', [item('a', '5')], 'token'))
     .once('GET', path, list('7', [item('b', '6')]));
-  const { told, reflector } = aReflector(api);
+  const { notifications, reflector } = aReflector(api);
   const watch = await api.nextWatch(path);
-  assert.deepEqual(told, ['REPLACE a b']);
+  assert.deepEqual(notifications, ['REPLACE a b']);
   assert.deepEqual(
     api.calls.map((call) => [call.query?.['limit'], call.query?.['continue'], call.query?.['fieldSelector']]),
     [
@@ -190,43 +190,43 @@ test('a server that refuses to stream is listed page by page, then watched from 
   await reflector.close();
 });
 
-test('pages that expire while they are read are given up for the whole list', async () => {
+test('a continue token that expires is followed by a list without pages', async () => {
   const api = new FakeApi()
     .refuseWatch(path, apiError(422, 'Invalid'))
     .once('GET', path, list('7', [item('a', '5')], 'token'))
     .once('GET', path, apiError(410, 'Expired'))
     .once('GET', path, list('9', [item('c', '8')]));
-  const { told, reflector } = aReflector(api);
+  const { notifications, reflector } = aReflector(api);
   const watch = await api.nextWatch(path);
-  assert.deepEqual(told, ['REPLACE c']);
+  assert.deepEqual(notifications, ['REPLACE c']);
   assert.equal(watch.call.query?.['resourceVersion'], '9');
   await reflector.close();
 });
 
-test('an answer that is no list is not taken for an empty one', async () => {
+test('a response that is not a list does not count as an empty list', async () => {
   const api = new FakeApi().refuseWatch(path, apiError(422, 'Invalid')).once('GET', path, { message: 'welcome to the proxy' });
-  const { told, clock, reflector } = aReflector(api);
+  const { notifications, clock, reflector } = aReflector(api);
   await settle();
-  assert.deepEqual(told, []);
+  assert.deepEqual(notifications, []);
   assert.equal(reflector.hasSynced(), false);
   await clock.advance(2_000);
   assert.equal((await api.nextWatch(path)).call.query?.['sendInitialEvents'], true);
   await reflector.close();
 });
 
-test('initial events that never end give way to a list', async () => {
+test('initial events that never end fall back to a list', async () => {
   const api = new FakeApi().on('GET', path, list('7', [item('a', '5')]));
-  const { told, clock, reflector } = aReflector(api);
+  const { notifications, clock, reflector } = aReflector(api);
   const watch = await api.nextWatch(path);
   watch.push('ADDED', pod('a', '5'));
   await clock.advance(31_000);
   assert.equal(watch.isOpen, false);
-  assert.deepEqual(told, ['REPLACE a']);
+  assert.deepEqual(notifications, ['REPLACE a']);
   await reflector.close();
 });
 
-test('a watch that the server ends goes on from the last version, bookmarks counted', async () => {
-  const { api, watch, clock, told, reflector } = await aSynced();
+test('a watch closed by the server resumes at the last version, including bookmarks', async () => {
+  const { api, watch, clock, notifications, reflector } = await aSynced();
   await clock.advance(400_000);
   watch.push('MODIFIED', pod('a', '12'));
   watch.push('BOOKMARK', { metadata: { resourceVersion: '40' } });
@@ -234,12 +234,12 @@ test('a watch that the server ends goes on from the last version, bookmarks coun
   const next = await api.nextWatch(path);
   assert.equal(next.call.query?.['resourceVersion'], '40');
   assert.equal(next.call.query?.['timeoutSeconds'], 450);
-  assert.deepEqual(told, ['MODIFIED a']);
+  assert.deepEqual(notifications, ['MODIFIED a']);
   await reflector.close();
 });
 
-test('a pod that is sent again after a disconnect changes nothing', async () => {
-  const { api, watch, clock, told, reflector } = await aSynced();
+test('a pod that is sent again after a disconnect is not a change', async () => {
+  const { api, watch, clock, notifications, reflector } = await aSynced();
   watch.push('MODIFIED', pod('a', '12'));
   watch.fail(apiError(500, 'InternalError'));
   await settle();
@@ -249,26 +249,26 @@ test('a pod that is sent again after a disconnect changes nothing', async () => 
   next.push('MODIFIED', pod('a', '12'));
   next.push('DELETED', pod('b', '13'));
   await settle();
-  assert.deepEqual(told, ['MODIFIED a', 'DELETED b']);
+  assert.deepEqual(notifications, ['MODIFIED a', 'DELETED b']);
   await reflector.close();
 });
 
-test('an expired version means reading afresh: what is not there any more is gone, and another pod under a known name is another pod', async () => {
-  const { api, watch, told, reflector } = await aSynced();
+test('an expired version restarts the stream, which drops deleted pods and replaces a recreated one', async () => {
+  const { api, watch, notifications, reflector } = await aSynced();
   watch.push('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' });
   const next = await api.nextWatch(path);
   assert.equal(next.call.query?.['sendInitialEvents'], true);
   next.push('ADDED', pod('a', '90', 'uid-2'));
   next.push('BOOKMARK', endOfInitialEvents('99'));
   await settle();
-  assert.deepEqual(told, ['REPLACE a']);
+  assert.deepEqual(notifications, ['REPLACE a']);
   assert.equal(reflector.objects.getByName('default', 'a')?.metadata.uid, 'uid-2');
   assert.equal(reflector.objects.get('uid-b'), undefined);
   await reflector.close();
 });
 
-test('a line that is cut loses nothing: the watch goes on before it', async () => {
-  const { api, watch, clock, told, reflector } = await aSynced();
+test('a truncated event loses nothing: the watch resumes before it', async () => {
+  const { api, watch, clock, notifications, reflector } = await aSynced();
   watch.fail(apiError(0, 'Unreadable', 'ended in the middle of an event'));
   await settle();
   await clock.advance(1_300);
@@ -276,12 +276,12 @@ test('a line that is cut loses nothing: the watch goes on before it', async () =
   assert.equal(next.call.query?.['resourceVersion'], '10');
   next.push('ADDED', pod('c', '11'));
   await settle();
-  assert.deepEqual(told, ['ADDED c']);
+  assert.deepEqual(notifications, ['ADDED c']);
   await reflector.close();
 });
 
-test('a server that was away is read afresh, and another cluster is told as such', async () => {
-  const { api, watch, clock, told, reflector } = await aSynced();
+test('a server that was away is read afresh, and another cluster is notifications as such', async () => {
+  const { api, watch, clock, notifications, reflector } = await aSynced();
   watch.fail();
   await settle();
   await clock.advance(1_300);
@@ -291,22 +291,22 @@ test('a server that was away is read afresh, and another cluster is told as such
   next.push('ADDED', pod('a', '12', 'uid-other'));
   next.push('BOOKMARK', endOfInitialEvents('13'));
   await settle();
-  assert.deepEqual(told, ['REPLACE a']);
+  assert.deepEqual(notifications, ['REPLACE a']);
   assert.equal(reflector.objects.get('uid-a'), undefined);
   await reflector.close();
 });
 
-test('a bookmark before our version means that the server began anew', async () => {
-  const { api, watch, told, reflector } = await aSynced();
+test('a bookmark with an older version restarts the stream', async () => {
+  const { api, watch, notifications, reflector } = await aSynced();
   watch.push('BOOKMARK', { metadata: { resourceVersion: '4' } });
   const next = await api.nextWatch(path);
   assert.equal(watch.isOpen, false);
   assert.equal(next.call.query?.['sendInitialEvents'], true);
-  assert.deepEqual(told, []);
+  assert.deepEqual(notifications, []);
   await reflector.close();
 });
 
-test('a server that stays away is asked less and less often', async () => {
+test('the delays grow while the server is unavailable', async () => {
   const { api, watch, clock, lines, reflector } = await aSynced();
   for (let time = 0; time < 100; time += 1) api.refuseWatch(path, apiError(0, 'Unreachable'));
   watch.fail();
@@ -318,19 +318,19 @@ test('a server that stays away is asked less and less often', async () => {
   await reflector.close();
 });
 
-test('an object without a UID is refused by name, and the rest goes on', async () => {
-  const { watch, told, lines, reflector } = await aSynced();
+test('an object without a UID is logged and ignored, and the watch continues', async () => {
+  const { watch, notifications, lines, reflector } = await aSynced();
   watch.push('ADDED', { metadata: { name: 'ghost', resourceVersion: '11' } });
   watch.push('ADDED', 'not an object');
   watch.push('ADDED', pod('c', '12'));
   await settle();
-  assert.deepEqual(told, ['ADDED c']);
+  assert.deepEqual(notifications, ['ADDED c']);
   assert.equal(lines.find(({ msg }) => msg === 'An object without a name or a UID is ignored')?.['name'], 'ghost');
   await reflector.close();
 });
 
-test('a watch that died without a word is begun again after three missed bookmarks, and nothing is lost', async () => {
-  const { api, clock, watch, told, reflector } = await aSynced(180_000);
+test('an idle watch is restarted after three missing bookmarks, and nothing is lost', async () => {
+  const { api, clock, watch, notifications, reflector } = await aSynced(180_000);
   await clock.advance(200_000);
   watch.push('BOOKMARK', { metadata: { resourceVersion: '11' } });
   await settle();
@@ -342,24 +342,24 @@ test('a watch that died without a word is begun again after three missed bookmar
   assert.equal(query(next)['resourceVersion'], '11');
   next.push('ADDED', pod('c', '12'));
   await settle();
-  assert.deepEqual(told, ['ADDED c']);
-  // The next one, too.
+  assert.deepEqual(notifications, ['ADDED c']);
+  // The next watch has the same timeout.
   await clock.advance(240_000);
   assert.equal(query(await api.nextWatch(path))['resourceVersion'], '12');
   await reflector.close();
 });
 
-test('a reflector that is closed is silent, whatever it is doing', async () => {
+test('a closed reflector notifies no handler, in whichever state it was', async () => {
   const syncing = aReflector();
   await syncing.api.nextWatch(path);
   await syncing.reflector.close();
   const waiting = aReflector(new FakeApi().refuseWatch(path, apiError(0, 'Unreachable')));
   await settle();
   await waiting.reflector.close();
-  assert.deepEqual([...syncing.told, ...waiting.told], []);
+  assert.deepEqual([...syncing.notifications, ...waiting.notifications], []);
 });
 
-test('a handler that throws has been told, and the watch goes on', async () => {
+test('a handler that throws has been notifications, and the watch goes on', async () => {
   const api = new FakeApi();
   const { logger, lines } = aLogger();
   let tries = 0;
@@ -386,10 +386,10 @@ test('a handler that throws has been told, and the watch goes on', async () => {
   await reflector.close();
 });
 
-test('of an object that is not accepted the last version that was stays, until it is deleted', async () => {
+test('the last accepted version of an object stays until the object is deleted', async () => {
   const api = new FakeApi();
-  const told: string[] = [];
-  const tell = (type: string, { metadata: { name, resourceVersion } }: Pod) => told.push(`${type} ${name} ${resourceVersion}`);
+  const notifications: string[] = [];
+  const tell = (type: string, { metadata: { name, resourceVersion } }: Pod) => notifications.push(`${type} ${name} ${resourceVersion}`);
   const reflector = Reflector.start<Pod>({
     client: api,
     path,
@@ -418,13 +418,13 @@ test('of an object that is not accepted the last version that was stays, until i
   watch.push('MODIFIED', bad('a', '11'));
   watch.push('ADDED', bad('c', '12', 'throws'));
   await settle();
-  assert.deepEqual(told, ['REPLACE a 5']);
+  assert.deepEqual(notifications, ['REPLACE a 5']);
   watch.fail(apiError(410, 'Expired'));
   const next = await api.nextWatch(path);
   next.push('ADDED', bad('a', '11'));
   next.push('BOOKMARK', endOfInitialEvents('13'));
   next.push('DELETED', bad('a', '14'));
   await settle();
-  assert.deepEqual(told, ['REPLACE a 5', 'REPLACE a 5', 'DELETED a 14']);
+  assert.deepEqual(notifications, ['REPLACE a 5', 'REPLACE a 5', 'DELETED a 14']);
   await reflector.close();
 });
