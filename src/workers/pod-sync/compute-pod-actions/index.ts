@@ -1,6 +1,6 @@
 /**
- * What a pod needs done, from its spec and from what the runtime has of it: sandbox, init containers, sidecars, regular and
- * ephemeral containers. Pure. Called by syncPod. After upstream's kuberuntime_manager.go computePodActions.
+ * Computes the actions that bring a pod's sandbox and containers (init, sidecar, regular, ephemeral) from the runtime's status to the spec.
+ * Pure. Called by syncPod. Follows upstream's kuberuntime_manager.go computePodActions.
  */
 import { podSandboxChanged, type SandboxChange } from '../../../shared/kubernetes/pod-sandbox.ts';
 import { initContainerActions } from './init-containers.ts';
@@ -23,17 +23,17 @@ export type {
 export function computePodActions(input: PodActionsInput): PodActions {
   const { pod, status } = input;
   const sandbox = podSandboxChanged(pod, status);
-  const nothing = nothingToDo(sandbox);
-  if (input.restartAllContainers) return { ...nothing, containersToReset: containersToReset(input) };
-  if (sandbox.changed) return { ...nothing, ...newSandboxActions(input, sandbox.attempt) };
+  const noActions = emptyActions(sandbox);
+  if (input.restartAllContainers) return { ...noActions, containersToReset: containersToReset(input) };
+  if (sandbox.changed) return { ...noActions, ...newSandboxActions(input, sandbox.attempt) };
 
-  // An ephemeral container is never restarted, and does not wait for the init containers.
+  // An ephemeral container never restarts and does not wait for init containers.
   const ephemeralContainersToStart = (pod.spec.ephemeralContainers ?? [])
     .map(({ name }) => name)
     .filter((name) => !findContainerStatus(status, name));
   const init = initContainerActions(input);
   const actions = {
-    ...nothing,
+    ...noActions,
     ephemeralContainersToStart,
     killPod: init.killPod,
     initContainersToStart: init.toStart,
@@ -42,18 +42,18 @@ export function computePodActions(input: PodActionsInput): PodActions {
   if (init.killPod || !init.initialized) return actions;
 
   const regular = regularContainerActions(input);
-  // Nothing runs and nothing will: sidecars must not keep the pod alive.
-  const over = regular.kept === 0 && regular.toStart.length === 0;
+  // No regular container runs or will run: sidecars must not keep the pod alive.
+  const isFinished = regular.kept === 0 && regular.toStart.length === 0;
   return {
     ...actions,
-    killPod: over,
-    initContainersToStart: over ? [] : init.toStart,
+    killPod: isFinished,
+    initContainersToStart: isFinished ? [] : init.toStart,
     containersToStart: regular.toStart,
     containersToKill: [...init.toKill, ...regular.toKill],
   };
 }
 
-function nothingToDo({ changed, attempt, sandboxID }: SandboxChange): PodActions {
+function emptyActions({ changed, attempt, sandboxID }: SandboxChange): PodActions {
   return {
     killPod: changed,
     createSandbox: changed,

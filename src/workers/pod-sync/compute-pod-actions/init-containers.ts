@@ -1,28 +1,28 @@
 /**
- * The actions of the init containers (upstream kuberuntime_container.go computeInitContainerActions). Looked at from the last to the first: those
- * that completed may have been removed, so the last one that left a trace tells how far the pod has come. All before it have
- * been initialized; of them only the sidecars (restartPolicy Always) are kept running.
+ * Computes the actions of the init containers (upstream kuberuntime_container.go computeInitContainerActions). Examines them from the last to
+ * the first: completed ones may have been removed, so the last one with a status shows how far the initialization has come. All before it
+ * have completed; only sidecars (restartPolicy Always) among them are kept running.
  */
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
-import { killBeforeRestart, shouldBeStarted } from './regular-containers.ts';
+import { killBeforeRestart, shouldStart } from './regular-containers.ts';
 import { findContainerStatus, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
 export interface InitContainerActions {
   readonly initialized: boolean;
-  /** An init container failed for good: the pod is over. */
+  /** An init container has failed and may not restart: the pod terminates. */
   readonly killPod: boolean;
   readonly toStart: readonly string[];
   readonly toKill: readonly ContainerToKill[];
 }
 
-/** What one init container, seen on its own, asks for. */
-interface Step {
+/** The actions of one init container, regardless of the others. */
+interface InitStep {
   readonly restart?: boolean;
   readonly kill?: ContainerToKill;
-  /** It is behind us: the next may start. */
+  /** The container has completed, or started up as a sidecar: the next one may start. */
   readonly done?: boolean;
   readonly fatal?: boolean;
 }
@@ -32,37 +32,37 @@ export function initContainerActions(input: PodActionsInput): InitContainerActio
   if (containers.length === 0) return { initialized: true, killPod: false, toStart: [], toKill: [] };
 
   let initialized = hasRegularContainer(input);
-  /** Every init container before the one that is looked at next has been initialized. */
-  let behind = initialized;
+  /** True when a later container proves that all init containers before it have been initialized. */
+  let predecessorsDone = initialized;
   const toStart: string[] = [];
   const toKill: ContainerToKill[] = [];
   for (const [index, container] of [...containers.entries()].reverse()) {
     const sidecar = isRestartableInitContainer(container);
     const current = findContainerStatus(input.status, container.name);
     if (!current) {
-      if (behind && sidecar) toStart.push(container.name);
+      if (predecessorsDone && sidecar) toStart.push(container.name);
       continue;
     }
-    if (behind && !sidecar) continue;
+    if (predecessorsDone && !sidecar) continue;
     const step = sidecar ? stepOfSidecar(container, current, input) : stepOfInitContainer(container, current, input);
     if (step.fatal) return { initialized: false, killPod: true, toStart: [], toKill };
     if (step.done) {
       const next = containers[index + 1];
       if (!next) initialized = true;
-      // Only a sidecar is looked at once all is behind it; the next one was started before then.
-      else if (!behind) toStart.push(next.name);
+      // Once the predecessors are done, only sidecars are examined, and the next container was started before.
+      else if (!predecessorsDone) toStart.push(next.name);
     }
     if (step.kill) toKill.push(step.kill);
     if (step.restart) toStart.push(container.name);
-    behind = true;
+    predecessorsDone = true;
   }
-  if (!behind) toStart.push(containers[0]!.name);
+  if (!predecessorsDone) toStart.push(containers[0]!.name);
   return { initialized, killPod: false, toStart: toStart.reverse(), toKill };
 }
 
 /**
- * A regular container that exists proves that the init containers ran, whose own traces may be gone. One that exited proves
- * nothing: it may be of the sandbox before.
+ * A created or running regular container proves that the init containers ran, even when those have been removed. An exited one proves
+ * nothing, since it may belong to the previous sandbox.
  */
 function hasRegularContainer({ pod, status }: PodActionsInput): boolean {
   return pod.spec.containers.some(({ name }) => {
@@ -71,17 +71,17 @@ function hasRegularContainer({ pod, status }: PodActionsInput): boolean {
   });
 }
 
-function stepOfInitContainer(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): Step {
+function stepOfInitContainer(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): InitStep {
   switch (current.state) {
-    case 'created': // Created and started are one step: the start failed.
+    case 'created': // Creation and start are one step, so the start has failed.
       return { restart: true };
     case 'running':
       return {};
     case 'exited':
       if (current.exitCode === 0 && current.reason !== 'OOMKilled') return { done: true };
-      return mayRunAgain(container, current, input) ? { restart: true } : { fatal: true };
+      return mayRestart(container, current, input) ? { restart: true } : { fatal: true };
     case 'unknown':
-      return mayRunAgain(container, current, input)
+      return mayRestart(container, current, input)
         ? { restart: true, kill: killBeforeRestart(current, 'Init container') }
         : { fatal: true };
     default:
@@ -89,15 +89,15 @@ function stepOfInitContainer(container: Container, current: RuntimeContainerStat
   }
 }
 
-/** An unknown state has no exit code that a rule could match: policies only. */
-function mayRunAgain(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): boolean {
+/** In an unknown state there is no exit code for a restart rule, so only the policies count. */
+function mayRestart(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): boolean {
   const { pod, containerRestartRules } = input;
   if (!containerRestartRules) return pod.spec.restartPolicy !== 'Never';
-  if (current.state === 'exited') return shouldBeStarted(container, current, input);
+  if (current.state === 'exited') return shouldStart(container, current, input);
   return (container.restartPolicy ?? pod.spec.restartPolicy) !== 'Never';
 }
 
-function stepOfSidecar(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): Step {
+function stepOfSidecar(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): InitStep {
   switch (current.state) {
     case 'created':
     case 'exited':
@@ -111,7 +111,7 @@ function stepOfSidecar(container: Container, current: RuntimeContainerStatus, in
   }
 }
 
-function stepOfRunningSidecar(container: Container, current: RuntimeContainerStatus, { probes }: PodActionsInput): Step {
+function stepOfRunningSidecar(container: Container, current: RuntimeContainerStatus, { probes }: PodActionsInput): InitStep {
   const { id, name } = current;
   const replace = (what: string, reason: KillReason) => ({
     restart: true,
@@ -123,7 +123,7 @@ function stepOfRunningSidecar(container: Container, current: RuntimeContainerSta
     if (startup !== 'success') return {};
   }
   if (current.hash !== containerHash(container)) return { done: true, ...replace('definition changed', '') };
-  // Liveness does not hold up the next init container.
+  // The next init container does not wait for the liveness probe.
   if (container.livenessProbe && probes?.liveness.get(id) === 'failure') {
     return { done: true, ...replace('failed liveness probe', 'LivenessProbe') };
   }

@@ -1,4 +1,4 @@
-/** The actions of a pod whose sandbox is missing, dead or no longer right: all starts again, unless all is done already. */
+/** Computes the actions of a pod that needs a new sandbox: all containers start again, unless the pod has finished. */
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
@@ -7,26 +7,26 @@ export function newSandboxActions(
   attempt: number,
 ): Partial<Pick<PodActions, 'createSandbox' | 'initContainersToStart' | 'containersToStart'>> {
   const { pod, status } = input;
-  // A pod that never restarts and has run is over. One whose containers never came to be gets another sandbox.
+  // With restartPolicy Never, a pod that has run is finished. A pod whose containers were never created gets another sandbox.
   const hasRun = attempt !== 0 && status !== null && status.containers.length > 0;
   if (pod.spec.restartPolicy === 'Never' && hasRun) return { createSandbox: false };
 
-  const toStart = pod.spec.containers.filter((container) => !isDone(container, input)).map(({ name }) => name);
+  const toStart = pod.spec.containers.filter((container) => !hasSucceeded(container, input)).map(({ name }) => name);
   if (toStart.length === 0 && hasAnyRegularContainerRun(input)) return { createSandbox: false };
 
-  // A new sandbox starts from the beginning: the first init container, then one after the other.
+  // In a new sandbox, initialization starts from the first init container.
   const firstInit = pod.spec.initContainers?.[0];
   return firstInit ? { initContainersToStart: [firstInit.name] } : { containersToStart: toStart };
 }
 
-/** It has succeeded, and runs again only on failure. */
-function isDone(container: Container, { pod, status, containerRestartRules }: PodActionsInput): boolean {
+/** Returns whether the container has succeeded and restarts only on failure. */
+function hasSucceeded(container: Container, { pod, status, containerRestartRules }: PodActionsInput): boolean {
   const policy = (containerRestartRules ? container.restartPolicy : undefined) ?? pod.spec.restartPolicy;
   const current = findContainerStatus(status, container.name);
   return policy === 'OnFailure' && current?.state === 'exited' && current.exitCode === 0;
 }
 
-/** Upstream HasAnyRegularContainerCreated: the init containers are then behind it. */
+/** Upstream HasAnyRegularContainerCreated: it implies that the init containers have completed. */
 function hasAnyRegularContainerRun({ pod, status }: PodActionsInput): boolean {
   return pod.spec.containers.some(({ name }) => {
     const state = findContainerStatus(status, name)?.state;

@@ -1,15 +1,15 @@
-/** What a pod needs done, and what decides it. */
+/** The input and the result of computePodActions. */
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 
-/** Why a container is killed: decides its grace period. '' is a changed definition. */
+/** Selects the grace period of the kill. Empty for a changed definition. */
 export type KillReason = '' | 'LivenessProbe' | 'StartupProbe' | 'FailedPostStartHook' | 'RestartAllContainers' | 'Unknown';
 
 export interface ContainerToKill {
   readonly id: ContainerID;
   readonly name: string;
-  /** Becomes the Killing event. */
+  /** The message of the Killing event. */
   readonly message: string;
   readonly reason: KillReason;
 }
@@ -17,33 +17,30 @@ export interface ContainerToKill {
 export interface ContainerToReset {
   readonly id: ContainerID;
   readonly name: string;
-  /** It still runs: kill it before it is removed. */
+  /** True when the container still runs and must be killed before its removal. */
   readonly kill: boolean;
 }
 
-/** Containers are named, in the order in which they are started. */
+/** Lists of names are in start order. */
 export interface PodActions {
   /** Stop every container, then the sandboxes. */
   readonly killPod: boolean;
   readonly createSandbox: boolean;
-  /** The sandbox to start containers in, or the one before the new. */
+  /** The sandbox to start containers in; with `createSandbox`, the one to replace. */
   readonly sandboxID: SandboxID | undefined;
-  /** Of the sandbox to make, or of the one that is there. */
+  /** The attempt number of the new sandbox, or of the existing one. */
   readonly attempt: number;
   readonly ephemeralContainersToStart: readonly string[];
   readonly initContainersToStart: readonly string[];
   readonly containersToStart: readonly string[];
   readonly containersToKill: readonly ContainerToKill[];
-  /** In order: those that triggered the restart of all come last. */
+  /** In removal order: the containers that triggered the reset come last. */
   readonly containersToReset: readonly ContainerToReset[];
 }
 
 export type ProbeVerdict = 'success' | 'failure' | 'unknown';
 
-/**
- * Verdicts by container. A probed container that is absent was not probed yet. Where the whole is not given, the node runs
- * no probes, and nothing waits for one.
- */
+/** A container with a probe that has no verdict here was not probed yet. */
 export interface ProbeVerdicts {
   readonly startup: ReadonlyMap<ContainerID, ProbeVerdict>;
   readonly liveness: ReadonlyMap<ContainerID, ProbeVerdict>;
@@ -52,14 +49,15 @@ export interface ProbeVerdicts {
 export interface PodActionsInput {
   readonly pod: Pod;
   readonly status: RuntimePodStatus | null;
+  /** Absent when the node runs no probes: then nothing waits for a probe. */
   readonly probes?: ProbeVerdicts;
   /** The pod's condition AllContainersRestarting is true. */
   readonly restartAllContainers?: boolean;
-  /** Gate ContainerRestartRules: containers' own restart policies and rules count. */
+  /** Gate ContainerRestartRules: the containers' own restart policies and rules count. */
   readonly containerRestartRules: boolean;
 }
 
-/** The newest instance of a container. Statuses are newest first. */
+/** Returns the newest instance of a container; the statuses are sorted newest first. */
 export function findContainerStatus(status: RuntimePodStatus | null, name: string): RuntimeContainerStatus | undefined {
   return status?.containers.find((container) => container.name === name);
 }

@@ -1,4 +1,4 @@
-/** The actions of the regular containers of a pod that is initialized and whose sandbox is right. */
+/** Computes the actions of the regular containers, for a pod that is initialized and has the right sandbox. */
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
@@ -8,7 +8,7 @@ import { findContainerStatus, type ContainerToKill, type KillReason, type PodAct
 export interface RegularContainerActions {
   readonly toStart: readonly string[];
   readonly toKill: readonly ContainerToKill[];
-  /** How many run and are left alone. */
+  /** The number of containers that keep running. */
   readonly kept: number;
 }
 
@@ -19,51 +19,51 @@ export function regularContainerActions(input: PodActionsInput): RegularContaine
   for (const container of input.pod.spec.containers) {
     const current = findContainerStatus(input.status, container.name);
     if (current?.state !== 'running') {
-      if (!shouldBeStarted(container, current, input)) continue;
+      if (!shouldStart(container, current, input)) continue;
       toStart.push(container.name);
       if (current?.state === 'unknown') toKill.push(killBeforeRestart(current, 'Container'));
       continue;
     }
-    const fault = whyToKill(container, current, input);
-    if (!fault) {
+    const kill = killDecision(container, current, input);
+    if (!kill) {
       kept += 1;
       continue;
     }
-    if (fault.restart) toStart.push(container.name);
-    const message = fault.restart ? `${fault.message}, will be restarted` : fault.message;
-    toKill.push({ id: current.id, name: container.name, message, reason: fault.reason });
+    if (kill.restart) toStart.push(container.name);
+    const message = kill.restart ? `${kill.message}, will be restarted` : kill.message;
+    toKill.push({ id: current.id, name: container.name, message, reason: kill.reason });
   }
   return { toStart, toKill, kept };
 }
 
-/** It may still run, and two instances of one container must never exist. */
+/** A container in an unknown state may still run, and two instances of one container must never exist. */
 export function killBeforeRestart(current: RuntimeContainerStatus, what: string): ContainerToKill {
   const message = `${what} is in "unknown" state, try killing it before restart`;
   return { id: current.id, name: current.name, message, reason: 'Unknown' };
 }
 
-/** Of a container that does not run (upstream kubecontainer.ShouldContainerBeRestarted). */
-export function shouldBeStarted(
+/** For a container that does not run (upstream kubecontainer.ShouldContainerBeRestarted). */
+export function shouldStart(
   container: Container,
   current: RuntimeContainerStatus | undefined,
   { pod, containerRestartRules }: PodActionsInput,
 ): boolean {
   if (pod.metadata.deletionTimestamp !== undefined) return false;
   if (!current || current.state !== 'exited') return current?.state !== 'running';
-  // Without the gate a container has no policy of its own.
+  // Without the gate, a container's own policy does not count.
   const { restartPolicy: _policy, restartPolicyRules: _rules, ...withoutOwnPolicy } = container;
   return shouldRestartContainer(containerRestartRules ? container : withoutOwnPolicy, pod.spec, current.exitCode);
 }
 
-function whyToKill(
+function killDecision(
   container: Container,
   current: RuntimeContainerStatus,
   { pod, probes, containerRestartRules }: PodActionsInput,
 ): { message: string; reason: KillReason; restart: boolean } | undefined {
   const { name } = container;
-  // A new definition is started whatever the restart policy says.
+  // A changed definition is started regardless of the restart policy.
   if (current.hash !== containerHash(container)) return { message: `Container ${name} definition changed`, reason: '', restart: true };
-  // It still runs, so that there is no exit code that a rule could match: policies only.
+  // The container still runs, so there is no exit code for a restart rule: only the policies count.
   const policy = (containerRestartRules ? container.restartPolicy : undefined) ?? pod.spec.restartPolicy;
   const restart = policy !== 'Never';
   if (probes?.liveness.get(current.id) === 'failure') {

@@ -1,14 +1,14 @@
-/** RestartAllContainers: every container that the runtime has of the pod is removed, and all begins again in the same sandbox. */
+/** Computes the reset of a pod by RestartAllContainers: all its containers are removed, and then start again in the same sandbox. */
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { matchingRestartRule } from '../../../shared/kubernetes/restart-policy.ts';
 import type { ContainerToReset, PodActionsInput } from './pod-actions.ts';
 
 /**
- * The containers that triggered it go last: as long as one of them is there, a kubelet that is restarted in the middle still sees
- * why (upstream getContainersToReset). All instances of a name count, not only the newest.
+ * The containers that triggered the reset are removed last. If the kubelet restarts during the reset, they still show the reason (upstream
+ * getContainersToReset). All instances of a container are removed, not only the newest.
  */
 export function containersToReset({ pod, status }: PodActionsInput): ContainerToReset[] {
-  const sortOut = (containers: readonly Container[]) => {
+  const partition = (containers: readonly Container[]) => {
     const sources: ContainerToReset[] = [];
     const targets: ContainerToReset[] = [];
     for (const container of containers) {
@@ -21,7 +21,7 @@ export function containersToReset({ pod, status }: PodActionsInput): ContainerTo
     }
     return { sources, targets };
   };
-  const init = sortOut(pod.spec.initContainers ?? []);
-  const regular = sortOut(pod.spec.containers);
+  const init = partition(pod.spec.initContainers ?? []);
+  const regular = partition(pod.spec.containers);
   return [...regular.targets, ...init.targets, ...regular.sources, ...init.sources];
 }

@@ -1,22 +1,22 @@
-/** What the making of sandbox and container configs takes and gives. All plain data: the makers are pure. */
+/** The inputs and results of the functions that make sandbox and container configs. All are plain data. */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Mount, UserNamespace } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 
-/** What a config depends on of this host, beside the node's facts; read by `HostInfoReader`. */
+/** Properties of the host that configs depend on, in addition to the node's facts. Read by `HostInfoReader`. */
 export interface HostInfo {
-  /** Content of the file that `settings.resolvConf` names; null when no file is named. */
+  /** The content of the file `settings.resolvConf`; null when the setting is empty. */
   readonly resolvConf: string | null;
-  /** `2MB`, `1GB`: as /sys/kernel/mm/hugepages has them, in the runtime's spelling. */
+  /** The sizes in /sys/kernel/mm/hugepages, in the runtime's spelling: `2MB`, `1GB`. */
   readonly hugePageSizes: readonly string[];
   /** Whether the memory cgroup can limit swap. */
   readonly swapControllerAvailable: boolean;
   readonly swapCapacityBytes: number;
-  /** /sys/devices/system/cpu/cpuN/thermal_throttle of the CPUs that have it: masked like upstream does. */
+  /** /sys/devices/system/cpu/cpuN/thermal_throttle of the CPUs that have it. Masked, as upstream. */
   readonly thermalThrottlePaths: readonly string[];
-  /** `major.minor.patch`, as in `uname -r`: decides which sysctls are safe. */
+  /** As in `uname -r`: `major.minor.patch`. Decides which sysctls are safe. */
   readonly kernelVersion: string;
   readonly selinuxEnabled: boolean;
 }
@@ -26,19 +26,19 @@ export interface PodConfigInput {
   readonly node: NodeFacts;
   readonly settings: PodSyncSettings;
   readonly hostInfo: HostInfo;
-  /** Mappings of the pod's user namespace; absent: it has the host's. */
+  /** The mappings of the pod's user namespace; absent when it uses the host's. */
   readonly userNamespace?: UserNamespace;
 }
 
 export interface SandboxConfigInput extends PodConfigInput {
   readonly attempt: number;
-  /** The pod's cgroup as the runtime wants it named (the systemd driver gives the slice's name, cgroupfs the path). */
+  /** The path of the pod's cgroup, as its driver spells it. */
   readonly cgroupParent: string;
 }
 
-/** To be recorded as a Warning event. */
+/** Is recorded as a Warning event. */
 export interface ConfigWarning {
-  /** Absent: about the pod. */
+  /** The object of the event; the pod when absent. */
   readonly about?: 'node';
   /** DNSConfigForming, MissingClusterDNS. */
   readonly reason: string;
@@ -49,11 +49,11 @@ export interface ConfigWarning {
 export interface EnvValue {
   readonly name: string;
   readonly value: string;
-  /** Instead of the value where that is no text: of a secret with other bytes. */
+  /** Replaces `value` when a secret's value is not valid UTF-8. */
   readonly bytes?: Uint8Array;
 }
 
-/** From `readEnvironmentObjects`: what the environment takes from the API server. */
+/** The API objects that an environment needs. Read by `readEnvironmentObjects`. */
 export interface EnvironmentObjects {
   readonly services: PodObjectResult;
   /** By name. */
@@ -61,7 +61,7 @@ export interface EnvironmentObjects {
   readonly secrets: ReadonlyMap<string, PodObjectResult>;
 }
 
-/** The user that the image asks for: from ImageStatus, whose `uid` wins; neither set means root. */
+/** The user that the image declares, from ImageStatus. `uid` wins over `username`; root when neither is set. */
 export interface ImageUser {
   readonly uid?: bigint | number;
   readonly username?: string;
@@ -72,30 +72,30 @@ export interface EnvironmentInput {
   readonly container: Container | EphemeralContainer;
   readonly node: NodeFacts;
   readonly settings: Pick<PodSyncSettings, 'featureGates'>;
-  /** Of the sandbox; primary first. A hostNetwork pod's are the node's. */
+  /** The sandbox's IPs, primary first; the node's for a pod in the host's network. */
   readonly podIPs: readonly string[];
   readonly objects: EnvironmentObjects;
-  /** From `PodVolumes.readEnvFiles`, by `envFileKey`: what fileKeyRef refers to. */
+  /** The files that fileKeyRef refers to, by `envFileKey`. Read by `PodVolumes.readEnvFiles`. */
   readonly envFiles?: ReadonlyMap<string, string>;
 }
 
 export interface ContainerConfigInput extends PodConfigInput {
   readonly container: Container | EphemeralContainer;
   readonly restartCount: number;
-  /** What the runtime called the image when it was ensured. */
+  /** The runtime's reference of the pulled image. */
   readonly imageRef: string;
   readonly imageUser: ImageUser;
-  /** From `makeEnvironment`. */
+  /** Made by `makeEnvironment`. */
   readonly env: readonly EnvValue[];
-  /** From `PodVolumes.makeContainerMounts`. */
+  /** Made by `PodVolumes.makeContainerMounts`. */
   readonly mounts: readonly Mount[];
   /** The container whose PID namespace an ephemeral container joins. */
   readonly targetContainerID?: string;
-  /** What device plugins and drivers ask for this container. */
+  /** Requested by device plugins and drivers. */
   readonly devices?: readonly { readonly hostPath: string; readonly containerPath: string; readonly permissions: string }[];
   readonly cdiDeviceNames?: readonly string[];
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Exclusive CPUs: `0-3,7`. */
+  /** Exclusive CPUs, such as `0-3,7`. */
   readonly cpusetCpus?: string;
   /** NUMA nodes of the memory manager. */
   readonly cpusetMems?: string;

@@ -1,4 +1,4 @@
-/** A container's config (upstream kuberuntime_container.go, generateContainerConfig). */
+/** Makes the CRI config of a container (upstream kuberuntime_container.go, generateContainerConfig). */
 import { type ContainerConfig, type LinuxContainerConfig, NamespaceMode, Signal } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
@@ -11,17 +11,17 @@ import type { ContainerConfigInput } from './config-inputs.ts';
 
 const utf8 = new TextEncoder();
 
-/** Throws KubeletError `CreateContainerConfigError`: the pod asks for what cannot be, or breaks its own non-root policy. */
+/** Throws KubeletError `CreateContainerConfigError` when the spec is invalid or violates its own non-root policy. */
 export function makeContainerConfig(input: ContainerConfigInput): ContainerConfig {
   try {
     verifyRunAsNonRoot(input.pod, input.container, input.imageUser);
-    return make(input);
+    return toContainerConfig(input);
   } catch (err) {
     throw new KubeletError('CreateContainerConfigError', messageOf(err), { cause: err });
   }
 }
 
-function make(input: ContainerConfigInput): ContainerConfig {
+function toContainerConfig(input: ContainerConfigInput): ContainerConfig {
   const { pod, container, restartCount, imageRef, env } = input;
   const resolve = resolverFrom(new Map(env.map(({ name, value }) => [name, value])));
   const expanded = (parts: readonly string[] = []) => parts.map((part) => expand(part, resolve));
@@ -56,7 +56,7 @@ function make(input: ContainerConfigInput): ContainerConfig {
 function linuxConfig(input: ContainerConfigInput): LinuxContainerConfig {
   const securityContext = containerSecurityContext(input);
   const namespaces = securityContext.namespaceOptions;
-  // An ephemeral container sees the processes of its target where containers have no namespace in common.
+  // An ephemeral container joins the PID namespace of its target, unless the pod shares one.
   const targeted = input.targetContainerID !== undefined && namespaces?.pid === NamespaceMode.CONTAINER;
   return {
     resources: containerResources(input),
@@ -66,7 +66,7 @@ function linuxConfig(input: ContainerConfigInput): LinuxContainerConfig {
   };
 }
 
-/** `SIGRTMIN+3` is SIGRTMINPLUS3 in the runtime's protocol. */
+/** The CRI spells `SIGRTMIN+3` as SIGRTMINPLUS3. */
 function stopSignal({ container, settings }: ContainerConfigInput): Signal {
   const name = container.lifecycle?.stopSignal;
   if (!name || !isGateEnabled(settings, 'ContainerStopSignals')) return Signal.RUNTIME_DEFAULT;

@@ -1,4 +1,4 @@
-/** A pod's resolv.conf (upstream pkg/kubelet/network/dns). */
+/** Computes a pod's resolv.conf (upstream pkg/kubelet/network/dns). Pure. */
 import { isIPv6 } from 'node:net';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { DNSConfig } from '../../../shared/cri/generated/cri-v1.ts';
@@ -20,12 +20,12 @@ const clusterOptions = ['ndots:5'];
 export interface PodDNSInput {
   readonly pod: Pod;
   readonly settings: Pick<PodSyncSettings, 'clusterDNS' | 'clusterDomain' | 'resolvConf'>;
-  /** Of the file that `settings.resolvConf` names. */
+  /** The content of the file `settings.resolvConf`; null when the setting is empty. */
   readonly resolvConf: string | null;
   readonly nodeIPs: readonly string[];
 }
 
-/** Throws an Error when the node's resolv.conf is broken. */
+/** Throws an Error when the node's resolv.conf is invalid. */
 export function podDNS({ pod, settings, resolvConf, nodeIPs }: PodDNSInput): { config: DNSConfig; warnings: ConfigWarning[] } {
   const warnings: ConfigWarning[] = [];
   const config = baseConfig({ pod, settings, resolvConf, nodeIPs }, warnings);
@@ -51,7 +51,7 @@ function baseConfig({ pod, settings, resolvConf, nodeIPs }: PodDNSInput, warning
   if (cluster && settings.clusterDNS.length > 0) {
     const { clusterDomain } = settings;
     const own = clusterDomain === '' ? [] : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
-    // Without a cluster domain the host's searches stand as they are.
+    // Without a cluster domain, the host's searches are used unchanged.
     return {
       servers: [...settings.clusterDNS],
       searches: own.length > 0 ? unique([...own, ...host.searches]) : host.searches,
@@ -65,7 +65,7 @@ function baseConfig({ pod, settings, resolvConf, nodeIPs }: PodDNSInput, warning
     warnings.push({ reason: 'MissingClusterDNS', message: `pod: ${goQuote(formatPod(pod.metadata))}. ${message}` });
   }
   if (settings.resolvConf !== '') return host;
-  // No file was named: names are not to be looked up by the node's resolver, nor by the runtime's default of /etc/resolv.conf.
+  // An empty setting means: use neither the node's resolver nor the runtime's default, /etc/resolv.conf.
   const loopbacks = nodeIPs.map((ip) => (isIPv6(ip) ? '::1' : '127.0.0.1'));
   return { ...host, servers: loopbacks.length > 0 ? loopbacks : ['127.0.0.1'], searches: ['.'] };
 }

@@ -1,4 +1,4 @@
-/** What the downward API shows of a pod: in environment variables, and in files (upstream pkg/fieldpath, Kubelet.podFieldSelectorRuntimeValue). */
+/** Resolves the downward API's fieldRef, in environment variables and files (upstream pkg/fieldpath, Kubelet.podFieldSelectorRuntimeValue). */
 import { isIP, isIPv4, SocketAddress } from 'node:net';
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import type { Container, Pod } from '../../../shared/kubernetes/api.ts';
@@ -14,7 +14,7 @@ export interface FieldContext {
   readonly podIPs: readonly string[];
 }
 
-/** An environment variable's value. Throws an Error that names the field. */
+/** Returns the value of an environment variable. Throws an Error that names an unsupported field. */
 export function envField({ apiVersion, fieldPath }: FieldRef, pod: Pod, { node, podIPs }: FieldContext): string {
   if (apiVersion && apiVersion !== 'v1') throw new Error(`unsupported pod version: ${apiVersion}`);
   switch (fieldPath) {
@@ -36,12 +36,12 @@ export function envField({ apiVersion, fieldPath }: FieldRef, pod: Pod, { node, 
   }
 }
 
-/** Whether a container's environment has the addresses of its pod. */
+/** Returns whether a container's environment contains the pod's IPs. */
 export function usesPodIPs({ env }: Pick<Container, 'env'>): boolean {
   return env?.some(({ valueFrom }) => /^status\.podIPs?$/.test(valueFrom?.fieldRef?.fieldPath ?? '')) ?? false;
 }
 
-/** A downward API file's content: metadata only. Throws an Error that names the field. */
+/** Returns the content of a downward API file, which may show metadata only. Throws an Error that names an unsupported field. */
 export function metadataField({ metadata }: Pod, fieldPath: string): string {
   const subscripted = /^([^].+?)\['([^]*)'\]$/.exec(fieldPath);
   if (subscripted) {
@@ -68,7 +68,7 @@ export function metadataField({ metadata }: Pod, fieldPath: string): string {
   }
 }
 
-/** `key="value"` lines, in the order of the keys' bytes. */
+/** Returns `key="value"` lines, sorted by the bytes of the keys. */
 function formatMap(map: Readonly<Record<string, string>> = {}): string {
   return Object.entries(map)
     .sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
@@ -81,7 +81,7 @@ function hostIPs({ hostIPs: addresses }: FieldContext['node']): readonly string[
   return addresses;
 }
 
-/** One of each family, the node's family first; written as everybody writes them. A pod in the host's network has the node's. */
+/** Returns one IP of each family in canonical form, the node's family first. A pod in the host's network has the node's IPs. */
 function sortedPodIPs(pod: Pod, podIPs: readonly string[], node: FieldContext['node']): string[] {
   const addresses = podIPs.length === 0 && pod.spec.hostNetwork ? node.hostIPs : podIPs;
   const v4First = node.hostIPs.length === 0 || isIPv4(node.hostIPs[0] ?? '');

@@ -1,6 +1,6 @@
 /**
- * Requests and limits in the downward API (upstream pkg/api/v1/resource, pkg/kubelet/kubelet_resources.go): in units of the divisor,
- * rounded up. A container without a limit sees what it could use: the pod's, else the node's.
+ * Resolves the downward API's resourceFieldRef (upstream pkg/api/v1/resource, pkg/kubelet/kubelet_resources.go). Values are in units of the
+ * divisor, rounded up. The default of a missing limit is the pod's limit, else the node's allocatable amount.
  */
 import type { NodeResources } from '../../../shared/contracts/node-facts.ts';
 import type { Container, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
@@ -16,7 +16,7 @@ type HasResources = { readonly resources?: ResourceRequirements };
 
 const defaultedResources = ['cpu', 'memory', 'ephemeral-storage'];
 
-/** An environment variable's value: of the container itself, or of the one that is named. Throws an Error that names what is unknown. */
+/** Returns the value of an environment variable, by default of the container itself. Throws an Error that names an unknown container or resource. */
 export function envResourceField(
   ref: ResourceFieldRef,
   pod: Pod,
@@ -27,16 +27,16 @@ export function envResourceField(
   const defaults = defaultLimits(pod, node, podLevelResources);
   if (!ref.containerName) return resourceField(ref, container, defaults);
   const regular = pod.spec.containers.find(({ name }) => name === ref.containerName);
-  // Upstream gives only regular containers defaults here.
-  return resourceField(ref, regular ?? containerNamed(pod, ref.containerName), regular ? defaults : {});
+  // Here, upstream has defaults only for regular containers.
+  return resourceField(ref, regular ?? findContainer(pod, ref.containerName), regular ? defaults : {});
 }
 
-/** A downward API file's content: always of a named container, with the node's defaults. */
+/** Returns the content of a downward API file. The container must be named, and the node's amounts are the defaults. */
 export function fileResourceField(ref: ResourceFieldRef, pod: Pod, node: NodeResources): string {
-  return resourceField(ref, containerNamed(pod, ref.containerName ?? ''), defaultLimits(pod, node, false));
+  return resourceField(ref, findContainer(pod, ref.containerName ?? ''), defaultLimits(pod, node, false));
 }
 
-function containerNamed({ spec }: Pod, name: string): Container {
+function findContainer({ spec }: Pod, name: string): Container {
   const found = [...spec.containers, ...(spec.initContainers ?? [])].find((container) => container.name === name);
   if (!found) throw new Error(`container ${name} not found`);
   return found;

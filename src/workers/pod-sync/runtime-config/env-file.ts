@@ -1,16 +1,16 @@
 /**
- * Environment files (fileKeyRef): `NAME='value'` lines, values in single quotes, which may hold newlines; nothing is expanded (upstream
- * pkg/kubelet/util/env).
+ * Parses environment files (fileKeyRef): `NAME='value'` lines. Values are in single quotes, may contain newlines, and are not expanded
+ * (upstream pkg/kubelet/util/env).
  */
 
 export interface EnvFile {
-  /** What each name is assigned first; empty where it is assigned nothing. */
+  /** The first assignment of each name; an empty string for an empty assignment. */
   readonly values: ReadonlyMap<string, string>;
-  /** An Error that names the line: what comes before it counts. Null: there is none. */
+  /** An Error that names the first invalid line, or null. Assignments before that line are valid. */
   readonly problem: Error | null;
 }
 
-/** Whoever has a volume writes it: it is gone through once, whatever is in it. */
+/** Runs in linear time: the file's content is untrusted. */
 export function parseEnvFile(content: string): EnvFile {
   const values = new Map<string, string>();
   try {
@@ -21,7 +21,7 @@ export function parseEnvFile(content: string): EnvFile {
   }
 }
 
-/** The key's value; empty when it is not there, or assigned nothing. Throws the file's problem when that comes first. */
+/** Returns the key's value, or an empty string when the file does not assign it. Throws when an invalid line precedes the assignment. */
 export function envFileValue({ values, problem }: EnvFile, key: string): string {
   const value = values.get(key);
   if (value === undefined && problem) throw problem;
@@ -42,7 +42,7 @@ function* assignments(content: string): Generator<[name: string, value: string]>
     if (/[ \t]$/.test(name)) throw fail("whitespace before '=' is not allowed");
     const assigned = line.slice(equals + 1);
     if (/^[ \t]/.test(assigned)) {
-      // A shell would assign nothing and run the rest as a command.
+      // A shell would make an empty assignment and run the rest as a command.
       yield [name, ''];
       continue;
     }

@@ -1,17 +1,17 @@
-/** What a container's environment takes from the API server, asked for in one question: its config maps, its secrets, the services. */
+/** Requests the API objects that a container's environment needs, in one message: config maps, secrets, services. */
 import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { EnvironmentObjects } from './config-inputs.ts';
 
-/** Never fails: each result says for itself whether it could be had. */
+/** A missing object is a failed result, not a rejection. Rejects only when the request does. */
 export async function readEnvironmentObjects(
-  ask: (refs: readonly PodObjectRef[]) => Promise<readonly PodObjectResult[]>,
+  requestPodObjects: (refs: readonly PodObjectRef[]) => Promise<readonly PodObjectResult[]>,
   { metadata: { namespace }, spec }: Pod,
   container: Container | EphemeralContainer,
 ): Promise<EnvironmentObjects> {
-  const { configMaps, secrets } = referredObjects(container);
-  const results = await ask([
-    // The API server fills in what is absent with true.
+  const { configMaps, secrets } = referencedNames(container);
+  const results = await requestPodObjects([
+    // The API server's default.
     { kind: 'Services', namespace, links: spec.enableServiceLinks ?? true },
     ...configMaps.map((name): PodObjectRef => ({ kind: 'ConfigMap', namespace, name })),
     ...secrets.map((name): PodObjectRef => ({ kind: 'Secret', namespace, name })),
@@ -24,7 +24,7 @@ export async function readEnvironmentObjects(
   };
 }
 
-function referredObjects({ env = [], envFrom = [] }: Container | EphemeralContainer): { configMaps: string[]; secrets: string[] } {
+function referencedNames({ env = [], envFrom = [] }: Container | EphemeralContainer): { configMaps: string[]; secrets: string[] } {
   const configMaps = new Set<string>();
   const secrets = new Set<string>();
   for (const { configMapRef, secretRef } of envFrom) {

@@ -1,4 +1,4 @@
-/** A container's environment, with every reference resolved (upstream Kubelet.makeEnvironmentVariables). */
+/** Makes a container's environment, with every reference resolved (upstream Kubelet.makeEnvironmentVariables). */
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EnvVar } from '../../../shared/kubernetes/api.ts';
 import { configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
@@ -13,19 +13,19 @@ import { serviceEnvironment } from './service-environment.ts';
 import type { EnvironmentInput, EnvValue } from './config-inputs.ts';
 
 /**
- * envFrom, then the variables in the order of the spec, then services; of a name that stands twice the last value counts, but a service
- * takes nothing's place. Throws KubeletError `CreateContainerConfigError` when a value cannot be had.
+ * Returns the variables of envFrom, then those of env in the order of the spec, then those of services. A later value replaces an earlier one
+ * of the same name, except that services replace nothing. Throws KubeletError `CreateContainerConfigError` when a value is not available.
  */
 export function makeEnvironment(input: EnvironmentInput): EnvValue[] {
   try {
-    return resolveAll(input);
+    return resolveVariables(input);
   } catch (err) {
     throw new KubeletError('CreateContainerConfigError', messageOf(err), { cause: err });
   }
 }
 
-function resolveAll(input: EnvironmentInput): EnvValue[] {
-  const services = servicesOf(input);
+function resolveVariables(input: EnvironmentInput): EnvValue[] {
+  const services = serviceVariables(input);
   const files = new Map([...(input.envFiles ?? [])].map(([key, content]) => [key, parseEnvFile(content)]));
   const values = new Map<string, Text>(envFromValues(input));
   const texts = new Map([...values].map(([name, { value }]) => [name, value]));
@@ -47,8 +47,8 @@ function resolveAll(input: EnvironmentInput): EnvValue[] {
   return [...values].map(([name, text]) => ({ name, ...text }));
 }
 
-/** A static pod may be what brings the API server up: it does not wait for services. */
-function servicesOf({ objects: { services }, pod }: EnvironmentInput): ReadonlyMap<string, string> {
+/** A static pod does not wait for services, since it may be the API server itself. */
+function serviceVariables({ objects: { services }, pod }: EnvironmentInput): ReadonlyMap<string, string> {
   if (services.outcome === 'value') return serviceEnvironment(services.value.kind === 'Services' ? services.value.services : []);
   const source = pod.metadata.annotations?.[configSourceAnnotation];
   const isStatic = source !== undefined && source !== 'api';
@@ -58,7 +58,11 @@ function servicesOf({ objects: { services }, pod }: EnvironmentInput): ReadonlyM
 
 function envFromValues(input: EnvironmentInput): [name: string, text: Text][] {
   return (input.container.envFrom ?? []).flatMap(({ prefix = '', configMapRef, secretRef }) => {
-    const object = configMapRef ? referred('ConfigMap', input, configMapRef) : secretRef ? referred('Secret', input, secretRef) : undefined;
+    const object = configMapRef
+      ? requireReferenced('ConfigMap', input, configMapRef)
+      : secretRef
+        ? requireReferenced('Secret', input, secretRef)
+        : undefined;
     return [...(object ?? [])].map(([key, text]): [string, Text] => [`${prefix}${key}`, text]);
   });
 }
@@ -68,12 +72,12 @@ interface ObjectRef {
   readonly optional?: boolean;
 }
 
-function referred(kind: ReferencedKind, { objects: values, pod }: EnvironmentInput, { name = '', optional = false }: ObjectRef) {
+function requireReferenced(kind: ReferencedKind, { objects: values, pod }: EnvironmentInput, { name = '', optional = false }: ObjectRef) {
   const result = (kind === 'ConfigMap' ? values.configMaps : values.secrets).get(name);
   return referencedObject(kind, result, { namespace: pod.metadata.namespace, name, optional });
 }
 
-/** Undefined: an optional key that is not there leaves the variable out. */
+/** Returns undefined when an optional key is missing: then the variable is not set. */
 function fromSource(
   source: NonNullable<EnvVar['valueFrom']>,
   input: EnvironmentInput,
@@ -86,8 +90,8 @@ function fromSource(
     const own = container as Pick<Container, 'resources'>;
     return { value: envResourceField(resourceFieldRef, pod, own, node.allocatable, isGateEnabled(settings, 'PodLevelResources')) };
   }
-  if (configMapKeyRef) return keyOf('ConfigMap', input, configMapKeyRef);
-  if (secretKeyRef) return keyOf('Secret', input, secretKeyRef);
+  if (configMapKeyRef) return valueOfKey('ConfigMap', input, configMapKeyRef);
+  if (secretKeyRef) return valueOfKey('Secret', input, secretKeyRef);
   if (!fileKeyRef || !isGateEnabled(settings, 'EnvFiles')) return { value: '' };
   const { volumeName, path, key, optional } = fileKeyRef;
   const file = files.get(envFileKey(fileKeyRef));
@@ -98,14 +102,14 @@ function fromSource(
   throw new Error(`environment variable key ${goQuote(key)} not found in file ${goQuote(path)}`);
 }
 
-function keyOf(kind: ReferencedKind, input: EnvironmentInput, ref: ObjectRef & { readonly key: string }): Text | undefined {
-  const object = referred(kind, input, ref);
+function valueOfKey(kind: ReferencedKind, input: EnvironmentInput, ref: ObjectRef & { readonly key: string }): Text | undefined {
+  const object = requireReferenced(kind, input, ref);
   const text = object?.get(ref.key);
   if (text !== undefined || !object || ref.optional) return text;
   throw new Error(`couldn't find key ${ref.key} in ${kind} ${input.pod.metadata.namespace}/${ref.name ?? ''}`);
 }
 
-/** Where a file's content stands in `EnvironmentInput.envFiles`. */
+/** Returns the file's key in `EnvironmentInput.envFiles`. */
 export function envFileKey({ volumeName, path }: { readonly volumeName: string; readonly path: string }): string {
   return `${volumeName}/${path}`;
 }

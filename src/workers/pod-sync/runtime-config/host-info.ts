@@ -1,4 +1,4 @@
-/** Reads what configs depend on of this host: files of /proc and /sys, which do not hang, and resolv.conf. */
+/** Reads the properties of the host that configs depend on, from /proc and /sys, and its resolv.conf. */
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { release } from 'node:os';
@@ -7,31 +7,34 @@ import { hugePageSizeName } from '../../../shared/linux/cgroup-values.ts';
 import { readResolvConf } from '../../../shared/linux/resolv-conf.ts';
 import type { HostInfo } from './config-inputs.ts';
 
-type Lasting = Omit<HostInfo, 'resolvConf'>;
+type StaticHostInfo = Omit<HostInfo, 'resolvConf'>;
 
-/** One a thread: what cannot change while the node is up is read once, resolv.conf at each `read`. */
+/** Each thread has one. Reads properties that cannot change until the next boot once, and resolv.conf at each `read`. */
 export class HostInfoReader {
   readonly #settings: Pick<PodSyncSettings, 'resolvConf' | 'cgroupVersion' | 'cgroupFsRoot'>;
-  #lasting: Promise<Lasting> | undefined;
+  #staticInfo: Promise<StaticHostInfo> | undefined;
 
   constructor(settings: Pick<PodSyncSettings, 'resolvConf' | 'cgroupVersion' | 'cgroupFsRoot'>) {
     this.#settings = settings;
   }
 
-  /** Rejects with the system's error, which names the file, when resolv.conf cannot be read. */
+  /** Rejects with the system's error, which contains the path, when resolv.conf cannot be read. */
   async read(): Promise<HostInfo> {
-    this.#lasting ??= readLasting(this.#settings);
+    this.#staticInfo ??= readStaticInfo(this.#settings);
     const { resolvConf: path } = this.#settings;
-    return { ...(await this.#lasting), resolvConf: path === '' ? null : readResolvConf(path) };
+    return { ...(await this.#staticInfo), resolvConf: path === '' ? null : readResolvConf(path) };
   }
 }
 
-async function readLasting({ cgroupVersion, cgroupFsRoot }: Pick<PodSyncSettings, 'cgroupVersion' | 'cgroupFsRoot'>): Promise<Lasting> {
+async function readStaticInfo({
+  cgroupVersion,
+  cgroupFsRoot,
+}: Pick<PodSyncSettings, 'cgroupVersion' | 'cgroupFsRoot'>): Promise<StaticHostInfo> {
   const [sizes, swapControllerAvailable, swapCapacityBytes, thermalThrottlePaths, selinuxEnabled] = await Promise.all([
-    hugePageSizes(),
+    readHugePageSizes(),
     cgroupVersion === 1 ? exists(join(cgroupFsRoot, 'memory/memory.memsw.limit_in_bytes')) : hasSwapV2(cgroupFsRoot),
-    swapCapacity(),
-    thermalThrottles(),
+    readSwapCapacityBytes(),
+    findThermalThrottlePaths(),
     exists('/sys/fs/selinux/enforce'),
   ]);
   return {
@@ -44,8 +47,8 @@ async function readLasting({ cgroupVersion, cgroupFsRoot }: Pick<PodSyncSettings
   };
 }
 
-/** Folders `hugepages-2048kB`. */
-async function hugePageSizes(): Promise<string[]> {
+/** Parses the names of the folders, such as `hugepages-2048kB`. */
+async function readHugePageSizes(): Promise<string[]> {
   const names = await readdir('/sys/kernel/mm/hugepages').catch(() => []);
   return names.flatMap((name) => {
     const [, kibibytes] = /^hugepages-(\d+)kB$/.exec(name) ?? [];
@@ -53,23 +56,23 @@ async function hugePageSizes(): Promise<string[]> {
   });
 }
 
-/** The file is not in the root cgroup, so this process's own is asked. */
+/** Checks this process's cgroup, since the root cgroup does not have the file. */
 async function hasSwapV2(cgroupFsRoot: string): Promise<boolean> {
-  const own = /^0::(.*)$/m.exec(await readFile('/proc/self/cgroup', 'utf8').catch(() => ''))?.[1] ?? '';
-  return exists(join(cgroupFsRoot, own, 'memory.swap.max'));
+  const cgroup = /^0::(.*)$/m.exec(await readFile('/proc/self/cgroup', 'utf8').catch(() => ''))?.[1] ?? '';
+  return exists(join(cgroupFsRoot, cgroup, 'memory.swap.max'));
 }
 
-async function swapCapacity(): Promise<number> {
+async function readSwapCapacityBytes(): Promise<number> {
   const [, kibibytes] = /^SwapTotal:\s+(\d+) kB$/m.exec(await readFile('/proc/meminfo', 'utf8').catch(() => '')) ?? [];
   return Number(kibibytes ?? 0) * 1024;
 }
 
-async function thermalThrottles(): Promise<string[]> {
+async function findThermalThrottlePaths(): Promise<string[]> {
   const root = '/sys/devices/system/cpu';
   const cpus = (await readdir(root).catch(() => [])).filter((name) => /^cpu\d+$/.test(name));
   const paths = cpus.sort((a, b) => Number(a.slice(3)) - Number(b.slice(3))).map((cpu) => join(root, cpu, 'thermal_throttle'));
-  const there = await Promise.all(paths.map((path) => exists(path)));
-  return paths.filter((_, index) => there[index]);
+  const found = await Promise.all(paths.map((path) => exists(path)));
+  return paths.filter((_, index) => found[index]);
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,21 +1,21 @@
-/** What a pod calls itself (upstream Kubelet.GeneratePodHostNameAndDomain and GetNodenameForKernel). */
+/** Computes a pod's hostname and domain (upstream Kubelet.GeneratePodHostNameAndDomain and GetNodenameForKernel). */
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '../../../shared/kubernetes/names.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
 
-/** Linux has 64 bytes for it. With a domain all may be used; alone it is cut at 63, a DNS label. */
+/** Linux allows 64 bytes, which an FQDN may use. A hostname alone is truncated to 63, the length of a DNS label. */
 const maxHostname = 63;
 const maxFQDN = 64;
 
 export interface PodHostname {
   readonly hostname: string;
-  /** Empty: the pod has none. */
+  /** Empty when the pod has none. */
   readonly domain: string;
 }
 
-/** Throws an Error when a part is no DNS name. */
+/** Throws an Error when a part is not a valid DNS name. */
 export function podHostname(pod: Pod, settings: Pick<PodSyncSettings, 'featureGates' | 'clusterDomain'>): PodHostname {
   const { hostname, subdomain: podSubdomain, hostnameOverride } = pod.spec;
   const { name, namespace } = pod.metadata;
@@ -42,7 +42,7 @@ function truncate(podName: string, hostname: string): string {
   return truncated;
 }
 
-/** What the kernel is told. Throws an Error when the whole name is asked for and too long. */
+/** Returns the hostname for the kernel. Throws an Error when the FQDN is requested and too long. */
 export function kernelHostname({ hostname, domain }: PodHostname, setHostnameAsFQDN: boolean | undefined): string {
   if (domain === '' || !setHostnameAsFQDN) return hostname;
   const fqdn = `${hostname}.${domain}`;

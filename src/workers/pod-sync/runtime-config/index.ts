@@ -1,7 +1,6 @@
 /**
- * What the runtime is asked to make of a pod: its sandbox's config and each container's. Pure: every input is an argument; what the
- * host must be asked (resolv.conf, huge page sizes, …) is read beforehand by `HostInfoReader`. Called by the steps of a sync.
- * After upstream's pkg/kubelet/kuberuntime and pkg/kubelet/kubelet_pods.go.
+ * Makes the CRI configs of a pod's sandbox and containers. Pure, except for `HostInfoReader`, which reads the host's properties (resolv.conf,
+ * huge page sizes, …) beforehand. Called by the steps of a sync. Follows upstream's pkg/kubelet/kuberuntime and pkg/kubelet/kubelet_pods.go.
  */
 export type {
   ConfigWarning,

@@ -1,6 +1,6 @@
 /**
- * The labels and annotations of sandboxes and containers, exactly upstream's (pkg/kubelet/kuberuntime/labels.go): they are how a
- * kubelet that restarts, or another that takes over, knows what is whose.
+ * Makes the labels and annotations of sandboxes and containers, exactly as upstream (pkg/kubelet/kuberuntime/labels.go): a restarted kubelet,
+ * or upstream's, finds the pods of the runtime's objects by them.
  */
 import * as names from '../../../shared/kubernetes/annotations.ts';
 import type { Container, EphemeralContainer, LifecycleHandler, Pod } from '../../../shared/kubernetes/api.ts';
@@ -9,9 +9,9 @@ import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
 
 type Strings = Record<string, string>;
 
-/** The pod's own, and who it is. */
+/** Returns the pod's own labels with its identity. */
 export function sandboxLabels(pod: Pod): Strings {
-  return { ...pod.metadata.labels, ...identity(pod) };
+  return { ...pod.metadata.labels, ...identityLabels(pod) };
 }
 
 export function sandboxAnnotations(pod: Pod): Strings {
@@ -19,14 +19,14 @@ export function sandboxAnnotations(pod: Pod): Strings {
 }
 
 export function containerLabels(pod: Pod, containerName: string): Strings {
-  return { ...identity(pod), [names.containerNameLabel]: containerName };
+  return { ...identityLabels(pod), [names.containerNameLabel]: containerName };
 }
 
-function identity({ metadata }: Pod): Strings {
+function identityLabels({ metadata }: Pod): Strings {
   return { [names.podNameLabel]: metadata.name, [names.podNamespaceLabel]: metadata.namespace, [names.podUIDLabel]: metadata.uid };
 }
 
-/** `extra` are those that device plugins ask for: the kubelet's own win. */
+/** The kubelet's annotations win over `extra`, those of device plugins. */
 export function containerAnnotations(
   pod: Pod,
   container: Container | EphemeralContainer,
@@ -53,7 +53,7 @@ function optional(name: string, value: string | undefined): Strings {
   return value === undefined ? {} : { [name]: value };
 }
 
-/** Fields in the order of Go's struct, zero values left out where its tags say so. */
+/** Returns the fields in the order of Go's struct, without the zero values that its `omitempty` tags omit. */
 function handlerInGoOrder({ exec, httpGet, tcpSocket, sleep }: LifecycleHandler): unknown {
   return {
     exec: exec && { command: exec.command?.length ? exec.command : undefined },

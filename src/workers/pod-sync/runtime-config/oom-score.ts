@@ -1,6 +1,6 @@
 /**
- * oom_score_adj: who dies first when the node is out of memory (upstream pkg/kubelet/qos/policy.go). 1000 is first. A burstable
- * container that uses more than it asked for reaches 1000 whatever it asked for.
+ * Computes oom_score_adj, the order in which the kernel kills when memory is exhausted (upstream pkg/kubelet/qos/policy.go). 1000 is killed
+ * first. A Burstable container that uses more than its request reaches a score of 1000, whatever the request is.
  */
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import { configMirrorAnnotation, configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
@@ -11,11 +11,11 @@ import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-p
 
 const guaranteed = -997;
 const bestEffort = 1000;
-/** A guaranteed pod that uses all memory scores 10: burstable ones stay above it. */
+/** Keeps Burstable pods above a Guaranteed pod, whose score is at most 10 even if it uses all memory. */
 const leastBurstable = 1000 + guaranteed;
 const systemCriticalPriority = 2_000_000_000;
 
-/** Static and mirror pods, and those of a system priority (upstream types.IsCriticalPod). */
+/** Static pods, mirror pods and pods with a system priority are critical (upstream types.IsCriticalPod). */
 export function isCriticalPod({ metadata: { annotations = {} }, spec }: Pod): boolean {
   const source = annotations[configSourceAnnotation];
   return (
@@ -32,12 +32,12 @@ export function oomScoreAdj(
   if (isCriticalPod(pod) && pod.spec.priorityClassName === 'system-node-critical') return guaranteed;
   const qos = qosClass(pod);
   if (qos === 'Guaranteed') return guaranteed;
-  // A node without a known size can't weigh what was asked for.
+  // Without the node's memory capacity, requests cannot be weighed.
   if (qos === 'BestEffort' || memoryCapacityBytes <= 0) return qos === 'BestEffort' ? bestEffort : bestEffort - 1;
-  const share = podLevelResources ? unclaimedShare(pod) : 0;
+  const share = podLevelResources ? podLevelShareBytes(pod) : 0;
   const scoreOf = (requestBytes: number) => 1000 - Math.trunc((1000 * (requestBytes + share)) / memoryCapacityBytes);
   const own = scoreOf(memoryRequest(container));
-  // A sidecar never dies before the containers that it serves.
+  // A sidecar is never killed before the regular containers.
   const score = isSidecarOf(pod, container) ? Math.min(own, scoreOf(Math.min(...pod.spec.containers.map(memoryRequest)))) : own;
   return Math.min(Math.max(score, leastBurstable), bestEffort - 1);
 }
@@ -50,12 +50,12 @@ function isSidecarOf({ spec }: Pod, container: Container | EphemeralContainer): 
   return isRestartableInitContainer(container) && (spec.initContainers ?? []).some(({ name }) => name === container.name);
 }
 
-/** What the pod as a whole asks for beyond its containers, in equal parts. */
-function unclaimedShare(pod: Pod): number {
+/** Returns each container's equal part of the pod-level request that exceeds the containers' requests. */
+function podLevelShareBytes(pod: Pod): number {
   const { resources, containers, initContainers = [] } = pod.spec;
-  const asked = resources?.requests ?? {};
-  const total = value(asked['memory']);
-  if (total === 0 || !Object.keys(asked).some(isPodLevelResource)) return 0;
+  const requests = resources?.requests ?? {};
+  const total = value(requests['memory']);
+  if (total === 0 || !Object.keys(requests).some(isPodLevelResource)) return 0;
   const claimed = value(podRequests(pod, { skipPodLevel: true })['memory']);
   return Math.trunc((total - claimed) / (containers.length + initContainers.length));
 }

@@ -1,7 +1,7 @@
-/** Config maps and secrets as an environment takes them: text by key, or why they cannot be had. Pure. */
+/** Converts main's results for config maps and secrets to texts by key, for environments. Pure. */
 import type { PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 
-/** A variable's value: text, and the bytes of a secret that are none. */
+/** A variable's value. `bytes` is set when a secret's value is not valid UTF-8. */
 export interface Text {
   readonly value: string;
   readonly bytes?: Uint8Array;
@@ -11,7 +11,7 @@ export type ReferencedKind = 'ConfigMap' | 'Secret';
 
 const kindNames = { ConfigMap: 'configMap', Secret: 'secret' } as const;
 
-/** Undefined: it is optional, and not there. Throws an Error with main's message. */
+/** Returns undefined when an optional object does not exist. Throws an Error with main's message. */
 export function referencedObject(
   kind: ReferencedKind,
   result: PodObjectResult | undefined,
@@ -20,7 +20,7 @@ export function referencedObject(
   if (result?.outcome === 'value') {
     const { value } = result;
     if (value.kind === 'Secret' && kind === 'Secret') {
-      return new Map(Object.entries(value.data).map(([key, base64]) => [key, textOf(Buffer.from(base64, 'base64'))]));
+      return new Map(Object.entries(value.data).map(([key, base64]) => [key, toText(Buffer.from(base64, 'base64'))]));
     }
     if (value.kind === 'ConfigMap' && kind === 'ConfigMap') {
       return new Map(Object.entries(value.data).map(([key, text]) => [key, { value: text }]));
@@ -37,7 +37,7 @@ export function referencedObject(
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function textOf(bytes: Buffer): Text {
+function toText(bytes: Buffer): Text {
   try {
     return { value: utf8.decode(bytes) };
   } catch {

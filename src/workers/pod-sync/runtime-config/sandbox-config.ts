@@ -1,4 +1,4 @@
-/** The sandbox's config (upstream kuberuntime_sandbox.go, generatePodSandboxConfig). */
+/** Makes the CRI config of a sandbox (upstream kuberuntime_sandbox.go, generatePodSandboxConfig). */
 import {
   type LinuxPodSandboxConfig,
   type PodSandboxConfig,
@@ -19,26 +19,26 @@ import type { ConfigWarning, SandboxConfigInput } from './config-inputs.ts';
 
 export interface SandboxConfig {
   readonly config: PodSandboxConfig;
-  /** Not failures: the config is what could be had. */
+  /** Problems that were worked around in the config. */
   readonly warnings: readonly ConfigWarning[];
 }
 
-/** Throws KubeletError `CreatePodSandboxError` when the pod asks for what cannot be. */
+/** Throws KubeletError `CreatePodSandboxError` when the spec is invalid. */
 export function makeSandboxConfig(input: SandboxConfigInput): SandboxConfig {
   try {
-    return make(input);
+    return toSandboxConfig(input);
   } catch (err) {
     throw new KubeletError('CreatePodSandboxError', messageOf(err), { cause: err });
   }
 }
 
-function make(input: SandboxConfigInput): SandboxConfig {
+function toSandboxConfig(input: SandboxConfigInput): SandboxConfig {
   const { pod, attempt, node, settings, hostInfo } = input;
   const { name, namespace, uid } = pod.metadata;
   const dns = podDNS({ pod, settings, resolvConf: hostInfo.resolvConf, nodeIPs: node.hostIPs });
   const config = {
     metadata: { name, namespace, uid, attempt },
-    // In the host's network the host's name is what a pod sees.
+    // A pod in the host's network has the host's name.
     hostname: pod.spec.hostNetwork ? '' : kernelHostname(podHostname(pod, settings), pod.spec.setHostnameAsFQDN),
     logDirectory: podLogsDirectory(settings.podLogsDir, pod),
     dnsConfig: dns.config,
@@ -64,7 +64,7 @@ function linuxConfig(input: SandboxConfigInput): LinuxPodSandboxConfig {
       supplementalGroups: supplementalGroups(context),
       supplementalGroupsPolicy: supplementalGroupsPolicy(context),
       selinuxOptions: seLinuxOptions(context?.seLinuxOptions),
-      // Not the pod's: a profile made for the pod's programs may not let the pause program live.
+      // The pod's profile is made for the pod's programs, and may kill the pause process.
       seccomp: { profileType: ProfileType.RuntimeDefault, localhostRef: '' },
       readonlyRootfs: false,
       apparmor: undefined,

@@ -1,4 +1,4 @@
-/** With which rights a container runs (upstream pkg/securitycontext and kuberuntime/security_context.go). */
+/** Computes the security context of a container: users, capabilities, masked paths (upstream pkg/securitycontext, kuberuntime/security_context.go). */
 import {
   type Capability,
   type LinuxContainerSecurityContext,
@@ -12,7 +12,7 @@ import { namespaceOptions } from './namespaces.ts';
 import { appArmorProfile, seccompProfile } from './security-profiles.ts';
 import type { ContainerConfigInput, ImageUser } from './config-inputs.ts';
 
-/** The same as containerd's and Docker's, with what upstream adds; of /proc and /sys what tells of or changes the host. */
+/** The paths in /proc and /sys that reveal or change the host: containerd's and Docker's lists with upstream's additions. */
 export const maskedPaths = [
   '/proc/asound',
   '/proc/acpi',
@@ -30,21 +30,21 @@ export const maskedPaths = [
 export const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 const maxUserID = 2_147_483_647;
 
-/** The container's own, field by field, else the pod's. */
+/** Merges the contexts: each field of the container's replaces the pod's. */
 export function effectiveSecurityContext(
   pod: Pod,
   { securityContext }: Pick<Container | EphemeralContainer, 'securityContext'>,
 ): SecurityContext {
   const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = pod.spec.securityContext ?? {};
   const fromPod = { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot };
-  return Object.fromEntries(Object.entries({ ...fromPod, ...defined(securityContext) }).filter(([, value]) => value !== undefined));
+  return Object.fromEntries(Object.entries({ ...fromPod, ...omitUndefined(securityContext) }).filter(([, value]) => value !== undefined));
 }
 
-function defined(context: SecurityContext | undefined): SecurityContext {
+function omitUndefined(context: SecurityContext | undefined): SecurityContext {
   return Object.fromEntries(Object.entries(context ?? {}).filter(([, value]) => value !== undefined && value !== null));
 }
 
-/** Throws an Error on what the runtime cannot be asked for. */
+/** Throws an Error when the spec has an invalid value. */
 export function containerSecurityContext(input: ContainerConfigInput): LinuxContainerSecurityContext {
   const { pod, container, imageUser, hostInfo } = input;
   const effective = effectiveSecurityContext(pod, container);
@@ -72,7 +72,7 @@ export function containerSecurityContext(input: ContainerConfigInput): LinuxCont
 
 type RunAs = Pick<LinuxContainerSecurityContext, 'runAsUser' | 'runAsGroup' | 'runAsUsername'>;
 
-/** The spec's user, else the image's. */
+/** Uses the spec's user, else the image's. */
 function runAs({ runAsUser, runAsGroup }: SecurityContext, image: ImageUser): RunAs {
   const group = runAsGroup === undefined ? undefined : { value: BigInt(runAsGroup) };
   if (runAsUser !== undefined) return { runAsUser: { value: BigInt(runAsUser) }, runAsGroup: group, runAsUsername: '' };
@@ -80,7 +80,7 @@ function runAs({ runAsUser, runAsGroup }: SecurityContext, image: ImageUser): Ru
   return { runAsUser: uid === undefined ? undefined : { value: uid }, runAsGroup: group, runAsUsername: username };
 }
 
-/** A number wins over a name; an image that says nothing runs as root. */
+/** The UID wins over the name. Root when the image declares no user. */
 function imageIdentity({ uid, username }: ImageUser): { readonly uid: bigint | undefined; readonly username: string } {
   if (uid !== undefined) return { uid: BigInt(uid), username: '' };
   return username ? { uid: undefined, username } : { uid: 0n, username: '' };
@@ -94,7 +94,7 @@ export function seLinuxOptions(options: SecurityContext['seLinuxOptions']): SELi
   return options && { user: options.user ?? '', role: options.role ?? '', type: options.type ?? '', level: options.level ?? '' };
 }
 
-/** fsGroup first. */
+/** Returns the fsGroup, then the supplementalGroups. */
 export function supplementalGroups(context: PodSecurityContext | undefined): bigint[] {
   const groups = [...(context?.fsGroup === undefined ? [] : [context.fsGroup]), ...(context?.supplementalGroups ?? [])];
   return groups.map((group) => BigInt(group));
@@ -107,23 +107,23 @@ export function supplementalGroupsPolicy(context: PodSecurityContext | undefined
   throw new Error(`unsupported supplementalGroupsPolicy: ${policy}`);
 }
 
-/** Throws an Error when the container must not run as root and would, or nobody can tell. */
+/** Throws an Error when the container must not run as root but would, or when its user cannot be verified. */
 export function verifyRunAsNonRoot(pod: Pod, container: Container | EphemeralContainer, image: ImageUser): void {
   const { runAsNonRoot, runAsUser } = effectiveSecurityContext(pod, container);
   if (!runAsNonRoot) return;
-  const who = `(pod: ${goQuote(formatPod(pod.metadata))}, container: ${container.name})`;
+  const subject = `(pod: ${goQuote(formatPod(pod.metadata))}, container: ${container.name})`;
   if (runAsUser !== undefined) {
-    if (runAsUser === 0) throw new Error(`container's runAsUser breaks non-root policy ${who}`);
+    if (runAsUser === 0) throw new Error(`container's runAsUser breaks non-root policy ${subject}`);
     return;
   }
   const { uid, username } = imageIdentity(image);
   if (uid === undefined) {
-    throw new Error(`container has runAsNonRoot and image has non-numeric user (${username}), cannot verify user is non-root ${who}`);
+    throw new Error(`container has runAsNonRoot and image has non-numeric user (${username}), cannot verify user is non-root ${subject}`);
   }
-  if (uid === 0n) throw new Error(`container has runAsNonRoot and image will run as root ${who}`);
+  if (uid === 0n) throw new Error(`container has runAsNonRoot and image will run as root ${subject}`);
   if (uid < 0n || uid > maxUserID) {
     throw new Error(
-      `container has runAsNonRoot and image has an invalid user id (${uid}). (Must be 1-(${maxUserID})): must be between 0 and ${maxUserID}, inclusive ${who}`,
+      `container has runAsNonRoot and image has an invalid user id (${uid}). (Must be 1-(${maxUserID})): must be between 0 and ${maxUserID}, inclusive ${subject}`,
     );
   }
 }

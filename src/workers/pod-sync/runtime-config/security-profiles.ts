@@ -1,4 +1,4 @@
-/** seccomp and AppArmor: which profile confines a container (upstream kuberuntime/helpers.go and pkg/security/apparmor). */
+/** Selects the seccomp and AppArmor profiles of a container (upstream kuberuntime/helpers.go and pkg/security/apparmor). */
 import { join } from 'node:path';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import { type SecurityProfile, SecurityProfile_ProfileType as ProfileType } from '../../../shared/cri/generated/cri-v1.ts';
@@ -10,7 +10,7 @@ const unconfined: SecurityProfile = { profileType: ProfileType.Unconfined, local
 
 type Confined = Pick<Container | EphemeralContainer, 'name' | 'securityContext'>;
 
-/** The container's, else the pod's, else the node's default. Throws an Error on a localhost profile without a name. */
+/** Uses the container's profile, else the pod's, else the node's default. Throws an Error for a Localhost profile without a name. */
 export function seccompProfile(
   pod: Pod,
   { securityContext }: Confined,
@@ -35,11 +35,11 @@ const localhostPrefix = 'localhost/';
 
 export interface AppArmor {
   readonly apparmor: SecurityProfile;
-  /** The same, as older runtimes read it. */
+  /** The same profile in the deprecated field that older runtimes read. */
   readonly apparmorProfile: string;
 }
 
-/** Undefined: the pod says nothing about it. Static pods may still say it by annotation. */
+/** Returns undefined when neither the fields nor the deprecated annotation, which static pods may have, name a profile. */
 export function appArmorProfile(pod: Pod, { name, securityContext }: Confined): AppArmor | undefined {
   const profile =
     securityContext?.appArmorProfile ??

@@ -1,11 +1,11 @@
 /**
- * The variables that tell a container where services are (upstream pkg/kubelet/envvars): `WEB_SERVICE_HOST`, `WEB_SERVICE_PORT`, one for each
- * named port, and those of Docker's links. Pure.
+ * Makes the environment variables of services (upstream pkg/kubelet/envvars): `WEB_SERVICE_HOST`, `WEB_SERVICE_PORT`, one for each named port,
+ * and the Docker link variables. Pure.
  */
 import { isIPv6 } from 'node:net';
 import type { ServiceFacts } from '../../../shared/contracts/pod-objects.ts';
 
-/** A later service of the same variable name takes its place. */
+/** A later service replaces the variables of an earlier one. */
 export function serviceEnvironment(services: readonly ServiceFacts[]): ReadonlyMap<string, string> {
   return new Map(services.flatMap((service) => [...serviceVariables(service), ...linkVariables(service)]));
 }
@@ -26,13 +26,13 @@ function linkVariables({ name, clusterIP, ports }: ServiceFacts): Variables {
   const host = isIPv6(clusterIP) ? `[${clusterIP}]` : clusterIP;
   return ports.flatMap(({ port, protocol }, index): Variables => {
     const url = `${protocol.toLowerCase()}://${host}:${port}`;
-    const ofPort = `${prefix}_PORT_${port}_${protocol.toUpperCase()}`;
+    const portPrefix = `${prefix}_PORT_${port}_${protocol.toUpperCase()}`;
     return [
       ...(index === 0 ? ([[`${prefix}_PORT`, url]] satisfies Variables) : []),
-      [ofPort, url],
-      [`${ofPort}_PROTO`, protocol.toLowerCase()],
-      [`${ofPort}_PORT`, String(port)],
-      [`${ofPort}_ADDR`, clusterIP],
+      [portPrefix, url],
+      [`${portPrefix}_PROTO`, protocol.toLowerCase()],
+      [`${portPrefix}_PORT`, String(port)],
+      [`${portPrefix}_ADDR`, clusterIP],
     ];
   });
 }
