@@ -5,7 +5,7 @@
 import type { ImageFacts } from '../../../shared/contracts/images.ts';
 import type { RuntimeFacts } from '../../../shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../../shared/contracts/stats.ts';
-import { toApiTime } from '../../pods/api-status/time.ts';
+import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 import { computeAddresses, type AddressInputs } from '../addresses/addresses.ts';
 import { computeConditions, type Pressures } from './conditions.ts';
 import { nodeImages, nodeInfo, runtimeHandlers } from './node-info.ts';

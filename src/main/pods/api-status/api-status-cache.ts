@@ -17,7 +17,7 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import { generateApiPodStatus, type StatusFeatures } from './generate-api-pod-status.ts';
 import { isTerminalPhase } from './phase.ts';
 import { illegalTransition } from './state-transitions.ts';
-import { toApiTime } from './time.ts';
+import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 import { waitingReasonsIn } from './waiting-reasons.ts';
 import { countTerminations } from './count-terminations.ts';
 import { firstSeenMs } from '../first-seen.ts';

@@ -5,7 +5,7 @@ import type { Container, ContainerState, ContainerStatus, ResourceRequirements, 
 import { formatQuantity, milliValue, quantityOf } from '../../../shared/kubernetes/quantity.ts';
 import { recursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { restartingAllContainers } from './restart-all.ts';
-import { toOptionalApiTime } from './time.ts';
+import { toOptionalApiTime } from '../../../shared/kubernetes/api-time.ts';
 
 export interface ContainerContext {
   readonly container: Container;

@@ -18,7 +18,7 @@ import { podResourcesStatus } from './pod-resources-status.ts';
 import { isRestartingAll } from './restart-all.ts';
 import { truncateTerminationMessages } from './termination-messages.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
-import { toApiTime } from './time.ts';
+import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 
 /** By their gates. */
 export interface StatusFeatures {
