@@ -16,7 +16,7 @@ import type { KubeletOptions } from './cli/options.ts';
 import { EventLog } from './events/index.ts';
 import { recordHostWarnings } from './node/host/report-host.ts';
 import { toNodeName } from './node/node-name.ts';
-import { ApiStatusCache } from './pods/api-status/api-status-cache.ts';
+import { ApiStatusCache } from './pods/api-status/index.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/scheduling/index.ts';

@@ -4,7 +4,7 @@
  */
 import { RuntimeStatusCache } from '../../src/main/pods/runtime-status-cache.ts';
 import { PodManager } from '../../src/main/pods/pod-manager.ts';
-import { ApiStatusCache, type StatusUpdateSink } from '../../src/main/pods/api-status/api-status-cache.ts';
+import { ApiStatusCache, type StatusUpdateSink } from '../../src/main/pods/api-status/index.ts';
 import { PodWorkers } from '../../src/main/pods/workers/pod-workers.ts';
 import { SyncsInProgress } from '../../src/main/pods/workers/syncs-in-progress.ts';
 import { standaloneRuntimeHandler } from '../../src/main/objects/runtime-class-manager.ts';

@@ -1,6 +1,6 @@
 /** A status manager with an in-memory API server, and helpers that change both. */
 import { PodManager } from '../../src/main/pods/pod-manager.ts';
-import type { StatusUpdate } from '../../src/main/pods/api-status/api-status-cache.ts';
+import type { StatusUpdate } from '../../src/main/pods/api-status/index.ts';
 import { StatusManager } from '../../src/main/status/index.ts';
 import type { Pod, PodStatus } from '../../src/shared/kubernetes/api.ts';
 import { FakeClock, settle } from './fake-clock.ts';

@@ -1,8 +1,7 @@
 /** The pods that count against the node's resources. */
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
-import { isTerminalPhase } from './api-status/phase.ts';
-import type { ApiStatusCache } from './api-status/api-status-cache.ts';
+import { isTerminalPhase, type ApiStatusCache } from './api-status/index.ts';
 import type { PodManager } from './pod-manager.ts';
 import type { PodWorkers } from './workers/pod-workers.ts';
 

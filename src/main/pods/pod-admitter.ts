@@ -18,7 +18,7 @@ import {
   type Preemption,
   type AdmitResult,
 } from './admission/index.ts';
-import type { FailedPod } from './api-status/api-status-cache.ts';
+import type { FailedPod } from './termination/failed-pod.ts';
 import { faultMessage, type PodFaults } from './workers/pod-faults.ts';
 
 export interface PodAdmitterDependencies extends ActivePodsDependencies {

@@ -10,7 +10,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import type { PodUpdate } from '../sources/index.ts';
 import type { AllocationManager } from './admission/index.ts';
 import { activePods } from './active-pods.ts';
-import { isTerminalPhase } from './api-status/phase.ts';
+import { isTerminalPhase } from './api-status/index.ts';
 import { podReference } from '../events/index.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { isDeleted } from './termination/is-deleted.ts';

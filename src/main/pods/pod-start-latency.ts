@@ -9,7 +9,7 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { firstNetworkPodStartSliDuration, podStartSliDuration, podStartTotalDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { isTerminalPhase } from './api-status/phase.ts';
+import { isTerminalPhase } from './api-status/index.ts';
 import type { PodManager } from './pod-manager.ts';
 import { isStaticPod } from './static/static-pod.ts';
 

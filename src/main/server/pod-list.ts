@@ -3,7 +3,7 @@ import { contain } from '../../shared/errors/contain.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
-import type { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
+import type { ApiStatusCache } from '../pods/api-status/index.ts';
 
 /** A pod that can't be written is left out. */
 export function podListJson(podManager: Pick<PodManager, 'all'>, statuses: Pick<ApiStatusCache, 'get'>, logger: Logger): string {

@@ -8,7 +8,7 @@ import type { KubeletOptions } from '../cli/options.ts';
 import { podListJson } from './pod-list.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
-import type { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
+import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import { containerResolver } from './resolve-container.ts';
 import { runningPodListJson } from './running-pod-list.ts';
 import { secureServerFault, serverSettings } from './server-settings.ts';

@@ -10,7 +10,7 @@
  */
 import { isFailureReason } from '../../shared/contracts/runtime-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/kubernetes/api.ts';
-import { isTerminalPhase } from '../pods/api-status/phase.ts';
+import { isTerminalPhase } from '../pods/api-status/index.ts';
 import { isDeleted } from '../pods/termination/is-deleted.ts';
 import { statusPatch } from './status-patch.ts';
 

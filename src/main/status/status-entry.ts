@@ -2,7 +2,7 @@
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podStatusSyncDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { StatusUpdate } from '../pods/api-status/api-status-cache.ts';
+import type { StatusUpdate } from '../pods/api-status/index.ts';
 import { CoalesceTimer } from './coalesce-timer.ts';
 
 export class StatusEntry {

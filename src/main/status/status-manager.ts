@@ -13,7 +13,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, type ApiClient } from '../api/index.ts';
 import { firstSeenMs } from '../pods/first-seen.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
-import type { StatusUpdate, StatusUpdateSink } from '../pods/api-status/api-status-cache.ts';
+import type { StatusUpdate, StatusUpdateSink } from '../pods/api-status/index.ts';
 import { coalesceDelayMs, isUrgent } from './coalesce-delay.ts';
 import { podFields, StatusEntry } from './status-entry.ts';
 import { StatusWriter } from './status-writer.ts';

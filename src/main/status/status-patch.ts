@@ -5,8 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod, PodCondition, PodStatus } from '../../shared/kubernetes/api.ts';
-import { disruptionTarget, ownConditionTypes, transientConditionTypes } from '../pods/api-status/conditions.ts';
-import { isTerminalPhase } from '../pods/api-status/phase.ts';
+import { disruptionTarget, ownConditionTypes, transientConditionTypes, isTerminalPhase } from '../pods/api-status/index.ts';
 
 export interface StatusToSend {
   readonly status: PodStatus;
@@ -18,8 +17,10 @@ export interface StatusToSend {
  * Returns the status that the API server should have. A terminal phase on the server is kept; our own is withheld until no container runs.
  * Start time and QoS class never change once set, and the observed generation never decreases.
  */
-export function toApiStatus(base: PodStatus, { status, couldHaveRunningContainers: mayRun }: StatusToSend): PodStatus {
-  const keepsPhase = isTerminalPhase(base.phase) ? base.phase !== status.phase : mayRun && isTerminalPhase(status.phase);
+export function toApiStatus(base: PodStatus, { status, couldHaveRunningContainers }: StatusToSend): PodStatus {
+  const keepsPhase = isTerminalPhase(base.phase)
+    ? base.phase !== status.phase
+    : couldHaveRunningContainers && isTerminalPhase(status.phase);
   const { phase, reason, message, ...rest } = status;
   // Another writer may have set the terminal phase with a reason that this kubelet does not know.
   const keepsReason = isTerminalPhase(base.phase) && base.phase === phase && !reason && !message;
@@ -29,7 +30,9 @@ export function toApiStatus(base: PodStatus, { status, couldHaveRunningContainer
   const observedGeneration = Math.max(base.observedGeneration ?? 0, status.observedGeneration ?? 0);
   return {
     ...rest,
-    conditions: conditionsToSend(base, status, mayRun).filter((condition) => !isTerminalPhase(reported.phase) || !isReadyTrue(condition)),
+    conditions: conditionsToSend(base, status, couldHaveRunningContainers).filter(
+      (condition) => !isTerminalPhase(reported.phase) || !isReadyTrue(condition),
+    ),
     ...(reported.phase ? { phase: reported.phase } : {}),
     ...(reported.reason ? { reason: reported.reason } : {}),
     ...(reported.message ? { message: reported.message } : {}),
@@ -40,8 +43,8 @@ export function toApiStatus(base: PodStatus, { status, couldHaveRunningContainer
 }
 
 /** The kubelet's own conditions. DisruptionTarget is sent in the same patch as the terminal phase. */
-function conditionsToSend(base: PodStatus, status: PodStatus, mayRun: boolean): PodCondition[] {
-  const hasEnded = !isTerminalPhase(base.phase) && isTerminalPhase(status.phase) && !mayRun;
+function conditionsToSend(base: PodStatus, status: PodStatus, couldHaveRunningContainers: boolean): PodCondition[] {
+  const hasEnded = !isTerminalPhase(base.phase) && isTerminalPhase(status.phase) && !couldHaveRunningContainers;
   return (status.conditions ?? []).filter(({ type }) => ownConditionTypes.has(type) || (hasEnded && type === disruptionTarget));
 }
 

@@ -16,7 +16,7 @@ import type { EventSink } from '../events/index.ts';
 import { PodFaults } from '../pods/workers/pod-faults.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
-import type { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
+import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import { PodHandlers } from '../pods/pod-handlers.ts';
 import { PodWorkers } from '../pods/workers/pod-workers.ts';
 import { standaloneRuntimeHandler } from '../objects/index.ts';

@@ -1,6 +1,6 @@
 /** What an admit handler is asked and answers. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import type { FailedPod } from '../api-status/api-status-cache.ts';
+import type { FailedPod } from '../termination/failed-pod.ts';
 
 /** What admission must know of the node: as registered, or as this kubelet itself sees it where there is no API server. */
 export interface AdmissionNode {

@@ -1,6 +1,6 @@
 /**
- * The API status of every pod, made anew whenever more is known of it: what `/pods` shows, what admission looks at, and what the
- * status manager sends to the API server, to which each change is handed on. Standalone, it is kept in memory alone. Upstream: the cache of
+ * Caches the API status of every pod and regenerates it when the pod's runtime status or lifecycle changes. `/pods` and admission read it;
+ * the status manager receives each change. A standalone kubelet keeps it in memory only. Upstream: the cache of
  * pkg/kubelet/status/status_manager.go and the reason cache of pkg/kubelet/reason_cache.go.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -21,55 +21,49 @@ import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 import { waitingReasonsIn } from './waiting-reasons.ts';
 import { countTerminations } from './count-terminations.ts';
 import { firstSeenMs } from '../first-seen.ts';
+import type { FailedPod } from '../termination/failed-pod.ts';
 import { isMirrorOf } from '../static/mirror-pod.ts';
 import type { PendingResize } from '../admission/pending-resize.ts';
 import { hasEnded, type PodLifecycle } from '../workers/pod-lifecycle.ts';
 import { isPodRunning } from '../pod-running.ts';
 
-export interface FailedPod {
-  readonly reason: string;
-  readonly message: string;
-  /** The pod is disrupted, not at fault: what its condition DisruptionTarget says. */
-  readonly disruption?: { readonly reason: string; readonly message: string };
-}
-
-/** A pod's status with what decides when it may be told. */
+/** A pod's status, with the facts that decide when it may be reported. */
 export interface StatusUpdate {
   readonly pod: Pod;
   readonly status: PodStatus;
-  /** One of its containers may still run, or will. */
+  /** A container of the pod may still run or be started. Upstream: PodCouldHaveRunningContainers. */
   readonly couldHaveRunningContainers: boolean;
-  /** Nothing is left of it on this node: containers, volumes and cgroup are gone. */
+  /** Nothing of the pod is left on this node: its containers, volumes and cgroup are removed. Upstream: podIsFinished. */
   readonly isFinished: boolean;
 }
 
-/** Who is told of each change: the status manager. */
+/** Receives each status change. The status manager implements it. */
 export interface StatusUpdateSink {
   set(update: StatusUpdate): void;
-  /** The pod is in trouble: what was set of it does not wait for a change that follows. */
+  /** Writes the pod's pending status without a coalesce delay. */
   expedite(uid: PodUID): void;
-  /** Nothing is known of the pod any more. */
+  /** Called when the cache drops the pod. */
   forget(uid: PodUID): void;
 }
 
 interface Entry {
   status: PodStatus;
-  /** Why containers do not run, from the last task that said so. */
+  /** Why containers wait, from the last sync that reported it. */
   waiting: PodSyncReport['waiting'];
-  mayRun: boolean;
+  couldHaveRunningContainers: boolean;
   isFinished: boolean;
-  /** What was known of the pod before this kubelet has gone into it. */
-  isBased: boolean;
-  /** `status` was read from the mirror pod, and was not made anew since. */
-  isOfMirror?: boolean;
+  /** `status` includes what an earlier kubelet reported: the start time and the transition times. */
+  hasPreviousStatus: boolean;
+  /** `status` is the mirror pod's, and was not regenerated since. */
+  isFromMirror?: boolean;
 }
 
 export interface ApiStatusCacheDependencies {
   readonly node: () => Pick<NodeFacts, 'hostIPs' | 'runtimeName'>;
-  /** A static pod's mirror in the API server: if it is of the same manifest, what an earlier kubelet said of the pod is there. */
+  /** A static pod's mirror pod, whose status holds what an earlier kubelet reported if it has the same manifest. */
   readonly mirrorOf?: (pod: Pod) => Pod | undefined;
   readonly sink?: StatusUpdateSink;
-  /** Absent: as in v1.36 by default. */
+  /** Default: v1.36's default gates. */
   readonly features?: StatusFeatures;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -89,56 +83,75 @@ export class ApiStatusCache {
     return this.#entries.get(uid)?.status;
   }
 
-  /** Makes the pod's status anew from what the runtime says now, and keeps it. Never throws: a pod's life goes on without its status. */
+  /** Generates the pod's status from its runtime status and caches it. Never throws: a fault here must not stop the pod's sync. */
   regenerate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
     try {
-      return this.#refresh(pod, status, lifecycle);
+      return this.#regenerate(pod, status, lifecycle);
     } catch (err) {
       reportFault({ handler: 'pod status', logger: this.#log(pod) }, err);
       return this.setFailedSync(pod, `internal error in pod status: ${faultText(err)}`, lifecycle);
     }
   }
 
-  /** Something went wrong in the kubelet itself: the pod's status says so until it is made anew. */
+  /** Shows an internal error of the kubelet as the pod's reason until the status is regenerated. */
   setFailedSync(pod: Pod, message: string, lifecycle?: PodLifecycle): PodStatus {
     const entry = this.#entries.get(podUID(pod));
     const before = entry?.status ?? pod.status ?? {};
     const phase = lifecycle && hasEnded(lifecycle) ? 'Failed' : (before.phase ?? 'Pending');
-    // How a pod has ended is not said anew.
+    // A terminal status never changes.
     const status = isTerminalPhase(before.phase) ? before : { ...before, phase, reason: 'FailedSync', message };
-    this.#keep(pod, { waiting: {}, mayRun: !lifecycle || !hasEnded(lifecycle), isFinished: false, isBased: true, ...entry, status });
+    this.#set(pod, {
+      waiting: {},
+      couldHaveRunningContainers: !lifecycle || !hasEnded(lifecycle),
+      isFinished: false,
+      hasPreviousStatus: true,
+      ...entry,
+      status,
+    });
     return status;
   }
 
-  #refresh(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
+  #regenerate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
     const uid = podUID(pod);
     const entry = this.#entries.get(uid);
-    const before = entry?.status ?? this.#known(pod);
+    const before = entry?.status ?? this.#reportedStatus(pod);
     const next = this.#generate(pod, status, lifecycle, entry);
     const problem = illegalTransition(before, next, pod.spec);
     if (problem !== null) {
       this.#log(pod).error({ err: problem }, 'Status update on pod aborted');
       return before ?? next;
     }
-    const mayRun = !hasEnded(lifecycle) && (lifecycle.started || isPodRunning(status));
-    if (entry && entry.mayRun === mayRun && isDeepStrictEqual(entry.status, next)) return entry.status;
+    const couldHaveRunningContainers = !hasEnded(lifecycle) && (lifecycle.started || isPodRunning(status));
+    if (entry && entry.couldHaveRunningContainers === couldHaveRunningContainers && isDeepStrictEqual(entry.status, next)) {
+      return entry.status;
+    }
     countTerminations(before, next);
-    if (before?.phase !== next.phase) this.#onPhase(pod, entry?.status.phase, next.phase);
-    const fresh = { waiting: waitingReasonsIn(before), isFinished: false, isBased: before?.startTime !== undefined };
-    this.#keep(pod, { ...fresh, ...entry, status: next, mayRun, isOfMirror: false });
+    if (before?.phase !== next.phase) this.#onPhaseChanged(pod, entry?.status.phase, next.phase);
+    const defaults = { waiting: waitingReasonsIn(before), isFinished: false, hasPreviousStatus: before?.startTime !== undefined };
+    this.#set(pod, { ...defaults, ...entry, status: next, couldHaveRunningContainers, isFromMirror: false });
     return next;
   }
 
-  /** Nothing is left of the pod on this node. Its status is as it was said last, also by an earlier kubelet, if that was the last word. */
+  /**
+   * Records that nothing of the pod is left on this node. A terminal status without running containers is kept, even one from an earlier
+   * kubelet. Upstream: TerminatePod.
+   */
   markFinished(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): void {
     const uid = podUID(pod);
-    const known = this.get(uid) ?? pod.status;
-    const isLastWord = isTerminalPhase(known?.phase) && !known.containerStatuses?.some(({ state }) => state?.running);
-    const last = isLastWord ? known : this.regenerate(pod, status, lifecycle);
-    this.#keep(pod, { waiting: {}, isBased: true, ...this.#entries.get(uid), status: last, mayRun: false, isFinished: true });
+    const current = this.get(uid) ?? pod.status;
+    const isFinal = isTerminalPhase(current?.phase) && !current.containerStatuses?.some(({ state }) => state?.running);
+    const last = isFinal ? current : this.regenerate(pod, status, lifecycle);
+    this.#set(pod, {
+      waiting: {},
+      hasPreviousStatus: true,
+      ...this.#entries.get(uid),
+      status: last,
+      couldHaveRunningContainers: false,
+      isFinished: true,
+    });
   }
 
-  /** What the last task said of the containers that do not run. Takes effect with the next refresh. False: it was known. */
+  /** Sets the waiting reasons from the pod's last sync, for the next `regenerate`. Returns false when nothing changed. */
   setWaitingReasons(uid: PodUID, waiting: PodSyncReport['waiting']): boolean {
     const entry = this.#entries.get(uid);
     if (!entry || isDeepStrictEqual(entry.waiting, waiting)) return false;
@@ -146,31 +159,31 @@ export class ApiStatusCache {
     return true;
   }
 
-  /** The same of one container, while the task goes on. */
+  /** Sets one container's waiting reason during a sync. */
   addWaitingReason(uid: PodUID, container: string, why: WaitingReason): boolean {
     return this.setWaitingReasons(uid, { ...this.#entries.get(uid)?.waiting, [container]: why });
   }
 
-  /** The pod is in trouble: its status is published without delay. */
+  /** Publishes the pod's status without a coalesce delay. */
   expedite(uid: PodUID): void {
     contain({ handler: 'status manager', logger: this.#deps.logger }, () => this.#deps.sink?.expedite(uid));
   }
 
-  /** From the next refresh on the pod is Failed for this reason (an eviction, a deadline). */
+  /** Makes the pod Failed with this reason from the next `regenerate` on. */
   setFailed(uid: PodUID, failed: FailedPod): void {
     this.#failed.set(uid, failed);
   }
 
-  /** From the next refresh on the pod has this resize pending, or none. True: another one than before. */
+  /** Sets the pod's pending resize for the next `regenerate`; null when none is pending. Returns true when it changed. */
   setPendingResize(uid: PodUID, pending: PendingResize | null): boolean {
-    const isNews = this.#pendingResizes.get(uid)?.desired !== pending?.desired;
+    const hasChanged = this.#pendingResizes.get(uid)?.desired !== pending?.desired;
     if (pending) this.#pendingResizes.set(uid, pending);
     else this.#pendingResizes.delete(uid);
-    if (isNews) pendingResizes.set(this.#pendingResizes.size, { reason: 'infeasible' });
-    return isNews;
+    if (hasChanged) pendingResizes.set(this.#pendingResizes.size, { reason: 'infeasible' });
+    return hasChanged;
   }
 
-  /** A pod that was not admitted: it never runs. Upstream: rejectPod. */
+  /** Sets the final status of a pod that was not admitted. Upstream: rejectPod. */
   reject(pod: Pod, { reason, message }: FailedPod): void {
     const startTime = toApiTime(this.#deps.clock.now());
     const { generation } = pod.metadata;
@@ -182,19 +195,19 @@ export class ApiStatusCache {
       startTime,
       qosClass: qosClass(pod),
     };
-    this.#keep(pod, { status, waiting: {}, mayRun: false, isFinished: false, isBased: true });
+    this.#set(pod, { status, waiting: {}, couldHaveRunningContainers: false, isFinished: false, hasPreviousStatus: true });
   }
 
   /**
-   * What an earlier kubelet said of a static pod has come after this one's first word: start time and transition times hold on. True when
-   * the status is to be made anew.
+   * Adopts the status of a mirror pod that arrives after the static pod's first status of this kubelet: the start time and the transition
+   * times persist. Returns true when the caller must regenerate the status.
    */
-  adoptMirrorStatus(uid: PodUID, known: PodStatus | undefined): boolean {
+  adoptMirrorStatus(uid: PodUID, mirrorStatus: PodStatus | undefined): boolean {
     const entry = this.#entries.get(uid);
-    if (!entry || entry.isBased || known?.startTime === undefined) return false;
-    entry.isBased = true;
-    entry.isOfMirror = true;
-    entry.status = known;
+    if (!entry || entry.hasPreviousStatus || mirrorStatus?.startTime === undefined) return false;
+    entry.hasPreviousStatus = true;
+    entry.isFromMirror = true;
+    entry.status = mirrorStatus;
     return true;
   }
 
@@ -205,7 +218,7 @@ export class ApiStatusCache {
     this.#deps.sink?.forget(uid);
   }
 
-  /** Those of which a status is kept. */
+  /** The UIDs of all cached pods. */
   uids(): IterableIterator<PodUID> {
     return this.#entries.keys();
   }
@@ -214,14 +227,14 @@ export class ApiStatusCache {
     const { node, clock, features } = this.#deps;
     const failed = this.#failed.get(podUID(pod));
     const pendingResize = this.#pendingResizes.get(podUID(pod));
-    const mirrored = entry ? undefined : this.#mirrored(pod);
+    const mirrorStatus = entry ? undefined : this.#mirrorStatus(pod);
     return generateApiPodStatus({
       pod,
       status,
-      previous: entry?.status ?? mirrored,
-      isPreviousOfMirror: entry?.isOfMirror ?? mirrored !== undefined,
-      // What an earlier kubelet said holds until a task of this one has tried.
-      waiting: entry?.waiting ?? waitingReasonsIn(this.#known(pod)),
+      previous: entry?.status ?? mirrorStatus,
+      isPreviousFromMirror: entry?.isFromMirror ?? mirrorStatus !== undefined,
+      // The waiting reasons from an earlier kubelet hold until a sync of this kubelet reports its own.
+      waiting: entry?.waiting ?? waitingReasonsIn(this.#reportedStatus(pod)),
       node: node(),
       ...(pendingResize && { pendingResize }),
       ...features,
@@ -234,28 +247,28 @@ export class ApiStatusCache {
     });
   }
 
-  /** What the API server has of a pod of which nothing was said yet. */
-  #known(pod: Pod): PodStatus | undefined {
-    return this.#mirrored(pod) ?? pod.status;
+  /** The status in the API server of a pod that the cache does not have. */
+  #reportedStatus(pod: Pod): PodStatus | undefined {
+    return this.#mirrorStatus(pod) ?? pod.status;
   }
 
-  #mirrored(pod: Pod): PodStatus | undefined {
+  #mirrorStatus(pod: Pod): PodStatus | undefined {
     const mirror = this.#deps.mirrorOf?.(pod);
     return mirror && isMirrorOf(mirror, pod) ? mirror.status : undefined;
   }
 
-  #keep(pod: Pod, entry: Entry): void {
+  #set(pod: Pod, entry: Entry): void {
     this.#entries.set(podUID(pod), entry);
-    const { status, mayRun, isFinished } = entry;
+    const { status, couldHaveRunningContainers, isFinished } = entry;
     contain({ handler: 'status manager', logger: this.#deps.logger }, () =>
-      this.#deps.sink?.set({ pod, status, couldHaveRunningContainers: mayRun, isFinished }),
+      this.#deps.sink?.set({ pod, status, couldHaveRunningContainers, isFinished }),
     );
   }
 
-  #onPhase(pod: Pod, from: string | undefined, to: string | undefined): void {
+  #onPhaseChanged(pod: Pod, from: string | undefined, to: string | undefined): void {
     this.#log(pod).info({ from, to }, 'Pod phase changed');
     const seenAtMs = firstSeenMs(pod);
-    // A pod that runs since before this kubelet started was not started by it.
+    // The entry's phase is undefined for pods that an earlier kubelet started: they are not observed.
     if (from === 'Pending' && to === 'Running' && seenAtMs > 0) {
       podStartDuration.observe((this.#deps.clock.now() - seenAtMs) / 1000);
     }

@@ -1,6 +1,6 @@
 /**
- * The conditions that the kubelet owns, beside those of others, which stay (upstream status/generate.go). A condition's transition time
- * moves only with its status.
+ * Generates the pod conditions that the kubelet owns, and keeps those of other writers (upstream status/generate.go). A condition's
+ * transition time changes only with its status.
  */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../../shared/kubernetes/api.ts';
@@ -8,7 +8,7 @@ import { podSandboxChanged } from '../../../shared/kubernetes/pod-sandbox.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { allContainersRestartingCondition, hasRestartAllRule } from './restart-all.ts';
 
-/** Those that nobody else writes: upstream types.PodConditionsByKubelet, with those behind gates that are on by default. */
+/** The conditions that only the kubelet writes: upstream types.PodConditionsByKubelet with those behind default-on gates. */
 export const ownConditionTypes: ReadonlySet<string> = new Set([
   'PodScheduled',
   'Ready',
@@ -20,10 +20,10 @@ export const ownConditionTypes: ReadonlySet<string> = new Set([
   'PodResizeInProgress',
 ]);
 
-/** Those that go when they no longer hold; any other of our own is said for as long as the pod is there. */
+/** Own conditions that are removed when they do not apply. All others are always present. */
 export const transientConditionTypes: ReadonlySet<string> = new Set(['PodResizePending', 'PodResizeInProgress']);
 
-/** Written by whoever ends the pod, the kubelet among them (upstream: PodConditionSharedByKubelet). */
+/** The condition that every client that disrupts a pod may write (upstream: PodConditionSharedByKubelet). */
 export const disruptionTarget = 'DisruptionTarget';
 
 export interface ConditionsInput {
@@ -33,13 +33,13 @@ export interface ConditionsInput {
   readonly statuses: readonly ContainerStatus[];
   readonly phase: string;
   readonly lifecycle: { readonly ended: boolean };
-  /** All of its containers are to be restarted (isRestartingAll). */
+  /** The pod is restarting all of its containers (isRestartingAll). */
   readonly restarting: boolean;
   /** Gate RestartAllContainersOnContainerExits. */
   readonly restartAllContainers: boolean;
   /** Why this kubelet ends the pod (an eviction, a node shutdown). */
   readonly disruption?: { readonly reason: string; readonly message: string } | undefined;
-  /** Its spec asks for other resources than it has. */
+  /** Set when the pod's spec requests other resources than allocated. */
   readonly pendingResize?: { readonly reason: string; readonly message: string };
   readonly now: string;
 }
@@ -67,7 +67,7 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
   return [...others, ...own.map(([type, verdict]) => toCondition(type, verdict, input))];
 }
 
-/** Once said, it stays. */
+/** Once set, the condition stays. */
 function disruptionOf(input: ConditionsInput): PodCondition | undefined {
   const { disruption, before } = input;
   if (disruption) return toCondition(disruptionTarget, { status: 'True', ...disruption }, input);
@@ -83,59 +83,58 @@ function toCondition(type: string, verdict: Verdict, { pod, before, now }: Condi
 
 function containersReadyVerdict({ pod, statuses, phase }: ConditionsInput): Verdict {
   const sidecars = (pod.spec.initContainers ?? []).filter(isRestartableInitContainer);
-  const { unknown, short } = sortOut([...sidecars, ...pod.spec.containers], statuses, (_, status) => status.ready);
+  const { unknown, unsatisfied } = unsatisfiedContainers([...sidecars, ...pod.spec.containers], statuses, (_, status) => status.ready);
   if (phase === 'Succeeded' && unknown.length === 0) return { status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
-  const message = describe(unknown, short, 'unready');
+  const message = describe(unknown, unsatisfied, 'unready');
   return message === '' ? { status: 'True' } : { status: 'False', reason: 'ContainersNotReady', message };
 }
 
 function initializedVerdict({ pod, statuses, phase, before, restartAllContainers }: ConditionsInput): Verdict {
-  const { unknown, short } = sortOut(pod.spec.initContainers ?? [], statuses, (container, status) =>
+  const { unknown, unsatisfied } = unsatisfiedContainers(pod.spec.initContainers ?? [], statuses, (container, status) =>
     isRestartableInitContainer(container) ? status.started === true : status.ready,
   );
   if (phase === 'Succeeded' && unknown.length === 0) return { status: 'True', reason: 'PodCompleted' };
   const regular = new Set(pod.spec.containers.map(({ name }) => name));
   if (statuses.some(({ name, state }) => regular.has(name) && (state?.running ?? state?.terminated))) return { status: 'True' };
-  const message = describe(unknown, short, 'incomplete');
-  // Once initialized is initialized for good, also while all of its containers begin again.
+  const message = describe(unknown, unsatisfied, 'incomplete');
+  // An initialized pod stays initialized while all of its containers restart.
   const wasInitialized = before?.conditions?.some(({ type, status }) => type === 'Initialized' && status === 'True') ?? false;
   if (message === '' || (restartAllContainers && wasInitialized)) return { status: 'True' };
   return { status: 'False', reason: 'ContainersNotInitialized', message };
 }
 
 function readinessGatesVerdict(pod: Pod, conditions: readonly PodCondition[]): Verdict {
-  const complaints = (pod.spec.readinessGates ?? []).flatMap(({ conditionType }) => {
+  const problems = (pod.spec.readinessGates ?? []).flatMap(({ conditionType }) => {
     const condition = conditions.find(({ type }) => type === conditionType);
     if (!condition) return [`corresponding condition of pod readiness gate "${conditionType}" does not exist.`];
     return condition.status === 'True'
       ? []
       : [`the status of pod readiness gate "${conditionType}" is not "True", but ${condition.status}`];
   });
-  return complaints.length === 0
-    ? { status: 'True' }
-    : { status: 'False', reason: 'ReadinessGatesNotReady', message: complaints.join(', ') };
+  return problems.length === 0 ? { status: 'True' } : { status: 'False', reason: 'ReadinessGatesNotReady', message: problems.join(', ') };
 }
 
-function sortOut(
+/** Returns the names of containers without a status, and of containers whose status does not satisfy `isSatisfied`. */
+function unsatisfiedContainers(
   containers: readonly Container[],
   statuses: readonly ContainerStatus[],
-  isFine: (container: Container, status: ContainerStatus) => boolean,
+  isSatisfied: (container: Container, status: ContainerStatus) => boolean,
 ) {
   const unknown: string[] = [];
-  const short: string[] = [];
+  const unsatisfied: string[] = [];
   for (const container of containers) {
     const status = statuses.find(({ name }) => name === container.name);
     if (!status) unknown.push(container.name);
-    else if (!isFine(container, status)) short.push(container.name);
+    else if (!isSatisfied(container, status)) unsatisfied.push(container.name);
   }
-  return { unknown, short };
+  return { unknown, unsatisfied };
 }
 
-/** Lists as Go prints them: `[a b]`. */
-function describe(unknown: readonly string[], short: readonly string[], word: string): string {
+/** Prints lists in Go's format: `[a b]`. */
+function describe(unknown: readonly string[], unsatisfied: readonly string[], adjective: string): string {
   return [
     ...(unknown.length > 0 ? [`containers with unknown status: [${unknown.join(' ')}]`] : []),
-    ...(short.length > 0 ? [`containers with ${word} status: [${short.join(' ')}]`] : []),
+    ...(unsatisfied.length > 0 ? [`containers with ${adjective} status: [${unsatisfied.join(' ')}]`] : []),
   ].join(', ');
 }

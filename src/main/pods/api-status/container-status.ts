@@ -1,4 +1,4 @@
-/** One container as the API shows it, from the runtime's view of one instance of it. */
+/** Converts the runtime's status of one container instance to the API's container status (upstream convertContainerStatus). */
 import { posix } from 'node:path';
 import type { RuntimeContainerResources, RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerState, ContainerStatus, ResourceRequirements, VolumeMount } from '../../../shared/kubernetes/api.ts';
@@ -11,66 +11,63 @@ export interface ContainerContext {
   readonly container: Container;
   readonly before: ContainerStatus | undefined;
   readonly runtimeName: string;
-  /** The pod's runtime handler can make what is below a read-only mount read-only too. */
+  /** The pod's runtime handler supports recursive read-only mounts. */
   readonly supportsRecursiveReadOnly: boolean;
-  /** All containers of its pod are to be restarted (isRestartingAll). */
+  /** The pod is restarting all of its containers (isRestartingAll). */
   readonly restarting: boolean;
   /** Gate ContainerStopSignals. */
   readonly stopSignals: boolean;
-  /** Gate ImageVolumeWithDigest: the names of the pod's image volumes; empty while it is off. */
+  /** The names of the pod's image volumes; empty while the gate ImageVolumeWithDigest is off. */
   readonly imageVolumes: ReadonlySet<string>;
 }
 
-export function toContainerStatus(seen: RuntimeContainerStatus, context: ContainerContext): ContainerStatus {
+export function toContainerStatus(instance: RuntimeContainerStatus, context: ContainerContext): ContainerStatus {
   const { container, before, runtimeName, restarting, stopSignals } = context;
-  const containerID = `${runtimeName}://${seen.id}`;
-  const lost = seen.state === 'unknown' && before?.state?.running !== undefined;
+  const containerID = `${runtimeName}://${instance.id}`;
+  const lost = instance.state === 'unknown' && before?.state?.running !== undefined;
   return {
-    name: seen.name,
-    state: lost ? lostState(restarting) : toState(seen, containerID),
+    name: instance.name,
+    state: lost ? lostState(restarting) : toState(instance, containerID),
     lastState: {},
     ready: false,
-    restartCount: lost ? before.restartCount + 1 : restartCountOf(seen, before),
-    image: seen.image,
-    imageID: seen.imageRef,
+    restartCount: lost ? before.restartCount + 1 : restartCountOf(instance, before),
+    image: instance.image,
+    imageID: instance.imageRef,
     containerID,
     ...(container.resources?.requests ? { allocatedResources: container.resources.requests } : {}),
-    resources: shownResources(container, seen),
-    ...withImageRefs(volumeMountsOf(context), seen, context),
-    ...(seen.user ? { user: { linux: { ...seen.user } } } : {}),
-    ...(stopSignals && seen.stopSignal ? { stopSignal: seen.stopSignal } : {}),
+    resources: actualResources(container, instance),
+    ...withImageRefs(volumeMountsOf(context), instance, context),
+    ...(instance.user ? { user: { linux: { ...instance.user } } } : {}),
+    ...(stopSignals && instance.stopSignal ? { stopSignal: instance.stopSignal } : {}),
   };
 }
 
-/**
- * It ran when it was last seen, and the runtime cannot say what became of it: that is an end, not a wait (upstream). 137: an error, since
- * nobody knows how it ended.
- */
+/** The state of a container that ran before and that the runtime has lost: terminated, not waiting (upstream). 137 stands for an unknown exit code. */
 export function lostState(restarting: boolean): ContainerState {
   const reason = restarting ? restartingAllContainers : 'ContainerStatusUnknown';
   return { terminated: { exitCode: 137, reason, message: 'The container could not be located when the pod was terminated' } };
 }
 
-/** Never less than was said; one that runs after its end is one more, also where the runtime has forgotten the one before. */
+/** The count never decreases. A container that runs after a reported termination counts as restarted even if the runtime has lost the previous instance. */
 function restartCountOf({ state, restartCount }: RuntimeContainerStatus, before: ContainerStatus | undefined): number {
-  const said = before?.restartCount ?? 0;
-  return state === 'running' && before?.state?.terminated && said >= restartCount ? said + 1 : Math.max(restartCount, said);
+  const reported = before?.restartCount ?? 0;
+  return state === 'running' && before?.state?.terminated && reported >= restartCount ? reported + 1 : Math.max(restartCount, reported);
 }
 
-function toState(seen: RuntimeContainerStatus, containerID: string): ContainerState {
-  switch (seen.state) {
+function toState(instance: RuntimeContainerStatus, containerID: string): ContainerState {
+  switch (instance.state) {
     case 'running':
-      return { running: optional({ startedAt: toOptionalApiTime(seen.startedAtMs) }) };
+      return { running: optional({ startedAt: toOptionalApiTime(instance.startedAtMs) }) };
     case 'exited':
       return {
         terminated: {
-          exitCode: seen.exitCode,
+          exitCode: instance.exitCode,
           containerID,
           ...optional({
-            reason: seen.reason || undefined,
-            message: seen.message || undefined,
-            startedAt: toOptionalApiTime(seen.startedAtMs),
-            finishedAt: toOptionalApiTime(seen.finishedAtMs),
+            reason: instance.reason || undefined,
+            message: instance.message || undefined,
+            startedAt: toOptionalApiTime(instance.startedAtMs),
+            finishedAt: toOptionalApiTime(instance.finishedAtMs),
           }),
         },
       };
@@ -78,7 +75,7 @@ function toState(seen: RuntimeContainerStatus, containerID: string): ContainerSt
     case 'unknown':
       return { waiting: {} };
     default:
-      return seen.state satisfies never;
+      return instance.state satisfies never;
   }
 }
 
@@ -88,7 +85,7 @@ function optional<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K],
 
 type MountContext = Pick<ContainerContext, 'container' | 'before' | 'supportsRecursiveReadOnly'>;
 
-/** They never change once there is a container; until then the handler that it will run with is not known for certain. */
+/** The mounts are fixed once the container exists. Until then the runtime handler may still change. */
 export function volumeMountsOf(context: MountContext): Pick<ContainerStatus, 'volumeMounts'> {
   const { container, before } = context;
   if (!container.volumeMounts?.length) return {};
@@ -96,7 +93,7 @@ export function volumeMountsOf(context: MountContext): Pick<ContainerStatus, 'vo
   return { volumeMounts: shown ?? container.volumeMounts.map((mount) => toMountStatus(mount, context)) };
 }
 
-/** Which image each image volume is, by where it is mounted. Upstream asks the runtime for the ID behind the reference, which is that ID already. */
+/** Adds the image of each image volume, found by its mount path. Upstream looks up the image ID, which `mounts` has already. */
 function withImageRefs(
   shown: Pick<ContainerStatus, 'volumeMounts'>,
   { mounts }: RuntimeContainerStatus,
@@ -118,7 +115,7 @@ function toMountStatus(mount: VolumeMount, context: MountContext): NonNullable<C
   return { name, mountPath, ...(readOnly ? { readOnly, recursiveReadOnly: recursiveMode(mount, context) } : {}) };
 }
 
-/** A container that asks for what cannot be does not start, and its waiting reason says why. */
+/** A container with an unsupported recursive read-only mount does not start: its waiting reason names the error. */
 function recursiveMode(mount: VolumeMount, { supportsRecursiveReadOnly }: MountContext): 'Enabled' | 'Disabled' {
   try {
     return recursiveReadOnly(mount, supportsRecursiveReadOnly) ? 'Enabled' : 'Disabled';
@@ -127,37 +124,37 @@ function recursiveMode(mount: VolumeMount, { supportsRecursiveReadOnly }: MountC
   }
 }
 
-/** Below these, what the runtime has says less than what was asked for (upstream cm.MinMilliCPULimit, cm.MinShares). */
+/** Below these minimums the runtime's values do not reflect the requested ones (upstream cm.MinMilliCPULimit, cm.MinShares). */
 const minMilliCPULimit = 10;
 const minShares = 2;
 
-/** What was asked for, corrected by what the runtime really gave a running container (upstream convertContainerStatusResources). */
-function shownResources({ resources = {} }: Container, seen: RuntimeContainerStatus): ResourceRequirements {
-  if (seen.state !== 'running' || !seen.resources) return resources;
+/** The spec's resources, replaced by the runtime's actual values for a running container (upstream convertContainerStatusResources). */
+function actualResources({ resources = {} }: Container, instance: RuntimeContainerStatus): ResourceRequirements {
+  if (instance.state !== 'running' || !instance.resources) return resources;
   return {
     ...resources,
-    ...(resources.limits ? { limits: { ...resources.limits, ...actualLimits(resources.limits, seen.resources) } } : {}),
-    ...(resources.requests ? { requests: { ...resources.requests, ...actualRequests(resources.requests, seen.resources) } } : {}),
+    ...(resources.limits ? { limits: { ...resources.limits, ...actualLimits(resources.limits, instance.resources) } } : {}),
+    ...(resources.requests ? { requests: { ...resources.requests, ...actualRequests(resources.requests, instance.resources) } } : {}),
   };
 }
 
 type Amounts = Readonly<Record<string, string>>;
 
-function actualLimits(asked: Amounts, { cpuQuota, cpuPeriod, memoryLimitBytes }: RuntimeContainerResources): Amounts {
+function actualLimits(requested: Amounts, { cpuQuota, cpuPeriod, memoryLimitBytes }: RuntimeContainerResources): Amounts {
   const milliCPU = cpuPeriod > 0 ? Math.floor((cpuQuota * 1000) / cpuPeriod) : 0;
-  const askedMilliCPU = milliValue(asked.cpu);
+  const requestedMilliCPU = milliValue(requested.cpu);
   return {
-    ...(milliCPU > 0 && milliCPU !== askedMilliCPU && Math.max(milliCPU, askedMilliCPU) > minMilliCPULimit
+    ...(milliCPU > 0 && milliCPU !== requestedMilliCPU && Math.max(milliCPU, requestedMilliCPU) > minMilliCPULimit
       ? { cpu: formatMilliCPU(milliCPU) }
       : {}),
-    ...(memoryLimitBytes > 0 && 'memory' in asked ? { memory: formatQuantity(quantityOf(memoryLimitBytes, 'BinarySI')) } : {}),
+    ...(memoryLimitBytes > 0 && 'memory' in requested ? { memory: formatQuantity(quantityOf(memoryLimitBytes, 'BinarySI')) } : {}),
   };
 }
 
-function actualRequests(asked: Amounts, { cpuShares }: RuntimeContainerResources): Amounts {
-  // Shares are coarser than milli-CPUs: only a value that the asked one does not make is news.
-  const askedShares = Math.max(minShares, Math.floor((milliValue(asked.cpu) * 1024) / 1000));
-  if (cpuShares <= minShares || cpuShares === askedShares || !('cpu' in asked)) return {};
+function actualRequests(requested: Amounts, { cpuShares }: RuntimeContainerResources): Amounts {
+  // Shares are coarser than milli-CPUs: equal shares mean an equal request.
+  const requestedShares = Math.max(minShares, Math.floor((milliValue(requested.cpu) * 1024) / 1000));
+  if (cpuShares <= minShares || cpuShares === requestedShares || !('cpu' in requested)) return {};
   return { cpu: formatMilliCPU(Math.ceil((cpuShares * 1000) / 1024)) };
 }
 

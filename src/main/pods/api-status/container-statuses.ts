@@ -1,7 +1,6 @@
 /**
- * The statuses of a pod's containers of one kind, from the runtime's and from what was said before (upstream
- * kubelet_pods.go convertToAPIContainerStatuses). Nothing that ran is forgotten: what the runtime has lost keeps its restart count and its
- * last end.
+ * Generates the statuses of a pod's containers of one kind from the runtime's statuses and the previous API statuses (upstream
+ * kubelet_pods.go convertToAPIContainerStatuses). A container that the runtime has lost keeps its restart count and its last termination.
  */
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
@@ -21,17 +20,17 @@ export interface ContainerStatusesInput {
   readonly status: RuntimePodStatus | null;
   readonly waiting: WaitingReasons;
   readonly node: Pick<NodeFacts, 'runtimeName'> & Partial<Pick<NodeFacts, 'runtimeHandlers'>>;
-  /** All of the pod's containers are to be restarted (isRestartingAll). */
+  /** The pod is restarting all of its containers (isRestartingAll). */
   readonly restarting: boolean;
   /** Gate ContainerStopSignals; absent: off. */
   readonly stopSignals?: boolean;
   /** Gate ImageVolumeWithDigest; absent: off. */
   readonly imageVolumeRefs?: boolean;
-  /** What was said before comes from a mirror pod. */
-  readonly isPreviousOfMirror?: boolean;
+  /** The previous statuses come from a mirror pod. */
+  readonly isPreviousFromMirror?: boolean;
 }
 
-/** In the order of the spec for init containers, by name for the others. */
+/** Init containers are in the spec's order, all others are sorted by name. */
 export function generateContainerStatuses(
   input: ContainerStatusesInput,
   containers: readonly Container[],
@@ -40,17 +39,17 @@ export function generateContainerStatuses(
 ): ContainerStatus[] {
   const before = new Map(previous.map((status) => [status.name, status]));
   const statuses = containers.map((container) => {
-    const seen = input.status?.containers.filter(({ name }) => name === container.name) ?? [];
-    // Upstream does not read what a mirror pod says: of an init container that the runtime has lost it knows only that it must have completed.
-    const isForgotten = kind === 'init' && input.isPreviousOfMirror && isLostAfterInit(input, container, seen[0]);
-    const known = isForgotten ? undefined : before.get(container.name);
-    const shown = withWaiting(input, container, seen[0], fromRuntime(input, container, seen, known), kind);
-    return withReadiness(container, shown, kind);
+    const instances = input.status?.containers.filter(({ name }) => name === container.name) ?? [];
+    // Upstream ignores a mirror pod's status: a lost init container must have completed, and nothing else is known about it.
+    const isIgnored = kind === 'init' && input.isPreviousFromMirror && isLostAfterInit(input, container, instances[0]);
+    const previousStatus = isIgnored ? undefined : before.get(container.name);
+    const status = withWaiting(input, container, instances[0], fromRuntime(input, container, instances, previousStatus), kind);
+    return withReadiness(container, status, kind);
   });
   return kind === 'init' ? statuses : statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The newest that the runtime has is the state, the one before it the last state. */
+/** The newest instance in the runtime is the state, the one before it the last state. */
 function fromRuntime(
   input: ContainerStatusesInput,
   container: Container,
@@ -69,8 +68,8 @@ function fromRuntime(
     imageVolumes: input.imageVolumeRefs ? imageVolumesOf(input.pod) : noVolumes,
   };
   if (!newest) return withoutRuntime(input.pod, context);
-  const said = previousContainerStatus(newest, before);
-  if (said) return said;
+  const unchanged = previousContainerStatus(newest, before);
+  if (unchanged) return unchanged;
   const status = toContainerStatus(newest, context);
   const lastState = older && previousLastState(older, before);
   if (lastState) return { ...status, lastState };
@@ -84,14 +83,14 @@ function imageVolumesOf({ spec }: Pod): ReadonlySet<string> {
   return new Set((spec.volumes ?? []).flatMap(({ name, image }) => (image ? [name] : [])));
 }
 
-/** The runtime may have lost the container before this one (it was collected); what was said of its end still holds. */
+/** The previous instance may have been garbage-collected: its reported termination is kept. */
 function lastStateOf(status: ContainerStatus, before: ContainerStatus | undefined): ContainerState {
   const ended = before?.state?.terminated;
   if (ended && before.containerID !== status.containerID) return { terminated: ended };
   return before?.lastState?.terminated ? { terminated: before.lastState.terminated } : {};
 }
 
-/** The runtime has none of that name: not yet, or no more. */
+/** The status of a container that the runtime does not have: not created yet, or removed. */
 function withoutRuntime(pod: Pod, context: ContainerContext): ContainerStatus {
   const { container, before, restarting } = context;
   const wasRemoved = restarting && before !== undefined && !before.state?.waiting;
@@ -110,7 +109,7 @@ function withoutRuntime(pod: Pod, context: ContainerContext): ContainerStatus {
   };
   if (removal) return { ...status, ...removal };
   if (!before?.state?.running || before.lastState?.terminated) return status;
-  // It ran, and is gone without a trace: it ended somehow, and the pod must not fall back to Pending.
+  // The container ran and disappeared: without a terminated last state the pod would fall back to Pending.
   const message = 'The container could not be located when the pod was deleted.  The container used to be Running';
   return {
     ...status,
@@ -119,7 +118,7 @@ function withoutRuntime(pod: Pod, context: ContainerContext): ContainerStatus {
   };
 }
 
-/** A container that the next sync should start, and that the last one could not, waits: the reason is why it could not. */
+/** Sets the waiting state of a container that the last sync failed to start and the next one tries again. */
 function withWaiting(
   input: ContainerStatusesInput,
   container: Container,
@@ -136,24 +135,24 @@ function withWaiting(
       return { ...status, state: { terminated: { exitCode: 0, reason: 'Completed', message } } };
     }
   }
-  // `constructor` is a valid name of a container.
-  const why = Object.hasOwn(waiting, container.name) ? waiting[container.name] : undefined;
-  if (!why || !isToBeStarted(pod, container, newest)) return status;
+  // hasOwn: `constructor` is a valid container name.
+  const waitingReason = Object.hasOwn(waiting, container.name) ? waiting[container.name] : undefined;
+  if (!waitingReason || !shouldContainerBeStarted(pod, container, newest)) return status;
   return {
     ...status,
     lastState: status.state?.terminated ? { terminated: status.state.terminated } : (status.lastState ?? {}),
-    state: { waiting: { reason: why.reason, message: why.message } },
+    state: { waiting: { reason: waitingReason.reason, message: waitingReason.message } },
   };
 }
 
-/** Upstream ShouldContainerBeRestarted. */
-function isToBeStarted(pod: Pod, container: Container, newest: RuntimeContainerStatus | undefined): boolean {
+/** Upstream: ShouldContainerBeRestarted. */
+function shouldContainerBeStarted(pod: Pod, container: Container, newest: RuntimeContainerStatus | undefined): boolean {
   if (pod.metadata.deletionTimestamp !== undefined) return false;
   if (!newest || newest.state === 'created' || newest.state === 'unknown') return true;
   return newest.state === 'exited' && shouldRestartContainer(container, pod.spec, newest.exitCode);
 }
 
-/** The runtime has no record of the init container, but regular containers were created, which proves that it had completed. */
+/** True when the runtime has lost the init container but has regular containers, which proves that the init container completed. */
 function isLostAfterInit(
   { pod, status }: ContainerStatusesInput,
   container: Container,
@@ -164,7 +163,7 @@ function isLostAfterInit(
   return status?.containers.some(({ name, state }) => names.has(name) && state !== 'unknown') ?? false;
 }
 
-/** `started` and `ready` of a container that no probe watches: it is both while it runs (upstream prober_manager.go UpdatePodStatus). */
+/** Sets `started` and `ready`. A container without probes is both while it runs (upstream prober_manager.go UpdatePodStatus). */
 function withReadiness(container: Container, status: ContainerStatus, kind: ContainerKind): ContainerStatus {
   if (kind === 'ephemeral') return status;
   const started = status.state?.running !== undefined;

@@ -1,25 +1,25 @@
-/** Counts containers that ended, as the change of their pod's status shows it. Upstream: updateStatusInternal in pkg/kubelet/status. */
+/** Counts the containers that a status change shows as newly terminated. Upstream: updateStatusInternal in pkg/kubelet/status. */
 import type { ContainerStatus, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { terminatedContainers } from '../../../shared/metrics/definitions/pods.ts';
 
-/** Upstream's names of the kinds, by the list that they are in. */
+/** The container lists of a status, with upstream's value of the label `container_type`. */
 const kinds = [
   ['initContainerStatuses', 'init_container'],
   ['containerStatuses', 'container'],
   ['ephemeralContainerStatuses', 'ephemeral_container'],
 ] as const;
 
-/** A container counts once: when it is shown as terminated and was not before. */
+/** Counts each container once: when `next` shows it as terminated and `before` did not. */
 export function countTerminations(before: PodStatus | undefined, next: PodStatus): void {
   for (const [list, containerType] of kinds) {
     for (const { name, state } of next[list] ?? []) {
-      if (!state?.terminated || hadEnded(before?.[list], name)) continue;
+      if (!state?.terminated || wasTerminated(before?.[list], name)) continue;
       const { exitCode, reason = '' } = state.terminated;
       terminatedContainers.inc({ container_type: containerType, exit_code: String(exitCode), reason });
     }
   }
 }
 
-function hadEnded(statuses: readonly ContainerStatus[] | undefined, name: string): boolean {
+function wasTerminated(statuses: readonly ContainerStatus[] | undefined, name: string): boolean {
   return statuses?.find((status) => status.name === name)?.state?.terminated !== undefined;
 }

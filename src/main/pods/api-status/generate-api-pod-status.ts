@@ -1,8 +1,8 @@
 /**
- * What the API says of a pod, made from what the runtime says: `generateApiPodStatus`. Pure; asked whenever a fresh runtime status
- * arrives and before each sync. Upstream: kubelet_pods.go generateAPIPodStatus, status/generate.go.
+ * Generates a pod's API status from its runtime status and its previous API status. Pure. Upstream: generateAPIPodStatus in
+ * kubelet_pods.go, status/generate.go.
  *
- * Beyond upstream: a pod of which the runtime does not answer (a wedged container) says so in its `reason` and `message`.
+ * Unlike upstream, a pod for which the runtime does not respond (a hung container) shows that in its `reason` and `message`.
  */
 import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
 import { isFailureReason, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
@@ -20,7 +20,7 @@ import { truncateTerminationMessages } from './termination-messages.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
 import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 
-/** By their gates. */
+/** The feature gates that change statuses. */
 export interface StatusFeatures {
   /** Gate RestartAllContainersOnContainerExits; absent: on, as in v1.36. */
   readonly restartAllContainers?: boolean;
@@ -35,25 +35,25 @@ export interface StatusFeatures {
 }
 
 export interface ApiStatusInput extends StatusFeatures {
-  /** With the resources that it was admitted with. */
+  /** The pod with its allocated resources. */
   readonly pod: Pod;
-  /** Its spec asks for other resources than it has. */
+  /** Set when the pod's spec requests other resources than allocated. */
   readonly pendingResize?: { readonly reason: string; readonly message: string };
-  /** Null: the runtime has nothing of it. */
+  /** Null when the runtime has neither a sandbox nor a container of the pod. */
   readonly status: RuntimePodStatus | null;
-  /** What this function said last; absent for a pod that is new to this kubelet. */
+  /** The last result of this function; undefined for a pod that is new to this kubelet. */
   readonly previous: PodStatus | undefined;
-  /** `previous` is what an earlier kubelet said of a static pod, read from its mirror pod. */
-  readonly isPreviousOfMirror?: boolean;
-  /** Why containers do not run, from the last sync. */
+  /** `previous` was read from a static pod's mirror pod, where an earlier kubelet wrote it. */
+  readonly isPreviousFromMirror?: boolean;
+  /** Why containers wait, from the last sync. */
   readonly waiting: WaitingReasons;
   readonly node: Pick<NodeFacts, 'hostIPs' | 'runtimeName'> & Partial<Pick<NodeFacts, 'runtimeHandlers'>>;
   readonly lifecycle: {
-    /** None of its containers will be started again. */
+    /** No container of the pod is started again. */
     readonly terminating: boolean;
-    /** And none of them runs any more. Its sandbox may be about to go. */
+    /** All containers have stopped. The sandbox may still be there. */
     readonly ended: boolean;
-    /** It is to end as Failed for this reason (an eviction, a deadline); `disruption` is its condition DisruptionTarget, if it is one. */
+    /** The reason why the pod ends as Failed (an eviction, a deadline). `disruption` is the content of its DisruptionTarget condition. */
     readonly failed?: {
       readonly reason: string;
       readonly message: string;
@@ -63,11 +63,11 @@ export interface ApiStatusInput extends StatusFeatures {
   readonly nowMs: number;
 }
 
-export function generateApiPodStatus(asked: ApiStatusInput): PodStatus {
-  const { pod, previous, lifecycle, restartAllContainers = true } = asked;
+export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
+  const { pod, previous, lifecycle, restartAllContainers = true } = given;
   const before = previous ?? pod.status;
-  const status = withPreviousAddresses(pod, asked.status, before);
-  const input = { ...asked, status };
+  const status = withPreviousAddresses(pod, given.status, before);
+  const input = { ...given, status };
   const restarting = restartAllContainers && isRestartingAll(pod, status, before);
   const containers = containerStatuses({ ...input, restarting }, before);
   const all = [...containers.containerStatuses, ...containers.initContainerStatuses];
@@ -80,7 +80,7 @@ export function generateApiPodStatus(asked: ApiStatusInput): PodStatus {
     phase,
     conditions: generateConditions({ ...input, before, statuses: all, phase, restarting, restartAllContainers, disruption, now }),
     ...reasonOf(input, phase, before),
-    // The sandbox of a pod that ends goes before the pod does.
+    // A terminating pod keeps its addresses after its sandbox is gone.
     ...(lifecycle.terminating && before?.podIP ? { podIP: before.podIP, podIPs: before.podIPs ?? [{ ip: before.podIP }] } : {}),
     ...podAddresses(pod, status, input.node.hostIPs),
     startTime: before?.startTime ?? now,
@@ -88,7 +88,7 @@ export function generateApiPodStatus(asked: ApiStatusInput): PodStatus {
     containerStatuses: containers.containerStatuses,
     ...(containers.ephemeralContainerStatuses.length > 0 ? { ephemeralContainerStatuses: containers.ephemeralContainerStatuses } : {}),
     qosClass: before?.qosClass ?? qosClass(pod),
-    ...((asked.podResources ?? true) && podResourcesStatus(pod, phase === 'Running', asked.podLevelResources ?? true)),
+    ...((given.podResources ?? true) && podResourcesStatus(pod, phase === 'Running', given.podLevelResources ?? true)),
   });
 }
 
@@ -109,7 +109,10 @@ function containerStatuses(input: ApiStatusInput & { readonly restarting: boolea
   return input.lifecycle.ended ? { ...statuses, ...toTerminatedStatuses(input.pod, statuses) } : statuses;
 }
 
-/** A pod never leaves a terminal phase, whoever said it; and one of which nothing is left to run has one, if it is not a static pod (upstream TerminatePod). */
+/**
+ * A pod never leaves a terminal phase. A pod whose containers have all stopped gets a terminal phase unless it is static
+ * (upstream TerminatePod).
+ */
 function phaseOf({ pod, lifecycle }: ApiStatusInput, computed: string, before: string | undefined): string {
   const api = pod.status?.phase;
   if (isTerminalPhase(api)) return api;
@@ -129,16 +132,16 @@ function reasonOf(
     (phase === 'Failed' ? lifecycle.failed : undefined) ??
     (terminal && before?.phase === phase ? before : undefined) ??
     (terminal ? undefined : status?.failure) ??
-    saidByOthers(pod.status, phase);
+    foreignReason(pod.status, phase);
   return { ...(source?.reason ? { reason: source.reason } : {}), ...(source?.message ? { message: source.message } : {}) };
 }
 
-/** What others have said of a pod in this phase. That its runtime does not answer was our own word, and holds while it is so. */
-function saidByOthers(api: PodStatus | undefined, phase: string): PodStatus | undefined {
+/** The reason that another client wrote for this phase. A runtime failure is the kubelet's own reason and is not kept. */
+function foreignReason(api: PodStatus | undefined, phase: string): PodStatus | undefined {
   return api?.phase === phase && !isFailureReason(api.reason) ? api : undefined;
 }
 
-/** One of the pod's regular containers was started in its present sandbox: then all that had to be initialized has been. */
+/** True when a regular container was started in the current sandbox, which proves that the pod has initialized. */
 function hasStartedRegularContainer({ pod, status }: ApiStatusInput): boolean {
   const sandbox = status?.sandboxes[0];
   if (!status || !sandbox) return false;

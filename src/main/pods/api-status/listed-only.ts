@@ -1,12 +1,12 @@
 /**
- * Of what the runtime has not answered about since this kubelet began, its lists are all that is known. Where they show the same thing in
- * the same state, what was said of it before holds: a kubelet that starts beside a slow or wedged runtime takes nothing back. (Upstream
- * makes no status of such a pod.)
+ * Completes the status of pods that are known only from the runtime's lists, because the runtime has not answered a status request for them
+ * since the kubelet started. If the lists show the same object in the same state, the previous API status holds, so that a restart next to a
+ * slow runtime removes nothing from the status. Upstream generates no status for such a pod.
  */
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 
-/** The status with the addresses that its sandbox had. */
+/** Adds the addresses from the previous status to a listed-only sandbox. */
 export function withPreviousAddresses(pod: Pod, status: RuntimePodStatus | null, before: PodStatus | undefined): RuntimePodStatus | null {
   const [sandbox, ...older] = status?.sandboxes ?? [];
   if (!status || !sandbox?.listedOnly || sandbox.state !== 'ready' || !before?.podIP) return status;
@@ -15,27 +15,31 @@ export function withPreviousAddresses(pod: Pod, status: RuntimePodStatus | null,
   return { ...status, podIPs, sandboxes: [{ ...sandbox, hostNetwork, podIPs }, ...older] };
 }
 
-/** What was said of that very container; undefined: nothing that is known to hold. */
-export function previousContainerStatus(seen: RuntimeContainerStatus, before: ContainerStatus | undefined): ContainerStatus | undefined {
-  if (!seen.listedOnly || !before) return undefined;
+/** The previous status of a listed-only container in the same state; undefined when it may not hold any more. */
+export function previousContainerStatus(
+  instance: RuntimeContainerStatus,
+  before: ContainerStatus | undefined,
+): ContainerStatus | undefined {
+  if (!instance.listedOnly || !before) return undefined;
   const { state, lastState } = before;
   const holds =
-    seen.state === 'running'
-      ? state?.running !== undefined && isOf(seen, before.containerID)
-      : seen.state === 'exited' && (isEndOf(seen, state) || (state?.waiting !== undefined && isEndOf(seen, lastState)));
+    instance.state === 'running'
+      ? state?.running !== undefined && isSameContainer(instance, before.containerID)
+      : instance.state === 'exited' &&
+        (isTerminationOf(instance, state) || (state?.waiting !== undefined && isTerminationOf(instance, lastState)));
   return holds ? before : undefined;
 }
 
-/** The last state that was said, if it was that container's end. */
-export function previousLastState(seen: RuntimeContainerStatus, before: ContainerStatus | undefined): ContainerState | undefined {
-  return seen.listedOnly && isEndOf(seen, before?.lastState) ? before?.lastState : undefined;
+/** The previous `lastState`, when it is the termination of this listed-only container. */
+export function previousLastState(instance: RuntimeContainerStatus, before: ContainerStatus | undefined): ContainerState | undefined {
+  return instance.listedOnly && isTerminationOf(instance, before?.lastState) ? before?.lastState : undefined;
 }
 
-function isEndOf(seen: RuntimeContainerStatus, state: ContainerState | undefined): boolean {
-  return isOf(seen, state?.terminated?.containerID);
+function isTerminationOf(instance: RuntimeContainerStatus, state: ContainerState | undefined): boolean {
+  return isSameContainer(instance, state?.terminated?.containerID);
 }
 
-/** The API names it `<runtime>://<id>`. */
-function isOf({ id }: RuntimeContainerStatus, containerID: string | undefined): boolean {
+/** Container IDs in the API have the form `<runtime>://<id>`. */
+function isSameContainer({ id }: RuntimeContainerStatus, containerID: string | undefined): boolean {
   return containerID?.endsWith(`://${id}`) ?? false;
 }

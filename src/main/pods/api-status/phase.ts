@@ -1,7 +1,7 @@
-/** The pod's phase from its containers' statuses (upstream kubelet_pods.go getPhase). */
+/** Computes the pod's phase from its containers' statuses (upstream kubelet_pods.go getPhase). */
 import type { Container, ContainerState, ContainerStatus, Pod, PodSpec } from '../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
-import { configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
+import { isStaticPod } from '../static/static-pod.ts';
 import { restartingAllContainers } from './restart-all.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
@@ -11,8 +11,8 @@ export function isTerminalPhase(phase: string | undefined): phase is 'Succeeded'
 }
 
 /**
- * `terminating`: nothing of the pod will be started again. `hasInitialized`: a regular container was started in the present sandbox,
- * so that a sidecar which starts again does not make the pod pending.
+ * `terminating`: no container of the pod is started again. `hasInitialized`: a regular container was started in the current sandbox, so a
+ * restarting sidecar does not make the pod Pending.
  */
 export function computePhase(pod: Pod, statuses: readonly ContainerStatus[], terminating: boolean, hasInitialized: boolean): PodPhase {
   const byName = new Map(statuses.map((status) => [status.name, status]));
@@ -27,41 +27,45 @@ export function computePhase(pod: Pod, statuses: readonly ContainerStatus[], ter
   const running = sidecars.running + regular.running;
   const unknown = sidecars.unknown + regular.unknown;
 
-  if (init.failedForGood > 0) return 'Failed';
+  if (init.permanentlyFailed > 0) return 'Failed';
   if (init.pending > 0 || (sidecars.pending > 0 && !hasInitialized)) return 'Pending';
   if (sidecars.waiting + regular.waiting > 0) return 'Pending';
   if (unknown > 0) return 'Pending';
   if (running > 0) return 'Running';
   if (regular.stopped === 0) return 'Pending';
   const ended = regular.stopped === regular.succeeded ? 'Succeeded' : 'Failed';
-  if (terminating && !isStatic(pod)) return ended;
-  return regular.stopped === regular.stoppedForGood ? ended : 'Running';
+  if (terminating && !isStaticPod(pod)) return ended;
+  return regular.stopped === regular.permanentlyStopped ? ended : 'Running';
 }
 
 type ByName = ReadonlyMap<string, ContainerStatus>;
 
-/** How a container that does not run ended last, if it ever ran. */
+/** The last termination of a container that is not running; undefined when it never ran. */
 function lastEnd(status: ContainerStatus): NonNullable<ContainerState['terminated']> | undefined {
   return status.state?.terminated ?? status.lastState?.terminated;
 }
 
-/** By its policies and rules; or because all of the pod's containers are restarted, however it ended. */
-function endedForGood(container: Container, spec: PodSpec, { exitCode, reason }: NonNullable<ContainerState['terminated']>): boolean {
+/** True when the container's restart policies and rules do not restart it, and no restart of all containers terminated it. */
+function isPermanentlyTerminated(
+  container: Container,
+  spec: PodSpec,
+  { exitCode, reason }: NonNullable<ContainerState['terminated']>,
+): boolean {
   return reason !== restartingAllContainers && !shouldRestartContainer(container, spec, exitCode);
 }
 
 function countInit(spec: PodSpec, containers: readonly Container[], byName: ByName) {
-  const count = { pending: 0, failedForGood: 0 };
+  const count = { pending: 0, permanentlyFailed: 0 };
   for (const container of containers) {
     const status = byName.get(container.name);
     const end = status && !status.state?.running ? lastEnd(status) : undefined;
     if (!end) count.pending += 1;
-    else if (end.exitCode !== 0 && endedForGood(container, spec, end)) count.failedForGood += 1;
+    else if (end.exitCode !== 0 && isPermanentlyTerminated(container, spec, end)) count.permanentlyFailed += 1;
   }
   return count;
 }
 
-/** A sidecar that has ended does not count: it says nothing about the pod's end. */
+/** A terminated sidecar does not count: it does not end the pod. */
 function countSidecars(containers: readonly Container[], byName: ByName) {
   const count = { pending: 0, running: 0, waiting: 0, unknown: 0 };
   for (const { name } of containers) {
@@ -80,7 +84,7 @@ function countSidecars(containers: readonly Container[], byName: ByName) {
 }
 
 function countRegular(spec: PodSpec, byName: ByName) {
-  const count = { running: 0, waiting: 0, stopped: 0, stoppedForGood: 0, succeeded: 0, unknown: 0 };
+  const count = { running: 0, waiting: 0, stopped: 0, permanentlyStopped: 0, succeeded: 0, unknown: 0 };
   for (const container of spec.containers) {
     const status = byName.get(container.name);
     if (status?.state?.running) {
@@ -90,16 +94,11 @@ function countRegular(spec: PodSpec, byName: ByName) {
     const end = status && lastEnd(status);
     if (end) {
       count.stopped += 1;
-      if (endedForGood(container, spec, end)) count.stoppedForGood += 1;
-      // A container that waits to run again has not succeeded, however it ended before.
+      if (isPermanentlyTerminated(container, spec, end)) count.permanentlyStopped += 1;
+      // A container that waits for its restart has not succeeded, whatever its last exit code was.
       if (status.state?.terminated && end.exitCode === 0) count.succeeded += 1;
     } else if (status?.state?.waiting) count.waiting += 1;
     else count.unknown += 1;
   }
   return count;
-}
-
-function isStatic(pod: Pod): boolean {
-  const source = pod.metadata.annotations?.[configSourceAnnotation];
-  return source !== undefined && source !== 'api';
 }

@@ -1,6 +1,6 @@
 /**
- * What the pod as a whole has: its own `resources` and `allocatedResources`. A pod that runs shows what its cgroup was given, any other what
- * its containers come to. Upstream: convertToAPIPodLevelResourcesStatus in pkg/kubelet/kubelet_pods.go, which reads the cgroup.
+ * Computes a pod's own `resources` and `allocatedResources`. A running pod shows the values of its cgroup, any other pod the sum of its
+ * containers. Upstream: convertToAPIPodLevelResourcesStatus in pkg/kubelet/kubelet_pods.go, which reads the cgroup.
  */
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podCgroupResources } from '../../../shared/linux/cgroup-values.ts';
@@ -9,28 +9,28 @@ import { formatQuantity, milliValue, parseQuantity } from '../../../shared/kuber
 
 type PodResources = Pick<PodStatus, 'resources' | 'allocatedResources'>;
 
-/** Upstream's cm.MinShares: a request of no more says nothing. */
+/** Upstream's cm.MinShares: the cgroup of a smaller request has this minimum. */
 const minShares = 2;
 
-/** Summed up once for each version of a pod: a status is made anew often. */
-const known = new WeakMap<Pod, { readonly podLevelResources: boolean; readonly isRunning: boolean; readonly status: PodResources }>();
+/** Caches the sums per version of a pod, because statuses are regenerated often. */
+const cache = new WeakMap<Pod, { readonly podLevelResources: boolean; readonly isRunning: boolean; readonly status: PodResources }>();
 
-/** `pod` has the resources that it was admitted with. `podLevelResources`: the gate. */
+/** `pod` has its allocated resources. `podLevelResources` is the feature gate. */
 export function podResourcesStatus(pod: Pod, isRunning: boolean, podLevelResources: boolean): PodResources {
-  const last = known.get(pod);
+  const last = cache.get(pod);
   if (last?.isRunning === isRunning && last.podLevelResources === podLevelResources) return last.status;
   const status = compute(pod, isRunning, podLevelResources);
-  known.set(pod, { podLevelResources, isRunning, status });
+  cache.set(pod, { podLevelResources, isRunning, status });
   return status;
 }
 
 function compute(pod: Pod, isRunning: boolean, podLevelResources: boolean): PodResources {
   const options = { skipPodLevel: !podLevelResources };
   const amounts = { requests: podRequests(pod, options), limits: podLimits(pod, options) };
-  const { requests, limits } = isRunning ? inCgroup(pod, amounts, podLevelResources) : amounts;
+  const { requests, limits } = isRunning ? cgroupAmounts(pod, amounts, podLevelResources) : amounts;
   return {
-    resources: { ...listed('limits', limits), ...listed('requests', requests) },
-    ...listed('allocatedResources', amounts.requests),
+    resources: { ...toFieldIfAny('limits', limits), ...toFieldIfAny('requests', requests) },
+    ...toFieldIfAny('allocatedResources', amounts.requests),
   };
 }
 
@@ -39,8 +39,11 @@ interface Amounts {
   readonly limits: ResourceAmounts;
 }
 
-/** A limit is in force where every container has one, or the pod itself. Other resources than CPU and memory are the pod's own only. */
-function inCgroup(pod: Pod, { requests, limits }: Amounts, podLevelResources: boolean): Amounts {
+/**
+ * The cgroup has a limit only if every container or the pod itself has one. For resources other than CPU and memory only pod-level values
+ * count.
+ */
+function cgroupAmounts(pod: Pod, { requests, limits }: Amounts, podLevelResources: boolean): Amounts {
   const { cpuQuotaUs = 0, memoryBytes = 0 } = podCgroupResources(pod, {
     enforceCPULimits: true,
     cpuPeriodUs: 100_000,
@@ -68,8 +71,8 @@ function podLevelAmounts(list: Readonly<Record<string, string>> = {}): ResourceA
   );
 }
 
-/** Nothing, where there are none. */
-function listed<Name extends string>(name: Name, amounts: ResourceAmounts): { [K in Name]?: Record<string, string> } {
+/** Returns no field when there are no amounts. */
+function toFieldIfAny<Name extends string>(name: Name, amounts: ResourceAmounts): { [K in Name]?: Record<string, string> } {
   const list = Object.entries(amounts).map(([resource, amount]): [string, string] => [resource, formatQuantity(amount)]);
   return (list.length > 0 ? { [name]: Object.fromEntries(list) } : {}) as { [K in Name]?: Record<string, string> };
 }

@@ -1,6 +1,6 @@
 /**
- * RestartAllContainers: a container's exit code matched a rule by which the whole pod begins again in its sandbox. What the API shows of
- * it, and at the same time what tells a sync to do it: the condition AllContainersRestarting. Pure (upstream container/helpers.go
+ * RestartAllContainers: when a container's exit code matches such a rule, the whole pod restarts in its sandbox. The condition
+ * AllContainersRestarting shows the restart, and makes the next sync carry it out. Pure (upstream container/helpers.go
  * ShouldAllContainersRestart, AllContainersRestartCleanedUp; status/generate.go GenerateAllContainersRestartingCondition).
  */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
@@ -8,27 +8,29 @@ import type { Container, ContainerState, Pod, PodCondition, PodSpec, PodStatus }
 import { matchingRestartRule } from '../../../shared/kubernetes/restart-policy.ts';
 
 const action = 'RestartAllContainers';
-/** The reason of a container that was removed for it, and of its end. */
+/** The waiting and the termination reason of containers that were removed for the restart. */
 export const restartingAllContainers = 'RestartingAllContainers';
 
-/** One of its containers has such a rule: only then the pod has the condition. */
+/** True when a container has a RestartAllContainers rule. Only such pods have the condition. */
 export function hasRestartAllRule(spec: PodSpec): boolean {
   return resettable(spec).some(({ restartPolicyRules }) => restartPolicyRules?.some((rule) => rule.action === action) ?? false);
 }
 
-/** It was said to restart, or a container has just ended in the way that asks for it. */
+/** True when the condition is already True, or when a container has terminated with an exit code that matches a rule. */
 export function isRestartingAll({ spec }: Pod, status: RuntimePodStatus | null, before: PodStatus | undefined): boolean {
   if (before?.conditions?.some((condition) => condition.type === 'AllContainersRestarting' && condition.status === 'True')) return true;
-  const shown = new Map([...(before?.initContainerStatuses ?? []), ...(before?.containerStatuses ?? [])].map((one) => [one.name, one]));
+  const previous = new Map(
+    [...(before?.initContainerStatuses ?? []), ...(before?.containerStatuses ?? [])].map((status) => [status.name, status]),
+  );
   return resettable(spec).some((container) => {
     const newest = status?.containers.find(({ name }) => name === container.name);
     if (newest?.state !== 'exited') return false;
-    const ends = [newest.exitCode, shown.get(container.name)?.state?.terminated?.exitCode];
-    return ends.some((exitCode) => exitCode !== undefined && matchingRestartRule(container, exitCode)?.action === action);
+    const exitCodes = [newest.exitCode, previous.get(container.name)?.state?.terminated?.exitCode];
+    return exitCodes.some((exitCode) => exitCode !== undefined && matchingRestartRule(container, exitCode)?.action === action);
   });
 }
 
-/** `restarting`: of isRestartingAll. True until the runtime has none of the pod's containers any more. */
+/** `restarting` is the result of isRestartingAll. The condition is True until the runtime has none of the pod's containers. */
 export function allContainersRestartingCondition(
   { spec }: Pod,
   status: RuntimePodStatus | null,
@@ -45,7 +47,7 @@ export function allContainersRestartingCondition(
 
 const removed = 'The container is removed because RestartAllContainers in place';
 
-/** Of a container that was removed for it: it waits, and has ended in no way of its own. */
+/** The states of a container that was removed for the restart. */
 export const removedState: ContainerState = { waiting: { reason: restartingAllContainers, message: removed } };
 export const removedLastState: ContainerState = { terminated: { exitCode: 137, reason: restartingAllContainers, message: removed } };
 

@@ -1,23 +1,23 @@
 /**
- * A container that has ended for good never runs again: a status that says so is an error of the kubelet's, and the API server would refuse
- * it (upstream checkContainerStateTransition). Pure.
+ * Detects illegal state transitions: a container that its restart policy does not restart never leaves the terminated state. The API server
+ * would reject such a status (upstream checkContainerStateTransition). Pure.
  */
 import type { Container, ContainerStatus, PodSpec, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { hasRestartAllRule } from './restart-all.ts';
 
-/** What is wrong with `next` after `before`; null: nothing. */
+/** Returns upstream's error message, or null when the transition is legal. */
 export function illegalTransition(before: PodStatus | undefined, next: PodStatus, spec: PodSpec): string | null {
   if ((spec.restartPolicy ?? 'Always') === 'Always' || hasRestartAllRule(spec)) return null;
-  const regular = risen(before?.containerStatuses, next.containerStatuses, spec.containers, spec);
+  const regular = findResurrected(before?.containerStatuses, next.containerStatuses, spec.containers, spec);
   if (regular !== undefined) return `terminated container ${regular} attempted illegal transition to non-terminated state`;
   const initContainers = (spec.initContainers ?? []).filter((container) => !isRestartableInitContainer(container));
-  const init = risen(before?.initContainerStatuses, next.initContainerStatuses, initContainers, spec);
+  const init = findResurrected(before?.initContainerStatuses, next.initContainerStatuses, initContainers, spec);
   return init === undefined ? null : `terminated init container ${init} attempted illegal transition to non-terminated state`;
 }
 
-/** The first that had ended for good and is not shown as ended any more. */
-function risen(
+/** The name of the first container that left the terminated state although it must not be restarted. */
+function findResurrected(
   before: readonly ContainerStatus[] | undefined,
   next: readonly ContainerStatus[] | undefined,
   containers: readonly Container[],

@@ -1,6 +1,6 @@
 /**
- * The last word on a pod of which nothing runs any more: no container of it may still be shown as running or waiting, since nobody will
- * look again (upstream status_manager.go TerminatePod).
+ * Completes the container statuses of a terminated pod: no container stays running or waiting, because no later inspection corrects it
+ * (upstream status_manager.go TerminatePod).
  */
 import type { ContainerStatus, Pod } from '../../../shared/kubernetes/api.ts';
 import { lostState } from './container-status.ts';
@@ -22,7 +22,7 @@ function toTerminated(status: ContainerStatus): ContainerStatus {
   return status.state?.terminated ? status : { ...status, ready: false, started: false, state: lostState(false) };
 }
 
-/** The index of the last init container of which there is a sign that it ran; the first counts always. */
+/** The index of the last init container that has evidently run; 0 when there is no evidence. */
 function lastWithEvidence(statuses: readonly ContainerStatus[]): number {
   return Math.max(
     0,

@@ -1,6 +1,6 @@
 /**
- * Termination messages of all containers of a pod take 12 KB together at most, so that its status stays small (upstream normalizeStatus,
- * MaxPodTerminationMessageLogLength). Each container has an equal part.
+ * Truncates termination messages so that those of all containers of a pod take at most 12 KB together, in equal shares (upstream
+ * normalizeStatus, MaxPodTerminationMessageLogLength).
  */
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 
@@ -12,31 +12,31 @@ export function truncateTerminationMessages(pod: Pod, status: PodStatus): PodSta
   const lists = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses'] as const;
   const shortened = lists.flatMap((list) => {
     const statuses = status[list];
-    return statuses?.some((one) => isTooLong(one, bytes)) ? [[list, statuses.map((one) => shorten(one, bytes))] as const] : [];
+    return statuses?.some((status) => isTooLong(status, bytes)) ? [[list, statuses.map((status) => truncate(status, bytes))] as const] : [];
   });
   return shortened.length === 0 ? status : { ...status, ...Object.fromEntries(shortened) };
 }
 
 function isTooLong({ state, lastState }: ContainerStatus, bytes: number): boolean {
-  return [state, lastState].some((one) => Buffer.byteLength(one?.terminated?.message ?? '') > bytes);
+  return [state, lastState].some((either) => Buffer.byteLength(either?.terminated?.message ?? '') > bytes);
 }
 
-function shorten(status: ContainerStatus, bytes: number): ContainerStatus {
+function truncate(status: ContainerStatus, bytes: number): ContainerStatus {
   const { state, lastState } = status;
   return {
     ...status,
-    ...(state ? { state: shortState(state, bytes) } : {}),
-    ...(lastState ? { lastState: shortState(lastState, bytes) } : {}),
+    ...(state ? { state: truncateState(state, bytes) } : {}),
+    ...(lastState ? { lastState: truncateState(lastState, bytes) } : {}),
   };
 }
 
-function shortState(state: ContainerState, bytes: number): ContainerState {
+function truncateState(state: ContainerState, bytes: number): ContainerState {
   const message = state.terminated?.message;
   if (message === undefined || Buffer.byteLength(message) <= bytes) return state;
   return { terminated: { ...state.terminated!, message: firstBytes(message, bytes) } };
 }
 
-/** Never half of a character. */
+/** Cuts at a character boundary. */
 function firstBytes(text: string, bytes: number): string {
   const buffer = Buffer.from(text);
   let end = bytes;

@@ -1,6 +1,6 @@
 /** Reads from a pod what its lifecycle depends on. Pure. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import { isTerminalPhase } from '../api-status/phase.ts';
+import { isTerminalPhase } from '../api-status/index.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
 import type { PodFacts } from './pod-lifecycle.ts';
 

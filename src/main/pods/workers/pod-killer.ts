@@ -6,7 +6,7 @@ import { contain } from '../../../shared/errors/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { podReference } from '../../events/index.ts';
-import type { FailedPod } from '../api-status/api-status-cache.ts';
+import type { FailedPod } from '../termination/failed-pod.ts';
 import { ActiveDeadlines, deadlineExceeded } from '../termination/active-deadlines.ts';
 import { exceededGracePeriod, TerminationWaiters } from '../termination/termination-waiters.ts';
 import { podFacts } from './pod-facts.ts';

@@ -8,7 +8,7 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
-import { isTerminalPhase } from '../api-status/phase.ts';
+import { isTerminalPhase } from '../api-status/index.ts';
 import type { LifecycleEvent, PodLifecycle } from './pod-lifecycle.ts';
 import type { PodTaskRunner } from './pod-task-runner.ts';
 import type { PodIdentity, PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';

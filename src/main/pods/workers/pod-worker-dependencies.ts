@@ -12,7 +12,7 @@ import type { PodSyncRun } from '../../threads/pod-sync-pool.ts';
 import type { MountedVolumes } from '../mounted-volumes.ts';
 import type { EventSink } from '../../events/index.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
-import type { ApiStatusCache } from '../api-status/api-status-cache.ts';
+import type { ApiStatusCache } from '../api-status/index.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
 import type { PodScheduler } from '../scheduling/index.ts';
 import type { WorkQueue } from './work-queue.ts';

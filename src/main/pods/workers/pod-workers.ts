@@ -9,7 +9,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/c
 import { contain } from '../../../shared/errors/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
-import { isTerminalPhase } from '../api-status/phase.ts';
+import { isTerminalPhase } from '../api-status/index.ts';
 import { hasEnded, initialLifecycle, type PodLifecycle } from './pod-lifecycle.ts';
 import { podFacts } from './pod-facts.ts';
 import { PodKiller, type KillPodOptions } from './pod-killer.ts';

@@ -26,7 +26,7 @@ function conditionsOf(status: PodStatus): string[] {
   return (status.conditions ?? []).map(({ type, status: value, reason }) => `${type}=${value}${reason ? ` ${reason}` : ''}`);
 }
 
-test('a running pod is ready, with its addresses, class and container IDs', () => {
+test('a running pod is ready and has addresses, QoS class and container IDs', () => {
   const status = statusOf();
   assert.equal(status.phase, 'Running');
   assert.deepEqual(conditionsOf(status), [
@@ -42,7 +42,7 @@ test('a running pod is ready, with its addresses, class and container IDs', () =
   assert.equal(status.containerStatuses?.[0]?.containerID, 'containerd://container-0');
 });
 
-test('a new pod of which the runtime has nothing is pending and says which containers are not ready', () => {
+test('a new pod without containers in the runtime is Pending and names the containers that are not ready', () => {
   const status = statusOf({ status: null, pod: aPod({ spec: { initContainers: [aContainer({ name: 'prepare' })] } }) });
   assert.equal(status.phase, 'Pending');
   assert.deepEqual(conditionsOf(status), [
@@ -56,7 +56,7 @@ test('a new pod of which the runtime has nothing is pending and says which conta
   assert.equal(status.conditions?.[3]?.message, 'containers with unready status: [app]');
 });
 
-test('a condition’s transition time moves only with its status', () => {
+test('a condition’s transition time changes only with its status', () => {
   const first = statusOf();
   const later = statusOf({ previous: first, nowMs: nowMs + 60_000 });
   assert.deepEqual(later.conditions, first.conditions);
@@ -74,26 +74,26 @@ test('a pod never leaves a terminal phase', () => {
   assert.equal(statusOf({ pod: aPod({ status: { phase: 'Succeeded' } }) }).phase, 'Succeeded');
 });
 
-test('a pod that is to fail shows why', () => {
+test('a pod that ends as Failed shows the reason', () => {
   const failed = { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
   const status = statusOf({ lifecycle: { terminating: true, ended: false, failed } });
   assert.deepEqual([status.phase, status.reason], ['Failed', 'DeadlineExceeded']);
   assert.ok(conditionsOf(status).includes('Ready=False PodFailed'));
 });
 
-test('a pod of which the runtime does not answer says so, and no more when it answers again', () => {
+test('a pod for which the runtime does not respond shows that until the runtime responds again', () => {
   const failure = { reason: failureReasons.container, message: 'status of container app (c1): no answer for 2000 ms' };
   const wedged = statusOf({ status: aRuntimePodStatus({ containers: [aRuntimeContainer()], failure }) });
   assert.deepEqual([wedged.phase, wedged.reason, wedged.message], ['Running', failure.reason, failure.message]);
   assert.equal(statusOf({ previous: wedged }).reason, undefined);
-  // The API server has it from us.
+  // The API server returns the reason that the kubelet wrote.
   const answering = statusOf({ previous: wedged, pod: aPod({ status: wedged }) });
   assert.deepEqual([answering.reason, answering.message], [undefined, undefined]);
   const said = { phase: 'Running', reason: 'NodeLost', message: 'the node did not answer' };
   assert.equal(statusOf({ pod: aPod({ status: said }) }).reason, 'NodeLost');
 });
 
-test('what a kubelet that starts has only seen in lists is as it was said before, unless it has changed', () => {
+test('containers that a restarted kubelet knows only from lists keep their previous status unless their state changed', () => {
   const ended = anExitedContainer(3, { id: 'c1' as ContainerID });
   const running = aRuntimeContainer({ id: 'c2' as ContainerID, restartCount: 1, createdAtMs: ended.createdAtMs + 1 });
   const said = statusOf({ status: aRuntimePodStatus({ containers: [running, ended] }) });
@@ -110,11 +110,11 @@ test('what a kubelet that starts has only seen in lists is as it was said before
       }),
     });
   assert.deepEqual(listed([running, ended]), { ...said, reason: failure.reason, message: failure.message });
-  // One ended while there was no kubelet, one was there before and has gone.
+  // One container terminated while no kubelet ran, one disappeared.
   assert.deepEqual(listed([{ ...running, state: 'exited' }, ended]).containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
   assert.deepEqual(listed([running]).containerStatuses, said.containerStatuses);
   assert.ok(conditionsOf(listed([running, ended], 'notReady')).includes('PodReadyToStartContainers=False'));
-  // It waited for its back-off: its end is its last state.
+  // The container waited for its back-off: the termination is its last state.
   const waiting = { app: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } };
   const backingOff = statusOf({ status: aRuntimePodStatus({ containers: [ended] }), waiting });
   const again = statusOf({
@@ -132,7 +132,7 @@ test('a terminated pod shows no container as running or waiting', () => {
   assert.equal(status.containerStatuses?.[0]?.ready, false);
 });
 
-test('conditions of others stay, and readiness gates wait for them', () => {
+test('foreign conditions are kept and satisfy readiness gates', () => {
   const foreign = { type: 'example.com/switched', status: 'False' };
   const pod = aPod({
     spec: { readinessGates: [{ conditionType: 'example.com/switched' }] },
@@ -146,19 +146,19 @@ test('conditions of others stay, and readiness gates wait for them', () => {
 
 const addressCases = [
   {
-    name: 'one of each family, the node’s first',
+    name: 'one address per family, the node’s family first',
     hostIPs: ['2001:db8::1'],
     podIPs: ['10.0.0.7', 'fd00::7', '10.0.0.8'],
     want: 'fd00::7,10.0.0.7',
   },
   {
-    name: 'the node’s for a hostNetwork pod',
+    name: 'the node’s addresses for a hostNetwork pod',
     hostIPs: ['192.0.2.1', '2001:db8::1'],
     podIPs: [],
     hostNetwork: true,
     want: '192.0.2.1,2001:db8::1',
   },
-  { name: 'none before the sandbox has one', hostIPs: ['192.0.2.1'], podIPs: [], want: '' },
+  { name: 'no address before the sandbox has one', hostIPs: ['192.0.2.1'], podIPs: [], want: '' },
 ];
 for (const { name, hostIPs, podIPs, hostNetwork = false, want } of addressCases) {
   test(`a pod’s addresses: ${name}`, () => {
@@ -175,7 +175,7 @@ const askingForAll = aContainer({
 });
 const prepared = aContainer({ name: 'prepare' });
 
-/** The pod's life as the API shows it, look after look. */
+/** Generates the pod’s status repeatedly, each from the previous one. */
 function told(looks: readonly (readonly RuntimeContainerStatus[])[], fields: Partial<ApiStatusInput> = {}): PodStatus[] {
   const pod = aPod({ spec: { restartPolicy: 'Never', initContainers: [prepared], containers: [aContainer(), askingForAll] } });
   let previous: PodStatus | undefined;
@@ -185,7 +185,7 @@ function told(looks: readonly (readonly RuntimeContainerStatus[])[], fields: Par
 const run = (name: string, restartCount = 0) => aRuntimeContainer({ name, restartCount, id: `${name}-${restartCount}` as ContainerID });
 const ended = (name: string, exitCode: number) => anExitedContainer(exitCode, { name, id: `${name}-0` as ContainerID });
 
-test('a container that asks for it makes all of its pod restart, and the pod runs on meanwhile', () => {
+test('a RestartAllContainers rule restarts the whole pod, which stays Running meanwhile', () => {
   const looks = [
     [run('app'), run('watcher'), ended('prepare', 0)],
     [run('app'), ended('watcher', 42), ended('prepare', 0)],
@@ -218,7 +218,7 @@ test('a container that asks for it makes all of its pod restart, and the pod run
   );
 });
 
-test('an end that no rule names restarts nothing but what its policy says', () => {
+test('an exit code that matches no rule restarts only what the restart policy says', () => {
   const [, after] = told([
     [run('app'), run('watcher')],
     [run('app'), ended('watcher', 1)],
@@ -226,7 +226,7 @@ test('an end that no rule names restarts nothing but what its policy says', () =
   assert.ok(conditionsOf(after!).includes('AllContainersRestarting=False'));
 });
 
-test('a pod without such a rule has no such condition, and none has it while the feature is off', () => {
+test('the condition exists only with such a rule and the feature gate', () => {
   const has = (status: PodStatus) => status.conditions?.some(({ type }) => type === 'AllContainersRestarting') ?? false;
   assert.equal(has(statusOf()), false);
   const [off] = told([[run('app'), ended('watcher', 42)]], { restartAllContainers: false });

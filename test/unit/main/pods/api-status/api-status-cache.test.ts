@@ -11,90 +11,93 @@ const uid = 'uid-web' as PodUID;
 const syncing = { state: 'syncing', started: true } as const;
 const terminated = { state: 'terminated', finished: true, deleted: true, evicted: false, restartRequested: false } as const;
 
-function aKeeper({ mirror, ...features }: { mirror?: Pod; restartAllContainers?: boolean } = {}) {
-  const told: StatusUpdate[] = [];
+function aCache({ mirror, ...features }: { mirror?: Pod; restartAllContainers?: boolean } = {}) {
+  const updates: StatusUpdate[] = [];
   const logs = aLogger();
   const statuses = new ApiStatusCache({
     node: () => ({ hostIPs: ['192.0.2.1'], runtimeName: 'containerd' }),
     mirrorOf: () => mirror,
-    sink: { set: (update) => void told.push(update), expedite: () => {}, forget: () => {} },
+    sink: { set: (update) => void updates.push(update), expedite: () => {}, forget: () => {} },
     features,
     clock: new FakeClock(),
     logger: logs.logger,
   });
-  return { statuses, told, logs };
+  return { statuses, updates, logs };
 }
 
 const running = aRuntimePodStatus({ containers: [aRuntimeContainer()] });
 const anApiPod = (fields: Parameters<typeof aPod>[0] = {}) =>
   aPod({ ...fields, metadata: { annotations: { 'kubernetes.io/config.source': 'api' }, ...fields.metadata } });
 
-test('a change is handed on once, with whether something may still run', () => {
-  const { statuses, told } = aKeeper();
+test('each change reaches the sink once, with whether containers may still run', () => {
+  const { statuses, updates } = aCache();
   statuses.regenerate(aPod(), running, syncing);
   statuses.regenerate(aPod(), running, syncing);
   assert.deepEqual(
-    told.map(({ status, couldHaveRunningContainers: mayRun, isFinished }) => [status.phase, mayRun, isFinished]),
+    updates.map(({ status, couldHaveRunningContainers, isFinished }) => [status.phase, couldHaveRunningContainers, isFinished]),
     [['Running', true, false]],
   );
 });
 
-test('a pod that was never started has nothing that may run, if the runtime has nothing', () => {
-  const { statuses, told } = aKeeper();
+test('a pod that never started and has nothing in the runtime has no running containers', () => {
+  const { statuses, updates } = aCache();
   statuses.regenerate(aPod(), null, { state: 'syncing', started: false });
-  assert.equal(told[0]?.couldHaveRunningContainers, false);
+  assert.equal(updates[0]?.couldHaveRunningContainers, false);
 });
 
-test('a status that would bring a container back to life is not kept', () => {
-  const { statuses, logs } = aKeeper();
+test('a status with an illegal container state transition is discarded', () => {
+  const { statuses, logs } = aCache();
   const pod = anApiPod({ spec: { restartPolicy: 'Never' } });
   const before = statuses.regenerate(pod, aRuntimePodStatus({ containers: [anExitedContainer(1)] }), syncing);
   assert.equal(statuses.regenerate(pod, running, syncing), before);
   assert.equal(logs.lines.at(-1)?.msg, 'Status update on pod aborted');
 });
 
-test('a pod of which nothing is left ends in a final phase, whatever was seen of it', () => {
-  const { statuses, told } = aKeeper();
+test('a finished pod gets a terminal phase, whatever its containers’ states are', () => {
+  const { statuses, updates } = aCache();
   statuses.markFinished(
     anApiPod({ spec: { initContainers: [{ name: 'prepare', image: 'x' }] }, status: { phase: 'Pending' } }),
     null,
     terminated,
   );
-  assert.deepEqual([told.at(-1)?.status.phase, told.at(-1)?.isFinished, told.at(-1)?.couldHaveRunningContainers], ['Failed', true, false]);
+  assert.deepEqual(
+    [updates.at(-1)?.status.phase, updates.at(-1)?.isFinished, updates.at(-1)?.couldHaveRunningContainers],
+    ['Failed', true, false],
+  );
 });
 
-test('what was said last of a pod that has ended stays, also what an earlier kubelet said', () => {
-  const { statuses, told } = aKeeper();
+test('a terminal status is kept, even one from an earlier kubelet', () => {
+  const { statuses, updates } = aCache();
   const status: PodStatus = { phase: 'Failed', reason: 'OutOfcpu', startTime: '2026-01-01T00:00:00Z' };
   statuses.markFinished(anApiPod({ status }), null, terminated);
-  assert.equal(told.at(-1)?.status, status);
+  assert.equal(updates.at(-1)?.status, status);
 });
 
-test('a pod that was called failed while its containers ran, and is gone now, shows that they do not', () => {
-  const { statuses, told } = aKeeper();
+test('a pod that was reported as Failed while its containers ran shows them as terminated once it is finished', () => {
+  const { statuses, updates } = aCache();
   const containerStatuses = [{ name: 'app', image: 'x', imageID: '', ready: true, restartCount: 0, state: { running: {} } }];
   statuses.markFinished(anApiPod({ status: { phase: 'Failed', reason: 'NodeLost', containerStatuses } }), null, terminated);
-  const { status } = told.at(-1)!;
+  const { status } = updates.at(-1)!;
   assert.deepEqual([status.phase, status.reason, status.containerStatuses?.[0]?.state?.terminated?.exitCode], ['Failed', 'NodeLost', 137]);
 });
 
-test('a deadline does not make a pod fail that has succeeded', () => {
-  const { statuses } = aKeeper();
+test('a deadline does not fail a pod that has succeeded', () => {
+  const { statuses } = aCache();
   statuses.setFailed(uid, { reason: 'DeadlineExceeded', message: 'x' });
   const status = statuses.regenerate(anApiPod({ status: { phase: 'Succeeded' } }), null, terminated);
   assert.deepEqual([status.phase, status.reason], ['Succeeded', undefined]);
 });
 
-test('a static pod goes on from what its mirror says of it', () => {
+test('a static pod continues the status of its mirror pod', () => {
   const startTime = '2025-06-01T00:00:00Z';
   const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: startTime }];
   const aStatic = (hash: string) =>
     aPod({ metadata: { annotations: { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': hash } } });
   const annotations = { 'kubernetes.io/config.mirror': 'h1' };
   const mirror = aPod({ metadata: { uid: 'mirror', annotations }, status: { phase: 'Running', startTime, conditions } });
-  assert.equal(aKeeper({ mirror }).statuses.regenerate(aStatic('h1'), running, syncing).startTime, startTime);
-  assert.notEqual(aKeeper({ mirror }).statuses.regenerate(aStatic('h2'), running, syncing).startTime, startTime);
-  const late = aKeeper();
+  assert.equal(aCache({ mirror }).statuses.regenerate(aStatic('h1'), running, syncing).startTime, startTime);
+  assert.notEqual(aCache({ mirror }).statuses.regenerate(aStatic('h2'), running, syncing).startTime, startTime);
+  const late = aCache();
   assert.notEqual(late.statuses.regenerate(aPod(), running, syncing).startTime, startTime);
   assert.equal(late.statuses.adoptMirrorStatus(uid, mirror.status), true);
   const status = late.statuses.regenerate(aPod(), running, syncing);
@@ -103,19 +106,19 @@ test('a static pod goes on from what its mirror says of it', () => {
   assert.equal(late.statuses.adoptMirrorStatus(uid, mirror.status), false);
 });
 
-test('a pod that ends keeps its address until the last', () => {
-  const { statuses } = aKeeper();
+test('a terminating pod keeps its address', () => {
+  const { statuses } = aCache();
   const pod = anApiPod();
   statuses.regenerate(pod, running, syncing);
   const status = statuses.regenerate(pod, aRuntimePodStatus({ podIPs: [], containers: [anExitedContainer(0)] }), terminated);
   assert.deepEqual([status.podIP, status.podIPs], ['10.0.0.7', [{ ip: '10.0.0.7' }]]);
 });
 
-test('that a container could make all of its pod restart is shown only where that is so', () => {
+test('the condition AllContainersRestarting is shown only for pods with such a rule', () => {
   const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
   const pod = anApiPod({ spec: { containers: [{ name: 'app', restartPolicyRules: [rule] }] } });
   for (const restartAllContainers of [true, false]) {
-    const { conditions } = aKeeper({ restartAllContainers }).statuses.regenerate(pod, running, syncing);
+    const { conditions } = aCache({ restartAllContainers }).statuses.regenerate(pod, running, syncing);
     assert.equal(
       conditions?.some(({ type }) => type === 'AllContainersRestarting'),
       restartAllContainers,
@@ -125,39 +128,39 @@ test('that a container could make all of its pod restart is shown only where tha
 
 const lostInit = 'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
 
-test('an init container of a static pod that the runtime has lost counts as completed, whatever its mirror says', () => {
+test('a static pod’s lost init container counts as completed, whatever the mirror pod’s status is', () => {
   const annotations = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': 'h1' };
   const pod = aPod({ metadata: { annotations }, spec: { initContainers: [{ name: 'prepare', image: 'x' }] } });
   const before = aRuntimePodStatus({
     containers: [aRuntimeContainer(), anExitedContainer(0, { name: 'prepare', id: 'init' as ContainerID })],
   });
-  const said = aKeeper().statuses.regenerate(pod, before, syncing);
+  const said = aCache().statuses.regenerate(pod, before, syncing);
   const mirror = aPod({ metadata: { uid: 'mirror', annotations: { 'kubernetes.io/config.mirror': 'h1' } }, status: said });
   const init = (status: PodStatus) => status.initContainerStatuses?.[0];
-  const { statuses } = aKeeper({ mirror });
-  // What the runtime still has is as the mirror says.
+  const { statuses } = aCache({ mirror });
+  // Containers that the runtime still has keep the mirror pod’s status.
   assert.deepEqual(init(statuses.regenerate(pod, before, syncing)), init(said));
   assert.deepEqual(init(statuses.regenerate(pod, running, syncing)), init(said));
-  const restarted = aKeeper({ mirror }).statuses;
+  const restarted = aCache({ mirror }).statuses;
   for (const round of ['first', 'second']) {
     const status = restarted.regenerate(pod, running, syncing);
     assert.deepEqual(init(status)?.state, { terminated: { exitCode: 0, reason: 'Completed', message: lostInit } }, round);
     assert.equal(status.phase, 'Running');
   }
-  const late = aKeeper().statuses;
+  const late = aCache().statuses;
   late.regenerate(pod, running, syncing);
   late.adoptMirrorStatus(uid, said);
   assert.equal(init(late.regenerate(pod, running, syncing))?.state?.terminated?.message, lostInit);
 });
 
-test('an init container of a pod of the API server that the runtime has lost is as it was published', () => {
+test('an API pod’s lost init container keeps its published status', () => {
   const pod = anApiPod({ spec: { initContainers: [{ name: 'prepare', image: 'x' }] } });
   const before = aRuntimePodStatus({
     containers: [aRuntimeContainer(), anExitedContainer(0, { name: 'prepare', id: 'init' as ContainerID })],
   });
-  const status = aKeeper().statuses.regenerate(pod, before, syncing);
-  const next = aKeeper().statuses.regenerate({ ...pod, status }, running, syncing);
+  const status = aCache().statuses.regenerate(pod, before, syncing);
+  const next = aCache().statuses.regenerate({ ...pod, status }, running, syncing);
   assert.deepEqual(next.initContainerStatuses, status.initContainerStatuses);
-  const unpublished = aKeeper().statuses.regenerate(pod, running, syncing);
+  const unpublished = aCache().statuses.regenerate(pod, running, syncing);
   assert.equal(unpublished.initContainerStatuses?.[0]?.state?.terminated?.message, lostInit);
 });

@@ -5,7 +5,7 @@ import type { ContainerState, PodStatus } from '../../../../../src/shared/kubern
 import { terminatedContainers } from '../../../../../src/shared/metrics/definitions/pods.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 
-// A hook outside would run around the tests of every file: they share one process.
+// The hook is inside `describe`: all test files share one process.
 describe('the ends of containers', () => {
   afterEach(() => bindMetrics(null));
 
@@ -21,16 +21,16 @@ describe('the ends of containers', () => {
 
   const running: ContainerState = { running: {} };
   const cases: { name: string; before: PodStatus | undefined; next: PodStatus; want: string[] }[] = [
-    { name: 'a container that runs is none', before: undefined, next: aStatus(running), want: [] },
+    { name: 'a running container is not counted', before: undefined, next: aStatus(running), want: [] },
     {
-      name: 'a container that ended counts',
+      name: 'a terminated container is counted',
       before: aStatus(running),
       next: aStatus(ended(137, 'OOMKilled')),
       want: ['{container_type="container",exit_code="137",reason="OOMKilled"} 1'],
     },
-    { name: 'once', before: aStatus(ended(1, 'Error')), next: aStatus(ended(1, 'Error')), want: [] },
+    { name: 'a container is counted once', before: aStatus(ended(1, 'Error')), next: aStatus(ended(1, 'Error')), want: [] },
     {
-      name: 'those of a pod that is seen for the first time count',
+      name: 'the terminated containers of a new pod are counted',
       before: undefined,
       next: aStatus(running, ended(0, 'Completed')),
       want: ['{container_type="init_container",exit_code="0",reason="Completed"} 1'],

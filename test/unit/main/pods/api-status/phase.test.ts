@@ -6,7 +6,7 @@ import { table } from '../../../../support/table.ts';
 
 type State = 'running' | 'starting' | 'waiting' | 'none' | number | { readonly waitingAfter: number };
 
-/** running; starting: runs, but is not started; a number: terminated with it; waitingAfter: waits, ended so before. */
+/** running; starting: running but not started; a number: terminated with this exit code; waitingAfter: waiting after a termination. */
 function statusOf(name: string, state: State): ContainerStatus[] {
   const base = { name, image: 'i', imageID: '', ready: false, restartCount: 0 };
   if (state === 'none') return [];
@@ -30,51 +30,56 @@ interface Case {
 }
 
 const cases: Case[] = [
-  { name: 'waits for its container', regular: ['waiting'], want: 'Pending' },
-  { name: 'is pending when nothing is known of a container', regular: ['none'], want: 'Pending' },
-  { name: 'runs when its containers run', regular: ['running', 'running'], want: 'Running' },
-  { name: 'is pending while one of two containers never started', regular: ['running', 'waiting'], want: 'Pending' },
-  { name: 'is pending while one of two containers is unknown', regular: ['running', 'none'], want: 'Pending' },
-  { name: 'runs while one container runs and another has ended', policy: 'Never', regular: ['running', 1], want: 'Running' },
-  { name: 'runs on under Always when all have ended', regular: [0, 0], want: 'Running' },
-  { name: 'runs on under Always in crash-loop back-off', regular: [{ waitingAfter: 1 }], want: 'Running' },
-  { name: 'succeeded under OnFailure when all ended well', policy: 'OnFailure', regular: [0, 0], want: 'Succeeded' },
-  { name: 'runs on under OnFailure when one is to run again', policy: 'OnFailure', regular: [0, 1], want: 'Running' },
-  { name: 'succeeded under Never when all ended well', policy: 'Never', regular: [0], want: 'Succeeded' },
-  { name: 'failed under Never when one ended badly', policy: 'Never', regular: [0, 3], want: 'Failed' },
-  { name: 'is pending while an init container runs', init: ['running'], regular: ['waiting'], want: 'Pending' },
-  { name: 'is pending while an init container waits', init: ['waiting'], regular: ['waiting'], want: 'Pending' },
-  { name: 'is pending while a failed init container is to run again', init: [{ waitingAfter: 1 }], regular: ['waiting'], want: 'Pending' },
-  { name: 'failed under Never when an init container failed', policy: 'Never', init: [1], regular: ['waiting'], want: 'Failed' },
-  { name: 'runs when the init containers are done', init: [0], regular: ['running'], want: 'Running' },
-  { name: 'is pending while a sidecar starts', sidecars: ['starting'], regular: ['waiting'], want: 'Pending' },
+  { name: 'is Pending while its container waits', regular: ['waiting'], want: 'Pending' },
+  { name: 'is Pending when a container is unknown', regular: ['none'], want: 'Pending' },
+  { name: 'is Running when its containers run', regular: ['running', 'running'], want: 'Running' },
+  { name: 'is Pending while one of two containers never started', regular: ['running', 'waiting'], want: 'Pending' },
+  { name: 'is Pending while one of two containers is unknown', regular: ['running', 'none'], want: 'Pending' },
+  { name: 'is Running while one container runs and another has terminated', policy: 'Never', regular: ['running', 1], want: 'Running' },
+  { name: 'stays Running under Always when all have terminated', regular: [0, 0], want: 'Running' },
+  { name: 'stays Running under Always in CrashLoopBackOff', regular: [{ waitingAfter: 1 }], want: 'Running' },
+  { name: 'is Succeeded under OnFailure when all completed', policy: 'OnFailure', regular: [0, 0], want: 'Succeeded' },
+  { name: 'stays Running under OnFailure when one is restarted', policy: 'OnFailure', regular: [0, 1], want: 'Running' },
+  { name: 'is Succeeded under Never when all completed', policy: 'Never', regular: [0], want: 'Succeeded' },
+  { name: 'is Failed under Never when one failed', policy: 'Never', regular: [0, 3], want: 'Failed' },
+  { name: 'is Pending while an init container runs', init: ['running'], regular: ['waiting'], want: 'Pending' },
+  { name: 'is Pending while an init container waits', init: ['waiting'], regular: ['waiting'], want: 'Pending' },
+  { name: 'is Pending while a failed init container is restarted', init: [{ waitingAfter: 1 }], regular: ['waiting'], want: 'Pending' },
+  { name: 'is Failed under Never when an init container failed', policy: 'Never', init: [1], regular: ['waiting'], want: 'Failed' },
+  { name: 'is Running when the init containers have completed', init: [0], regular: ['running'], want: 'Running' },
+  { name: 'is Pending while a sidecar starts', sidecars: ['starting'], regular: ['waiting'], want: 'Pending' },
   {
-    name: 'runs although a sidecar restarts, once initialized',
+    name: 'is Running while a sidecar restarts, once initialized',
     sidecars: ['starting'],
     regular: ['running'],
     initialized: true,
     want: 'Running',
   },
-  { name: 'is pending when a sidecar restarts before it was initialized', sidecars: ['starting'], regular: ['running'], want: 'Pending' },
-  { name: 'succeeded although its sidecar ended badly', policy: 'Never', sidecars: [137], regular: [0], want: 'Succeeded' },
-  { name: 'runs while only its sidecar still runs', policy: 'Never', sidecars: ['running'], regular: [0], want: 'Running' },
   {
-    name: 'succeeded when it is deleted and all ended well, whatever the policy',
+    name: 'is Pending when a sidecar restarts before the pod is initialized',
+    sidecars: ['starting'],
+    regular: ['running'],
+    want: 'Pending',
+  },
+  { name: 'is Succeeded even if its sidecar failed', policy: 'Never', sidecars: [137], regular: [0], want: 'Succeeded' },
+  { name: 'is Running while only its sidecar runs', policy: 'Never', sidecars: ['running'], regular: [0], want: 'Running' },
+  {
+    name: 'is Succeeded when it is deleted and all completed, whatever the policy',
     regular: [0],
     terminating: true,
     fromApi: true,
     want: 'Succeeded',
   },
-  { name: 'failed when it is deleted and one ended badly', regular: [0, 137], terminating: true, fromApi: true, want: 'Failed' },
-  { name: 'keeps running as a static pod that is deleted, as upstream', regular: [137], terminating: true, want: 'Running' },
+  { name: 'is Failed when it is deleted and one failed', regular: [0, 137], terminating: true, fromApi: true, want: 'Failed' },
+  { name: 'stays Running as a deleted static pod, as upstream', regular: [137], terminating: true, want: 'Running' },
   {
-    name: 'failed when the container’s own policy forbids a restart',
+    name: 'is Failed when the container’s own policy forbids a restart',
     regular: [2],
     spec: { containers: [aContainer({ name: 'r0', restartPolicy: 'Never' })] },
     want: 'Failed',
   },
   {
-    name: 'runs on when a rule of the container restarts on that exit code',
+    name: 'stays Running when a container rule restarts on that exit code',
     policy: 'Never',
     regular: [42],
     spec: {

@@ -11,10 +11,10 @@ const specOf = (...resources: ResourceRequirements[]): Partial<PodSpec> => ({
 });
 
 const rows: { name: string; spec: Partial<PodSpec>; isRunning?: boolean; podLevel?: boolean; want: Partial<PodStatus> }[] = [
-  { name: 'a pod that asks for nothing', spec: specOf({}), want: { resources: {} } },
+  { name: 'a pod without requests', spec: specOf({}), want: { resources: {} } },
   { name: 'a pod of one container', spec: specOf(both), want: { resources: both, allocatedResources: both.requests } },
   {
-    name: 'the sum of two, where only one has limits: the cgroup has none',
+    name: 'the sum of two containers, without limits when only one has them',
     spec: specOf(both, requestOnly),
     want: {
       resources: { requests: { cpu: '150m', memory: '64Mi' } },
@@ -22,7 +22,7 @@ const rows: { name: string; spec: Partial<PodSpec>; isRunning?: boolean; podLeve
     },
   },
   {
-    name: 'the same before it runs: what its containers come to',
+    name: 'before it runs, the sum of its containers',
     spec: specOf(both, requestOnly),
     isRunning: false,
     want: {
@@ -31,7 +31,7 @@ const rows: { name: string; spec: Partial<PodSpec>; isRunning?: boolean; podLeve
     },
   },
   {
-    name: 'resources of the pod itself go before those of its containers',
+    name: 'pod-level resources override those of its containers',
     spec: { ...specOf(both, {}), resources: { requests: { cpu: '1' }, limits: { cpu: '2', memory: '1Gi' } } },
     want: {
       resources: { requests: { cpu: '1', memory: '64Mi' }, limits: { cpu: '2', memory: '1Gi' } },
@@ -39,18 +39,18 @@ const rows: { name: string; spec: Partial<PodSpec>; isRunning?: boolean; podLeve
     },
   },
   {
-    name: 'the same, with the gate off',
+    name: 'with the gate off, the sum of its containers',
     spec: { ...specOf(both, {}), resources: { requests: { cpu: '1' }, limits: { cpu: '2', memory: '1Gi' } } },
     podLevel: false,
     want: { resources: { requests: both.requests }, allocatedResources: both.requests },
   },
   {
-    name: 'a request that the kernel rounds up to its least says nothing',
+    name: 'a request below the cgroup’s minimum is not shown',
     spec: specOf({ requests: { cpu: '2m' } }),
     want: { resources: {}, allocatedResources: { cpu: '2m' } },
   },
   {
-    name: 'overhead counts',
+    name: 'overhead is included',
     spec: { ...specOf(both), overhead: { cpu: '10m' } },
     want: {
       resources: { requests: { cpu: '110m', memory: '64Mi' }, limits: { cpu: '210m', memory: '128Mi' } },
@@ -59,7 +59,7 @@ const rows: { name: string; spec: Partial<PodSpec>; isRunning?: boolean; podLeve
   },
 ];
 
-table('the resources of a pod as a whole', (row) => {
+table('pod-level resources', (row) => {
   for (const { name, spec, isRunning = true, podLevel = true, want } of rows) {
     row(name, () => assert.deepEqual(podResourcesStatus(aPod({ spec }), isRunning, podLevel), want));
   }

@@ -16,46 +16,46 @@ const restartable = (action: string): Partial<Container> => ({
 
 const cases: { name: string; spec: Partial<PodSpec>; before: PodStatus; next?: PodStatus; want: string | null }[] = [
   {
-    name: 'a container of a pod that restarts always may run again',
+    name: 'a container under Always may run again',
     spec: { restartPolicy: 'Always' },
     before: regular(ended(0)),
     want: null,
   },
   {
-    name: 'one that ended under Never may not',
+    name: 'a container that terminated under Never may not',
     spec: { restartPolicy: 'Never' },
     before: regular(ended(1)),
     want: 'terminated container app attempted illegal transition to non-terminated state',
   },
   {
-    name: 'one that succeeded under OnFailure may not',
+    name: 'a container that succeeded under OnFailure may not',
     spec: { restartPolicy: 'OnFailure' },
     before: regular(ended(0)),
     want: 'terminated container app attempted illegal transition to non-terminated state',
   },
-  { name: 'one that failed under OnFailure may', spec: { restartPolicy: 'OnFailure' }, before: regular(ended(1)), want: null },
+  { name: 'a container that failed under OnFailure may', spec: { restartPolicy: 'OnFailure' }, before: regular(ended(1)), want: null },
   {
-    name: 'one whose own rule restarts it may',
+    name: 'a container with a matching restart rule may',
     spec: { restartPolicy: 'Never', containers: [aContainer(restartable('Restart'))] },
     before: regular(ended(42)),
     want: null,
   },
   {
-    name: 'all may of a pod whose containers can all be restarted',
+    name: 'every container of a pod with a RestartAllContainers rule may',
     spec: { restartPolicy: 'Never', containers: [aContainer(restartable('RestartAllContainers'))] },
     before: regular(ended(1)),
     want: null,
   },
   {
-    name: 'one that stays ended is fine',
+    name: 'a container that stays terminated is legal',
     spec: { restartPolicy: 'Never' },
     before: regular(ended(1)),
     next: regular(ended(1)),
     want: null,
   },
-  { name: 'one that is not shown any more is fine', spec: { restartPolicy: 'Never' }, before: regular(ended(1)), next: {}, want: null },
+  { name: 'a container without a new status is legal', spec: { restartPolicy: 'Never' }, before: regular(ended(1)), next: {}, want: null },
   {
-    name: 'an init container that ended may not',
+    name: 'a terminated init container may not',
     spec: { restartPolicy: 'Never', initContainers: [aContainer()], containers: [aContainer({ name: 'main' })] },
     before: init(ended(0)),
     next: init(running),
@@ -69,7 +69,7 @@ const cases: { name: string; spec: Partial<PodSpec>; before: PodStatus; next?: P
     want: null,
   },
 ];
-table('a container’s state may change, or may not', (row) => {
+table('legal and illegal container state transitions', (row) => {
   for (const { name, spec, before, next = regular(running), want } of cases) {
     row(name, () => assert.equal(illegalTransition(before, next, aPod({ spec }).spec), want));
   }

@@ -17,13 +17,13 @@ test('the containers of a pod share 12 KB of termination messages', () => {
   assert.equal(messageOf(truncateTerminationMessages(pod, aStatus('short'))), 'short');
 });
 
-test('a message is cut between characters', () => {
+test('a message is cut at a character boundary', () => {
   const message = messageOf(truncateTerminationMessages(aPod(), aStatus(`x${'ä'.repeat(10_000)}`)))!;
   assert.equal(Buffer.byteLength(message), 12_287);
   assert.equal(message.endsWith('ä'), true);
 });
 
-test('a status without long messages stays the very same', () => {
+test('a status without long messages is returned unchanged', () => {
   const status = aStatus('short');
   assert.equal(truncateTerminationMessages(aPod(), status), status);
 });

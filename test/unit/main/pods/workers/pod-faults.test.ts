@@ -1,7 +1,7 @@
 /** A pod whose handling throws, beside one that is well: a thrower costs only its own pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiStatusCache } from '../../../../../src/main/pods/api-status/api-status-cache.ts';
+import { ApiStatusCache } from '../../../../../src/main/pods/api-status/index.ts';
 import { podListJson } from '../../../../../src/main/server/pod-list.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
