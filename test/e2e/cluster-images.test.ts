@@ -70,7 +70,7 @@ describe('a private image', () => {
   test('is pulled with the matching pull secret, and the pull is reported while it runs', async () => {
     const image = `${registry.host}/team/app:1`;
     const told = Promise.withResolvers<void>();
-    registry.holdUntil(told.promise);
+    registry.delayUntil(told.promise);
     await create('puller', 'team/app:1', { imagePullSecrets: [{ name: 'wrong' }, { name: 'right' }] });
     await waitUntil('it is told', async () => (await events('puller')).includes(`Pulling: Pulling image "${image}"`)).finally(told.resolve);
     await runs('puller');

@@ -72,15 +72,17 @@ describe('node settings', () => {
     const auths = { [registry.host]: { username: 'node', password: 'geheim' } };
     writeFileSync(join(node.rootDir, 'config.json'), JSON.stringify({ auths }));
     const released = Promise.withResolvers<void>();
-    registry.holdUntil(released.promise);
+    registry.delayUntil(released.promise);
     const names = ['one', 'two', 'three', 'four'];
     for (const name of names) node.apply(aManifest(name, { containers: [aBusybox({ image: `${registry.host}/team/${name}:1` })] }));
     const isPulling = (name: string) => node.log().includes(`Pulling image \\"${registry.host}/team/${name}:1\\"`);
-    await waitUntil('all are being pulled, or wait for it', () => names.every(isPulling) && registry.mostAtOnce >= 2, 20_000).finally(
-      released.resolve,
-    );
+    await waitUntil(
+      'all are being pulled, or wait for it',
+      () => names.every(isPulling) && registry.maxConcurrentPulls >= 2,
+      20_000,
+    ).finally(released.resolve);
     for (const name of names) await node.untilRunning(name);
-    assert.equal(registry.mostAtOnce, 2);
+    assert.equal(registry.maxConcurrentPulls, 2);
   });
 });
 

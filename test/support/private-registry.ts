@@ -25,9 +25,9 @@ export class PrivateRegistry {
   readonly pulls: string[] = [];
   readonly #folder: string;
   readonly #logins: ReadonlyMap<string, string>;
-  #held: Promise<unknown> = Promise.resolve();
-  readonly #asked = new Map<string, number>();
-  #mostAtOnce = 0;
+  #delay: Promise<unknown> = Promise.resolve();
+  readonly #openRequests = new Map<string, number>();
+  #maxConcurrentPulls = 0;
 
   private constructor(host: string, folder: string, logins: Readonly<Record<string, string>>) {
     this.host = host;
@@ -54,29 +54,29 @@ export class PrivateRegistry {
   }
 
   /** Delays all responses until the promise settles. */
-  holdUntil(promise: Promise<unknown>): void {
-    this.#held = promise;
+  delayUntil(promise: Promise<unknown>): void {
+    this.#delay = promise;
   }
 
   /** The highest number of repositories with concurrent pulls. */
-  get mostAtOnce(): number {
-    return this.#mostAtOnce;
+  get maxConcurrentPulls(): number {
+    return this.#maxConcurrentPulls;
   }
 
   #count({ url }: IncomingMessage, response: ServerResponse): void {
     const repository = pathPattern.exec(url ?? '')?.[1];
     if (repository === undefined) return;
-    this.#asked.set(repository, (this.#asked.get(repository) ?? 0) + 1);
-    this.#mostAtOnce = Math.max(this.#mostAtOnce, this.#asked.size);
+    this.#openRequests.set(repository, (this.#openRequests.get(repository) ?? 0) + 1);
+    this.#maxConcurrentPulls = Math.max(this.#maxConcurrentPulls, this.#openRequests.size);
     response.once('close', () => {
-      const left = (this.#asked.get(repository) ?? 1) - 1;
-      if (left > 0) this.#asked.set(repository, left);
-      else this.#asked.delete(repository);
+      const remaining = (this.#openRequests.get(repository) ?? 1) - 1;
+      if (remaining > 0) this.#openRequests.set(repository, remaining);
+      else this.#openRequests.delete(repository);
     });
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    await this.#held;
+    await this.#delay;
     const user = this.#userOf(request);
     if (user === undefined) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="private"' }).end();

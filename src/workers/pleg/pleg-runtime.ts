@@ -122,7 +122,7 @@ export class CriPlegRuntime implements PlegRuntime {
         throw err;
       }),
     ]);
-    if (!status) throw new Error('Status: the runtime answered without a status');
+    if (!status) throw new Error('Status: the reply of the runtime has no status');
     return {
       runtimeName: version.runtimeName,
       runtimeVersion: version.runtimeVersion,
@@ -144,10 +144,10 @@ export class CriPlegRuntime implements PlegRuntime {
 }
 
 /** Resolves with null for an item that was removed after its list. */
-async function statusOf<T>(call: string, id: string, asked: Promise<{ readonly status: T | undefined }>): Promise<T | null> {
+async function statusOf<T>(call: string, id: string, reply: Promise<{ readonly status: T | undefined }>): Promise<T | null> {
   try {
-    const { status } = await asked;
-    if (!status) throw new Error(`${call}: the runtime answered about ${id} without a status`);
+    const { status } = await reply;
+    if (!status) throw new Error(`${call}: the reply of the runtime for ${id} has no status`);
     return status;
   } catch (err) {
     if (isNotFound(err)) return null;

@@ -159,7 +159,7 @@ test('a hanging container is a failure of its pod and affects nothing else', asy
   );
   await node.nextRelist();
   await node.control.clearFaults();
-  await waitUntil('it answers', () => node.cache.get(wedged!.podUID as PodUID)!.failure === undefined);
+  await waitUntil('the container replies', () => node.cache.get(wedged!.podUID as PodUID)!.failure === undefined);
 });
 
 test('a restart of the runtime loses no events', async (t) => {

@@ -32,9 +32,9 @@ export function validateHostPortConflicts(containers: readonly Container[], path
   for (const [index, { ports = [] }] of containers.entries()) {
     for (const [at, { hostPort, hostIP = '', protocol = '' }] of ports.entries()) {
       if (!hostPort) continue;
-      const wanted = `${protocol}/${hostIP}/${hostPort}`;
-      if (taken.has(wanted)) errors.push(duplicate(`${path}[${index}].ports[${at}].hostPort`, wanted));
-      taken.add(wanted);
+      const hostPortKey = `${protocol}/${hostIP}/${hostPort}`;
+      if (taken.has(hostPortKey)) errors.push(duplicate(`${path}[${index}].ports[${at}].hostPort`, hostPortKey));
+      taken.add(hostPortKey);
     }
   }
 }

@@ -65,7 +65,7 @@ export class ContainerGC {
       await removeDeadLogSymlinks(containerLogsDir, podLogsDir, (id) => isRunning.has(id));
     } catch (err) {
       // Errors cross to main without their cause, so the message includes the cause.
-      throw new KubeletError('ContainerGCFailed', `failed to collect logs of pods that are gone: ${messageOf(err)}`);
+      throw new KubeletError('ContainerGCFailed', `failed to remove logs of deleted pods:  ${messageOf(err)}`);
     }
     return { removedContainers: containers.size, removedSandboxes: sandboxes.size };
   }

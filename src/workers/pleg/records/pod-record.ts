@@ -45,7 +45,7 @@ export interface PodRecord {
   posted: RuntimePodStatus | null;
   /** Monotonic ms before which relists do not inspect the pod. */
   inspectAtMs: number;
-  /** The last inspection failed. The next posts a PodSync when no other event tells main about the recovery. */
+  /** The last inspection failed. The next posts a PodSync when no other event triggers a sync. */
   reinspect: boolean;
 }
 

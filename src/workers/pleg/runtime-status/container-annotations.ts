@@ -20,11 +20,11 @@ export interface ContainerAnnotations {
 export function readContainerAnnotations(annotations: Readonly<Record<string, string>>): ContainerAnnotations {
   const problems: string[] = [];
   /** Returns the parsed value. Undefined when the annotation is absent or invalid. */
-  const read = <T>(name: string, wanted: string, parse: (value: string) => T | undefined): T | undefined => {
+  const read = <T>(name: string, expected: string, parse: (value: string) => T | undefined): T | undefined => {
     const value = Object.hasOwn(annotations, name) ? annotations[name]! : undefined;
     const parsed = value === undefined ? undefined : parse(value);
     if (value !== undefined && parsed === undefined)
-      problems.push(`annotation ${name} is not ${wanted}: ${JSON.stringify(value.slice(0, 80))}`);
+      problems.push(`annotation ${name} is not ${expected}: ${JSON.stringify(value.slice(0, 80))}`);
     return parsed;
   };
   const integer = (value: string) => (/^[+-]?\d{1,15}$/.test(value) ? Number(value) : undefined);

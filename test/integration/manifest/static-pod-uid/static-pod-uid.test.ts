@@ -68,11 +68,11 @@ function uidsOf(vector: Vector): string[] {
 
 table('a static pod has the UID that the Go kubelet computes', (row) => {
   for (const vector of vectors) {
-    row(`a static pod from ${vector.manifest} has the UID that a Go kubelet gives it`, () => {
-      const [uids, wanted] = [uidsOf(vector), vector.pods.map(({ uid }) => uid)];
-      if (isDeepStrictEqual(uids, wanted)) return;
+    row(`a static pod from ${vector.manifest} has the Go kubelet’s UID`, () => {
+      const [uids, want] = [uidsOf(vector), vector.pods.map(({ uid }) => uid)];
+      if (isDeepStrictEqual(uids, want)) return;
       const dumps = defaultedPods(contentOf(vector)).map(dumpOf);
-      assert.deepEqual([dumps, uids], [vector.pods.map(({ dump }) => dump), wanted]);
+      assert.deepEqual([dumps, uids], [vector.pods.map(({ dump }) => dump), want]);
     });
   }
 });

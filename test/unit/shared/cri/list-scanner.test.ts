@@ -136,7 +136,7 @@ suite('scanning a list of the runtime', () => {
   ];
   table('rejects malformed lists', (row) => {
     for (const { name, bytes, want } of refusals) {
-      row(`refuses ${name}`, () => assert.throws(() => scan(containerList, Uint8Array.from(bytes)), want));
+      row(`rejects ${name}`, () => assert.throws(() => scan(containerList, Uint8Array.from(bytes)), want));
     }
   });
 });

@@ -17,24 +17,24 @@ const resolve = resolverFrom(
 );
 
 const cases: readonly [name: string, input: string, want: string][] = [
-  ['a whole variable', '$(VAR_A)', 'A'],
+  ['a variable', '$(VAR_A)', 'A'],
   ['a variable with text around it', 'foo-$(VAR_A)-bar', 'foo-A-bar'],
-  ['two variables that touch', '$(VAR_A)$(VAR_B)', 'AB'],
-  ['the first map first, the next where it has nothing', '$(VAR_A) $(SERVICE)', 'A s'],
-  ['an unknown variable stays as written', '$(VAR_X)-$(VAR_A)', '$(VAR_X)-A'],
+  ['two adjacent variables', '$(VAR_A)$(VAR_B)', 'AB'],
+  ['the first map with the name wins', '$(VAR_A) $(SERVICE)', 'A s'],
+  ['an unknown variable stays unchanged', '$(VAR_X)-$(VAR_A)', '$(VAR_X)-A'],
   ['a value is not expanded again', '$(VAR_REF)', '$(VAR_A)'],
   ['an empty value', 'x$(EMPTY)y', 'xy'],
   ['a doubled dollar is one dollar', '$$(VAR_A)', '$(VAR_A)'],
-  ['three dollars: one, and a reference', '$$$(VAR_A)', '$A'],
+  ['three dollars are one dollar and a reference', '$$$(VAR_A)', '$A'],
   ['four dollars are two', '$$$$(VAR_A)', '$$(VAR_A)'],
-  ['a reference that is not closed', 'foo$(VAR_A', 'foo$(VAR_A'],
-  ['a closed one after one that is not', '$(VAR_$(VAR_A)', '$(VAR_$(VAR_A)'],
+  ['an unclosed reference', 'foo$(VAR_A', 'foo$(VAR_A'],
+  ['a reference after an unclosed one', '$(VAR_$(VAR_A)', '$(VAR_$(VAR_A)'],
   ['nested dollars are part of the name', '$($(VAR_A)$(VAR_B))', '$($(VAR_A)B)'],
-  ['a dollar before anything else', '$VAR_A ${VAR_A} $1', '$VAR_A ${VAR_A} $1'],
+  ['a dollar before other characters', '$VAR_A ${VAR_A} $1', '$VAR_A ${VAR_A} $1'],
   ['a dollar at the end', 'foo$', 'foo$'],
   ['an empty name', '$()', '$()'],
   ['no dollar', '\n', '\n'],
-  ['more than ASCII', '$ä$(VAR_A)€', '$äA€'],
+  ['characters outside of ASCII', '$ä$(VAR_A)€', '$äA€'],
 ];
 table('expansion', (row) => {
   for (const [name, input, want] of cases) row(`expansion: ${name}`, () => assert.equal(expand(input, resolve), want));

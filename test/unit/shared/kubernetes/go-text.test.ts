@@ -32,6 +32,6 @@ const durations: [ms: number, text: string][] = [
 ];
 table('a duration is formatted like in Go', (row) => {
   for (const [ms, text] of durations) {
-    row(`a duration of ${ms} ms is written as ${text}`, () => assert.equal(goDuration(ms), text));
+    row(`a duration of ${ms} ms is formatted as ${text}`, () => assert.equal(goDuration(ms), text));
   }
 });

@@ -17,7 +17,7 @@ const good: [image: string, repository: string, tag: string, digest: string, giv
 ];
 table('an image name is parsed', (row) => {
   for (const [image, repository, tag, digest, given] of good) {
-    row(`the image name ${image.slice(0, 40)} is understood`, () => {
+    row(`the image name ${image.slice(0, 40)} is parsed`, () => {
       assert.deepEqual(parseImageName(image), { repository, tag, digest });
       assert.equal(withDefaultTag(image), given);
     });
@@ -40,6 +40,6 @@ const bad: [image: string, why: RegExp][] = [
 ];
 table('an invalid image name is rejected with a reason', (row) => {
   for (const [image, why] of bad) {
-    row(`the image name "${image.slice(0, 40)}" is refused with a reason`, () => assert.throws(() => parseImageName(image), why));
+    row(`the image name "${image.slice(0, 40)}" is rejected with a reason`, () => assert.throws(() => parseImageName(image), why));
   }
 });

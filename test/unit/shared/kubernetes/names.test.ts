@@ -15,7 +15,7 @@ import { table } from '../../../support/table.ts';
 
 type Form = (value: string) => string[];
 
-const good: readonly [form: Form, value: string][] = [
+const valid: readonly [form: Form, value: string][] = [
   [dns1123LabelErrors, 'a-1'],
   [dns1123SubdomainErrors, 'a.b-c.1'],
   [dns1123SubdomainWithUnderscoreErrors, '_tcp.example.com'],
@@ -28,12 +28,12 @@ const good: readonly [form: Form, value: string][] = [
   [httpHeaderNameErrors, 'X-Header'],
 ];
 table('a valid name has no errors', (row) => {
-  for (const [form, value] of good) {
+  for (const [form, value] of valid) {
     row(`${JSON.stringify(value)} has no ${form.name}`, () => assert.deepEqual(form(value), []));
   }
 });
 
-const bad: readonly [form: Form, value: string, errors: readonly string[]][] = [
+const invalid: readonly [form: Form, value: string, errors: readonly string[]][] = [
   [dns1123LabelErrors, 'a.b', ['must not contain dots']],
   [dns1123LabelErrors, 'a'.repeat(64), ['must be no more than 63 characters']],
   [dns1123SubdomainErrors, 'a'.repeat(10_000_000), ['must be no more than 253 characters']],
@@ -45,7 +45,7 @@ const bad: readonly [form: Form, value: string, errors: readonly string[]][] = [
   [envVarNameErrors, 'é', ["a valid environment variable name must consist only of printable ASCII characters other than '='"]],
 ];
 table('an invalid name has errors in Kubernetes’ wording', (row) => {
-  for (const [form, value, errors] of bad) {
+  for (const [form, value, errors] of invalid) {
     row(`${JSON.stringify(value.slice(0, 20))} has ${form.name}`, () => assert.deepEqual(form(value), errors));
   }
 });

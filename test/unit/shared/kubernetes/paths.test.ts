@@ -20,7 +20,7 @@ test("a pod's files have upstream's paths", () => {
 
 table('a pod UID that is a path is rejected', (row) => {
   for (const uid of ['', '.', '..', '../etc', 'a/b', 'a\0b']) {
-    row(`a pod UID ${JSON.stringify(uid)} leads nowhere`, () => {
+    row(`a pod UID ${JSON.stringify(uid)} is rejected`, () => {
       assert.throws(() => paths.podDir('/var/lib/kubelet', uid), /cannot be the name of a folder/);
     });
   }

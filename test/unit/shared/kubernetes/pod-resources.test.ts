@@ -70,7 +70,7 @@ const cases: readonly { name: string; spec: PodSpec; options?: PodResourcesOptio
 ];
 table('the effective resources of a pod', (row) => {
   for (const { name, spec, options, want, limits } of cases) {
-    row(`what a pod asks for ${name}`, () => {
+    row(`the effective resources of a pod: ${name}`, () => {
       assert.deepEqual(text(podRequests({ spec }, options)), want);
       assert.deepEqual(text(podLimits({ spec }, options)), limits ?? want);
     });

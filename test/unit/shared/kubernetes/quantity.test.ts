@@ -42,7 +42,7 @@ const canonical: readonly [written: string, canonical: string][] = [
 ];
 table('a quantity is formatted canonically', (row) => {
   for (const [written, want] of canonical) {
-    row(`the quantity ${written} is written ${want}`, () => assert.equal(canonicalQuantity(written), want));
+    row(`the quantity ${written} is formatted as ${want}`, () => assert.equal(canonicalQuantity(written), want));
   }
 });
 
@@ -72,7 +72,7 @@ table('an invalid quantity is rejected', (row) => {
     '1 ',
     '1\n',
   ]) {
-    row(`${JSON.stringify(bad)} is no quantity`, () => assert.throws(() => parseQuantity(bad), QuantityError));
+    row(`${JSON.stringify(bad)} is not a quantity`, () => assert.throws(() => parseQuantity(bad), QuantityError));
   }
 });
 
@@ -115,7 +115,7 @@ table('a long invalid text is rejected in linear time', (row) => {
 
 table('an unusual quantity equals upstream’s', (row) => {
   for (const [written, want, units] of extreme) {
-    row(`the quantity ${written} is written ${want}`, () => assert.equal(canonicalQuantity(written), want));
+    row(`the quantity ${written} is formatted as ${want}`, () => assert.equal(canonicalQuantity(written), want));
     row(`the quantity ${written} is ${units} units`, () => assert.equal(value(written), units));
   }
 });
@@ -139,7 +139,7 @@ const huge: readonly [written: string, canonical: string, value: number][] = [
 ];
 table('an amount above an int64 is accepted and capped', (row) => {
   for (const [written, want, units] of huge) {
-    row(`the quantity ${written.slice(0, 60)} is written ${want}`, () => assert.equal(canonicalQuantity(written), want));
+    row(`the quantity ${written.slice(0, 60)} is formatted as ${want}`, () => assert.equal(canonicalQuantity(written), want));
     row(`the quantity ${written.slice(0, 60)} is ${units} units`, () => assert.equal(value(written), units));
     row(`the quantity ${written.slice(0, 60)} fits an int64`, () => assert.equal(BigInt.asIntN(64, BigInt(value(written))), BigInt(units)));
   }

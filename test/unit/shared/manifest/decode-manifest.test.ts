@@ -61,7 +61,7 @@ const unreadable: readonly [what: string, manifest: unknown, why: string][] = [
 ];
 table('a file without a pod is rejected', (row) => {
   for (const [what, manifest, why] of unreadable) {
-    row(`a file with ${what} is no pod`, () => {
+    row(`a file with ${what} is rejected`, () => {
       assert.deepEqual(decode(manifest), { pods: [], errors: [`/manifests/web.yaml: couldn't parse as pod: ${why}`], readable: false });
     });
   }
@@ -114,7 +114,7 @@ const wrongTypes: readonly [what: string, manifest: unknown, error: string][] = 
   ],
   ['fraction for an integer', aManifest({ spec: { priority: 1.5 } }), 'spec.priority: Invalid value: 1.5: must be a 32-bit integer'],
   [
-    'number beyond 32 bits',
+    'number above 32 bits',
     aManifest({ spec: { priority: 2 ** 31 } }),
     'spec.priority: Invalid value: 2147483648: must be a 32-bit integer',
   ],
@@ -123,12 +123,12 @@ const wrongTypes: readonly [what: string, manifest: unknown, error: string][] = 
   ['list for an object', aManifest({ metadata: { labels: [] } }), 'metadata.labels: Invalid value: []: must be an object'],
   ['text for an object', { ...aManifest(), spec: 'x' }, 'spec: Invalid value: "x": must be an object'],
   [
-    'no quantity',
+    'an invalid quantity',
     aManifest({ container: { resources: { limits: { memory: '1Gk' } } } }),
     'spec.containers[0].resources.limits[memory]: Invalid value: "1Gk": unable to parse quantity\'s suffix',
   ],
   [
-    'no time',
+    'an invalid time',
     aManifest({ metadata: { deletionTimestamp: 'soon' } }),
     'metadata.deletionTimestamp: Invalid value: "soon": must be a time as of RFC 3339',
   ],

@@ -53,7 +53,7 @@ const policies: readonly [image: string, policy: string][] = [
 ];
 table('the default pull policy of an image', (row) => {
   for (const [image, policy] of policies) {
-    row(`the image ${image} is pulled ${policy}`, () => assert.equal(container({ image })?.imagePullPolicy, policy));
+    row(`the image ${image} has the pull policy ${policy}`, () => assert.equal(container({ image })?.imagePullPolicy, policy));
   }
 });
 
@@ -127,12 +127,12 @@ table('a volume gets its defaults', (row) => {
 
 const podLevel: readonly [name: string, spec: Partial<PodSpec>, want: object][] = [
   [
-    'asks for the sum of its containers',
+    'requests the sum of its containers',
     { containers: [{ name: 'a', resources: { requests: { cpu: '1' } } }], resources: { limits: { cpu: '4', memory: '1Gi' } } },
     { limits: { cpu: '4', memory: '1Gi' }, requests: { cpu: '1', memory: '1Gi' } },
   ],
   [
-    'has the huge pages of its containers',
+    'has the hugepages of its containers',
     { containers: [{ name: 'a', resources: { limits: { 'hugepages-2Mi': '4Mi' } } }], resources: { limits: { cpu: '1' } } },
     { limits: { cpu: '1', 'hugepages-2Mi': '4Mi' }, requests: { cpu: '1', 'hugepages-2Mi': '4Mi' } },
   ],

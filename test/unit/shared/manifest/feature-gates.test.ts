@@ -27,7 +27,7 @@ const cases: readonly [name: string, manifest: object, gates: Record<string, boo
     ['spec.containers[0].restartPolicy: Forbidden: may not be set for non-init containers'],
   ],
   [
-    'an init container that may end',
+    'an init container with its own restart policy',
     init({ restartPolicy: 'Never' }),
     { ContainerRestartRules: false },
     ['spec.initContainers[0].restartPolicy: Unsupported value: "Never": supported values: "Always"'],
@@ -49,32 +49,32 @@ const cases: readonly [name: string, manifest: object, gates: Record<string, boo
     ],
   ],
   [
-    'users of its own in the host’s network',
+    'a user namespace in the host network',
     aManifest({ spec: { hostUsers: false, hostNetwork: true } }),
     {},
     ['spec.hostNetwork: Forbidden: when `hostUsers` is false'],
   ],
   [
-    'users of its own in the host’s network',
+    'a user namespace in the host network',
     aManifest({ spec: { hostUsers: false, hostNetwork: true } }),
     { UserNamespacesHostNetworkSupport: true },
     [],
   ],
   [
-    'a toleration that compares',
+    'a comparing toleration',
     toleration('Gt', '5'),
     {},
     [`${operatorPath}: Unsupported value: "Gt": supported values: "Equal", "Exists", "Gt", "Lt"`],
   ],
-  ['a toleration that compares', toleration('Gt', '-5'), { TaintTolerationComparisonOperators: true }, []],
+  ['a comparing toleration', toleration('Gt', '-5'), { TaintTolerationComparisonOperators: true }, []],
   [
-    'a toleration that compares with no number',
+    'a comparing toleration without a number',
     toleration('Lt', '05'),
     { TaintTolerationComparisonOperators: true },
     ['spec.tolerations[0].value: Invalid value: "05": must be a valid decimal integer in canonical form'],
   ],
   [
-    'a toleration that compares with too much',
+    'a comparing toleration above an int64',
     toleration('Lt', '9223372036854775808'),
     { TaintTolerationComparisonOperators: true },
     [
@@ -82,25 +82,25 @@ const cases: readonly [name: string, manifest: object, gates: Record<string, boo
     ],
   ],
   [
-    'a variable from nowhere',
+    'a variable without a source',
     aManifest({ container: { env: [{ name: 'A', valueFrom: {} }] } }),
     { EnvFiles: false },
     [
       'spec.containers[0].env[0].valueFrom: Invalid value: "": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`',
     ],
   ],
-  ['a spread by a key that is in its selector once', keyInSelector, {}, []],
-  ['a spread by a key that is in its selector once', keyInSelector, noMerge, [inBoth]],
-  ['a spread by a key that is in its selector once', keyInSelector, noKeys, [inBoth]],
+  ['a spread by a key that occurs once in its selector', keyInSelector, {}, []],
+  ['a spread by a key that occurs once in its selector', keyInSelector, noMerge, [inBoth]],
+  ['a spread by a key that occurs once in its selector', keyInSelector, noKeys, [inBoth]],
   [
-    'a spread by a key that is in its selector’s labels',
+    'a spread by a key in its selector’s labels',
     spread({ matchLabelKeys: ['rev'], labelSelector: { matchLabels: { rev: '1' } } }),
     noMerge,
     [inBoth],
   ],
   ['a spread by a key', spread({ matchLabelKeys: ['rev'], labelSelector: { matchLabels: { app: 'web' } } }), noMerge, []],
   [
-    'a spread by no label key, and without a selector',
+    'a spread by an invalid label key without a selector',
     spread({ matchLabelKeys: ['-'] }),
     noMerge,
     [
@@ -110,7 +110,7 @@ const cases: readonly [name: string, manifest: object, gates: Record<string, boo
   ],
   ['a spread without keys and selector', spread({}), noKeys, []],
   [
-    'a broken deletion cost',
+    'an invalid deletion cost',
     aManifest({ metadata: { annotations: { 'controller.kubernetes.io/pod-deletion-cost': 'much' } } }),
     { PodDeletionCost: false },
     [],
@@ -121,9 +121,9 @@ const cases: readonly [name: string, manifest: object, gates: Record<string, boo
 table('feature gates decide which fields a static pod may have', (row) => {
   for (const [name, manifest, gates, want] of cases) {
     const set = Object.entries(gates).map(([gate, value]) => `${gate}=${value}`);
-    row(`${name} is ${want.length === 0 ? 'valid' : 'refused'} with ${set.join(',') || 'the gates as they come'}`, () => {
-      const said = errorsOf(manifest, gates).map((each) => each.replace(/^.*web\.yaml: invalid pod: /, ''));
-      assert.deepEqual(said, want);
+    row(`${name} is ${want.length === 0 ? 'valid' : 'rejected'} with ${set.join(',') || 'the default gates'}`, () => {
+      const errors = errorsOf(manifest, gates).map((each) => each.replace(/^.*web\.yaml: invalid pod: /, ''));
+      assert.deepEqual(errors, want);
     });
   }
 });

@@ -30,7 +30,7 @@ const scalars: readonly [written: string, value: unknown][] = [
 ];
 table('a scalar is parsed like in Go’s YAML', (row) => {
   for (const [written, value] of scalars) {
-    row(`a manifest's scalar ${JSON.stringify(written)} is read as Go's YAML does`, () => {
+    row(`a manifest's scalar ${JSON.stringify(written)} is parsed like in Go's YAML`, () => {
       assert.deepEqual(parse(`a: ${written}`), { a: value });
     });
   }
@@ -63,7 +63,7 @@ const bomb = ['a', 'b', 'c', 'd', 'e', 'f'].map((name, index) => {
   const element = index === 0 ? 'x' : `*${'abcdef'[index - 1]}`;
   return `${name}: &${name} [${Array(10).fill(element).join(',')}]`;
 });
-const hostile: readonly [what: string, content: string | Uint8Array, why: RegExp][] = [
+const malicious: readonly [what: string, content: string | Uint8Array, why: RegExp][] = [
   ['binary', new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe]), /not UTF-8/],
   ['text with NUL', 'a: 1\nb: x\0y', /line 2: control characters/],
   ['an alias bomb', bomb.join('\n'), /alias/i],
@@ -81,8 +81,8 @@ test('a manifest with too many tokens is rejected before parsing', () => {
 });
 
 table('a malicious manifest is a syntax error with the reason', (row) => {
-  for (const [what, content, why] of hostile) {
-    row(`a manifest with ${what} is a syntax error that says so`, () => {
+  for (const [what, content, why] of malicious) {
+    row(`a manifest with ${what} is a syntax error with the reason`, () => {
       const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
       assert.throws(
         () => parseDocument(bytes),

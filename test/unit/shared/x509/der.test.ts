@@ -13,5 +13,5 @@ const encodings: [name: string, bytes: Buffer, hex: string][] = [
   ['bits', der.bits(Buffer.from([0xa0]), 5), '030205a0'],
 ];
 table('values are encoded as DER', (row) => {
-  for (const [name, bytes, hex] of encodings) row(`${name} is written as DER has it`, () => assert.equal(bytes.toString('hex'), hex));
+  for (const [name, bytes, hex] of encodings) row(`${name} is encoded as DER`, () => assert.equal(bytes.toString('hex'), hex));
 });

@@ -32,7 +32,7 @@ suite('the events of one container', () => {
   ];
   table('a container’s change generates events', (row) => {
     for (const { from, to, want } of cases) {
-      row(`that was ${from} and is ${to}: ${want.join(', ') || 'none'}`, () => {
+      row(`from ${from} to ${to}:  ${want.join(', ') || 'none'}`, () => {
         assert.deepEqual(types(generateEvents(change(from, to))), want);
       });
     }

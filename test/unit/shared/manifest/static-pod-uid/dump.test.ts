@@ -13,17 +13,17 @@ function dumpOf(type: string, value: GoStruct): string {
 }
 
 const cases: readonly [what: string, type: string, value: GoStruct, text: string][] = [
-  ['a struct of which nothing is set', 'core.HostAlias', {}, '(*core.HostAlias){IP:(string) Hostnames:([]string)<nil>}'],
+  ['a struct without set fields', 'core.HostAlias', {}, '(*core.HostAlias){IP:(string) Hostnames:([]string)<nil>}'],
   ['a list', 'core.HostAlias', { IP: '::1', Hostnames: ['a', ''] }, '(*core.HostAlias){IP:(string)::1 Hostnames:([]string)[a ]}'],
   ['an empty list', 'core.HostAlias', { Hostnames: [] }, '(*core.HostAlias){IP:(string) Hostnames:([]string)[]}'],
   [
-    'pointers, set and not',
+    'set and nil pointers',
     'core.ConfigMapEnvSource',
     { LocalObjectReference: { Name: 'c' }, Optional: false },
     '(*core.ConfigMapEnvSource){LocalObjectReference:(core.LocalObjectReference){Name:(string)c} Optional:(*bool)false}',
   ],
   [
-    'keys by their bytes in UTF-8',
+    'keys in the order of their UTF-8 bytes',
     'v1.LabelSelector',
     {
       MatchLabels: new Map([
@@ -38,7 +38,7 @@ const cases: readonly [what: string, type: string, value: GoStruct, text: string
 ];
 table('a value is printed like in Go', (row) => {
   for (const [what, type, value, text] of cases) {
-    row(`${what} is printed as in Go`, () => assert.equal(dumpOf(type, value), text));
+    row(`${what} is printed like in Go`, () => assert.equal(dumpOf(type, value), text));
   }
 });
 

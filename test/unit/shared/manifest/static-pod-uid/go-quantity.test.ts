@@ -11,7 +11,7 @@ import {
 import { table } from '../../../../support/table.ts';
 
 /** Prints value×10^scale or unscaled÷10^scale, the remembered text and the format. */
-function shown({ value, scale, decimal, text, format }: GoQuantity): string {
+function print({ value, scale, decimal, text, format }: GoQuantity): string {
   const amount = decimal ? `dec ${decimal.unscaled}/${decimal.scale}` : `int ${value}x${scale}`;
   return `${amount} '${text}' ${format}`;
 }
@@ -43,7 +43,7 @@ const parsed: readonly [text: string, form: string][] = [
 ];
 table('a quantity has Go’s representation', (row) => {
   for (const [text, form] of parsed) {
-    row(`${text} is ${form}`, () => assert.equal(shown(parseGoQuantity(text)), form));
+    row(`${text} is ${form}`, () => assert.equal(print(parseGoQuantity(text)), form));
   }
 });
 
@@ -56,7 +56,7 @@ const rounded: readonly [text: string, form: string][] = [
 ];
 table('a quantity is rounded up to the thousandth', (row) => {
   for (const [text, form] of rounded) {
-    row(`${text} to the thousandth is ${form}`, () => assert.equal(shown(roundUpToMillis(parseGoQuantity(text))), form));
+    row(`${text} rounded to the thousandth is ${form}`, () => assert.equal(print(roundUpToMillis(parseGoQuantity(text))), form));
   }
 });
 
@@ -72,7 +72,7 @@ const sums: readonly [a: string, b: string, sum: string][] = [
 ];
 table('quantities are added like in Go', (row) => {
   for (const [a, b, sum] of sums) {
-    row(`${a} and ${b} are ${sum}`, () => assert.equal(shown(addGoQuantities(parseGoQuantity(a), parseGoQuantity(b))), sum));
+    row(`${a} plus ${b} is ${sum}`, () => assert.equal(print(addGoQuantities(parseGoQuantity(a), parseGoQuantity(b))), sum));
   }
 });
 
@@ -84,8 +84,8 @@ const greatest: readonly [a: string, b: string, greater: string][] = [
 ];
 table('the greater of two quantities is kept', (row) => {
   for (const [a, b, greater] of greatest) {
-    row(`of ${a} and ${b} is kept ${greater}`, () =>
-      assert.equal(shown(greaterGoQuantity(parseGoQuantity(a), parseGoQuantity(b))), greater),
+    row(`the greater of ${a} and ${b} is ${greater}`, () =>
+      assert.equal(print(greaterGoQuantity(parseGoQuantity(a), parseGoQuantity(b))), greater),
     );
   }
 });

@@ -224,7 +224,7 @@ const cases: readonly [manifest: Json, ...errors: string[]][] = [
 ];
 table('an invalid container is rejected with its error', (row) => {
   for (const [manifest, ...errors] of cases) {
-    row(`a container is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
+    row(`a container is rejected:  ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
   }
 });
 

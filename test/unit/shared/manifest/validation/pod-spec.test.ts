@@ -246,7 +246,7 @@ const scheduling: readonly [manifest: Json, ...errors: string[]][] = [
 
 table('an invalid pod is rejected with its errors', (row) => {
   for (const [manifest, ...errors] of [...metadata, ...words, ...network, ...security, ...scheduling]) {
-    row(`a pod is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
+    row(`a pod is rejected:  ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
   }
 });
 

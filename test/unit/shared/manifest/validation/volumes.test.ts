@@ -104,6 +104,6 @@ const cases: readonly [manifest: Json, ...errors: string[]][] = [
 ];
 table('an invalid volume is rejected with its error', (row) => {
   for (const [manifest, ...errors] of cases) {
-    row(`a volume is refused: ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
+    row(`a volume is rejected:  ${errors[0]?.slice(0, 140)}`, () => assert.deepEqual(errorsOf(manifest), errors));
   }
 });

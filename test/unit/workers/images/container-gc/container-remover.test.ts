@@ -28,8 +28,8 @@ test('a second removal of a container joins the running one', async () => {
 });
 
 test('a failed removal is retried by the next request', async () => {
-  const answers = [Promise.reject(new Error('busy')), Promise.resolve({})];
-  const { remover, removals } = aRemover(() => answers[removals() - 1]!);
+  const replies = [Promise.reject(new Error('busy')), Promise.resolve({})];
+  const { remover, removals } = aRemover(() => replies[removals() - 1]!);
   await assert.rejects(remover.removeContainer(id), /busy/);
   assert.equal(await remover.removeContainer(id), true);
   assert.equal(removals(), 2);

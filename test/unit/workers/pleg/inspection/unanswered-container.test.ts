@@ -23,8 +23,8 @@ suite('a container without a reply of the runtime', () => {
     assert.deepEqual([summarize(statuses[0]!), events], ['u1: app=running s=ready wedged=running !ContainerStatusUnknown', []]);
     node.runtime.calls.length = 0;
     await node.clock.advance(60_000);
-    const asked = node.runtime.calls.filter((call) => call === 'containerStatus u1-wedged').length;
-    assert.ok(asked >= 4 && asked <= 7, `asked ${asked} times in a minute`);
+    const requests = node.runtime.calls.filter((call) => call === 'containerStatus u1-wedged').length;
+    assert.ok(requests >= 4 && requests <= 7, `${requests} requests in a minute`);
     // Requests meanwhile are answered immediately, without a call.
     node.runtime.calls.length = 0;
     assert.match(summarize((await pleg.inspectPod(u1))!), /!ContainerStatusUnknown/);

@@ -7,7 +7,7 @@ import { aLogger } from '../../../../support/logger.ts';
 const fails = (call: string, grpcCode: number) => new CriError(call, grpcCode, 'no');
 
 /** A runtime whose unary and streaming calls each reply or fail with a code. The test can change both. */
-function aList(answers: { unary: number | 'whole'; stream: number | 'whole' }) {
+function aList(replies: { unary: number | 'whole'; stream: number | 'whole' }) {
   const calls: string[] = [];
   const { logger, lines } = aLogger();
   const list = new RawList({
@@ -15,19 +15,19 @@ function aList(answers: { unary: number | 'whole'; stream: number | 'whole' }) {
     streamCall: 'StreamContainers',
     fetchUnary: async () => {
       calls.push('unary');
-      if (answers.unary !== 'whole') throw fails('ListContainers', answers.unary);
+      if (replies.unary !== 'whole') throw fails('ListContainers', replies.unary);
       return Uint8Array.of(1);
     },
     fetchStream: async function* () {
       calls.push('stream');
       yield Uint8Array.of(1);
-      if (answers.stream !== 'whole') throw fails('StreamContainers', answers.stream);
+      if (replies.stream !== 'whole') throw fails('StreamContainers', replies.stream);
       yield Uint8Array.of(2);
     },
     logger,
   });
   const fetch = async () => (await list.fetch(new AbortController().signal)).map(([byte]) => byte);
-  return { fetch, calls, lines, answers };
+  return { fetch, calls, lines, replies };
 }
 
 suite('a list of the runtime, as bytes', () => {
@@ -51,9 +51,9 @@ suite('a list of the runtime, as bytes', () => {
   });
 
   test('is requested as one reply again when the runtime no longer supports the stream', async () => {
-    const { fetch, calls, answers } = aList({ unary: grpcCode.RESOURCE_EXHAUSTED, stream: 'whole' });
+    const { fetch, calls, replies } = aList({ unary: grpcCode.RESOURCE_EXHAUSTED, stream: 'whole' });
     await fetch();
-    Object.assign(answers, { unary: 'whole', stream: grpcCode.UNIMPLEMENTED });
+    Object.assign(replies, { unary: 'whole', stream: grpcCode.UNIMPLEMENTED });
     assert.deepEqual(await fetch(), [1]);
     assert.deepEqual(calls, ['unary', 'stream', 'stream', 'unary']);
   });

@@ -11,7 +11,7 @@ import { credentialsFor } from '../../../../../../src/workers/images/pulls/crede
 import { registryKey, registryMatches } from '../../../../../../src/workers/images/pulls/credentials/registry-match.ts';
 import { table } from '../../../../../support/table.ts';
 
-table('credentials are for the images of a registry', (row) => {
+table('a registry in a config becomes a key', (row) => {
   for (const [written, want] of [
     ['registry.example', 'registry.example'],
     ['https://registry.example/', 'registry.example'],
@@ -26,11 +26,11 @@ table('credentials are for the images of a registry', (row) => {
     ['registry.example/team?query#fragment', 'registry.example/team'],
     [`${'?'.repeat(500_000)}\n`, ''],
   ] as const) {
-    row(`credentials written for ${written} are for images of ${want}`, () => assert.equal(registryKey(written), want));
+    row(`the key of ${written.slice(0, 60)} is ${want}`, () => assert.equal(registryKey(written), want));
   }
 });
 
-table('credentials are for what their key covers', (row) => {
+table('a key matches repositories', (row) => {
   for (const [key, repository, want] of [
     ['registry.example', 'registry.example/team/app', true],
     ['registry.example', 'other.example/team/app', false],
@@ -61,7 +61,7 @@ table('credentials are for what their key covers', (row) => {
     // Pattern and image are user input. Backtracking to every star would take hours.
     [`${'a*'.repeat(40)}b.example`, `${'a'.repeat(200)}.example/app`, false],
   ] as const) {
-    row(`credentials of ${key} ${want ? 'are' : 'are not'} for ${repository}`, () => {
+    row(`the key ${key} ${want ? 'matches' : 'does not match'} ${repository}`, () => {
       assert.equal(registryMatches(key, repository), want);
     });
   }
@@ -108,15 +108,15 @@ test('the hash of a credential equals upstream’s', () => {
   assert.equal(credential?.hash, createHash('sha256').update(json).digest('hex'));
 });
 
-table('a pull secret that can’t be read is refused by name, and what is in it is not told', (row) => {
+table('an unreadable pull secret is rejected with its name and without its content', (row) => {
   for (const [what, text] of [
-    ['no JSON', 'password=geheim'],
-    ['no object', '["geheim"]'],
+    ['invalid JSON', 'password=geheim'],
+    ['a JSON list', '["geheim"]'],
     ['an auth without a colon', JSON.stringify({ auths: { 'r.example': { auth: auth('geheim') } } })],
-    ['an auth that is no base64', JSON.stringify({ auths: { 'r.example': { auth: 'geheim!' } } })],
-    ['a name that is no text', JSON.stringify({ auths: { 'r.example': { username: { geheim: 1 } } } })],
+    ['an auth that is not base64', JSON.stringify({ auths: { 'r.example': { auth: 'geheim!' } } })],
+    ['a name that is not a string', JSON.stringify({ auths: { 'r.example': { username: { geheim: 1 } } } })],
   ] as const) {
-    row(`a pull secret with ${what} is refused by name, and what is in it is not told`, () => {
+    row(`a pull secret with ${what} is rejected with its name and without its content`, () => {
       const secret = aSecret('bad', {}, { data: { '.dockerconfigjson': auth(text) } });
       assert.throws(
         () => credentialsFor('r.example/a', [secret], new Map()),

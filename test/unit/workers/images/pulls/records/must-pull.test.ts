@@ -10,7 +10,7 @@ import {
 } from '../../../../../../src/workers/images/pulls/records/records.ts';
 import { table } from '../../../../../support/table.ts';
 
-table('the record of an image stands under its name alone', (row) => {
+table('records are keyed by the image name without tag and digest', (row) => {
   for (const [image, want] of [
     ['busybox', 'busybox'],
     ['busybox:1', 'busybox'],
@@ -18,12 +18,12 @@ table('the record of an image stands under its name alone', (row) => {
     ['r.example:5000/team/app:1@sha256:00', 'r.example:5000/team/app'],
     ['r.example/app@sha256:00', 'r.example/app'],
   ] as const) {
-    row(`the record of ${image} stands under ${want}`, () => assert.equal(withoutTagAndDigest(image), want));
+    row(`the record of ${image} has the key ${want}`, () => assert.equal(withoutTagAndDigest(image), want));
   }
 });
 
 const allowlist = ['r.example/base', 'preloaded.example/*'];
-table('whether an image that is there is verified', (row) => {
+table('the policy decides whether a present image is verified', (row) => {
   for (const [name, image, pulled, want] of [
     ['NeverVerify', 'r.example/a', true, false],
     ['NeverVerifyPreloadedImages', 'r.example/a', false, false],
@@ -55,21 +55,21 @@ const learned = aSecret('two', 'hash-one');
 const rotated = aSecret('one', 'new');
 const many = aRecord({ kubernetesSecrets: Array.from({ length: 100 }, (_, index) => aSecret(String(index))) });
 
-table('who may use an image that is there', (row) => {
+table('a record decides who may use a present image', (row) => {
   for (const [who, record, secrets, want] of [
-    ['nobody without a record', undefined, [aSecret('one')], { mustPull: true }],
-    ['nobody by a record under another name', { ...bySecret, credentialMapping: { other: {} } }, [aSecret('one')], { mustPull: true }],
-    ['nobody by a record of nothing', aRecord({}), [aSecret('one')], { mustPull: true }],
-    ['everybody when no credentials were needed', aRecord({ nodePodsAccessible: true }), [], { mustPull: false }],
+    ['no pod without a record', undefined, [aSecret('one')], { mustPull: true }],
+    ['no pod with a record under another name', { ...bySecret, credentialMapping: { other: {} } }, [aSecret('one')], { mustPull: true }],
+    ['no pod with an empty record', aRecord({}), [aSecret('one')], { mustPull: true }],
+    ['every pod after an anonymous pull', aRecord({ nodePodsAccessible: true }), [], { mustPull: false }],
     ['a pod with the same secret', bySecret, [aSecret('one')], { mustPull: false }],
-    ['a pod with the same credentials in another secret, which is learned', bySecret, [learned], { mustPull: false, learned }],
-    ['a pod whose secret has new credentials, which are learned', bySecret, [rotated], { mustPull: false, learned: rotated }],
+    ['a pod with the same credentials in another secret, which is recorded', bySecret, [learned], { mustPull: false, learned }],
+    ['a pod whose secret has new credentials, which are recorded', bySecret, [rotated], { mustPull: false, learned: rotated }],
     ['no pod with another secret', bySecret, [aSecret('three')], { mustPull: true }],
     ['no pod without a secret', bySecret, [], { mustPull: true }],
-    ['a pod of a hundred, of whom no more are learned', many, [aSecret('x', 'hash-7')], { mustPull: false }],
-    ['no pod by a hash that is empty', aRecord({ kubernetesSecrets: [aSecret('one', '')] }), [aSecret('two', '')], { mustPull: true }],
+    ['a pod with the same credentials, without more than a hundred recorded secrets', many, [aSecret('x', 'hash-7')], { mustPull: false }],
+    ['no pod with an empty hash', aRecord({ kubernetesSecrets: [aSecret('one', '')] }), [aSecret('two', '')], { mustPull: true }],
   ] as const) {
-    row(`an image that is there is for ${who}`, () =>
+    row(`a present image is accessible for ${who}`, () =>
       assert.deepEqual(
         checkRecordedAccess(record, 'r.example/a:1', () => secrets),
         want,
