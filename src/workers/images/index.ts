@@ -14,7 +14,7 @@ import { ContainerRemover } from './container-gc/container-remover.ts';
 import { NodeCredentials } from './pulls/credentials/node-credentials.ts';
 import { ImageManager } from './pulls/image-manager.ts';
 import { listImages } from './pulls/list-images.ts';
-import { PullRecords } from './pulls/records/index.ts';
+import { PullRecords } from './pulls/records/pull-records.ts';
 
 const { workerData, logger, heartbeat } = enterThread<ImagesWorkerData>();
 

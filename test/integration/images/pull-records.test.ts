@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { ImageFacts } from '../../../src/shared/contracts/images.ts';
-import { PullRecords, type ImagePullSecret } from '../../../src/workers/images/pulls/records/index.ts';
+import { PullRecords, type ImagePullSecret } from '../../../src/workers/images/pulls/records/pull-records.ts';
 import { recordFileName } from '../../../src/workers/images/pulls/records/record-files.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';

@@ -17,7 +17,7 @@ import type { NodeCredentials } from './credentials/node-credentials.ts';
 import { imageSizeBucket } from './image-size-bucket.ts';
 import { PullBackoff } from './pull-backoff.ts';
 import { PullQueue } from './pull-queue.ts';
-import type { ImagePullCredentials, ImagePullSecret, PullRecords } from './records/index.ts';
+import type { ImagePullCredentials, ImagePullSecret, PullRecords } from './records/pull-records.ts';
 import { PullThrottle } from './pull-throttle.ts';
 
 /** Upstream sets no deadline and relies on the runtime's progress time-out. No image needs two hours. */

@@ -1,5 +1,5 @@
 /** Decides whether a pod may use a present image, or must prove access by a pull (upstream PullManager.MustAttemptImagePull). Pure. */
-import { withoutTagAndDigest, type ImagePulledRecord, type ImagePullSecret } from './records.ts';
+import { withoutTagAndDigest, type ImagePulledRecord, type ImagePullSecret } from './image-pulled-record.ts';
 
 /** `imagePullCredentialsVerificationPolicy`, with `preloadedImagesVerificationAllowlist`. */
 export interface VerificationPolicy {

@@ -9,7 +9,7 @@ import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
 import { toGoJSON } from '../../../../shared/kubernetes/go-text.ts';
 import { makeFolderDurably, writeDurably } from '../../../../shared/linux/write-durably.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
-import { apiVersion, olderVersions } from './records.ts';
+import { apiVersion, olderVersions } from './image-pulled-record.ts';
 
 const prefix = 'sha256-';
 const temporary = '.tmp';

@@ -7,7 +7,7 @@ import {
   type ImagePullCredentials,
   type ImagePulledRecord,
   type ImagePullSecret,
-} from '../../../../../../src/workers/images/pulls/records/records.ts';
+} from '../../../../../../src/workers/images/pulls/records/image-pulled-record.ts';
 import { table } from '../../../../../support/table.ts';
 
 table('records are keyed by the image name without tag and digest', (row) => {

@@ -18,9 +18,9 @@ import {
   type ImagePulledRecord,
   type ImagePullIntent,
   type ImagePullSecret,
-} from './records.ts';
+} from './image-pulled-record.ts';
 
-export type { ImagePullCredentials, ImagePullSecret } from './records.ts';
+export type { ImagePullCredentials, ImagePullSecret } from './image-pulled-record.ts';
 
 export interface PullRecordsOptions {
   readonly rootDir: string;
