@@ -1,6 +1,6 @@
 /**
- * What an exception in main's handling of one pod costs: that pod's handling, for a while. It becomes a Warning event, a log line with the
- * stack, a count and a next try after a back-off, in this one place. Upstream has nothing like it: there a panic ends the kubelet.
+ * Contains exceptions in main's handling of one pod: an exception becomes a Warning event, a log line with the stack and a count, and the pod is
+ * handled again after a back-off. Upstream has no equivalent: a panic ends the Go kubelet.
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -18,7 +18,7 @@ export interface PodFaultsDependencies {
   readonly random: () => number;
 }
 
-/** From upstream's backOffPeriod to the end of a crash loop's back-off. */
+/** From upstream's backOffPeriod to upstream's MaxContainerBackOff. */
 const backoff = { initialMs: 10_000, maxMs: 300_000 };
 const jitterFactor = 0.5;
 
@@ -31,14 +31,14 @@ interface Entry {
 
 export class PodFaults {
   readonly #deps: PodFaultsDependencies;
-  /** Pods whose handling threw last time. */
+  /** Pods whose last handling threw. */
   readonly #entries = new Map<PodUID, Entry>();
 
   constructor(dependencies: PodFaultsDependencies) {
     this.#deps = dependencies;
   }
 
-  /** Does the work for the pod. When it throws, `retry` is called after the pod's back-off, unless the same work has been done before. */
+  /** Calls `work`. When `work` throws, calls `retry` after the pod's back-off, unless the same handler succeeds before. */
   contain(handler: string, pod: Pod, work: () => void, retry: () => void): void {
     const uid = podUID(pod);
     try {
@@ -50,12 +50,12 @@ export class PodFaults {
     }
   }
 
-  /** The pod's next try is not due yet. */
+  /** Whether the pod waits for its back-off. */
   isBackedOff(uid: PodUID): boolean {
     return this.#entries.get(uid)?.isWaiting ?? false;
   }
 
-  /** Log line, count and event, for whoever has a retry of its own. Never throws. */
+  /** Logs, counts and records the exception, without a retry. Never throws. */
   report(handler: string, pod: Pod, err: unknown): void {
     const context = {
       handler,
@@ -92,7 +92,7 @@ export class PodFaults {
   }
 }
 
-/** What the pod's event and its status say of an exception. */
+/** Returns the message of the pod's event and status. */
 export function faultMessage(handler: string, err: unknown): string {
   return `internal error in ${handler}: ${faultText(err)}`;
 }

@@ -1,14 +1,14 @@
 /**
- * The life of one pod UID, as its pod worker sees it (upstream: podSyncStatus in pkg/kubelet/pod_workers.go).
+ * The lifecycle of one pod UID in its pod worker. Pure. Upstream: podSyncStatus in pkg/kubelet/pod_workers.go.
  *
  *   syncing ──kill, removed, completed──▶ terminating ──containersStopped──▶ terminated ──cleanedUp──▶ finished ──▶ (forgotten)
  *      │                                     ▲
- *      └── update: deleted or terminal ──────┘            foundInRuntime: born terminating, its spec unknown
+ *      └── update: deleted or terminal ──────┘            foundInRuntime: starts here, without a spec
  *
- *  - A UID never moves left. One that is created again before it is forgotten waits (`restartRequested`) until then.
- *  - From `terminating` on, no container of this UID is started. The grace period only shrinks.
- *  - Its containers may have ended before its sandboxes have (`containersEnded`): then its end can be told.
- *  - `deleted` and `evicted` are remembered: what they left behind may be collected sooner.
+ *  - A UID never moves left. A UID that is recreated waits (`restartRequested`) until its worker is forgotten.
+ *  - From `terminating` on, no container of this UID starts. The grace period only shrinks.
+ *  - Containers may end before their sandboxes (`containersEnded`): the final status can be published then.
+ *  - `deleted` and `evicted` decide when the containers and logs of the pod may be removed.
  */
 import { calculateEffectiveGracePeriod } from '../termination/effective-grace-period.ts';
 
@@ -17,33 +17,33 @@ export type PodLifecycle =
   | ({
       readonly state: 'terminating';
       readonly started: boolean;
-      /** Null: as the pod, or what is left of it in the runtime, says itself. */
+      /** Null: the grace period of the pod, or of its annotations in the runtime. */
       readonly gracePeriodSeconds: number | null;
-      /** None of its containers runs any more; its sandboxes may. */
+      /** No container runs any more; sandboxes may. */
       readonly containersEnded?: true;
     } & Ending)
   | ({ readonly state: 'terminated'; readonly finished: boolean } & Ending);
 
-/** What is remembered of how a pod came to its end. */
+/** Why and how the pod terminates. */
 interface Ending {
   readonly deleted: boolean;
   readonly evicted: boolean;
-  /** It was created again meanwhile: its history goes as soon as it is finished, so that it can start anew. */
+  /** The UID was recreated meanwhile: its worker is forgotten as soon as the pod is finished, so that the UID can start again. */
   readonly restartRequested: boolean;
 }
 
-/** What of a pod's spec and metadata the lifecycle looks at. */
+/** The fields of a pod that its lifecycle depends on. */
 export interface PodFacts {
   readonly deletionRequested: boolean;
   readonly deletionGracePeriodSeconds: number | null;
   readonly terminationGracePeriodSeconds: number | null;
-  /** The source says Succeeded or Failed. */
+  /** The source's status has the phase Succeeded or Failed. */
   readonly phaseTerminal: boolean;
 }
 
 export type LifecycleEvent =
   | { readonly type: 'updated'; readonly update: 'create' | 'update'; readonly pod: PodFacts }
-  /** No source wants it any more. */
+  /** No source wants the pod any more. */
   | { readonly type: 'removed'; readonly pod: PodFacts }
   | {
       readonly type: 'killRequested';
@@ -51,29 +51,29 @@ export type LifecycleEvent =
       readonly evicted: boolean;
       readonly gracePeriodOverrideSeconds: number | null;
     }
-  /** Only the runtime knows it. */
+  /** Only the runtime knows the pod. */
   | { readonly type: 'foundInRuntime' }
-  /** Its turn has come: from now on the runtime may have something of it. */
+  /** The first sync begins: from now on the runtime may have something of the pod. */
   | { readonly type: 'started' }
-  /** It ran to its end by itself: every container is done for good. */
+  /** Every container has exited and none will restart. */
   | { readonly type: 'completed' }
   | { readonly type: 'containersEnded' }
-  /** And its sandboxes. */
+  /** The sandboxes are stopped too. */
   | { readonly type: 'containersStopped' }
   | { readonly type: 'cleanedUp' };
 
-const alive: Ending = { deleted: false, evicted: false, restartRequested: false };
+const notEnding: Ending = { deleted: false, evicted: false, restartRequested: false };
 
 /**
- * How a UID begins that was never seen before. One that its source calls terminal, and that the runtime runs nothing of, has been
- * through its termination before this kubelet started: only the cleaning up may be missing.
+ * The state of a new UID. A pod with a terminal phase that does not run was terminated before this kubelet started: only its cleanup may be
+ * missing.
  */
 export function initialLifecycle(pod: PodFacts, runsInRuntime: boolean): PodLifecycle {
-  if (pod.phaseTerminal && !runsInRuntime) return { state: 'terminated', finished: false, ...alive };
+  if (pod.phaseTerminal && !runsInRuntime) return { state: 'terminated', finished: false, ...notEnding };
   return { state: 'syncing', started: false };
 }
 
-/** The next state, or the same object when the event changes nothing. */
+/** Returns the next state, or the same object when the event changes nothing. */
 export function advance(pod: PodLifecycle, event: LifecycleEvent): PodLifecycle {
   switch (event.type) {
     case 'updated':
@@ -84,12 +84,12 @@ export function advance(pod: PodLifecycle, event: LifecycleEvent): PodLifecycle 
       return terminate(pod, { pod: event.pod, evicted: event.evicted, override: event.gracePeriodOverrideSeconds });
     case 'foundInRuntime':
       if (pod.state !== 'syncing') return pod;
-      return { ...alive, state: 'terminating', started: true, gracePeriodSeconds: null, deleted: true };
+      return { ...notEnding, state: 'terminating', started: true, gracePeriodSeconds: null, deleted: true };
     case 'started':
       return pod.state !== 'terminated' && !pod.started ? { ...pod, started: true } : pod;
     case 'completed':
       if (pod.state !== 'syncing') return pod;
-      return { ...alive, state: 'terminating', started: pod.started, gracePeriodSeconds: null };
+      return { ...notEnding, state: 'terminating', started: pod.started, gracePeriodSeconds: null };
     case 'containersEnded':
       return pod.state === 'terminating' && !pod.containersEnded ? { ...pod, containersEnded: true } : pod;
     case 'containersStopped':
@@ -117,7 +117,7 @@ interface Termination {
 
 function terminate(pod: PodLifecycle, { pod: facts, deleted = false, evicted = false, override = null }: Termination): PodLifecycle {
   if (pod.state === 'terminated') return deleted && !pod.deleted ? { ...pod, deleted } : pod;
-  const before = pod.state === 'terminating' ? pod : { ...alive, gracePeriodSeconds: null };
+  const before = pod.state === 'terminating' ? pod : { ...notEnding, gracePeriodSeconds: null };
   const next = {
     state: 'terminating',
     started: pod.started,
@@ -128,7 +128,7 @@ function terminate(pod: PodLifecycle, { pod: facts, deleted = false, evicted = f
       spec: facts.terminationGracePeriodSeconds,
     }),
     deleted: before.deleted || deleted,
-    // Only what began as an eviction is one: a pod that was already ending for another reason stays what it was.
+    // Only the first reason to terminate counts.
     evicted: pod.state === 'terminating' ? pod.evicted : evicted,
     restartRequested: before.restartRequested,
     ...(pod.state === 'terminating' && pod.containersEnded && { containersEnded: pod.containersEnded }),
@@ -139,7 +139,7 @@ function terminate(pod: PodLifecycle, { pod: facts, deleted = false, evicted = f
 
 type Ended = Extract<PodLifecycle, { state: 'terminated' }> | (Extract<PodLifecycle, { state: 'terminating' }> & { containersEnded: true });
 
-/** None of its containers runs, or will run again. */
+/** Whether no container runs or will run again. */
 export function hasEnded(pod: PodLifecycle): pod is Ended {
   return pod.state === 'terminated' || (pod.state === 'terminating' && pod.containersEnded === true);
 }

@@ -1,11 +1,11 @@
-/** The one task of a pod that is in flight, and how long tasks take. */
+/** Runs the tasks of one pod in the sync pool, one at a time, and measures their duration. */
 import { failedResult, type PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import { podWorkerDuration } from '../../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import type { PodSyncRun } from '../../threads/pod-sync-pool.ts';
 
-/** Upstream's names of what a worker does (kubetypes.SyncPodType), by task. */
+/** Upstream's names of a worker's operations (kubetypes.SyncPodType), by task. */
 const operationTypes: Readonly<Record<PodTask['kind'], string>> = {
   sync: 'sync',
   terminating: 'kill',
@@ -23,7 +23,7 @@ export class PodTaskRunner {
     this.#clock = clock;
   }
 
-  /** Never rejects: a task that was lost for good has failed. */
+  /** Never rejects: a task that the pool lost repeatedly has failed. */
   async run(task: PodTask): Promise<PodSyncResult> {
     const beganAtMs = this.#clock.monotonic();
     const run = this.#pool.run(task);
@@ -38,7 +38,7 @@ export class PodTaskRunner {
     }
   }
 
-  /** What is in flight ends as soon as nothing is left half done. */
+  /** Stops the task in flight at the next point where no step is half done. */
   stop(podEnds: boolean): void {
     this.#inFlight?.stop(podEnds);
   }

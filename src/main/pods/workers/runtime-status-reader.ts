@@ -1,6 +1,6 @@
 /**
- * What a pod's worker knows of its pod in the runtime: main's cache as long as that is newer than the last change that a task made, else
- * a look of its own. Upstream: the GetNewerThan of pkg/kubelet/container/cache.go, where a worker waits for the next relist.
+ * Reads a pod's runtime status for its worker: from main's cache if the cache is newer than the last task that changed the runtime, else by an
+ * inspection. Upstream: GetNewerThan in pkg/kubelet/container/cache.go, where a worker waits for the next relist.
  */
 import { noCreatedObjects, type CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
 import { isOnlyListed, type RuntimeContainerStatus, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
@@ -12,8 +12,8 @@ import type { PodWorkerDependencies } from './pod-worker-dependencies.ts';
 export class RuntimeStatusReader {
   readonly #uid: PodUID;
   readonly #deps: Pick<PodWorkerDependencies, 'cache' | 'inspectPod' | 'clock'>;
-  /** Monotonic ms: only what was seen of the pod after this counts. */
-  #freshAfterMs = -Infinity;
+  /** Monotonic ms. An older status of the cache is outdated. */
+  #validAfterMs = -Infinity;
   readonly #restarts = new ContainerRestarts();
 
   constructor(uid: PodUID, dependencies: Pick<PodWorkerDependencies, 'cache' | 'inspectPod' | 'clock'>) {
@@ -21,9 +21,9 @@ export class RuntimeStatusReader {
     this.#deps = dependencies;
   }
 
-  /** The runtime was changed: what was seen before is of no use. */
+  /** Outdates the cached status: a task has changed the runtime. */
   invalidate(): void {
-    this.#freshAfterMs = this.#deps.clock.monotonic();
+    this.#validAfterMs = this.#deps.clock.monotonic();
   }
 
   beginRestart(containers: readonly RuntimeContainerStatus[]): boolean {
@@ -34,21 +34,21 @@ export class RuntimeStatusReader {
     this.#restarts.onTaskEnded(this.#deps.clock.monotonic());
   }
 
-  /** What was last seen of the pod, as its status is to show it. */
+  /** Returns the last known status for the API status. */
   statusToPublish(): RuntimePodStatus | null {
     const { cache } = this.#deps;
     return this.#restarts.statusToPublish(cache.get(this.#uid), (monotonicMs) => cache.isNewerThan(this.#uid, monotonicMs));
   }
 
-  /** What the runtime has of the pod; null: nothing. Rejects with FailedSync when it can't be asked. */
+  /** Returns null when the runtime has nothing of the pod. Rejects with FailedSync when the runtime does not answer. */
   async getLatest(): Promise<RuntimePodStatus | null> {
     const { cache } = this.#deps;
-    if (!cache.isNewerThan(this.#uid, this.#freshAfterMs)) return this.inspect();
-    const seen = cache.get(this.#uid);
-    return seen && isOnlyListed(seen) && !seen.failure ? this.inspect(noCreatedObjects) : seen;
+    if (!cache.isNewerThan(this.#uid, this.#validAfterMs)) return this.inspect();
+    const status = cache.get(this.#uid);
+    return status && isOnlyListed(status) && !status.failure ? this.inspect(noCreatedObjects) : status;
   }
 
-  /** The same, asked of the runtime now. `created`: all that is new of the pod, where that is known. `sequence`: see PlegApi. */
+  /** Inspects the pod now. `created` has all new objects of the pod, where they are known. `sequence`: see PlegApi. */
   async inspect(created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null> {
     const { cache, clock, inspectPod } = this.#deps;
     const beganAtMs = clock.monotonic();

@@ -1,25 +1,25 @@
-/** What a task's result means for what comes next, above all when the pod is looked at again: pure. Upstream: completeWork in pkg/kubelet/pod_workers.go. */
+/** Computes from a task's result when the pod is synced again. Pure. Upstream: completeWork in pkg/kubelet/pod_workers.go. */
 import type { ContainerBackoff, PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask } from '../../../shared/contracts/pod-sync/task.ts';
 
 export interface RequeuePolicy {
-  /** syncFrequency: how often a pod that is well is looked at. */
+  /** syncFrequency: the interval of resyncs without an error. */
   readonly resyncIntervalMs: number;
-  /** After an error. 10 s upstream (backOffPeriod). */
+  /** The delay after an error. 10 s upstream (backOffPeriod). */
   readonly backOffMs: number;
 }
 
 /** Upstream's workerResyncIntervalJitterFactor and workerBackOffPeriodJitterFactor. */
 const jitterFactor = 0.5;
-/** Upstream's backOffOnTransientErrorPeriod: the network will most likely be there in a moment. */
+/** Upstream's backOffOnTransientErrorPeriod: the network will most likely be ready soon. */
 const transientBackOffMs = 1000;
 
-/** Failures that are nothing but the wait for a time that the result names. */
-const waitsForItsTime = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
+/** Reasons of failures that only wait for the time in the result. */
+const backOffReasons = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
 
 /**
- * The delay in ms before the pod is looked at again. A time that the task named (`retryAtMs`, the end of a container's back-off)
- * is kept to the millisecond; all other delays are jittered by up to half of them, so that pods that started together drift apart.
+ * Returns the delay in ms until the next sync. The time of the task's result (`retryAtMs`, the end of a container's back-off) is exact; all other
+ * delays are jittered by up to a half, so that the syncs of pods that started together drift apart.
  * @param random from 0 to 1
  */
 export function requeueDelayMs(
@@ -31,31 +31,31 @@ export function requeueDelayMs(
 ): number {
   const jittered = (ms: number) => ms * (1 + jitterFactor * random);
   const resyncMs = jittered(policy.resyncIntervalMs);
-  const namedMs = result.retryAtMs === undefined ? Infinity : Math.max(0, result.retryAtMs - nowMs);
+  const retryAtDelayMs = result.retryAtMs === undefined ? Infinity : Math.max(0, result.retryAtMs - nowMs);
   switch (result.outcome) {
     case 'synced':
-      return Math.min(resyncMs, namedMs);
-    // Whoever stopped it has left it something newer to do; the delay is for a task that was stopped by its thread's end.
+      return Math.min(resyncMs, retryAtDelayMs);
+    // A stopped task has a successor already, unless the end of its thread stopped it: the delay is for that case.
     case 'stopped':
-      return Math.min(jittered(transientBackOffMs), namedMs);
+      return Math.min(jittered(transientBackOffMs), retryAtDelayMs);
     case 'failed': {
       const { reason, retryAfterMs = Infinity } = result.failure;
-      const namedByAnyMs = Math.min(namedMs, retryAfterMs);
-      if (reason === 'NetworkNotReady') return Math.min(jittered(transientBackOffMs), namedByAnyMs);
-      if (kind === 'sync' && waitsForItsTime.has(reason) && namedByAnyMs < Infinity) return Math.min(resyncMs, namedByAnyMs);
-      return Math.min(jittered(policy.backOffMs), namedByAnyMs);
+      const retryMs = Math.min(retryAtDelayMs, retryAfterMs);
+      if (reason === 'NetworkNotReady') return Math.min(jittered(transientBackOffMs), retryMs);
+      if (kind === 'sync' && backOffReasons.has(reason) && retryMs < Infinity) return Math.min(resyncMs, retryMs);
+      return Math.min(jittered(policy.backOffMs), retryMs);
     }
     default:
       return result satisfies never;
   }
 }
 
-/** Whether the result is a failure that may be over sooner than its back-off is: not one that waits for a time of its own. */
+/** Whether the result is a failure whose cause may be gone before the end of its back-off. */
 export function canRetryEarly(result: PodSyncResult): boolean {
-  return result.outcome === 'failed' && !waitsForItsTime.has(result.failure.reason);
+  return result.outcome === 'failed' && !backOffReasons.has(result.failure.reason);
 }
 
-/** A task answers with the back-offs that it changed. */
+/** Merges the back-offs that a task changed. */
 export function mergeBackoffs(before: readonly ContainerBackoff[], changed: readonly ContainerBackoff[]): readonly ContainerBackoff[] {
   if (changed.length === 0) return before;
   const keys = new Set(changed.map(({ key }) => key));

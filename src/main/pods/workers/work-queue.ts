@@ -1,6 +1,6 @@
 /**
- * When each pod is to be looked at again: one due time a pod, one timer in all. Nothing polls: whoever waits is called when the
- * first is due. Upstream's queue is drained each second (pkg/kubelet/util/queue); here a back-off ends on time.
+ * The time of each pod's next sync: one due time per pod, one timer for all pods. Calls `onDue` when the first pod is due. Upstream polls its queue
+ * once per second (pkg/kubelet/util/queue); here a back-off ends on time.
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -13,7 +13,7 @@ interface Entry {
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #onDue: () => void;
-  /** A binary heap by due time. Entries that were replaced stay in it until they come up, and are then dropped. */
+  /** A binary heap by due time. Replaced entries stay in the heap and are dropped when they reach the top. */
   #heap: Entry[] = [];
   readonly #latest = new Map<PodUID, Entry>();
   #timer: { readonly atMs: number; readonly cancel: () => void } | null = null;
@@ -27,7 +27,7 @@ export class WorkQueue {
   enqueue(uid: PodUID, delayMs: number): void {
     const entry = { uid, dueMs: this.#clock.monotonic() + Math.max(0, delayMs) };
     this.#latest.set(uid, entry);
-    // Replaced entries are dropped in bulk before they outnumber the live ones.
+    // Drops replaced entries in bulk before they outnumber the others.
     if (this.#heap.length > 2 * this.#latest.size + 16) {
       this.#heap = [...this.#latest.values()].toSorted((a, b) => a.dueMs - b.dueMs);
     } else {
@@ -40,7 +40,7 @@ export class WorkQueue {
     this.#latest.delete(uid);
   }
 
-  /** Takes all that is due now, soonest first. */
+  /** Removes and returns all pods that are due, in the order of their due times. */
   takeDue(): PodUID[] {
     const nowMs = this.#clock.monotonic();
     const due: PodUID[] = [];
