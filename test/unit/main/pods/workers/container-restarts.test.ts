@@ -1,4 +1,4 @@
-/** A container that the task in flight stops and starts again is published as it ran, and nothing else is hidden. */
+/** The published status shows a container that the task restarts in its running state, and hides nothing else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerRestarts, hideStops } from '../../../../../src/main/pods/workers/container-restarts.ts';
@@ -13,44 +13,48 @@ const stopped = anExitedContainer(137, { id: id('old') });
 const another = (fields: Partial<RuntimeContainerStatus>) => aRuntimeContainer({ id: id('new'), restartCount: 1, ...fields });
 const summary = ({ id: one, state }: RuntimeContainerStatus) => `${one} ${state}`;
 
-const cases: { name: string; seen: RuntimeContainerStatus[]; want: string[] }[] = [
-  { name: 'it still runs', seen: [old], want: ['old running'] },
-  { name: 'it was stopped', seen: [stopped], want: ['old running'] },
-  { name: 'its next instance was created', seen: [another({ state: 'created' }), stopped], want: ['old running'] },
-  { name: 'its next instance runs', seen: [another({}), stopped], want: ['new running', 'old exited'] },
-  { name: 'its next instance has ended', seen: [another({ state: 'exited' }), stopped], want: ['new exited', 'old exited'] },
+const cases: { name: string; observed: RuntimeContainerStatus[]; want: string[] }[] = [
+  { name: 'that still runs is running', observed: [old], want: ['old running'] },
+  { name: 'that was stopped is running', observed: [stopped], want: ['old running'] },
+  { name: 'whose next instance was created is running', observed: [another({ state: 'created' }), stopped], want: ['old running'] },
+  { name: 'whose next instance runs has a new instance', observed: [another({}), stopped], want: ['new running', 'old exited'] },
   {
-    name: 'another container of the pod has ended by itself',
-    seen: [stopped, anExitedContainer(1, { id: id('other'), name: 'other' })],
+    name: 'whose next instance has exited has both exits',
+    observed: [another({ state: 'exited' }), stopped],
+    want: ['new exited', 'old exited'],
+  },
+  {
+    name: 'does not hide the exit of another container',
+    observed: [stopped, anExitedContainer(1, { id: id('other'), name: 'other' })],
     want: ['old running', 'other exited'],
   },
   {
-    name: 'another container of the pod was created',
-    seen: [stopped, aRuntimeContainer({ id: id('other'), name: 'other', state: 'created' })],
+    name: 'does not hide the creation of another container',
+    observed: [stopped, aRuntimeContainer({ id: id('other'), name: 'other', state: 'created' })],
     want: ['old running', 'other created'],
   },
-  { name: 'the runtime has removed it', seen: [], want: [] },
+  { name: 'that the runtime has removed is absent', observed: [], want: [] },
 ];
 
-table('a container under restart', (row) => {
-  for (const { name, seen, want } of cases) {
-    const status = aRuntimePodStatus({ containers: seen });
+table('a restarted container', (row) => {
+  for (const { name, observed, want } of cases) {
+    const status = aRuntimePodStatus({ containers: observed });
     row(name, () => assert.deepEqual(hideStops(status, new Map([[old.id, old]])).containers.map(summary), want));
   }
 });
 
-test('a restart is over when the pod was inspected after its task, and not before', () => {
+test('a restart ends with the inspection after its task', () => {
   const restarts = new ContainerRestarts();
   const status = aRuntimePodStatus({ containers: [stopped] });
-  const shown = (seenAtMs: number) => restarts.statusToPublish(status, (ms) => seenAtMs > ms)?.containers.map(summary);
+  const published = (observedAtMs: number) => restarts.statusToPublish(status, (ms) => observedAtMs > ms)?.containers.map(summary);
   assert.equal(restarts.begin([old], aRuntimePodStatus({ containers: [old] })), true);
-  assert.deepEqual(shown(50), ['old running']);
+  assert.deepEqual(published(50), ['old running']);
   restarts.onTaskEnded(100);
-  assert.deepEqual(shown(99), ['old running']);
-  assert.deepEqual(shown(101), ['old exited']);
+  assert.deepEqual(published(99), ['old running']);
+  assert.deepEqual(published(101), ['old exited']);
 });
 
-test('a container that has ended by itself is not restarted', () => {
+test('a container that has exited by itself is not restarted', () => {
   const restarts = new ContainerRestarts();
   const status = aRuntimePodStatus({ containers: [anExitedContainer(0, { id: id('old') })] });
   assert.equal(restarts.begin([old], status), false);

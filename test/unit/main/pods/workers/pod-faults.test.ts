@@ -1,4 +1,4 @@
-/** A pod whose handling throws, beside one that is well: a thrower costs only its own pod. */
+/** A pod whose handling throws, and a healthy pod: the exception affects only its own pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiStatusCache } from '../../../../../src/main/pods/api-status/index.ts';
@@ -12,19 +12,19 @@ import { aPod } from '../../../../support/pods.ts';
 import { aLogger } from '../../../../support/logger.ts';
 
 const hostile = () => aStaticPod('hostile');
-const canary = () => aStaticPod('canary');
+const healthy = () => aStaticPod('healthy');
 const isHostile = (pod: Pod) => pod.metadata.uid === 'hostile';
-const boom = (): never => {
+const throwBoom = (): never => {
   throw new TypeError('boom');
 };
 const warnings = (node: FakeNode) =>
   node.events.filter(({ type }) => type === 'Warning').map(({ object, reason, message }) => `${object.name}: ${reason}: ${message}`);
 
-test('a pod whose admission throws is rejected, and the next is admitted', async () => {
-  const { node, handlers } = aNodeWithHandlers(new FakeNode(), { admitHandlers: [(pod) => (isHostile(pod) ? boom() : null)] });
-  await handlers.add([hostile(), canary()]);
+test('a pod whose admission throws is rejected, and the next pod is admitted', async () => {
+  const { node, handlers } = aNodeWithHandlers(new FakeNode(), { admitHandlers: [(pod) => (isHostile(pod) ? throwBoom() : null)] });
+  await handlers.add([hostile(), healthy()]);
   await settle();
-  assert.deepEqual(node.startedTasks, ['sync canary']);
+  assert.deepEqual(node.startedTasks, ['sync healthy']);
   const { phase, reason, message } = node.statuses.get('hostile' as PodUID)!;
   assert.deepEqual([phase, reason, message], ['Failed', 'UnexpectedAdmissionError', 'Pod was rejected: internal error in admission: boom']);
   assert.deepEqual(warnings(node), [
@@ -33,11 +33,11 @@ test('a pod whose admission throws is rejected, and the next is admitted', async
   ]);
 });
 
-test('a running pod that can not be weighed keeps no other pod out', async () => {
+test('a running pod that makes an admit handler throw does not block other pods', async () => {
   const node = new FakeNode();
   const admitted = new Set(['hostile']);
   const { handlers } = aNodeWithHandlers(node, {
-    admitHandlers: [(_, active) => (active.some(isHostile) ? boom() : null)],
+    admitHandlers: [(_, active) => (active.some(isHostile) ? throwBoom() : null)],
     allocationManager: {
       isAdmitted: (uid) => admitted.has(uid),
       setAllocatedResources: () => {},
@@ -45,77 +45,77 @@ test('a running pod that can not be weighed keeps no other pod out', async () =>
       removePod: () => {},
     },
   });
-  await handlers.add([hostile(), canary()]);
+  await handlers.add([hostile(), healthy()]);
   await settle();
-  assert.deepEqual(node.startedTasks, ['sync hostile', 'sync canary']);
+  assert.deepEqual(node.startedTasks, ['sync hostile', 'sync healthy']);
 });
 
-test('a pod whose start throws is tried again after a back-off, and housekeeping does not shorten that', async () => {
-  let tries = 0;
+test('a pod whose start throws starts again after a back-off that housekeeping does not shorten', async () => {
+  let attempts = 0;
   const { node, handlers, runHousekeeping } = aNodeWithHandlers(new FakeNode(), {
     onAdmitted: (pod) => {
       if (!isHostile(pod)) return;
-      tries += 1;
-      if (tries < 3) boom();
+      attempts += 1;
+      if (attempts < 3) throwBoom();
     },
   });
-  await handlers.add([hostile(), canary()]);
+  await handlers.add([hostile(), healthy()]);
   await runHousekeeping();
-  assert.deepEqual([tries, node.startedTasks], [1, ['sync canary']]);
+  assert.deepEqual([attempts, node.startedTasks], [1, ['sync healthy']]);
   assert.deepEqual(warnings(node), ['hostile: FailedSync: internal error in starting the pod: boom']);
   await node.clock.advance(10_000);
   await runHousekeeping();
-  assert.equal(tries, 2);
+  assert.equal(attempts, 2);
   await node.clock.advance(19_000);
   await runHousekeeping();
-  assert.equal(tries, 2);
+  assert.equal(attempts, 2);
   await node.clock.advance(1000);
   await settle();
-  assert.deepEqual([tries, node.startedTasks], [3, ['sync canary', 'sync hostile']]);
+  assert.deepEqual([attempts, node.startedTasks], [3, ['sync healthy', 'sync hostile']]);
 });
 
-test('an update that throws is delivered again as the pod is wanted then', async () => {
+test('an update that throws is handled again with the newest pod', async () => {
   let throws = false;
   const seen: (string | undefined)[] = [];
   const { node, handlers } = aNodeWithHandlers(new FakeNode(), {
     onAdmitted: (pod) => {
-      if (throws && isHostile(pod)) boom();
+      if (throws && isHostile(pod)) throwBoom();
       seen.push(`${pod.metadata.name} ${pod.metadata.labels?.['version'] ?? '1'}`);
     },
   });
-  await handlers.add([hostile(), canary()]);
+  await handlers.add([hostile(), healthy()]);
   throws = true;
   const labelled = (pod: Pod, version: string) => ({ ...pod, metadata: { ...pod.metadata, labels: { version } } });
-  handlers.update([labelled(hostile(), '2'), labelled(canary(), '2')]);
+  handlers.update([labelled(hostile(), '2'), labelled(healthy(), '2')]);
   handlers.update([labelled(hostile(), '3')]);
   throws = false;
   await node.clock.advance(20_000);
   await settle();
-  assert.deepEqual(seen, ['hostile 1', 'canary 1', 'canary 2', 'hostile 3']);
+  assert.deepEqual(seen, ['hostile 1', 'healthy 1', 'healthy 2', 'hostile 3']);
 });
 
-test('a pod that is removed while it is backed off is not tried again', async () => {
-  let tries = 0;
+test('a pod that is removed during its back-off is not started again', async () => {
+  let attempts = 0;
   const { node, handlers } = aNodeWithHandlers(new FakeNode(), {
     onAdmitted: () => {
-      tries += 1;
-      boom();
+      attempts += 1;
+      throwBoom();
     },
   });
   await handlers.add([hostile()]);
   handlers.remove([hostile()]);
   await node.clock.advance(1_000_000);
   await settle();
-  assert.equal(tries, 1);
+  assert.equal(attempts, 1);
 });
 
-test('a pod whose status can not be made says so, lives on, and ends', () => {
+test('a pod whose status cannot be generated has the fault as its reason, and terminates', () => {
   const { logger, lines } = aLogger();
-  const told: (string | undefined)[] = [];
+  const published: (string | undefined)[] = [];
   const statuses = new ApiStatusCache({
-    node: boom,
+    node: throwBoom,
     sink: {
-      set: ({ status }) => void told.push(`${status.phase} ${status.reason} ${status.message}`),
+      set: ({ status }) => void published.push(`${status.phase} ${status.reason} ${status.message}`),
       expedite: () => {},
       forget: () => {},
     },
@@ -125,7 +125,7 @@ test('a pod whose status can not be made says so, lives on, and ends', () => {
   statuses.regenerate(aPod(), null, { state: 'syncing', started: true });
   const ended = { state: 'terminated', finished: true, deleted: true, evicted: false, restartRequested: false } as const;
   statuses.markFinished(aPod(), null, ended);
-  assert.deepEqual(told, [
+  assert.deepEqual(published, [
     'Pending FailedSync internal error in pod status: boom',
     'Failed FailedSync internal error in pod status: boom',
     'Failed FailedSync internal error in pod status: boom',
@@ -133,9 +133,9 @@ test('a pod whose status can not be made says so, lives on, and ends', () => {
   assert.ok(lines.some(({ msg, err, stack }) => msg === 'Contained a fault' && err === 'boom' && String(stack).includes('TypeError')));
 });
 
-test('a pod of which a status is known keeps the rest of it beside its fault, and a pod that has ended keeps its reason', () => {
+test('a fault changes only the reason of a known status, and nothing of a final status', () => {
   const { logger } = aLogger();
-  const statuses = new ApiStatusCache({ node: boom, clock: new FakeNode().clock, logger });
+  const statuses = new ApiStatusCache({ node: throwBoom, clock: new FakeNode().clock, logger });
   const running = aPod({ status: { phase: 'Running', podIP: '10.0.0.7' } });
   const { phase, podIP, reason } = statuses.regenerate(running, null, { state: 'syncing', started: true });
   assert.deepEqual([phase, podIP, reason], ['Running', '10.0.0.7', 'FailedSync']);
@@ -143,59 +143,59 @@ test('a pod of which a status is known keeps the rest of it beside its fault, an
   assert.equal(statuses.regenerate(evicted, null, { state: 'syncing', started: true }).reason, 'Evicted');
 });
 
-test('other news of a pod does not shorten the back-off of its start', async () => {
-  let tries = 0;
+test('other updates of a pod do not shorten the back-off of its start', async () => {
+  let attempts = 0;
   const { node, handlers, runHousekeeping } = aNodeWithHandlers(new FakeNode(), {
     onAdmitted: () => {
-      tries += 1;
-      boom();
+      attempts += 1;
+      throwBoom();
     },
   });
   await handlers.add([hostile()]);
   handlers.reconcile([hostile()]);
   await runHousekeeping();
-  assert.equal(tries, 1);
+  assert.equal(attempts, 1);
   node.clock.advance(10_000);
   await settle();
-  assert.equal(tries, 2);
+  assert.equal(attempts, 2);
 });
 
-test('a status manager that throws keeps no pod from its status', () => {
+test('a status manager that throws does not prevent a status', () => {
   const { logger } = aLogger();
   const node = new FakeNode();
   const statuses = new ApiStatusCache({
     node: () => ({ hostIPs: [], runtimeName: '' }),
-    sink: { set: boom, expedite: () => {}, forget: () => {} },
+    sink: { set: throwBoom, expedite: () => {}, forget: () => {} },
     clock: node.clock,
     logger,
   });
   assert.equal(statuses.regenerate(aPod(), null, { state: 'syncing', started: true }).phase, 'Pending');
 });
 
-test('a sync that throws in main shows the fault in the status and is tried again after its back-off', async () => {
+test('a sync that throws in main has the fault in its status and runs again after a back-off', async () => {
   const node = new FakeNode();
   const { handlers } = aNodeWithHandlers(node);
   const original = node.volumes.areAllMounted.bind(node.volumes);
   let throws = true;
-  node.volumes.areAllMounted = (uid) => (throws && uid === 'hostile' ? boom() : original(uid));
-  await handlers.add([hostile(), canary()]);
+  node.volumes.areAllMounted = (uid) => (throws && uid === 'hostile' ? throwBoom() : original(uid));
+  await handlers.add([hostile(), healthy()]);
   await settle();
-  assert.deepEqual(node.startedTasks, ['sync canary']);
+  assert.deepEqual(node.startedTasks, ['sync healthy']);
   const { reason, message } = node.statuses.get('hostile' as PodUID)!;
   assert.deepEqual([reason, message], ['FailedSync', 'boom']);
   assert.deepEqual(warnings(node), ['hostile: FailedSync: boom']);
   throws = false;
   await node.clock.advance(10_000);
   await settle();
-  assert.deepEqual(node.startedTasks, ['sync canary', 'sync hostile']);
+  assert.deepEqual(node.startedTasks, ['sync healthy', 'sync hostile']);
   assert.equal(node.statuses.get('hostile' as PodUID)?.reason, undefined);
 });
 
-test('the list of pods leaves out a pod that can not be written', () => {
+test('the pod list omits a pod that cannot be serialized', () => {
   const circular = { ...hostile() } as Pod & { itself?: unknown };
   circular.itself = circular;
   const { logger } = aLogger();
-  const text = podListJson({ all: () => [circular, canary()] }, { get: () => undefined }, logger);
+  const text = podListJson({ all: () => [circular, healthy()] }, { get: () => undefined }, logger);
   const { kind, items } = JSON.parse(text) as { kind: string; items: Pod[] };
-  assert.deepEqual([kind, items.map(({ metadata }) => metadata.name)], ['PodList', ['canary']]);
+  assert.deepEqual([kind, items.map(({ metadata }) => metadata.name)], ['PodList', ['healthy']]);
 });

@@ -51,55 +51,59 @@ const cleanedUp: LifecycleEvent = { type: 'cleanedUp' };
 const found: LifecycleEvent = { type: 'foundInRuntime' };
 
 const cases: { name: string; events: LifecycleEvent[]; want: string }[] = [
-  { name: 'a pod that its source has, and that has its turn, is synced', events: [created, start], want: 'syncing started' },
-  { name: 'an update leaves a pod that is wanted as it is', events: [start, updated()], want: 'syncing started' },
+  { name: 'a created pod is synced', events: [created, start], want: 'syncing started' },
+  { name: 'an update does not change the state of a wanted pod', events: [start, updated()], want: 'syncing started' },
   {
     name: 'a pod that its source removed terminates with its own grace period',
     events: [start, removed],
     want: 'terminating started 30s deleted',
   },
   {
-    name: 'a deletion in the API terminates with the grace period that it names',
+    name: 'a deletion in the API terminates with the grace period of the deletion',
     events: [start, updated({ deletionRequested: true, deletionGracePeriodSeconds: 5 })],
     want: 'terminating started 5s deleted',
   },
   {
-    name: 'a pod that the API calls failed terminates, and is not deleted',
+    name: 'a pod with a terminal phase in the API terminates, and is not deleted',
     events: [start, updated({ phaseTerminal: true })],
     want: 'terminating started 30s',
   },
   {
-    name: 'an eviction terminates with the grace period that it asks for',
+    name: 'an eviction terminates with its override of the grace period',
     events: [start, kill({ evicted: true, override: 3 })],
     want: 'terminating started 3s evicted',
   },
   {
-    name: 'its containers have ended before its sandboxes',
+    name: 'containers may end before their sandboxes',
     events: [start, removed, ended],
     want: 'terminating started 30s ended deleted',
   },
-  { name: 'that they have is not forgotten', events: [start, completed, ended, removed], want: 'terminating started 30s ended deleted' },
-  { name: 'only a pod that ends has ended', events: [start, ended], want: 'syncing started' },
-  { name: 'a second kill makes the grace period shorter', events: [start, kill(), kill({ override: 4 })], want: 'terminating started 4s' },
   {
-    name: 'a second kill never makes the grace period longer',
+    name: 'a later removal keeps the end of the containers',
+    events: [start, completed, ended, removed],
+    want: 'terminating started 30s ended deleted',
+  },
+  { name: 'the end of the containers has no effect on a pod that is synced', events: [start, ended], want: 'syncing started' },
+  { name: 'a second kill shortens the grace period', events: [start, kill(), kill({ override: 4 })], want: 'terminating started 4s' },
+  {
+    name: 'a second kill never extends the grace period',
     events: [start, kill({ override: 4 }), kill({ override: 40 })],
     want: 'terminating started 4s',
   },
-  { name: 'a grace period of zero is one second', events: [start, kill({ override: 0 })], want: 'terminating started 1s' },
+  { name: 'a grace period of zero becomes one second', events: [start, kill({ override: 0 })], want: 'terminating started 1s' },
   {
-    name: 'a deletion that comes while the pod terminates shrinks its grace period',
+    name: 'a deletion shortens the grace period of a terminating pod',
     events: [start, kill(), updated({ deletionRequested: true, deletionGracePeriodSeconds: 2 })],
     want: 'terminating started 2s deleted',
   },
   {
-    name: 'an eviction of a pod that is ending already does not make it an evicted one',
+    name: 'a terminating pod does not become evicted',
     events: [start, removed, kill({ evicted: true })],
     want: 'terminating started 30s deleted',
   },
-  { name: 'a pod that ran to its end terminates as it says itself', events: [start, completed], want: 'terminating started own grace' },
+  { name: 'a completed pod terminates with its own grace period', events: [start, completed], want: 'terminating started own grace' },
   {
-    name: 'a pod that ended by itself and is removed is deleted',
+    name: 'a completed pod that is removed is deleted',
     events: [start, completed, removed],
     want: 'terminating started 30s deleted',
   },
@@ -110,28 +114,32 @@ const cases: { name: string; events: LifecycleEvent[]; want: string }[] = [
     want: 'terminated finished evicted',
   },
   {
-    name: 'a pod that never started is cleaned up too: an earlier kubelet may have begun with it',
+    name: 'a pod that never started is terminated too: an earlier kubelet may have started it',
     events: [removed, stopped],
     want: 'terminated deleted',
   },
   {
-    name: 'a pod that only the runtime knows terminates as its annotations say',
+    name: 'a pod that only the runtime knows terminates with the grace period of its annotations',
     events: [found],
     want: 'terminating started own grace deleted',
   },
-  { name: 'a pod that a source has is no orphan', events: [start, found, removed], want: 'terminating started 30s deleted' },
   {
-    name: 'a UID that is created again while it terminates is to start anew later',
+    name: 'a removal sets the grace period of a pod found in the runtime',
+    events: [start, found, removed],
+    want: 'terminating started 30s deleted',
+  },
+  {
+    name: 'a UID that is recreated while it terminates restarts later',
     events: [start, removed, created],
     want: 'terminating started 30s deleted restart',
   },
   {
-    name: 'the wish to start anew outlives the termination',
+    name: 'a requested restart survives the termination',
     events: [start, removed, created, stopped, cleanedUp],
     want: 'terminated finished deleted restart',
   },
   {
-    name: 'a finished UID that is created again is to start anew',
+    name: 'a finished UID that is recreated restarts',
     events: [start, completed, stopped, cleanedUp, created],
     want: 'terminated finished restart',
   },
@@ -142,23 +150,23 @@ const cases: { name: string; events: LifecycleEvent[]; want: string }[] = [
   },
   { name: 'a terminated pod that is removed is deleted', events: [start, completed, stopped, removed], want: 'terminated deleted' },
 ];
-table('a pod’s life goes one way', (row) => {
+table('the lifecycle of a pod', (row) => {
   for (const { name, events, want } of cases) {
     row(name, () => assert.equal(summary(events.reduce(advance, syncing)), want));
   }
 });
 
-test('an event that changes nothing gives the same state back', () => {
+test('an event without effect returns the same state', () => {
   const terminating = [start, removed].reduce(advance, syncing);
   for (const event of [start, removed, completed, cleanedUp, found]) assert.equal(advance(terminating, event), terminating);
 });
 
-test('a pod that had ended before this kubelet started is only cleaned up', () => {
+test('a pod that ended before this kubelet started is only cleaned up', () => {
   assert.equal(summary(initialLifecycle(facts({ phaseTerminal: true }), false)), 'terminated');
   assert.equal(summary(initialLifecycle(facts({ phaseTerminal: true }), true)), 'syncing');
 });
 
-test("the pod's own grace period holds only where nobody else spoke", () => {
+test('the grace period of the spec applies only without another grace period', () => {
   const none = { current: null, deletion: null, override: null, spec: null };
   assert.equal(calculateEffectiveGracePeriod({ ...none, spec: 60 }), 60);
   assert.equal(calculateEffectiveGracePeriod({ ...none, spec: 5, override: 60 }), 60);

@@ -1,4 +1,4 @@
-/** What a pod's worker goes by: what was last seen, as long as that is new enough and more than lists say. */
+/** The runtime status that a pod worker uses: the cached status, or that of an inspection. */
 import assert from 'node:assert/strict';
 import { RuntimeStatusCache } from '../../../../../src/main/pods/runtime-status-cache.ts';
 import { RuntimeStatusReader } from '../../../../../src/main/pods/workers/runtime-status-reader.ts';
@@ -12,32 +12,37 @@ import { table } from '../../../../support/table.ts';
 const listed = aRuntimePodStatus({ containers: [aRuntimeContainer({ listedOnly: true })] });
 const failure = { reason: 'ContainerStatusUnknown', message: 'no answer' };
 
-const cases: { name: string; seen: RuntimePodStatus | null; expired?: boolean; looks: (CreatedObjects | undefined)[] }[] = [
-  { name: 'what was seen is news enough', seen: aRuntimePodStatus(), looks: [] },
-  { name: 'the runtime has nothing of the pod', seen: null, looks: [] },
-  { name: 'the runtime was changed since', seen: aRuntimePodStatus(), expired: true, looks: [undefined] },
-  { name: 'what only lists say is looked at, and not listed again', seen: listed, looks: [{ containers: [] }] },
-  { name: 'what only lists say after a change is listed again', seen: listed, expired: true, looks: [undefined] },
-  { name: 'what the runtime does not answer about is not asked for again', seen: { ...listed, failure }, looks: [] },
+const cases: { name: string; cached: RuntimePodStatus | null; invalidated?: boolean; inspections: (CreatedObjects | undefined)[] }[] = [
+  { name: 'uses the cache when it is new enough', cached: aRuntimePodStatus(), inspections: [] },
+  { name: 'uses the cache when the runtime has nothing of the pod', cached: null, inspections: [] },
+  {
+    name: 'inspects the pod when a task has changed the runtime',
+    cached: aRuntimePodStatus(),
+    invalidated: true,
+    inspections: [undefined],
+  },
+  { name: 'inspects a pod that was only listed, without another list', cached: listed, inspections: [{ containers: [] }] },
+  { name: 'lists the pod again when a task has changed the runtime', cached: listed, invalidated: true, inspections: [undefined] },
+  { name: 'does not inspect a pod whose inspection failed', cached: { ...listed, failure }, inspections: [] },
 ];
 
-async function check({ seen, expired, looks: want }: (typeof cases)[number]): Promise<void> {
+async function check({ cached, invalidated, inspections: want }: (typeof cases)[number]): Promise<void> {
   const clock = new FakeClock();
   await clock.advance(100);
   const cache = new RuntimeStatusCache();
-  cache.apply({ relistedAtMs: 50, statuses: seen ? [{ ...seen, observedAtMs: 50 }] : [], gone: [], events: [] });
-  const looks: (CreatedObjects | undefined)[] = [];
-  const look = async (_: PodUID, made?: CreatedObjects) => {
-    looks.push(made);
+  cache.apply({ relistedAtMs: 50, statuses: cached ? [{ ...cached, observedAtMs: 50 }] : [], gone: [], events: [] });
+  const inspections: (CreatedObjects | undefined)[] = [];
+  const inspectPod = async (_: PodUID, created?: CreatedObjects) => {
+    inspections.push(created);
     return aRuntimePodStatus({ observedAtMs: 100 });
   };
-  const view = new RuntimeStatusReader(listed.podUID, { cache, clock, inspectPod: look });
-  if (expired) view.invalidate();
-  const status = await view.getLatest();
-  assert.deepEqual(looks, want);
-  assert.equal(status?.observedAtMs, looks.length > 0 ? 100 : seen ? 50 : undefined);
+  const reader = new RuntimeStatusReader(listed.podUID, { cache, clock, inspectPod });
+  if (invalidated) reader.invalidate();
+  const status = await reader.getLatest();
+  assert.deepEqual(inspections, want);
+  assert.equal(status?.observedAtMs, inspections.length > 0 ? 100 : cached ? 50 : undefined);
 }
 
-table('what a pod is taken for', (row) => {
+table('the reader', (row) => {
   for (const one of cases) row(one.name, () => check(one));
 });

@@ -14,42 +14,42 @@ const failed = (reason: string, more: { retryAtMs?: number; retryAfterMs?: numbe
 });
 
 const cases: { name: string; result: PodSyncResult; random?: number; want: number }[] = [
-  { name: 'a pod that is well is looked at again after the sync frequency', result: { outcome: 'synced', ...report }, want: 60_000 },
-  { name: 'the sync frequency is jittered by up to half of it', result: { outcome: 'synced', ...report }, random: 1, want: 90_000 },
+  { name: 'a synced pod is synced again after the sync frequency', result: { outcome: 'synced', ...report }, want: 60_000 },
+  { name: 'the sync frequency is jittered by up to a half', result: { outcome: 'synced', ...report }, random: 1, want: 90_000 },
   {
-    name: 'a back-off that ends sooner than the next resync wakes the pod to the millisecond',
+    name: 'a back-off that ends before the next resync is exact',
     result: { outcome: 'synced', ...report, retryAtMs: nowMs + 1234 },
     random: 1,
     want: 1234,
   },
   {
-    name: 'a back-off that ends later than the next resync does not delay it',
+    name: 'a back-off that ends after the next resync does not delay the resync',
     result: { outcome: 'synced', ...report, retryAtMs: nowMs + 300_000 },
     want: 60_000,
   },
   {
-    name: 'a pod in CrashLoopBackOff is synced when it ends, without jitter',
+    name: 'a pod in CrashLoopBackOff is synced when the back-off ends, without jitter',
     result: failed('CrashLoopBackOff', { retryAtMs: nowMs + 20_000 }),
     random: 1,
     want: 20_000,
   },
-  { name: 'a back-off that has ended already is not waited for', result: failed('CrashLoopBackOff', { retryAtMs: nowMs - 5 }), want: 0 },
+  { name: 'a back-off that has ended causes no delay', result: failed('CrashLoopBackOff', { retryAtMs: nowMs - 5 }), want: 0 },
   {
-    name: 'an image pull in back-off is tried when the back-off ends',
+    name: 'an image pull in back-off is retried when the back-off ends',
     result: failed('ImagePullBackOff', { retryAfterMs: 40_000 }),
     want: 40_000,
   },
-  { name: 'an error is tried again after the back-off', result: failed('FailedMount'), want: 10_000 },
-  { name: 'the back-off after an error is jittered by up to half of it', result: failed('FailedMount'), random: 1, want: 15_000 },
+  { name: 'an error is retried after the back-off', result: failed('FailedMount'), want: 10_000 },
+  { name: 'the back-off after an error is jittered by up to a half', result: failed('FailedMount'), random: 1, want: 15_000 },
   {
-    name: 'an error beside a back-off is tried at the sooner of the two',
+    name: 'an error is retried at the end of a container back-off if that is sooner',
     result: failed('FailedMount', { retryAtMs: nowMs + 3000 }),
     want: 3000,
   },
-  { name: 'a network that is not ready is asked for again after a second', result: failed('NetworkNotReady'), want: 1000 },
-  { name: 'a task that was stopped is looked at soon', result: { outcome: 'stopped', ...report }, want: 1000 },
+  { name: 'a network that is not ready is retried after one second', result: failed('NetworkNotReady'), want: 1000 },
+  { name: 'a stopped task is retried after one second', result: { outcome: 'stopped', ...report }, want: 1000 },
 ];
-table('when a pod is synced again', (row) => {
+table('the requeue delay', (row) => {
   for (const { name, result, random = 0, want } of cases) {
     row(name, () => assert.equal(requeueDelayMs('sync', result, policy, nowMs, random), want));
   }

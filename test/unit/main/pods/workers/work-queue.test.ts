@@ -13,7 +13,7 @@ function aQueue() {
   return { clock, queue, woken };
 }
 
-test('a pod is due at its time, not at the next poll', async () => {
+test('a pod is due exactly at its time', async () => {
   const { clock, queue, woken } = aQueue();
   queue.enqueue(uid('a'), 10_003);
   await clock.advance(10_002);
@@ -22,7 +22,7 @@ test('a pod is due at its time, not at the next poll', async () => {
   assert.deepEqual(woken, [{ atMs: 10_003, due: ['a'] }]);
 });
 
-test('pods come due in the order of their times, whatever the order in which they were put in', async () => {
+test('pods are due in the order of their times', async () => {
   const { clock, queue, woken } = aQueue();
   for (const [name, ms] of [
     ['c', 30],
@@ -38,7 +38,7 @@ test('pods come due in the order of their times, whatever the order in which the
   );
 });
 
-test('a later word about a pod replaces the earlier one', async () => {
+test('enqueue replaces the due time of a pod', async () => {
   const { clock, queue, woken } = aQueue();
   queue.enqueue(uid('a'), 10);
   queue.enqueue(uid('a'), 50);
@@ -51,7 +51,7 @@ test('a later word about a pod replaces the earlier one', async () => {
   ]);
 });
 
-test('a pod that was removed does not come due', async () => {
+test('a removed pod is never due', async () => {
   const { clock, queue, woken } = aQueue();
   queue.enqueue(uid('a'), 10);
   queue.remove(uid('a'));
@@ -62,13 +62,13 @@ test('a pod that was removed does not come due', async () => {
   );
 });
 
-test('a pod that is put in again and again costs no more than one place', () => {
+test('a pod has one entry, however often it is enqueued', () => {
   const { queue } = aQueue();
   for (let round = 0; round < 1000; round += 1) queue.enqueue(uid('a'), 1000 - round);
   assert.equal(queue.size, 1);
 });
 
-test('a due time beyond the longest timer of Node is waited for in stages', async () => {
+test('a due time may exceed the longest timer of Node', async () => {
   const { clock, queue, woken } = aQueue();
   const far = 2 ** 31 + 5000;
   queue.enqueue(uid('a'), far);
@@ -78,7 +78,7 @@ test('a due time beyond the longest timer of Node is waited for in stages', asyn
   assert.deepEqual(woken, [{ atMs: far, due: ['a'] }]);
 });
 
-test('a closed queue rings no more', async () => {
+test('a closed queue does not call onDue', async () => {
   const { clock, queue, woken } = aQueue();
   queue.enqueue(uid('a'), 10);
   queue.close();
